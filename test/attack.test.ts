@@ -13,7 +13,7 @@ import { makeLog } from '../server/lib/log.ts'
 import { Finalizer } from '../server/publish/finalize.ts'
 import { UrlBuilder } from '../server/sites/urls.ts'
 import { Api, blobFolder, expectFailure, MINUTE_MS } from './api/api.ts'
-import { noise } from './edge-fixture.ts'
+import { noise } from './edge/fixture.ts'
 import { waitFor } from './support/wait-for.ts'
 
 // Attacks of one client on the service: each of these once exhausted a resource or got unauthorized access.

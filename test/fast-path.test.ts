@@ -9,7 +9,7 @@ import { Http1FastPath } from '../server/net/http1/fast-path.ts'
 import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
 import { Listener, type RequestHandlers } from '../server/net/listener.ts'
 import { readFromStream, readIntoSharedBuffer } from '../server/net/shared-buffer-read.ts'
-import { EdgeFixture, noise } from './edge-fixture.ts'
+import { EdgeFixture, noise } from './edge/fixture.ts'
 import { findHeader, sendRaw } from './serving/raw-http.ts'
 import { waitFor } from './support/wait-for.ts'
 

@@ -4,7 +4,7 @@ import type { Blobs } from '../server/blobs/blobs.ts'
 import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
 import type { HeadTags } from '../server/sites/page-metadata/head-injection.ts'
 import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
-import { gate } from './edge-fixture.ts'
+import { gate } from './edge/fixture.ts'
 import { documents, HERE, inject } from './injected-documents.ts'
 
 const WISH: HeadTags = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }

@@ -11,7 +11,7 @@ import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
 import { Http1FastPath } from '../server/net/http1/fast-path.ts'
 import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
 import { Listener } from '../server/net/listener.ts'
-import { EdgeFixture, noise } from './edge-fixture.ts'
+import { EdgeFixture, noise } from './edge/fixture.ts'
 import { selfSigned } from './http2/self-signed.ts'
 import { waitFor } from './support/wait-for.ts'
 

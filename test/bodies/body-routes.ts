@@ -4,7 +4,7 @@ import { type Api, toTarget } from '../api/api.ts'
 import { make } from '../api/archive-requests.ts'
 import { buildTar } from '../api/bundle-fixture.ts'
 import { toManifest } from '../api/content.ts'
-import { noise } from '../edge-fixture.ts'
+import { noise } from '../edge/fixture.ts'
 
 /** A request with a body. */
 export interface BodyRequest {

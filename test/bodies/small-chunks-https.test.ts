@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { tar } from '../archive/tar-file.ts'
-import { noise } from '../edge-fixture.ts'
+import { noise } from '../edge/fixture.ts'
 import { BASE, SecureService } from '../tls/secure-service.ts'
 import { chunked, firstResponse, formatHead, LAST_CHUNK } from './body-routes.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
-import { noise } from '../edge-fixture.ts'
+import { noise } from '../edge/fixture.ts'
 import { Http2Fixture } from './http2-fixture.ts'
 import {
   CLIENT_PREFACE,

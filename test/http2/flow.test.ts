@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, beforeEach, describe, mock, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
-import { noise, sha256 } from '../edge-fixture.ts'
+import { noise, sha256 } from '../edge/fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { ENGINE_NAMES, Http2Fixture, sendRequest } from './http2-fixture.ts'
 import {

@@ -12,7 +12,7 @@ import { Http2Server } from '../../server/net/http2/http2-server.ts'
 import type { Http2Engine } from '../../server/net/http2-engine.ts'
 import { NodeHttp2Server } from '../../server/net/http2-node.ts'
 import type { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
-import { EdgeFixture } from '../edge-fixture.ts'
+import { EdgeFixture } from '../edge/fixture.ts'
 import { RawClient } from './raw-client.ts'
 import { selfSigned } from './self-signed.ts'
 

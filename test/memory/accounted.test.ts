@@ -20,8 +20,8 @@ import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
-import { emptySite, emptyVersion } from '../edge-fixture.ts'
-import { buildTable, getResponse, toStoredFile } from '../edge-responses.ts'
+import { emptySite, emptyVersion } from '../edge/fixture.ts'
+import { buildTable, getResponse, toStoredFile } from '../edge/responses.ts'
 import { measureHeapBytes, measureHeldBytes } from './heap-size.ts'
 
 /** Maximum ratio of held bytes to accounted bytes. */

@@ -20,9 +20,9 @@ const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
 const MANIFEST = 'test/api/manifest.test.ts'
-const EDGE = 'test/edge.test.ts'
-const EDGE_CACHE = 'test/edge-cache.test.ts'
-const PASSWORD = 'test/edge-password.test.ts'
+const EDGE = 'test/edge/edge.test.ts'
+const EDGE_CACHE = 'test/edge/cache.test.ts'
+const PASSWORD = 'test/edge/password.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 
 // biome-ignore format: one row per mutation
@@ -90,14 +90,14 @@ const ROWS: readonly Row[] = [
   ['accepts the session cookie from other sites', 'server/api/auth.ts', 'return value && isSameOrigin(request, origin)', 'return value', 'test/api/session.test.ts'],
 
   // Serving (contract, "Serving")
-  ['serves _headers and _redirects', 'server/edge/resolve/route-table.ts', '.filter((file) => !isRuleFile(file.path))', '', 'test/edge-resolve.test.ts'],
-  ['falls back to index.html for a missing asset', 'server/edge/resolve/route.ts', 'if (!fallback || hasExtension(spelling)) return', 'if (!fallback) return', 'test/edge-spa.test.ts'],
-  ['serves files of the version before for ever', 'server/edge/resolve/route.ts', 'now < previousFiles.until', 'true', 'test/edge-previous-version.test.ts'],
-  ['applies rules before files', 'server/edge/resolve/route.ts', 'return entry ?? findEntry(table.entries, spelling) ?? matchUnknownPath(table, request, { spelling, now })', 'return matchUnknownPath(table, request, { spelling, now })', 'test/edge-redirects.test.ts', EDGE],
-  ['answers If-None-Match with the whole file', 'server/edge/respond/conditional.ts', "matchesEtag(noneMatch, file.etag, 'weak') ? 304 : 200", '200', 'test/edge-conditional.test.ts'],
-  ['gives every encoding the same etag', 'server/edge/respond/served-file.ts', '`"${tag}-${encoding}"`', '`"${tag}"`', 'test/edge-encodings.test.ts', 'test/edge-conditional.test.ts'],
-  ['answers a range with one byte too many', 'server/edge/respond/ranges.ts', 'Math.min(Number(last), size - 1)', 'Math.min(Number(last) + 1, size - 1)', 'test/edge-ranges.test.ts'],
-  ['sends an encoding that the client refuses', 'server/edge/respond/negotiation.ts', 'weight(coding) > 0', 'weight(coding) >= 0', 'test/edge-encodings.test.ts'],
+  ['serves _headers and _redirects', 'server/edge/resolve/route-table.ts', '.filter((file) => !isRuleFile(file.path))', '', 'test/edge/resolve.test.ts'],
+  ['falls back to index.html for a missing asset', 'server/edge/resolve/route.ts', 'if (!fallback || hasExtension(spelling)) return', 'if (!fallback) return', 'test/edge/spa.test.ts'],
+  ['serves files of the version before for ever', 'server/edge/resolve/route.ts', 'now < previousFiles.until', 'true', 'test/edge/previous-version.test.ts'],
+  ['applies rules before files', 'server/edge/resolve/route.ts', 'return entry ?? findEntry(table.entries, spelling) ?? matchUnknownPath(table, request, { spelling, now })', 'return matchUnknownPath(table, request, { spelling, now })', 'test/edge/redirects.test.ts', EDGE],
+  ['answers If-None-Match with the whole file', 'server/edge/respond/conditional.ts', "matchesEtag(noneMatch, file.etag, 'weak') ? 304 : 200", '200', 'test/edge/conditional.test.ts'],
+  ['gives every encoding the same etag', 'server/edge/respond/served-file.ts', '`"${tag}-${encoding}"`', '`"${tag}"`', 'test/edge/encodings.test.ts', 'test/edge/conditional.test.ts'],
+  ['answers a range with one byte too many', 'server/edge/respond/ranges.ts', 'Math.min(Number(last), size - 1)', 'Math.min(Number(last) + 1, size - 1)', 'test/edge/ranges.test.ts'],
+  ['sends an encoding that the client refuses', 'server/edge/respond/negotiation.ts', 'weight(coding) > 0', 'weight(coding) >= 0', 'test/edge/encodings.test.ts'],
   ['caches what was read before a site changed', 'server/lib/loading-cache.ts', 'if (this.#loads.get(key) === load && !this.#isOutdated(load)) this.#store', 'this.#store', EDGE_CACHE],
   ['caches what was read before an owner changed', 'server/lib/loading-cache.ts', '&& !this.#isOutdated(load)) this.#store', ') this.#store', EDGE_CACHE],
   ['keeps a negative result of a site that changed', 'server/lib/loading-cache.ts', 'return this.#hasChangedOwner(negative) ? undefined : negative.value', 'return negative.value', EDGE_CACHE],
@@ -107,10 +107,10 @@ const ROWS: readonly Row[] = [
   ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'running: 8,', 'running: 1000,', 'test/injected-document.test.ts'],
   ['keeps responses with _headers beyond their memory', 'server/edge/respond/site-headers.ts', 'this.#cachedBytes += responseBytes', '', 'test/memory/accounted.test.ts'],
   ['keeps versions and domains of a site that changed', 'server/lib/second-chance-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
-  ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', EDGE_CACHE],
-  ['lets caches keep content behind a password', 'server/edge/respond/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD, 'test/edge-locked.test.ts'],
-  ['lets search engines index previews', 'server/edge/respond/policy.ts', "const extraHeaders = ['X-Robots-Tag', 'noindex']", 'const extraHeaders: string[] = []', EDGE, 'test/edge-headers.test.ts'],
-  ['redirects to another host after a password', 'server/edge/password/redirect-target.ts', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge-resolve.test.ts', PASSWORD],
+  ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', 'test/tls/redirects.test.ts'],
+  ['lets caches keep content behind a password', 'server/edge/respond/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD],
+  ['lets search engines index previews', 'server/edge/respond/policy.ts', "const extraHeaders = ['X-Robots-Tag', 'noindex']", 'const extraHeaders: string[] = []', EDGE, 'test/edge/headers.test.ts'],
+  ['redirects to another host after a password', 'server/edge/password/redirect-target.ts', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge/resolve.test.ts', PASSWORD],
   ['accepts two Host headers', 'server/net/request-target.ts', 'if (countHostHeaders(request.rawHeaders) > 1) return undefined', '', EDGE],
   ['accepts a target of another host', 'server/net/request-target.ts', "if (hostName(authority) !== hostName(request.headers.host ?? '')) return undefined", '', EDGE],
   ['ends the process when a connection is reset after CONNECT', 'server/net/listener.ts', "    socket.on('error', () => socket.destroy())\n", '', 'test/connections.test.ts'],
@@ -118,8 +118,8 @@ const ROWS: readonly Row[] = [
   ['keeps a stream of node:http2 that was reset with NO_ERROR', 'server/net/http2-node.ts', 'for (const stream of this.#openStreams) if (stream.closed) stream.destroy()', '', 'test/http2/flow.test.ts'],
   ['answers a stream of node:http2 that is closed', 'server/net/http2-node.ts', 'continue: () => stream.closed ||', 'continue: () => stream.destroyed ||', 'test/http2/flow.test.ts'],
   ['accepts a password cookie of another site', 'server/edge/password/password-gate.ts', 'return this.#signer.verify([slug, passwordHash, until], signature)', "return this.#signer.verify([slug, passwordHash, until], signature) || signature !== ''", PASSWORD],
-  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'if (wrong >= maxWrong || right >= maxRight) return window', '', PASSWORD, 'test/edge-password-limits.test.ts'],
-  ["answers a CA's validation from a publisher's files", 'server/edge/acme-http-challenge.ts', "return VALIDATION.test(canonicalize(path) ?? '')", 'return false', 'test/edge-validation.test.ts'],
+  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'if (wrong >= maxWrong || right >= maxRight) return window', '', PASSWORD, 'test/edge/password-limits.test.ts'],
+  ["answers a CA's validation from a publisher's files", 'server/edge/acme-http-challenge.ts', "return VALIDATION.test(canonicalize(path) ?? '')", 'return false', 'test/edge/validation.test.ts'],
 
   // Rules of sites (contract, "Response headers of sites")
   ['lets a site instruct the proxy in front', 'server/site-rules/parse/header-policy.ts', 'if (!instructsProxies(lower)) return undefined', 'return undefined', HEADERS],
@@ -140,7 +140,7 @@ const ROWS: readonly Row[] = [
   ['lets one network hold all memory', 'server/lib/client-memory.ts', '> this.#perNetworkBytes) return', '> Number.POSITIVE_INFINITY) return', 'test/client-memory.test.ts'],
   ['never ends a slow body', 'server/lib/transfer-rates.ts', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/bodies/transfer-rates.test.ts'],
   ['parses JSON of any depth', 'server/api/json-body.ts', 'if (++depth > MAX_DEPTH)', 'if (++depth > 1e9)', 'test/stalls/stalls.test.ts', 'test/api/errors.test.ts'],
-  ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'published.contentType, tags]', 'published.contentType]', 'test/edge-injected-document.test.ts'],
+  ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'published.contentType, tags]', 'published.contentType]', 'test/edge/injected-document.test.ts'],
   ['stores encodings of an injected document that the collector may delete', 'server/precompress/injected-documents.ts', 'if (document) await tx.blobReferences.addReferences(slug, [document.hash])', '', 'test/encodings-work.test.ts'],
   ['calls encodings complete though the metadata has changed', 'server/precompress/injected-documents.ts', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/encodings-work.test.ts'],
   ['gives up no lost file', 'server/precompress/precompressor.ts', 'const attempted = new Set([...(await read.encodings.ofSite(slug)), ...skipped]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/encodings-work.test.ts'],

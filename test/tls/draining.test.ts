@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import { noise } from '../edge-fixture.ts'
+import { noise } from '../edge/fixture.ts'
 import { issuer, SecureService, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'

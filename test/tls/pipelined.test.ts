@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { noise } from '../edge-fixture.ts'
+import { noise } from '../edge/fixture.ts'
 import { parseResponses, type RawResponse } from '../serving/raw-http.ts'
 import { SecureService, SITES, untilClosed } from './secure-service.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { EdgeFixture } from './edge-fixture.ts'
+import { EdgeFixture } from './fixture.ts'
 
 let edge: EdgeFixture
 before(async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { EdgeFixture, readCookie } from './edge-fixture.ts'
+import { EdgeFixture, readCookie } from './fixture.ts'
 
 const PASSWORD = 'Pa\u00dfwort & "more" \u2713'
 const HOUR_MS = 3_600_000

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { EdgeFixture } from './edge-fixture.ts'
-import { randomBelow } from './support/random.ts'
+import { randomBelow } from '../support/random.ts'
+import { EdgeFixture } from './fixture.ts'
 
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000)
 const TARGETS = 6000
@@ -30,7 +30,7 @@ const PIECES = [
     '\\',
     '.',
     '..',
-    '../',
+    '../../',
     '..%2f',
     '%2e%2e/',
     '%2e',

@@ -1,4 +1,4 @@
-import { parseRules, type SiteRules } from '../server/site-rules/site-rules.ts'
+import { parseRules, type SiteRules } from '../../server/site-rules/site-rules.ts'
 
 /** A file's text or bytes, optionally with its type. */
 export type Content = string | Buffer | { type: string; body: string | Buffer }

@@ -5,12 +5,12 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import type { Blobs } from '../server/blobs/blobs.ts'
-import { BodyCache } from '../server/edge/body/body-cache.ts'
-import type { ChunkReader } from '../server/edge/body/chunk-reader.ts'
-import { ClientMemory } from '../server/lib/client-memory.ts'
-import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
-import { EdgeFixture, noise, sha256 } from './edge-fixture.ts'
+import type { Blobs } from '../../server/blobs/blobs.ts'
+import { BodyCache } from '../../server/edge/body/body-cache.ts'
+import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
+import { ClientMemory } from '../../server/lib/client-memory.ts'
+import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
+import { EdgeFixture, noise, sha256 } from './fixture.ts'
 
 const MIB = 2 ** 20
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { RequestHeaders } from '../server/net/http-handler.ts'
-import { EdgeFixture } from './edge-fixture.ts'
-import { buildTable, describeResponse, getResponse, header } from './edge-responses.ts'
+import type { RequestHeaders } from '../../server/net/http-handler.ts'
+import { EdgeFixture } from './fixture.ts'
+import { buildTable, describeResponse, getResponse, header } from './responses.ts'
 
 const FILES = ['index.html', '404.html', 'app.js', 'docs/index.html', 'page.html', 'docs/404.html']
 const PAGE: RequestHeaders = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { EdgeFixture, noise, type RequestOptions, sha256 } from './edge-fixture.ts'
+import { EdgeFixture, noise, type RequestOptions, sha256 } from './fixture.ts'
 
 const MIB = 2 ** 20
 

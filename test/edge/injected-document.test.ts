@@ -3,7 +3,7 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
-import { EdgeFixture, noise, sha256 } from './edge-fixture.ts'
+import { EdgeFixture, noise, sha256 } from './fixture.ts'
 
 const PUBLISHED = '<title>Mine</title>'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { AttemptLimiter } from '../server/edge/password/attempt-limiter.ts'
-import { ApiError } from '../server/lib/errors.ts'
-import { Semaphore } from '../server/lib/semaphore.ts'
-import { EdgeFixture, gate, readCookie } from './edge-fixture.ts'
+import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { Semaphore } from '../../server/lib/semaphore.ts'
+import { EdgeFixture, gate, readCookie } from './fixture.ts'
 
 const PASSWORD = 'open sesame'
 const HOUR_MS = 3_600_000

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RequestHeaders } from '../server/net/http-handler.ts'
-import { buildTable, getResponse, header, NOW, toStoredFile } from './edge-responses.ts'
-import { numbers } from './support/random.ts'
+import type { RequestHeaders } from '../../server/net/http-handler.ts'
+import { numbers } from '../support/random.ts'
+import { buildTable, getResponse, header, NOW, toStoredFile } from './responses.ts'
 
 const ROUNDS = 20_000
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import type { SiteInput } from '../server/edge/resolve/route-table.ts'
-import { previewPolicy, publicPolicy, toLastModified } from '../server/edge/respond/policy.ts'
-import type { EdgeResponse } from '../server/edge/response.ts'
-import { EdgeFixture } from './edge-fixture.ts'
-import { buildTable, describeResponse, getResponse, header, LIVE, toStoredFile } from './edge-responses.ts'
+import type { SiteInput } from '../../server/edge/resolve/route-table.ts'
+import { previewPolicy, publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
+import type { EdgeResponse } from '../../server/edge/response.ts'
+import { EdgeFixture } from './fixture.ts'
+import { buildTable, describeResponse, getResponse, header, LIVE, toStoredFile } from './responses.ts'
 
 describe('a site without a document at its root', () => {
   const rows: [string[], string][] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Site } from '../server/store/contract/sites.ts'
-import type { Content } from './edge-contents.ts'
-import { EdgeFixture, readCookie } from './edge-fixture.ts'
+import type { Site } from '../../server/store/contract/sites.ts'
+import type { Content } from './contents.ts'
+import { EdgeFixture, readCookie } from './fixture.ts'
 
 const PASSWORD = 'open sesame'
 const SECRET = 'secret'

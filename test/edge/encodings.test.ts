@@ -9,10 +9,10 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from 'node:zlib'
-import { parseAcceptEncoding } from '../server/edge/respond/negotiation.ts'
-import type { Sizes } from '../server/edge/respond/served-file.ts'
-import { EdgeFixture } from './edge-fixture.ts'
-import { buildTable, getResponse, header, toStoredFile } from './edge-responses.ts'
+import { parseAcceptEncoding } from '../../server/edge/respond/negotiation.ts'
+import type { Sizes } from '../../server/edge/respond/served-file.ts'
+import { EdgeFixture } from './fixture.ts'
+import { buildTable, getResponse, header, toStoredFile } from './responses.ts'
 
 interface Case {
   id: string
@@ -24,7 +24,7 @@ interface Case {
 }
 
 const { cases, generated } = JSON.parse(
-  readFileSync(new URL('./cases/http-accept-encoding.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../cases/http-accept-encoding.json', import.meta.url), 'utf8'),
 ) as { cases: Case[]; generated: Case[] }
 
 /** Deliberate differences from that library. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { EdgeFixture } from './edge-fixture.ts'
-import { buildTable, describeResponse, getResponse, header, toStoredFile } from './edge-responses.ts'
+import { EdgeFixture } from './fixture.ts'
+import { buildTable, describeResponse, getResponse, header, toStoredFile } from './responses.ts'
 
 const FILES = [
   'index.html',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { parseRange } from '../server/edge/respond/ranges.ts'
-import type { RequestHeaders } from '../server/net/http-handler.ts'
-import { EdgeFixture, noise } from './edge-fixture.ts'
-import { buildTable, getResponse, header, toStoredFile } from './edge-responses.ts'
+import { parseRange } from '../../server/edge/respond/ranges.ts'
+import type { RequestHeaders } from '../../server/net/http-handler.ts'
+import { EdgeFixture, noise } from './fixture.ts'
+import { buildTable, getResponse, header, toStoredFile } from './responses.ts'
 
 interface Case {
   id: string
@@ -14,7 +14,7 @@ interface Case {
 }
 
 const { cases } = JSON.parse(
-  readFileSync(new URL('./cases/http-range-parse.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../cases/http-range-parse.json', import.meta.url), 'utf8'),
 ) as { cases: Case[] }
 
 /** Deliberate differences from that library. */

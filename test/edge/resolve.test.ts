@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { safeRedirectTarget } from '../server/edge/password/redirect-target.ts'
-import { Hosts } from '../server/edge/resolve/host.ts'
-import { UrlBuilder } from '../server/sites/urls.ts'
-import { buildTable, describeResponse } from './edge-responses.ts'
+import { safeRedirectTarget } from '../../server/edge/password/redirect-target.ts'
+import { Hosts } from '../../server/edge/resolve/host.ts'
+import { UrlBuilder } from '../../server/sites/urls.ts'
+import { buildTable, describeResponse } from './responses.ts'
 
 const NFC = 'caf\u00e9'
 const NFD = 'cafe\u0301'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { EdgeFixture } from './edge-fixture.ts'
-import { buildTable, describeResponse, getResponse, header, NOW, toStoredFile } from './edge-responses.ts'
+import { EdgeFixture } from './fixture.ts'
+import { buildTable, describeResponse, getResponse, header, NOW, toStoredFile } from './responses.ts'
 
 const UNTIL = NOW + 3_600_000
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { evaluatePreconditions } from '../server/edge/respond/conditional.ts'
-import { readHttpDate } from '../server/edge/respond/http-date.ts'
-import { EdgeFixture } from './edge-fixture.ts'
+import { evaluatePreconditions } from '../../server/edge/respond/conditional.ts'
+import { readHttpDate } from '../../server/edge/respond/http-date.ts'
+import { EdgeFixture } from './fixture.ts'
 
 interface Fresh {
   id: string
@@ -13,7 +13,7 @@ interface Fresh {
 }
 
 const { cases } = JSON.parse(
-  readFileSync(new URL('./cases/http-conditional-fresh.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../cases/http-conditional-fresh.json', import.meta.url), 'utf8'),
 ) as { cases: Fresh[] }
 
 /** Reloads: that library responds with 200, which RFC 9110 does not require of an origin server; nginx does not either. */

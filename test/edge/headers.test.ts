@@ -6,10 +6,10 @@ import {
   previewPolicy,
   publicPolicy,
   toLastModified,
-} from '../server/edge/respond/policy.ts'
-import type { RequestHeaders } from '../server/net/http-handler.ts'
-import { EdgeFixture } from './edge-fixture.ts'
-import { buildTable, getResponse, header, LIVE, toStoredFile } from './edge-responses.ts'
+} from '../../server/edge/respond/policy.ts'
+import type { RequestHeaders } from '../../server/net/http-handler.ts'
+import { EdgeFixture } from './fixture.ts'
+import { buildTable, getResponse, header, LIVE, toStoredFile } from './responses.ts'
 
 const FILES = ['index.html', '404.html', 'a.txt', 'docs/index.html', 'app.js', 'sp ace.txt', 'bytes.png']
 const times = { publishedAt: toLastModified(LIVE), metadataChangedAt: toLastModified(LIVE) }
