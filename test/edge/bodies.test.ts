@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
@@ -14,11 +14,7 @@ import { EdgeFixture, noise, sha256 } from './fixture.ts'
 
 const MIB = 2 ** 20
 
-let edge: EdgeFixture
-before(async () => {
-  edge = await EdgeFixture.start()
-})
-after(() => edge[Symbol.asyncDispose]())
+const edge = EdgeFixture.shared()
 beforeEach(() => {
   edge.logged.length = 0
 })

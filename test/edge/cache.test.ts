@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Hosts } from '../../server/edge/resolve/host.ts'
-import { SiteResolver } from '../../server/edge/resolve/site-resolver.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { LoadingCache } from '../../server/lib/loading-cache.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
-import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
 import { EdgeFixture, gate, noise } from './fixture.ts'
 
-let edge: EdgeFixture
-before(async () => {
-  edge = await EdgeFixture.start()
-})
-after(() => edge[Symbol.asyncDispose]())
+const edge = EdgeFixture.shared()
 beforeEach(() => {
   edge.store.unavailable = false
   edge.store.delayRead = () => undefined
@@ -174,37 +167,6 @@ describe('a change during the read of a site', () => {
     assert.equal((await edge.get(slug)).status, 404)
     await edge.publish({ 'index.html': 'here' }, { slug })
     assert.equal((await edge.get(slug)).text, 'here')
-  })
-
-  test('is never lost among concurrent visits, publishes and slow reads', async () => {
-    const sites = await Promise.all(
-      Array.from({ length: 4 }, async () => ({ slug: await edge.publish({ 'n.txt': '0' }), published: 0 })),
-    )
-    edge.store.delayRead = async () => {
-      for (let turn = randomInt(6); turn > 0; turn--) await setImmediate()
-    }
-    let visits = 0
-    const publishers = sites.map(async (site) => {
-      for (let number = 1; number <= 25; number++) {
-        await edge.createVersion(site.slug, { 'n.txt': `${number}` })
-        site.published = number
-        for (let turn = randomInt(10); turn > 0; turn--) await setImmediate()
-      }
-    })
-    const over = Promise.all(publishers).then(() => true)
-    const visitors = Array.from({ length: 16 }, async () => {
-      while (!(await Promise.race([over, setImmediate(false)]))) {
-        const site = sites[randomInt(sites.length)]!
-        const least = site.published
-        const { status, text } = await edge.get(site.slug, '/n.txt')
-        assert.equal(status, 200)
-        assert.ok(Number(text) >= least, `saw version ${text} after version ${least} was published`)
-        visits++
-      }
-    })
-    await Promise.all(visitors)
-    assert.ok(visits > 100)
-    for (const { slug } of sites) assert.equal((await edge.get(slug, '/n.txt')).text, '25')
   })
 })
 
@@ -540,33 +502,6 @@ describe('a cache entry with an owner', () => {
     await Promise.all(Array.from({ length: 20 }, () => memory.get('a.one')))
     assert.equal(loads, before, 'other entries stay cached')
   })
-})
-
-test('a www name redirects to HTTPS as soon as its primary name has a certificate', async () => {
-  const slug = await edge.publish({ 'a.txt': 'a' })
-  const [primary, www] = ['paired.example.org', 'www.paired.example.org']
-  await edge.addDomain(primary, slug, 'active')
-  const row = { slug, status: 'active', accountId: `owner of ${slug}`, primaryDomain: primary } as const
-  await edge.store.real.write('durable', (tx) => tx.domains.insert(domainRow(www, row)))
-  let summaries: { notAfter: number }[] = []
-  const read = { ...edge.store.read, certificates: { summaries: async () => summaries } }
-  const resolver = new SiteResolver({
-    ...edge.options,
-    store: { read } as unknown as Store,
-    https: { port: 443, coversSites: () => false },
-  })
-  const hosts = new Hosts(edge.addresses)
-  const origin = async (isSecure: boolean) => {
-    const found = await resolver.resolve(hosts.read(www), isSecure)
-    return found.kind === 'redirect' ? found.origin : found.kind
-  }
-  assert.deepEqual([await origin(false), await origin(true)], [`http://${primary}`, 'site'])
-  summaries = [{ notAfter: edge.clock.now + 1000 }]
-  resolver.invalidate([primary])
-  assert.deepEqual([await origin(false), await origin(true)], [`https://${primary}`, `https://${primary}`])
-  summaries = []
-  edge.clock.now += 1000
-  assert.equal(await origin(false), `http://${primary}`, 'only while the certificate is valid')
 })
 
 test('a name whose primary name shows another site shows its own', async () => {

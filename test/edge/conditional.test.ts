@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { evaluatePreconditions } from '../../server/edge/respond/conditional.ts'
 import { readHttpDate } from '../../server/edge/respond/http-date.ts'
 import { EdgeFixture } from './fixture.ts'
@@ -121,13 +121,11 @@ describe('HTTP dates', () => {
 })
 
 describe('conditional requests over HTTP', () => {
-  let edge: EdgeFixture
+  const edge = EdgeFixture.shared()
   let slug: string
   before(async () => {
-    edge = await EdgeFixture.start()
     slug = await edge.publish({ 'index.html': 'hello', '404.html': 'nothing', 'sub/index.html': 'sub' })
   })
-  after(() => edge[Symbol.asyncDispose]())
 
   test('a 304 has the caching headers and no body', async () => {
     const full = await edge.get(slug)

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { before, beforeEach, describe, test } from 'node:test'
 import { EdgeFixture, noise, type RequestOptions, sha256 } from './fixture.ts'
 
 const MIB = 2 ** 20
 
-let edge: EdgeFixture
-before(async () => {
-  edge = await EdgeFixture.start()
-})
-after(() => edge[Symbol.asyncDispose]())
+const edge = EdgeFixture.shared()
 beforeEach(() => {
   edge.logged.length = 0
 })
@@ -177,20 +173,6 @@ describe('folders', () => {
       const { status, headers } = await edge.get(slug, path)
       assert.deepEqual([status, headers.location, headers['content-length']], [301, location, '0'])
       assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
-    }
-  })
-
-  test('never redirect to another host', async () => {
-    for (const path of [
-      '//evil.example',
-      '/\\evil.example',
-      '/%09/evil.example',
-      '//evil.example/..',
-      '/%5Cevil.example',
-      '/%2Fevil.example',
-    ]) {
-      const { status, headers } = await edge.get(slug, path)
-      assert.deepEqual([status, headers.location], [404, undefined], path)
     }
   })
 })

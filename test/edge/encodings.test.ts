@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import {
   brotliCompressSync,
   brotliDecompressSync,
@@ -204,13 +204,11 @@ describe('encodings over HTTP', () => {
   const body = Buffer.from(text)
   const encoded = { br: brotliCompressSync(body), zstd: zstdCompressSync(body), gzip: gzipSync(body) }
   const decode = { br: brotliDecompressSync, zstd: zstdDecompressSync, gzip: gunzipSync }
-  let edge: EdgeFixture
+  const edge = EdgeFixture.shared()
   let slug: string
   before(async () => {
-    edge = await EdgeFixture.start()
     slug = await edge.publish({ 'a.txt': text }, {}, { encoded: { 'a.txt': encoded } })
   })
-  after(() => edge[Symbol.asyncDispose]())
 
   for (const encoding of ['br', 'zstd', 'gzip'] as const) {
     test(`${encoding} decodes to the published bytes`, async () => {

@@ -6,6 +6,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { after, before } from 'node:test'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
@@ -29,6 +30,9 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import { domainRow } from '../store/rows.ts'
 import { WatchedStore } from '../watched-store.ts'
 import { type Content, readRules, typed } from './contents.ts'
+
+/** The media type of HTML forms. */
+export const FORM = 'application/x-www-form-urlencoded'
 
 export interface Reply {
   status: number
@@ -76,6 +80,14 @@ export class EdgeFixture {
   static async start(options: FixtureOptions = {}): Promise<EdgeFixture> {
     const fixture = new EdgeFixture()
     await fixture.#start(options)
+    return fixture
+  }
+
+  /** A fixture that is started before the tests of the file or suite that calls it, and disposed after them. */
+  static shared(options: FixtureOptions = {}): EdgeFixture {
+    const fixture = new EdgeFixture()
+    before(() => fixture.#start(options))
+    after(() => fixture[Symbol.asyncDispose]())
     return fixture
   }
 
@@ -293,7 +305,7 @@ export class EdgeFixture {
     return this.post(slug, new URLSearchParams({ password, next }).toString())
   }
 
-  async post(slug: string, body: string, type = 'application/x-www-form-urlencoded'): Promise<Reply> {
+  async post(slug: string, body: string, type = FORM): Promise<Reply> {
     return this.get(slug, '/_slipway/password', { method: 'POST', body, headers: { 'content-type': type } })
   }
 

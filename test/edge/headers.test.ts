@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import {
   type Policy,
   passwordPolicy,
@@ -215,11 +215,7 @@ describe('equal responses are the same object, with or without rules', () => {
 })
 
 describe('_headers over HTTP', () => {
-  let edge: EdgeFixture
-  before(async () => {
-    edge = await EdgeFixture.start()
-  })
-  after(() => edge[Symbol.asyncDispose]())
+  const edge = EdgeFixture.shared()
 
   const contents = {
     'index.html': 'home',

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 import { EdgeFixture, noise, sha256 } from './fixture.ts'
 
 const PUBLISHED = '<title>Mine</title>'
 
-let edge: EdgeFixture
-before(async () => {
-  edge = await EdgeFixture.start()
-})
-after(() => edge[Symbol.asyncDispose]())
+const edge = EdgeFixture.shared()
 
 /** The published document with this title in its head. */
 function titled(title: string): string {
@@ -45,13 +41,9 @@ describe('the root document of a site with metadata', () => {
     assert.equal((await edge.get(slug, '/docs/')).text, 'docs')
   })
 
-  test('has it at the host of its version too', async () => {
+  test('has it at the host of its version and at a custom domain too', async () => {
     const { slug, id } = await publishWithTitle()
     assert.equal((await edge.get(`${id}--${slug}`)).text, FRONT)
-  })
-
-  test('has it at a custom domain', async () => {
-    const { slug } = await publishWithTitle()
     await edge.addDomain('custom.example', slug, 'active')
     assert.equal((await edge.request('custom.example', '/')).text, FRONT)
   })
@@ -106,13 +98,6 @@ describe('the root document of a site with metadata', () => {
     const reply = await edge.get(slug, '/', { headers: { 'accept-encoding': 'br' } })
     assert.ok(reply.body.equals(body))
     assert.equal(reply.headers.etag, (await edge.get(slug)).headers.etag!.replace(/"$/, '-br"'))
-  })
-
-  test('does not reveal it before the password', async () => {
-    const { slug } = await publishWithTitle()
-    await edge.setPassword(slug, 'open sesame')
-    const { status, text } = await edge.get(slug)
-    assert.deepEqual([status, text.includes('Said')], [401, false])
   })
 
   test('is read once, however often the site is loaded', async () => {

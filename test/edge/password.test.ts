@@ -2,23 +2,79 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { EdgeFixture, readCookie } from './fixture.ts'
+import { before, beforeEach, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { Semaphore } from '../../server/lib/semaphore.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import type { Site } from '../../server/store/contract/sites.ts'
+import type { Content } from './contents.ts'
+import { EdgeFixture, FORM, gate, readCookie } from './fixture.ts'
 
 const PASSWORD = 'Pa\u00dfwort & "more" \u2713'
-const HOUR_MS = 3_600_000
 
-let edge: EdgeFixture
-before(async () => {
-  edge = await EdgeFixture.start()
-})
-after(() => edge[Symbol.asyncDispose]())
+const edge = EdgeFixture.shared()
+let callers = 0
 beforeEach(() => {
   // A new hour and a new client address: tests do not share attempts.
   edge.clock.now = Math.ceil((edge.clock.now + 1) / HOUR_MS) * HOUR_MS
   edge.address = `192.0.2.${++callers}`
 })
-let callers = 0
+
+const SECRET = 'secret'
+
+/** Sites with every kind of response; a locked site must not reveal anything, not even a name. */
+const SITES: Record<
+  string,
+  { row?: Partial<Site>; old?: Record<string, Content>; files: Record<string, Content> }
+> = {
+  'with rules': {
+    files: {
+      'index.html': SECRET,
+      'docs/index.html': SECRET,
+      '404.html': SECRET,
+      _redirects:
+        '/moved /secret 301\n/forced /secret 302!\n/docs/ /secret 307!\n/rewritten /index.html 200\n/lost /404.html 404\n',
+      _headers: '/*\n  X-Secret: yes\n  Cache-Control: public, max-age=600\n',
+    },
+  },
+  'with spaMode': { row: { spaMode: true }, files: { 'index.html': SECRET, 'app.js': SECRET } },
+  'with a version before': { old: { 'old.txt': SECRET }, files: { 'index.html': SECRET } },
+  'of one file': { files: { 'secret.txt': SECRET } },
+  'of a list': { files: { 'secret.txt': SECRET, 'b.txt': SECRET } },
+  'with its first index below': { files: { 'secret/index.html': SECRET, 'b.txt': SECRET } },
+}
+
+const PATHS = [
+  '/',
+  '/index.html',
+  '/moved',
+  '/forced?a=b',
+  '/rewritten',
+  '/lost',
+  '/docs',
+  '/docs/',
+  '/app.js',
+  '/route',
+  '/old.txt',
+  '/_slipway/text',
+  '/_slipway/password',
+  '/_headers',
+  '/nowhere',
+  '/nowhere.js',
+  '/%',
+  '//',
+]
+
+const HEADERS: Record<string, string>[] = [
+  {},
+  { 'if-none-match': '*' },
+  { 'if-match': '"x"' },
+  { range: 'bytes=0-1' },
+  { range: 'bytes=1000-' },
+  { 'accept-encoding': 'br', accept: 'text/html', 'sec-fetch-mode': 'navigate' },
+]
 
 async function locked(): Promise<string> {
   const slug = await edge.publish({ 'index.html': 'inside', 'docs/index.html': 'docs', '404.html': 'lost' })
@@ -30,30 +86,17 @@ async function statusWith(slug: string, cookie: string, path = '/'): Promise<num
   return (await edge.get(slug, path, { headers: { cookie } })).status
 }
 
-describe('a site with a password', () => {
-  test('sends only the form, for every path, every read method and every version host', async () => {
-    const slug = await locked()
-    const draft = await edge.createVersion(slug, { 'index.html': 'draft' }, { live: false })
-    await edge.addDomain('locked.example.org', slug, 'active')
-    for (const host of [slug, `${draft}--${slug}`, `${'0'.repeat(26)}--${slug}`]
-      .map((name) => edge.host(name))
-      .concat('locked.example.org')) {
-      for (const path of ['/', '/docs', '/docs/', '/nowhere', '/nowhere.js', '/%', '/_slipway/password']) {
-        const { status, headers, text } = await edge.request(host, path)
-        assert.equal(status, 401, `${host}${path}`)
-        assert.match(text, /<form method="post" action="\/_slipway\/password">/)
-        assert.doesNotMatch(text, /inside|draft|lost/)
-        assert.equal(headers['cache-control'], 'no-store')
-        assert.equal(headers.etag, undefined)
-        assert.ok(headers['www-authenticate'])
-        assert.match(headers['content-security-policy'] as string, /form-action 'self'/)
-        assert.equal((await edge.request(host, path, { method: 'HEAD' })).status, 401)
-      }
-      assert.equal((await edge.request(host, '/', { headers: { 'if-none-match': '*' } })).status, 401)
-      assert.equal((await edge.request(host, '/', { method: 'PUT' })).status, 405)
-    }
-  })
+/** Submits a wrong password this many times. */
+async function guess(slug: string, count: number): Promise<void> {
+  for (; count > 0; count--) assert.equal((await edge.submitPassword(slug, 'wrong')).status, 401)
+}
 
+/** Enters the password; returns the Cookie header. */
+async function enter(slug: string): Promise<string> {
+  return readCookie(await edge.submitPassword(slug, PASSWORD))
+}
+
+describe('a site with a password', () => {
   test('redirects a visitor with the right password to the requested page', async () => {
     const slug = await locked()
     const reply = await edge.submitPassword(slug, PASSWORD, '/docs/?a=1')
@@ -75,9 +118,7 @@ describe('a site with a password', () => {
     await using secure = await EdgeFixture.start({ baseUrl: 'https://api.test' })
     const slug = await secure.publish({ 'index.html': 'x' })
     await secure.setPassword(slug, PASSWORD)
-    const body = new URLSearchParams({ password: PASSWORD }).toString()
-    const type = { 'content-type': 'application/x-www-form-urlencoded' }
-    const reply = await secure.get(slug, '/_slipway/password', { method: 'POST', body, headers: type })
+    const reply = await secure.submitPassword(slug, PASSWORD)
     assert.equal(reply.status, 303)
     const [cookie, ...attributes] = reply.headers['set-cookie']![0]!.split('; ')
     assert.match(cookie!, /^__Host-slipway_password=/)
@@ -94,21 +135,6 @@ describe('a site with a password', () => {
     const slug = await edge.publish({ 'index.html': 'x' })
     await edge.setPassword(slug, 'caf\u00e9')
     assert.equal((await edge.submitPassword(slug, 'cafe\u0301')).status, 303)
-  })
-
-  test('never redirects to another host', async () => {
-    const slug = await locked()
-    for (const next of [
-      '//evil.example',
-      '/\\evil.example',
-      '/\t/evil.example',
-      'https://evil.example',
-      '',
-      '/\r\nA: b',
-    ]) {
-      const { status, headers } = await edge.submitPassword(slug, PASSWORD, next)
-      assert.deepEqual([status, headers.location], [303, '/'], next)
-    }
   })
 
   test('keeps the requested page in the form, escaped', async () => {
@@ -132,19 +158,71 @@ describe('a site with a password', () => {
   })
 })
 
+for (const [name, { row = {}, old, files }] of Object.entries(SITES)) {
+  describe(`a site with a password, ${name}`, () => {
+    let hosts: string[]
+    let slug: string
+    before(async () => {
+      slug = await edge.createSite(row)
+      if (old) await edge.createVersion(slug, old)
+      const live = await edge.createVersion(slug, files)
+      await edge.setPassword(slug, PASSWORD)
+      await edge.addDomain(`${slug}.example`, slug, 'active')
+      const names = [slug, `${live}--${slug}`, `${'0'.repeat(26)}--${slug}`]
+      hosts = [...names.map((name) => edge.host(name)), `${slug}.example`]
+    })
+
+    test('sends only the form for every path at every host before the password', async () => {
+      for (const host of hosts) {
+        assert.equal((await edge.request(host, '/', { method: 'HEAD' })).status, 401)
+        assert.equal((await edge.request(host, '/', { method: 'PUT' })).status, 405)
+        for (const path of PATHS) {
+          for (const headers of HEADERS) {
+            const reply = await edge.request(host, path, { headers })
+            const of = `${host}${path} ${JSON.stringify(headers)}`
+            assert.equal(reply.status, 401, of)
+            assert.doesNotMatch(reply.text.replace(/value="[^"]*"/, ''), /secret/i, of)
+            for (const header of ['location', 'etag', 'last-modified', 'x-secret', 'content-range', 'vary']) {
+              assert.equal(reply.headers[header], undefined, `${header} of ${of}`)
+            }
+            assert.match(reply.text, /<form method="post" action="\/_slipway\/password">/)
+            assert.equal(reply.headers['cache-control'], 'no-store')
+            assert.ok(reply.headers['www-authenticate'])
+            assert.match(reply.headers['content-security-policy'] as string, /form-action 'self'/)
+          }
+        }
+      }
+    })
+
+    test('sends nothing cacheable after the password', async () => {
+      const cookie = await enter(slug)
+      const seen = new Set<number>()
+      for (const path of PATHS) {
+        for (const headers of HEADERS) {
+          const reply = await edge.get(slug, path, { headers: { ...headers, cookie } })
+          const caching = reply.status < 400 ? 'private, no-store' : 'no-store'
+          assert.equal(reply.headers['cache-control'], caching, `${reply.status} ${path}`)
+          seen.add(reply.status)
+        }
+      }
+      assert.ok((seen.has(200) || seen.has(302)) && seen.has(404) && !seen.has(401), [...seen].join())
+    })
+  })
+}
+
 describe('a password cookie', () => {
   test('is invalid at another site, even with the same password', async () => {
     const [one, other] = [await locked(), await edge.publish({ 'index.html': 'other' })]
     const row = await edge.store.real.read.sites.bySlug(one)
     await edge.updateSite(other, { passwordHash: row!.passwordHash })
-    const cookie = readCookie(await edge.submitPassword(one, PASSWORD))
+    const cookie = await enter(one)
     assert.equal(await statusWith(one, cookie), 200)
     assert.equal(await statusWith(other, cookie), 401)
   })
 
   test('expires with the password, even if the same one is set again', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
+    const cookie = await enter(slug)
     assert.equal(await statusWith(slug, cookie), 200)
     await edge.setPassword(slug, PASSWORD)
     assert.equal(await statusWith(slug, cookie), 401)
@@ -152,8 +230,8 @@ describe('a password cookie', () => {
 
   test('expires after 30 days', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
-    edge.clock.now += 30 * 86_400_000 - 1
+    const cookie = await enter(slug)
+    edge.clock.now += 30 * DAY_MS - 1
     assert.equal(await statusWith(slug, cookie), 200)
     edge.clock.now += 1
     assert.equal(await statusWith(slug, cookie), 401)
@@ -161,7 +239,7 @@ describe('a password cookie', () => {
 
   test('cannot be forged or extended', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
+    const cookie = await enter(slug)
     const [name, value] = cookie.split('=') as [string, string]
     const [until, signature] = value.split('.') as [string, string]
     const forged = [
@@ -184,7 +262,7 @@ describe('a password cookie', () => {
 
   test('is found beside others of its name, which another site may have set', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
+    const cookie = await enter(slug)
     assert.equal(await statusWith(slug, `slipway_password=1.x; slipway_password; ${cookie}`), 200)
     const forged = `slipway_password=${edge.clock.now + 1000}.${'x'.repeat(43)}; `
     assert.equal(await statusWith(slug, forged.repeat(100) + cookie), 200)
@@ -193,7 +271,7 @@ describe('a password cookie', () => {
 
   test('is verified without a store read', async () => {
     const slug = await locked()
-    const cookie = readCookie(await edge.submitPassword(slug, PASSWORD))
+    const cookie = await enter(slug)
     await statusWith(slug, cookie)
     const { reads } = edge.store
     assert.equal(await statusWith(slug, cookie), 200)
@@ -205,7 +283,7 @@ describe('an invalid form', () => {
   test('of more than 4 KiB is refused, declared or not', async () => {
     const slug = await locked()
     assert.equal((await edge.post(slug, `password=${'x'.repeat(5000)}`)).status, 413)
-    const head = `POST /_slipway/password HTTP/1.1\r\nHost: ${edge.host(slug)}\r\nContent-Type: application/x-www-form-urlencoded\r\n`
+    const head = `POST /_slipway/password HTTP/1.1\r\nHost: ${edge.host(slug)}\r\nContent-Type: ${FORM}\r\n`
     const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`
     assert.match(
       await edge.raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`),
@@ -243,7 +321,7 @@ describe('an invalid form', () => {
     edge.logged.length = 0
     const socket = connect(edge.port, '127.0.0.1')
     socket.write(
-      `POST /_slipway/password HTTP/1.1\r\nHost: ${edge.host(slug)}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\npassw`,
+      `POST /_slipway/password HTTP/1.1\r\nHost: ${edge.host(slug)}\r\nContent-Type: ${FORM}\r\nContent-Length: 100\r\n\r\npassw`,
     )
     await once(socket, 'connect')
     await edge.get(slug)
@@ -264,11 +342,7 @@ test('a form that does not end gets its connection closed', async (context) => {
     port: edge.port,
     path: '/_slipway/password',
     method: 'POST',
-    headers: {
-      host: edge.host(slug),
-      'content-type': 'application/x-www-form-urlencoded',
-      'content-length': 100,
-    },
+    headers: { host: edge.host(slug), 'content-type': FORM, 'content-length': 100 },
   })
   body.write('password=')
   const failed = once(body, 'error')
@@ -279,6 +353,154 @@ test('a form that does not end gets its connection closed', async (context) => {
   context.mock.timers.tick(1)
   assert.match(String(await failed), /hang up|ECONNRESET/)
   assert.deepEqual(edge.logged, [])
+})
+
+describe('wrong passwords', () => {
+  test('get the form again, with a message', async () => {
+    const { status, headers, text } = await edge.submitPassword(await locked(), 'wrong', '/docs/')
+    assert.equal(status, 401)
+    assert.equal(headers['set-cookie'], undefined)
+    assert.match(text, /not the password/)
+  })
+
+  test('are accepted five times a minute from an address; then even the right one has to wait', async () => {
+    const slug = await locked()
+    await guess(slug, 5)
+    edge.clock.now += 20_000
+    const refused = await edge.submitPassword(slug, PASSWORD, '/docs/')
+    assert.equal(refused.status, 429)
+    assert.equal(refused.headers['retry-after'], '40')
+    assert.match(refused.text, /<form .*value="\/docs\/"/s)
+    edge.clock.now += 39_999
+    assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 429)
+    edge.clock.now += 1
+    assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 303)
+  })
+
+  test('do not delay other addresses or visitors with a cookie', async () => {
+    const slug = await locked()
+    const cookie = await enter(slug)
+    for (let count = 0; count < 6; count++) await edge.submitPassword(slug, 'wrong')
+    assert.equal(await statusWith(slug, cookie), 200)
+    edge.address = '2001:db8::1'
+    await guess(slug, 5)
+    edge.address = '2001:db8::ffff:2'
+    assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 429, 'the same network')
+    edge.address = '2001:db8:0:1::1'
+    assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 303)
+  })
+
+  test('are accepted a hundred times an hour at a site', async () => {
+    const [slug, other] = [await locked(), await locked()]
+    for (let count = 0; count < 100; count++) {
+      edge.address = `198.51.100.${count}`
+      assert.equal((await edge.submitPassword(slug, 'wrong')).status, 401)
+    }
+    edge.address = '203.0.113.1'
+    const refused = await edge.submitPassword(slug, PASSWORD)
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '3600'])
+    assert.match(refused.text, /60 minutes/)
+    assert.equal((await edge.submitPassword(other, PASSWORD)).status, 303)
+    edge.clock.now += HOUR_MS
+    assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 303)
+  })
+
+  test('are accepted twenty times an hour at a site from a network, without effect on others', async () => {
+    const slug = await locked()
+    for (let minute = 0; minute < 4; minute++, edge.clock.now += MINUTE_MS) await guess(slug, 5)
+    const refused = await edge.submitPassword(slug, PASSWORD)
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '3360'])
+    edge.address = '203.0.113.7'
+    assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 303)
+  })
+
+  test('are counted exactly when concurrent, over two processes', async () => {
+    await using other = await EdgeFixture.start({ folder: edge.folder })
+    other.clock.now = edge.clock.now
+    other.address = edge.address
+    const slug = await locked()
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => (index % 2 ? edge : other).submitPassword(slug, 'wrong')),
+    )
+    const statuses = replies.map((reply) => reply.status)
+    assert.equal(statuses.filter((status) => status === 401).length, 5)
+    assert.equal(statuses.filter((status) => status === 429).length, 35)
+  })
+
+  test('are counted exactly even when all are checked before the first is counted', async () => {
+    const guesses = new AttemptLimiter({ store: edge.store.watched, clock: () => edge.clock.now })
+    edge.store.delayRead = () => setImmediate()
+    const begun = await Promise.all(
+      Array.from({ length: 40 }, () => guesses.begin(edge.address, 'some-site')),
+    )
+    edge.store.delayRead = () => undefined
+    assert.equal(begun.filter((guess) => 'windows' in guess).length, 5)
+  })
+
+  test('count, and right ones never do', async () => {
+    const slug = await locked()
+    for (let count = 0; count < 12; count++)
+      assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 303)
+    await guess(slug, 5)
+    assert.equal((await edge.submitPassword(slug, 'wrong')).status, 429)
+  })
+
+  test('cause no write to the store once they are refused', async () => {
+    const slug = await locked()
+    await guess(slug, 5)
+    const { write } = edge.store.real
+    edge.store.real.write = () => Promise.reject(new Error('a write'))
+    assert.equal((await edge.submitPassword(slug, 'wrong')).status, 429)
+    edge.store.real.write = write
+  })
+
+  test('are refused while they cannot be counted', async () => {
+    const slug = await locked()
+    await edge.get(slug)
+    edge.store.unavailable = true
+    const { status, headers } = await edge.submitPassword(slug, PASSWORD)
+    edge.store.unavailable = false
+    assert.deepEqual([status, headers['retry-after'], headers['set-cookie']], [503, '7', undefined])
+  })
+
+  test('that are empty are not counted', async () => {
+    const slug = await locked()
+    for (let count = 0; count < 10; count++) assert.equal((await edge.post(slug, 'next=%2F')).status, 401)
+    assert.equal((await edge.post(slug, 'password=')).status, 401)
+    assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 303)
+  })
+})
+
+describe('the semaphore', () => {
+  test('runs a limited number, queues a limited number and refuses the next', async () => {
+    const turns = new Semaphore({ running: 2, waiting: 3 })
+    const { open, opened } = gate()
+    let running = 0
+    let most = 0
+    const work = async () => {
+      most = Math.max(most, ++running)
+      await opened
+      running--
+      return 'done'
+    }
+    const taken = Array.from({ length: 5 }, () => turns.run(work))
+    await assert.rejects(
+      turns.run(work),
+      (error) => error instanceof ApiError && error.code === 'UNAVAILABLE',
+    )
+    open()
+    assert.deepEqual(await Promise.all(taken), Array(5).fill('done'))
+    assert.equal(most, 2)
+    assert.equal(await turns.run(work), 'done')
+  })
+
+  test('releases its slot when work fails', async () => {
+    const turns = new Semaphore({ running: 1, waiting: 1 })
+    const failing = turns.run(() => Promise.reject(new Error('failed')))
+    const next = turns.run(async () => 'next')
+    await assert.rejects(failing, /failed/)
+    assert.equal(await next, 'next')
+  })
 })
 
 function unescaped(html: string): string {

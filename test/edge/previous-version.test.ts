@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header, NOW, toStoredFile } from './responses.ts'
 
-const UNTIL = NOW + 3_600_000
+const UNTIL = NOW + HOUR_MS
 
 describe('the previous version', () => {
   const previousFiles = {
@@ -74,13 +75,7 @@ describe('the previous version', () => {
 })
 
 describe('the previous version, over HTTP', () => {
-  let edge: EdgeFixture
-  before(async () => {
-    edge = await EdgeFixture.start()
-  })
-  after(() => edge[Symbol.asyncDispose]())
-
-  const HOUR = 3_600_000
+  const edge = EdgeFixture.shared()
 
   test('keeps open pages working for an hour, cached or not, and no longer', async () => {
     const [warm, cold] = [await edge.createSite(), await edge.createSite()]
@@ -89,7 +84,7 @@ describe('the previous version, over HTTP', () => {
       await edge.createVersion(slug, { 'index.html': 'two', 'app.2.js': 'two' })
     }
     assert.equal((await edge.get(warm, '/app.1.js')).text, 'one')
-    edge.clock.now += HOUR - 1
+    edge.clock.now += HOUR_MS - 1
     for (const slug of [warm, cold]) assert.equal((await edge.get(slug, '/app.1.js')).text, 'one')
     assert.equal((await edge.get(warm)).text, 'two')
     edge.clock.now += 1
@@ -111,10 +106,10 @@ describe('the previous version, over HTTP', () => {
     const slug = await edge.createSite()
     const first = await edge.createVersion(slug, { 'index.html': 'one', 'one.js': 'one' })
     await edge.createVersion(slug, { 'index.html': 'two', 'two.js': 'two' })
-    edge.clock.now += 2 * HOUR
+    edge.clock.now += 2 * HOUR_MS
     await edge.restore(slug, first)
     assert.equal((await edge.get(slug, '/two.js')).text, 'two')
-    edge.clock.now += HOUR
+    edge.clock.now += HOUR_MS
     assert.equal((await edge.get(slug, '/two.js')).status, 404)
   })
 

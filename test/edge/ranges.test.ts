@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { parseRange } from '../../server/edge/respond/ranges.ts'
 import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { EdgeFixture, noise } from './fixture.ts'
@@ -203,13 +203,11 @@ describe('a range request', () => {
 
 describe('ranges over HTTP', () => {
   const bytes = noise(700_000)
-  let edge: EdgeFixture
+  const edge = EdgeFixture.shared()
   let slug: string
   before(async () => {
-    edge = await EdgeFixture.start()
     slug = await edge.publish({ 'big.bin': bytes, 'small.bin': bytes.subarray(0, 1000) })
   })
-  after(() => edge[Symbol.asyncDispose]())
 
   const rows: [string, string, number, number][] = [
     ['/small.bin', 'bytes=0-0', 0, 1],

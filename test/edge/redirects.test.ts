@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header, toStoredFile } from './responses.ts'
 
@@ -211,11 +211,7 @@ test('equal redirects are the same object, and each target depends on its reques
 })
 
 describe('_redirects over HTTP', () => {
-  let edge: EdgeFixture
-  before(async () => {
-    edge = await EdgeFixture.start()
-  })
-  after(() => edge[Symbol.asyncDispose]())
+  const edge = EdgeFixture.shared()
 
   const contents = {
     'index.html': 'home',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { SiteInput } from '../../server/edge/resolve/route-table.ts'
 import { previewPolicy, publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
@@ -268,11 +268,7 @@ describe('a generated page', () => {
 })
 
 describe('generated pages over HTTP', () => {
-  let edge: EdgeFixture
-  before(async () => {
-    edge = await EdgeFixture.start()
-  })
-  after(() => edge[Symbol.asyncDispose]())
+  const edge = EdgeFixture.shared()
 
   test('show a single text file, with metadata that changes at once', async () => {
     const slug = await edge.publish({ 'notes.md': { type: 'text/markdown', body: '# Notes' } })
@@ -291,20 +287,5 @@ describe('generated pages over HTTP', () => {
     assert.match(later.text, /<title>My notes<\/title>/)
     const since = { 'if-modified-since': first.headers['last-modified']! }
     assert.equal((await edge.get(slug, '/', { headers: since })).status, 200)
-  })
-
-  test('are not revealed before the password', async () => {
-    const lone = await edge.publish({ 'secret-name.txt': 'x' })
-    const listed = await edge.publish({ 'secret-name.txt': 'x', 'b.txt': 'y' })
-    const below = await edge.publish({ 'secret-name/index.html': 'x', 'b.txt': 'y' })
-    for (const slug of [lone, listed, below]) {
-      await edge.setPassword(slug, 'open sesame')
-      for (const path of ['/', '/_slipway/text', '/secret-name']) {
-        const { status, text, headers } = await edge.get(slug, path)
-        assert.equal(status, 401)
-        assert.equal(path === '/secret-name' || !text.includes('secret-name'), true)
-        assert.deepEqual([headers.location, headers['cache-control']], [undefined, 'no-store'])
-      }
-    }
   })
 })

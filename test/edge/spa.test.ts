@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header } from './responses.ts'
@@ -116,11 +116,7 @@ test('without spaMode a path without a file gets 404', () => {
 })
 
 describe('spaMode over HTTP', () => {
-  let edge: EdgeFixture
-  before(async () => {
-    edge = await EdgeFixture.start()
-  })
-  after(() => edge[Symbol.asyncDispose]())
+  const edge = EdgeFixture.shared()
 
   test('is switched on and off at once', async () => {
     const slug = await edge.publish({ 'index.html': 'app' }, { spaMode: true })
@@ -128,11 +124,5 @@ describe('spaMode over HTTP', () => {
     assert.deepEqual([status, text], [200, 'app'])
     await edge.updateSite(slug, { spaMode: false })
     assert.equal((await edge.get(slug, '/deep/down')).status, 404)
-  })
-
-  test('reveals nothing before the password', async () => {
-    const slug = await edge.publish({ 'index.html': 'app' }, { spaMode: true })
-    await edge.setPassword(slug, 'open sesame')
-    assert.equal((await edge.get(slug, '/deep/down')).status, 401)
   })
 })

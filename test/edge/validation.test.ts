@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { EdgeFixture } from './fixture.ts'
 
-let edge: EdgeFixture
-before(async () => {
-  edge = await EdgeFixture.start()
-})
-after(() => edge[Symbol.asyncDispose]())
+const edge = EdgeFixture.shared()
 
 const PATHS = [
   '/.well-known/acme-challenge/token',

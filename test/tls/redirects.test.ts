@@ -77,11 +77,14 @@ for (const fastPath of ['on', 'off']) {
       await service.addSecureDomain('www.pair.test', slug, { primaryDomain: 'pair.test' })
       assert.equal(await getSummary('www.pair.test', '/a?b'), '308 http://pair.test/a?b')
       assert.equal(summarize(await service.secure('www.pair.test')), '200 home')
-      await service.certify('pair.test')
+      const { clock } = service.running
+      await service.certify('pair.test', undefined, { notAfter: clock.now + 1000 })
       assert.equal(await getSummary('www.pair.test', '/a?b'), '308 https://pair.test/a?b')
       assert.equal(await getSummary('pair.test'), '308 https://pair.test/')
       assert.equal(summarize(await service.secure('www.pair.test', '/a?b')), '308 https://pair.test/a?b')
       assert.equal(summarize(await service.secure('pair.test')), '200 home')
+      clock.now += 1000
+      assert.equal(await getSummary('www.pair.test'), '308 http://pair.test/', 'the certificate has expired')
     })
 
     test('lets browsers cache redirects to HTTPS, but not to the primary name, which may change', async () => {
