@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { after, afterEach, before, beforeEach, describe, mock, test } from 'node:test'
+import { after, afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls'
-import { ClientMemory } from '../server/lib/client-memory.ts'
-import { Connections } from '../server/lib/connections.ts'
-import { makeLog } from '../server/lib/log.ts'
-import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
-import { Http1FastPath } from '../server/net/http1/fast-path.ts'
-import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
-import { Listener } from '../server/net/listener.ts'
-import { EdgeFixture, noise } from './edge/fixture.ts'
-import { selfSigned } from './http2/self-signed.ts'
-import { waitFor } from './support/wait-for.ts'
+import { ClientMemory } from '../../server/lib/client-memory.ts'
+import { Connections } from '../../server/lib/connections.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
+import { Http1FastPath } from '../../server/net/http1/fast-path.ts'
+import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
+import { Listener } from '../../server/net/listener.ts'
+import { EdgeFixture, noise } from '../edge/fixture.ts'
+import { selfSigned } from '../http2/self-signed.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const KIB = 1024
 const MIB = 2 ** 20
@@ -23,13 +23,9 @@ const SECOND = 1000
 
 const certificate = await selfSigned('sites.test')
 
-let edge: EdgeFixture
-let host: string
-before(async () => {
-  edge = await EdgeFixture.start()
-  host = edge.host(await edge.publish({ 'big.bin': BIG, 'whole.bin': WHOLE }))
-})
+const edge = await EdgeFixture.start()
 after(() => edge[Symbol.asyncDispose]())
+const host = edge.host(await edge.publish({ 'big.bin': BIG, 'whole.bin': WHOLE }))
 
 /** Unix sockets have small buffers, unlike loopback TCP. */
 const WAYS = [

@@ -2,30 +2,27 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { after, afterEach, before, beforeEach, describe, mock, test } from 'node:test'
+import { after, afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
-import { Http1FastPath } from '../server/net/http1/fast-path.ts'
-import { handleNodeRequest } from '../server/net/http1/node-handler.ts'
-import { Listener, type RequestHandlers } from '../server/net/listener.ts'
-import { readFromStream, readIntoSharedBuffer } from '../server/net/shared-buffer-read.ts'
-import { EdgeFixture, noise } from './edge/fixture.ts'
-import { findHeader, sendRaw } from './serving/raw-http.ts'
-import { waitFor } from './support/wait-for.ts'
+import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
+import { Http1FastPath } from '../../server/net/http1/fast-path.ts'
+import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
+import { Listener, type RequestHandlers } from '../../server/net/listener.ts'
+import { readFromStream, readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
+import { EdgeFixture, noise } from '../edge/fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { findHeader, sendRaw } from './raw-http.ts'
 
 const MIB = 2 ** 20
 const BIG = noise(MIB)
 const MIDDLE = noise(100_000)
 
-let edge: EdgeFixture
-let host: string
-let slug: string
-before(async () => {
-  edge = await EdgeFixture.start()
-  slug = await edge.publish({ 'index.html': 'home', 'a.txt': 'A', 'middle.bin': MIDDLE, 'big.bin': BIG })
-  host = edge.host(slug)
-})
+const FILES = { 'index.html': 'home', 'a.txt': 'A', 'middle.bin': MIDDLE, 'big.bin': BIG }
+
+const edge = await EdgeFixture.start()
 after(() => edge[Symbol.asyncDispose]())
+const slug = await edge.publish(FILES)
+const host = edge.host(slug)
 
 for (const read of [readIntoSharedBuffer, readFromStream]) {
   describe(`the HTTP/1 fast path with ${read.name}`, () => {
