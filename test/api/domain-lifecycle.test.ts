@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import { PROXY, PROXY_ADDRESSES, SECOND_MS, startTestDns, type TestDns } from '../domains/domain-fixture.ts'
+import { SECOND_MS } from '../../server/lib/time.ts'
+import { PROXY, PROXY_ADDRESSES, startTestDns, type TestDns } from '../domains/domain-fixture.ts'
 import { requires } from '../tools/part.ts'
 import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
 

@@ -1,36 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Dns, DnsRecords } from '../../server/domains/dns/dns.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
-import { DomainService } from '../../server/domains/domain.ts'
-import { makeLog } from '../../server/lib/log.ts'
+import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
-import { requires } from '../tools/part.ts'
-import { DAY_MS, DomainFixture, PROXY, SECOND_MS, startTestDns, type TestDns } from './domain-fixture.ts'
+import { DomainFixture, expectFailure, needsDns, sharedTestDns } from './domain-fixture.ts'
 
-describe('checking domains', requires('knot', 'unbound'), () => {
-  let testDns: TestDns
-  before(async () => {
-    testDns = await startTestDns()
-  })
-  after(() => testDns[Symbol.asyncDispose]())
+const testDns = sharedTestDns()
 
-  const createDomainService = (
-    fixture: DomainFixture,
-    more: { dns?: Dns; certificates?: RecordingCertificates },
-  ) =>
-    new DomainService({
-      store: fixture.store,
-      dns: resolverDns({ servers: [testDns.servers] }),
-      clock: () => fixture.clock.now,
-      log: makeLog({ level: 'info', text: false, write: (line) => void fixture.log.push(JSON.parse(line)) }),
-      proxyHost: PROXY,
-      siteDomain: 'pages.slipway.test',
-      baseUrl: 'http://localhost',
-      ...more,
-    })
-
+describe('checking domains', needsDns, () => {
   const addMany = async (fixture: DomainFixture, count: number) => {
     const user = await fixture.createUser()
     const { id: accountId } = user.account
@@ -46,7 +25,7 @@ describe('checking domains', requires('knot', 'unbound'), () => {
     await using fixture = await DomainFixture.build(testDns)
     await addMany(fixture, 450)
     const slow = new SlowDns()
-    const domains = createDomainService(fixture, { dns: slow })
+    const domains = fixture.createDomainService({ dns: slow })
     for (const lookups of [200, 400, 450]) {
       await domains.verifyDue()
       assert.equal(slow.lookups.size, lookups)
@@ -59,7 +38,7 @@ describe('checking domains', requires('knot', 'unbound'), () => {
     await using fixture = await DomainFixture.build(testDns)
     const { user, names } = await addMany(fixture, 100)
     const slow = new SlowDns()
-    const domains = createDomainService(fixture, { dns: slow })
+    const domains = fixture.createDomainService({ dns: slow })
     const records = await Promise.all(names.map((name) => domains.check(user.account, name)))
     assert.ok(slow.maxConcurrent <= 32, `${slow.maxConcurrent} at once`)
     assert.equal(slow.lookups.size, slow.maxConcurrent)
@@ -74,7 +53,7 @@ describe('checking domains', requires('knot', 'unbound'), () => {
     await fixture.store.write('relaxed', (tx) =>
       tx.domains.insert(domainRow(domain, { accountId: other.account.id, nextCheckAt: fixture.clock.now })),
     )
-    const domains = createDomainService(fixture, { dns: new SlowDns() })
+    const domains = fixture.createDomainService({ dns: new SlowDns() })
     const checks = names.map((name) => domains.check(user.account, name))
     const { checkedAt } = await domains.check(other.account, domain)
     assert.notEqual(checkedAt, null)
@@ -86,7 +65,7 @@ describe('checking domains', requires('knot', 'unbound'), () => {
     await using fixture = await DomainFixture.build(testDns)
     await addMany(fixture, 100)
     const slow = new SlowDns()
-    const domains = createDomainService(fixture, { dns: slow })
+    const domains = fixture.createDomainService({ dns: slow })
     slow.onFirst = () => domains[Symbol.dispose]()
     await domains.verifyDue()
     assert.ok(slow.lookups.size <= 20)
@@ -97,7 +76,7 @@ describe('checking domains', requires('knot', 'unbound'), () => {
     const { user } = await addMany(fixture, 60)
     const slow = new SlowDns()
     slow.brokenName = 'many7.test'
-    const domains = createDomainService(fixture, { dns: slow })
+    const domains = fixture.createDomainService({ dns: slow })
     await domains.verifyDue()
     const rows = await fixture.store.read.domains.byAccount(user.account.id)
     assert.deepEqual(
@@ -124,7 +103,7 @@ describe('checking domains', requires('knot', 'unbound'), () => {
     fixture.advanceClock(10 * SECOND_MS)
     await fixture.sweep()
     fixture.advanceClock(10 * SECOND_MS)
-    const turn = createDomainService(fixture, { dns: { ...real, txt } }).verifyDue()
+    const turn = fixture.createDomainService({ dns: { ...real, txt } }).verifyDue()
     await started.promise
     await fixture.remove(user, 'www.anew.test')
     fixture.advanceClock(1)
@@ -139,7 +118,7 @@ describe('checking domains', requires('knot', 'unbound'), () => {
     await using fixture = await DomainFixture.build(testDns)
     const [owner, other] = [await fixture.createUser(), await fixture.createUser()]
     const certificates = new RecordingCertificates()
-    const domains = createDomainService(fixture, { certificates })
+    const domains = fixture.createDomainService({ certificates })
     const due = async (wait: number) => {
       fixture.advanceClock(wait)
       await domains.verifyDue()
@@ -173,6 +152,77 @@ describe('checking domains', requires('knot', 'unbound'), () => {
     assert.deepEqual(certificates.takeCalls(), ['want www.wanted.test by one who is active'])
     await domains.remove(other.account, 'www.wanted.test')
     assert.deepEqual(certificates.takeCalls(), ['release www.wanted.test by one who is not'])
+  })
+})
+
+describe('a domain', needsDns, () => {
+  test('can be read and removed after its name became part of the service or of the public suffix list', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser()
+    await fixture.activate(user, 'shop.taken.test')
+    const renamed = fixture.createDomainService({ siteDomain: 'taken.test' })
+    assert.equal((await renamed.check(user.account, 'SHOP.taken.test.')).status, 'active')
+    await renamed.remove(user.account, 'Shop.Taken.test')
+    assert.deepEqual((await renamed.list(user.account)).domains, [])
+    await expectFailure(renamed.add(user.account, 'shop.taken.test', user.slug), 'VALIDATION_ERROR')
+    await expectFailure(renamed.remove(user.account, 'shop.taken.test'), 'NOT_FOUND')
+    await expectFailure(renamed.remove(user.account, 'no name'), 'VALIDATION_ERROR')
+  })
+
+  test('is checked on time despite hundreds of others with slow DNS', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const [user, slow] = [await fixture.createUser(), await fixture.createUser()]
+    const time = { now: 0 }
+    const checked: string[] = []
+    const nothing = async () => ({ values: [] })
+    const cname = async (name: string) => {
+      checked.push(name)
+      if (name.startsWith('slow')) time.now += 9000
+      return { values: [] }
+    }
+    const domains = fixture.createDomainService({
+      dns: { cname, addresses: nothing, txt: nothing },
+      stopwatch: () => time.now,
+    })
+    const { id: accountId } = slow.account
+    const times = { pendingSince: fixture.clock.now, nextCheckAt: fixture.clock.now - DAY_MS }
+    await fixture.store.write('relaxed', async (tx) => {
+      for (let number = 0; number < 400; number++)
+        await tx.domains.insert(domainRow(`slow${number}.test`, { accountId, ...times }))
+    })
+    for (let turn = 0; turn < 2; turn++) await domains.verifyDue()
+    assert.equal(checked.splice(0).length, 400, 'none is marked as slow yet')
+    fixture.advanceClock(60 * SECOND_MS)
+    await fixture.add(user, 'www.fresh.test')
+    await domains.verifyDue()
+    assert.equal(checked.filter((name) => name.startsWith('slow')).length, 10)
+    assert.ok(checked.includes('www.fresh.test'))
+    const rows = await fixture.store.read.domains.byAccount(accountId)
+    assert.ok(rows.every(({ nextCheckAt, checkedAt }) => nextCheckAt! - checkedAt! === 60 * SECOND_MS))
+  })
+
+  test('can be replaced often, but not so often that one account exhausts the certificate limit', async () => {
+    await using fixture = await DomainFixture.build(testDns)
+    const user = await fixture.createUser('free')
+    const use = async (name: string) => {
+      await fixture.add(user, name)
+      await fixture.store.write('relaxed', (tx) =>
+        tx.domains.update({ accountId: user.account.id, domain: name }, { status: 'active' }),
+      )
+      await fixture.remove(user, name)
+    }
+    for (let number = 0; number < 10; number++) await use(`www.n${number}.test`)
+    await use('www.n3.test')
+    const { message } = await expectFailure(fixture.add(user, 'www.n10.test'), 'DOMAIN_LIMIT_REACHED')
+    assert.match(message, /^10 removed domains are kept for you for 7 days each/)
+    assert.equal(
+      (await fixture.add(user, 'www.n9.test')).status,
+      'pending',
+      'a reserved domain can be added again',
+    )
+    await fixture.remove(user, 'www.n9.test')
+    fixture.advanceClock(7 * DAY_MS)
+    assert.equal((await fixture.add(user, 'www.n10.test')).status, 'pending')
   })
 })
 

@@ -2,34 +2,49 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after, before } from 'node:test'
 import type { Plan } from '../../protocol/api/account.ts'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { type OperatorContext, openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
-import type { DomainService } from '../../server/domains/domain.ts'
+import { resolverDns } from '../../server/domains/dns/resolver.ts'
+import { DomainService } from '../../server/domains/domain.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { ApiError, type FailureCode } from '../../server/lib/errors.ts'
-import { makeLog } from '../../server/lib/log.ts'
+import { type Log, makeLog } from '../../server/lib/log.ts'
+import { SECOND_MS } from '../../server/lib/time.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
 import type { Store } from '../../server/store/store.ts'
 import { accountRow, siteRow } from '../store/rows.ts'
 import { type Knot, startKnot } from '../tools/knot.ts'
+import { requires } from '../tools/part.ts'
 import { startUnbound } from '../tools/unbound.ts'
-
-export const SECOND_MS = 1000
-export const MINUTE_MS = 60 * SECOND_MS
-export const HOUR_MS = 60 * MINUTE_MS
-export const DAY_MS = 24 * HOUR_MS
 
 /** The host that custom domains must point to, and its addresses in the zone. */
 export const PROXY = 'edge.slipway.test'
 export const PROXY_ADDRESSES = ['192.0.2.1', '2001:db8::1'] as const
 
+const SITE_DOMAIN = 'pages.slipway.test'
+
 /** A real DNS: the resolver of the service reads the zone `test`. */
 export interface TestDns extends AsyncDisposable {
   zone: Knot
   servers: string
+}
+
+/** The programs that `TestDns` needs. */
+export const needsDns = requires('knot', 'unbound')
+
+/** The DNS of all tests of a file. */
+export function sharedTestDns(): TestDns {
+  const shared = {} as TestDns
+  const stack = new AsyncDisposableStack()
+  before(async () => {
+    if (!needsDns.skip) Object.assign(shared, stack.use(await startTestDns()))
+  })
+  after(() => stack.disposeAsync())
+  return shared
 }
 
 export async function startTestDns(): Promise<TestDns> {
@@ -84,12 +99,28 @@ export class DomainFixture implements AsyncDisposable {
       SLIPWAY_DATA: this.data,
       SLIPWAY_DNS_SERVERS: servers,
       SLIPWAY_PROXY_HOST: PROXY,
-      SLIPWAY_SITE_DOMAIN: 'pages.slipway.test',
+      SLIPWAY_SITE_DOMAIN: SITE_DOMAIN,
     })
-    const log = makeLog({ level: 'info', text: false, write: (line) => void this.log.push(JSON.parse(line)) })
-    return this.#stack.use(
-      await openForOperator(config, { log, version: 'test', clock: () => this.clock.now }),
-    )
+    const clock = () => this.clock.now
+    return this.#stack.use(await openForOperator(config, { log: this.#openLog(), version: 'test', clock }))
+  }
+
+  /** Creates another domain service on the same store. */
+  createDomainService(change: Partial<ConstructorParameters<typeof DomainService>[0]> = {}): DomainService {
+    return new DomainService({
+      store: this.store,
+      dns: resolverDns({ servers: [this.dns.servers] }),
+      clock: () => this.clock.now,
+      log: this.#openLog(),
+      proxyHost: PROXY,
+      siteDomain: SITE_DOMAIN,
+      baseUrl: 'http://localhost',
+      ...change,
+    })
+  }
+
+  #openLog(): Log {
+    return makeLog({ level: 'info', text: false, write: (line) => void this.log.push(JSON.parse(line)) })
   }
 
   get store(): Store {

@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { Dns } from '../../server/domains/dns/dns.ts'
-import { resolverDns } from '../../server/domains/dns/resolver.ts'
-import { DomainService } from '../../server/domains/domain.ts'
-import type { WatchListener } from '../../server/domains/watch.ts'
+import type { DomainService } from '../../server/domains/domain.ts'
+import { DomainWatchers, type WatchListener } from '../../server/domains/watch.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import { requires } from '../tools/part.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import type { Account } from '../../server/store/contract/accounts.ts'
+import type { Domain } from '../../server/store/contract/domains.ts'
+import type { Store } from '../../server/store/store.ts'
 import {
   DomainFixture,
   expectFailure,
-  HOUR_MS,
-  MINUTE_MS,
+  needsDns,
   PROXY,
-  SECOND_MS,
-  startTestDns,
-  type TestDns,
+  sharedTestDns,
   type TestUser,
 } from './domain-fixture.ts'
 
@@ -73,34 +72,36 @@ class EmptyDns implements Dns {
   }
 }
 
-describe('a watched domain', requires('knot', 'unbound'), () => {
-  let testDns: TestDns
-  before(async () => {
-    testDns = await startTestDns()
+test('one network with many accounts cannot exhaust the limit of domain watchers', async () => {
+  const following = new DomainWatchers({
+    store: { read: { domains: { byAccounts: async () => [] } } } as unknown as Store,
+    clock: () => 0,
+    log: makeLog({ level: 'silent', text: false, write: () => undefined }),
+    records: async () => [{} as DomainRecord],
+    verify: async () => undefined,
   })
-  after(() => testDns[Symbol.asyncDispose]())
-
-  /** Polls every millisecond, so that changes arrive without delay. */
-  const createDomainService = (
-    fixture: DomainFixture,
-    dns: Dns = resolverDns({ servers: [testDns.servers] }),
-  ) => {
-    const log = makeLog({
-      level: 'info',
-      text: false,
-      write: (line) => void fixture.log.push(JSON.parse(line)),
-    })
-    return new DomainService({
-      store: fixture.store,
-      dns,
-      clock: () => fixture.clock.now,
-      log,
-      proxyHost: PROXY,
-      siteDomain: 'pages.slipway.test',
-      baseUrl: 'http://localhost',
-      pollIntervalMs: 1,
-    })
+  const row = { status: 'active', checkedAt: 0, nextCheckAt: 0, createdAt: 0 } as unknown as Domain
+  let accounts = 0
+  const watch = (address: string) => {
+    const account = { id: `account${accounts++}` } as Account
+    return following.watch({ account, sessionToken: undefined, address }, row, new RecordingListener())
   }
+  const stop = await watch('2001:db8::1')
+  for (let n = 2; n <= 50; n++) await watch(`2001:db8::${n}`)
+  const { retryAfterSeconds } = await expectFailure(watch('2001:db8::51'), 'UNAVAILABLE')
+  assert.equal(retryAfterSeconds, 60)
+  await watch('192.0.2.1')
+  stop()
+  await watch('2001:db8::51')
+  await following.end()
+})
+
+const testDns = sharedTestDns()
+
+describe('a watched domain', needsDns, () => {
+  /** Polls every millisecond, so that changes arrive without delay. */
+  const createDomainService = (fixture: DomainFixture, dns?: Dns) =>
+    fixture.createDomainService({ ...(dns && { dns }), pollIntervalMs: 1 })
 
   const watch = async (domains: DomainService, { account }: TestUser, domain: string) => {
     const listener = new RecordingListener()

@@ -1,26 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { formatUtc } from '../../server/lib/time.ts'
-import { requires } from '../tools/part.ts'
-import {
-  addProxyRecords,
-  DAY_MS,
-  DomainFixture,
-  HOUR_MS,
-  MINUTE_MS,
-  PROXY,
-  SECOND_MS,
-  startTestDns,
-  type TestDns,
-} from './domain-fixture.ts'
+import { describe, test } from 'node:test'
+import { DAY_MS, formatUtc, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { addProxyRecords, DomainFixture, needsDns, PROXY, sharedTestDns } from './domain-fixture.ts'
 
-describe('a domain', requires('knot', 'unbound'), () => {
-  let testDns: TestDns
-  before(async () => {
-    testDns = await startTestDns()
-  })
-  after(() => testDns[Symbol.asyncDispose]())
+const testDns = sharedTestDns()
 
+describe('a domain', needsDns, () => {
   test('is checked often at first, becomes active without a request, and stays active for a day after its removal from DNS', async () => {
     await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()

@@ -6,11 +6,8 @@ import {
   nextPendingCheck,
   restartedAt,
 } from '../../server/domains/schedule.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const SINCE = Date.UTC(2026, 0, 1)
 
 const waits: [age: number, wait: number | null][] = [
