@@ -69,6 +69,8 @@ describe('an order', () => {
     ca.renewalInformation = false
     await service.acme.newOrder(NAMES, 'a.b')
     assert.deepEqual(orders(), [{ identifiers: [{ type: 'dns', value: NAMES[0] }] }])
+    assert.equal(await service.acme.supportsRenewalInfo(), false)
+    assert.equal(await service.acme.renewalInfo('a.b'), undefined)
   })
 
   test('requests the configured profile', async () => {

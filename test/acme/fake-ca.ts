@@ -3,23 +3,15 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
+import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { type CaResponse, type FakeCaHttpServer, problem, startFakeCaHttp } from './fake-ca-http.ts'
 import { type CaAuthorization, type CaChallenge, type CaOrder, CaOrders } from './fake-ca-orders.ts'
 import { type Issuer, requestedNames } from './issuer.ts'
-import { PublishedLimits } from './published-limits.ts'
 import { jwkThumbprint, readSignedRequest, type SignedRequest } from './signed-request.ts'
 
 export interface FakeCaOptions {
-  /** Milliseconds since 1970, for validity and limits. */
+  /** Milliseconds since 1970, for validity. */
   clock?: () => number
-  /** Validity of certificates in milliseconds; default 90 days. */
-  life?: number
-  /** Whether it supports renewal information (RFC 9773); default true. */
-  renewalInformation?: boolean
-  /** Profile names with descriptions; default none. */
-  profiles?: Record<string, string>
-  /** Whether it reuses valid authorizations; default false. */
-  reuse?: boolean
 }
 
 export type Endpoint =
@@ -65,11 +57,10 @@ export interface Issued {
 type DefaultHandler = () => Promise<CaResponse>
 
 /**
- * An ACME server over HTTPS with renewal information, profiles and the published limits. Tests may set every property
+ * An ACME server over HTTPS with renewal information and profiles. Tests may set every property
  * that is not readonly at any time, to make it misbehave.
  */
 export class FakeCa implements AsyncDisposable {
-  readonly limits: PublishedLimits
   /** All requests in order. */
   readonly requests: AcmeRequest[] = []
   /** All issued certificates in order. */
@@ -82,10 +73,12 @@ export class FakeCa implements AsyncDisposable {
   /** Directory URL, for SLIPWAY_ACME_URL. */
   readonly directory: string
 
-  life: number
-  renewalInformation: boolean
-  profiles: Record<string, string>
-  reuse: boolean
+  /** Whether it supports renewal information (RFC 9773). */
+  renewalInformation = true
+  /** Profile names with descriptions. */
+  profiles: Record<string, string> = {}
+  /** Whether it reuses valid authorizations. */
+  reuse = false
   /** Validates a challenge: returns the error detail, or undefined when valid, which is the default. */
   validate: (request: ValidationRequest) => string | undefined | Promise<string | undefined> = () => undefined
   /** Replaces the response of the CA; undefined for the default response. */
@@ -106,15 +99,10 @@ export class FakeCa implements AsyncDisposable {
 
   private constructor(options: FakeCaOptions, server: FakeCaHttpServer) {
     this.#clock = options.clock ?? Date.now
-    this.limits = new PublishedLimits(this.#clock)
     this.issuer = server.issuer
     this.caFile = server.caFile
     this.#owned = server.owned
     this.directory = `${server.origin}/directory`
-    this.life = options.life ?? 90 * 86_400_000
-    this.renewalInformation = options.renewalInformation ?? true
-    this.profiles = options.profiles ?? {}
-    this.reuse = options.reuse ?? false
   }
 
   static async start(options: FakeCaOptions = {}): Promise<FakeCa> {
@@ -244,15 +232,9 @@ export class FakeCa implements AsyncDisposable {
       if (this.issued.some((one) => one.replaces === replaces))
         return problem(409, 'alreadyReplaced', 'That certificate was replaced')
     }
-    const passed = this.limits.order(names, replaces !== undefined)
-    if (passed) {
-      const seconds = Math.max(1, Math.ceil((passed.notBefore - this.#clock()) / 1000))
-      return problem(429, 'rateLimited', `Too many: ${passed.limit}`, { 'retry-after': `${seconds}` })
-    }
     const more = { ...(replaces ? { replaces } : {}), ...(profile ? { profile } : {}), reuse: this.reuse }
     const order = this.#orders.open(account, names, more)
-    const answer = { ...this.#order(order), status: 201 }
-    return answer
+    return { ...this.#order(order), status: 201 }
   }
 
   #order(order: CaOrder): { status: number; headers: Record<string, string>; body: object } {
@@ -301,7 +283,6 @@ export class FakeCa implements AsyncDisposable {
         token: challenge.token,
         keyAuthorization,
       })
-      if (detail !== undefined) this.limits.failed(name)
       const error = { type: 'urn:ietf:params:acme:error:unauthorized', detail: detail ?? '' }
       this.#orders.recordValidation(authorization, challenge, detail === undefined ? undefined : error)
     }
@@ -321,11 +302,10 @@ export class FakeCa implements AsyncDisposable {
   async #issue(order: CaOrder, csr: Uint8Array<ArrayBuffer>): Promise<void> {
     const { names, replaces, profile } = order
     const at = this.#clock()
-    const life = { notBefore: at - 3_600_000, notAfter: at - 3_600_000 + this.life }
+    const life = { notBefore: at - HOUR_MS, notAfter: at - HOUR_MS + 90 * DAY_MS }
     const chain = await this.issuer.issue(csr, { names, ...life })
     const id = (await certificateId(chain))!
     this.issued.push({ id, names, at, ...life, replaces, profile })
-    this.limits.issued(names, replaces !== undefined)
     order.chain = chain
     order.status = 'valid'
   }

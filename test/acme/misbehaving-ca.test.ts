@@ -6,14 +6,13 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
 import { generateKey } from '../../server/certificates/acme/jws.ts'
 import { createCsr } from '../../server/certificates/x509.ts'
+import { DAY_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { type AcmeRequest, type Endpoint, FakeCa } from './fake-ca.ts'
 import { type CaResponse, problem } from './fake-ca-http.ts'
 import { NullSolver } from './null-solver.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
 const NAMES = ['www.example.test']
 
 let ca: FakeCa

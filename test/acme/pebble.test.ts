@@ -50,48 +50,8 @@ for (const { behavior, options } of BEHAVIORS) {
         assert.deepEqual(challenges.active, [])
       })
     }
-
-    test('returns an order in its current state', async () => {
-      const names = ['resumed.example.test']
-      challenges.preferredTypes = ['http-01']
-      const { url } = await service.acme.newOrder(names)
-      assert.equal((await service.acme.getOrder(url))?.status, 'pending')
-      await service.acme.authorize((await service.acme.getOrder(url))!, challenges)
-      assert.equal((await service.openAnother().getOrder(url))?.status, 'ready')
-      assert.equal(await service.acme.getOrder(`${url}x`), undefined)
-    })
-
-    test('has one account for all processes of the service', async () => {
-      const orders = await Promise.all(
-        Array.from({ length: 4 }, () => service.openAnother().newOrder(['one.example.test'])),
-      )
-      assert.equal(new Set(orders.map(({ url }) => url)).size, 4)
-      for (const { url } of orders) assert.ok(await service.acme.getOrder(url))
-    })
   })
 }
-
-test('a failed validation is reported with the detail of the CA', requires('pebble'), async () => {
-  await using challenges = await ChallengeServer.start()
-  await using pebble = await startPebble({ ...challenges.ports })
-  await using service = await startAcmeFixture(pebble)
-  challenges.texts = pebble
-  const order = await service.acme.newOrder(['wrong.example.test'])
-  const liar = {
-    types: () => ['http-01'] as const,
-    present: (proof: Parameters<ChallengeServer['present']>[0]) =>
-      challenges.present({ ...proof, keyAuthorization: 'something else' }),
-    remove: challenges.remove.bind(challenges),
-  }
-  await assert.rejects(service.acme.authorize(order, liar), {
-    name: 'AcmeError',
-    kind: 'challenge-failed',
-    type: 'unauthorized',
-    message: /did not find the proof for wrong\.example\.test: .*something else/,
-  })
-  assert.equal((await service.acme.getOrder(order.url))?.status, 'invalid')
-  assert.deepEqual(challenges.active, [])
-})
 
 describe('a CA that requires external account binding', requires('pebble'), () => {
   const eab = { keyId: 'kid-1', hmacKey: 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W' }
@@ -111,14 +71,6 @@ describe('a CA that requires external account binding', requires('pebble'), () =
   test('creates an account with the right key', async () => {
     await using service = await startAcmeFixture(pebble, { eab })
     await obtain(service.acme, ['eab.example.test'], { proofs: challenges })
-  })
-
-  test('refuses an account without a key, and the error names the settings', async () => {
-    await using service = await startAcmeFixture(pebble)
-    await assert.rejects(service.acme.newOrder(['a.test']), {
-      kind: 'rejected',
-      message: /SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY/,
-    })
   })
 
   test('refuses an account with another key', async () => {

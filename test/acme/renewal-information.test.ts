@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { certificateId } from '../../server/certificates/x509.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { FakeCa } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 let now = NOW
 let ca: FakeCa

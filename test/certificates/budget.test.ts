@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countCertificate, countFailure, prune, reserve } from '../../server/certificates/ca-rate-limits.ts'
-import {
-  activate,
-  DAY_MS,
-  HOUR_MS,
-  type Issuing,
-  MINUTE_MS,
-  NAME,
-  SECOND_MS,
-  startIssuing,
-} from './fixture.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { activate, type Issuing, NAME, startIssuing } from './fixture.ts'
 
 function earliestOrder(
   issuing: Issuing,

@@ -6,15 +6,12 @@ import { dnsHook } from '../../server/certificates/dns-hook.ts'
 import { prepareDataFolder } from '../../server/config/data-folder.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { CertificateSummary } from '../../server/store/contract/certificates.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
 import type { CaFixture } from './ca-fixture.ts'
-
-const SECOND_MS = 1000
-const HOUR_MS = 3600 * SECOND_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** Maximum time until renewal information of a new certificate is requested. */
 const INFORMATION_INTERVAL_MS = 6 * HOUR_MS

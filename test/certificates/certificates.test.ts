@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { domainRow } from '../store/rows.ts'
-import { activate, DAY_MS, deactivate, HOUR_MS, MINUTE_MS, NAME, SECOND_MS, startIssuing } from './fixture.ts'
+import { activate, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
 
 test('a domain that becomes active gets a certificate in the next run, and its record has it', async () => {
   await using issuing = await startIssuing()
@@ -30,10 +31,8 @@ test('a domain that becomes active gets a certificate in the next run, and its r
 })
 
 test('a certificate is renewed in the window of the CA, which is requested at least every six hours', async () => {
-  await using issuing = await startIssuing()
-  const { store, ca, time } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
   await certificates.runDue()
   const first = (await issuing.served())!
   let longest = 0
@@ -49,10 +48,8 @@ test('a certificate is renewed in the window of the CA, which is requested at le
 })
 
 test('a window in the past renews at once', async () => {
-  await using issuing = await startIssuing()
-  const { store, ca, time } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
   await certificates.runDue()
   time.now += 3 * DAY_MS
   ca.window = () => ({ start: time.now - 2 * HOUR_MS, end: time.now - HOUR_MS })
@@ -62,10 +59,8 @@ test('a window in the past renews at once', async () => {
 })
 
 test('without renewal information certificates are renewed by the default schedule', async () => {
-  await using issuing = await startIssuing({ renewalInformation: false, life: 160 * HOUR_MS })
-  const { store, ca, time } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive({ renewalInformation: false, life: 160 * HOUR_MS })
+  const { ca, time, certificates } = issuing
   await certificates.runDue()
   const first = (await issuing.served())!
   for (let turns = 0; ca.certificates === 1; turns++) {
@@ -77,13 +72,11 @@ test('without renewal information certificates are renewed by the default schedu
 })
 
 test('a response without a window keeps the default schedule', async () => {
-  await using issuing = await startIssuing()
-  const { store, ca, time } = issuing
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
   ca.before = (step) => {
     if (step === 'information') throw new AcmeError('unreachable', 'not now')
   }
-  const certificates = issuing.node()
-  await activate(store, certificates)
   await certificates.runDue()
   const first = (await issuing.served())!
   while (ca.certificates === 1) await issuing.next(certificates)
@@ -91,10 +84,8 @@ test('a response without a window keeps the default schedule', async () => {
 })
 
 test('a released name is not renewed, and keeps its certificate for 8 days', async () => {
-  await using issuing = await startIssuing()
-  const { store, ca, time } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive()
+  const { store, ca, time, certificates } = issuing
   await certificates.runDue()
   await deactivate(store, certificates)
   time.now += 7 * DAY_MS
@@ -111,10 +102,8 @@ test('a released name is not renewed, and keeps its certificate for 8 days', asy
 })
 
 test('a domain removed during its order is not renewed, and an active domain without a schedule gets one', async () => {
-  await using issuing = await startIssuing()
-  const { store, ca, time } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive()
+  const { store, ca, certificates } = issuing
   ca.before = async (step) => {
     if (step === 'finalize') await deactivate(store, certificates)
   }
@@ -124,7 +113,7 @@ test('a domain removed during its order is not renewed, and an active domain wit
     await tx.domains.insert(domainRow('shop.example.test', { status: 'active' }))
     await tx.domains.insert(domainRow('waits.example.test', { status: 'pending' }))
   })
-  time.now += HOUR_MS
+  issuing.time.now += HOUR_MS
   assert.equal(await certificates.runDue(), 1)
   assert.ok(await issuing.served('shop.example.test'))
   assert.equal(await store.read.certificates.find('waits.example.test'), undefined)
@@ -156,16 +145,14 @@ test('a challenge is stored before the CA validates it, http-01 first and tls-al
 })
 
 test('a name keeps its challenge type, and changes it only after a failed validation', async () => {
-  await using issuing = await startIssuing()
-  const { store, ca, time } = issuing
+  await using issuing = await startActive()
+  const { store, ca, time, certificates } = issuing
   const types: string[] = []
   let provable = 'tls-alpn-01'
   ca.validate = async ({ type }) => {
     types.push(type)
     if (type !== provable) throw ca.failValidation([NAME])
   }
-  const certificates = issuing.node()
-  await activate(store, certificates)
   const renewed = async () => {
     types.length = 0
     for (const before = ca.certificates; ca.certificates === before; ) await issuing.next(certificates)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AcmeError } from '../../server/certificates/acme/acme.ts'
-import { activate, DAY_MS, HOUR_MS, MINUTE_MS, NAME, SECOND_MS, startIssuing } from './fixture.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { activate, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
 
 test('two concurrent nodes place one order for a name', async () => {
   await using issuing = await startIssuing()
@@ -53,32 +54,14 @@ test('a failure backs off with its reason, and ends when its cause is fixed', as
     ['an order that never becomes ready', () => new AcmeError('timeout', 'it takes too long'), /^it takes/],
   ]
   for (const [why, trouble, message] of troubles) {
-    await using issuing = await startIssuing()
-    const { ca, time, store } = issuing
-    const certificates = issuing.node()
-    await activate(store, certificates)
+    await using issuing = await startActive()
+    const { ca, certificates } = issuing
     ca.before = (step) => {
       if (step === 'authorize') throw trouble()
     }
-    const delays: number[] = []
-    for (let failures = 1; failures <= 7; failures++) {
-      if (failures === 1) await certificates.runDue()
-      else await issuing.next(certificates)
-      const { dueAt, problem } = await issuing.row()
-      assert.match(problem!, message)
-      delays.push(dueAt! - time.now)
-      assert.equal(await certificates.runDue(), 0)
-    }
-    for (const [index, wait] of [
-      MINUTE_MS,
-      10 * MINUTE_MS,
-      100 * MINUTE_MS,
-      DAY_MS,
-      DAY_MS,
-      DAY_MS,
-      DAY_MS,
-    ].entries())
-      assert.ok(delays[index]! >= wait && delays[index]! <= 1.1 * wait, `${why}: ${delays}`)
+    await certificates.runDue()
+    assert.match((await issuing.row()).problem!, message, why)
+    assert.equal(await certificates.runDue(), 0, 'no order before it is due')
     const record = (await certificates.statuses([NAME])).get(NAME)!
     assert.equal(record.status, 'pending')
     assert.equal(Date.parse(record.renewsAt!), (await issuing.row()).dueAt)
@@ -91,10 +74,8 @@ test('a failure backs off with its reason, and ends when its cause is fixed', as
 })
 
 test('an order that never becomes ready is resumed, and replaced after three attempts', async () => {
-  await using issuing = await startIssuing()
-  const { ca, store } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive()
+  const { ca, certificates } = issuing
   ca.before = (step) => {
     if (step === 'finalize') throw new AcmeError('timeout', 'not yet')
   }
@@ -108,10 +89,8 @@ test('an order that never becomes ready is resumed, and replaced after three att
 })
 
 test('retries end after a week of failures, with that reason, and restart when the domain is active again', async () => {
-  await using issuing = await startIssuing()
-  const { ca, store, time } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive()
+  const { ca, store, time, certificates } = issuing
   ca.before = (step, names) => {
     if (step === 'authorize') throw ca.failValidation(names)
   }
@@ -163,10 +142,8 @@ test('a limit for one name delays only that name', async () => {
     `too many failed authorizations (5) for "${NAME}" in the last 1h0m0s`,
     `too many certificates (50) already issued for "example.test" in the last 168h0m0s`,
   ]) {
-    await using issuing = await startIssuing()
-    const { ca, store, time } = issuing
-    const certificates = issuing.node()
-    await activate(store, certificates)
+    await using issuing = await startActive()
+    const { ca, store, time, certificates } = issuing
     const notBefore = time.now + 2 * DAY_MS
     ca.before = (step, [name]) => {
       if (step === 'order' && name === NAME && time.now < notBefore)
@@ -201,16 +178,14 @@ test('an unavailable CA is probed with one name, and issuance resumes within min
 })
 
 test('a name that always fails neither delays others nor causes constant requests', async () => {
-  await using issuing = await startIssuing()
-  const { ca, store, time } = issuing
-  const certificates = issuing.node()
+  await using issuing = await startActive()
+  const { ca, store, time, certificates } = issuing
   let broken = 0
   ca.before = (step, [name]) => {
     if (step !== 'order' || name !== NAME) return
     broken++
     throw new AcmeError('unreachable', 'the CA answered 500')
   }
-  await activate(store, certificates)
   for (let minutes = 0; minutes < 3 * 24 * 60; minutes += 4) {
     if (minutes % 60 === 0) {
       const name = `www.domain-${minutes}.test`
@@ -224,10 +199,8 @@ test('a name that always fails neither delays others nor causes constant request
 })
 
 test('a chain that does not match is not used; the old one remains, and the record has the reason', async () => {
-  await using issuing = await startIssuing()
-  const { ca, store, time } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
   await certificates.runDue()
   const first = (await issuing.served())!
   await issuing.next(certificates)
@@ -293,10 +266,8 @@ for (const ahead of [3 * 365 * DAY_MS, 75 * DAY_MS, 4 * HOUR_MS]) {
 
 for (const minutes of [1, 10, 240]) {
   test(`a clock set back by ${minutes} minutes, after an order and while the CA is unreachable, delays renewals by no more`, async () => {
-    await using issuing = await startIssuing()
-    const { ca, store, time } = issuing
-    const certificates = issuing.node()
-    await activate(store, certificates)
+    await using issuing = await startActive()
+    const { ca, store, time, certificates } = issuing
     await certificates.runDue()
     await activate(store, certificates, 'www.next.test')
     ca.before = () => {
@@ -321,13 +292,60 @@ for (const minutes of [1, 10, 240]) {
 }
 
 test('a clock before the validity of certificates still serves them and orders nothing', async () => {
-  await using issuing = await startIssuing()
-  const { ca, store, time } = issuing
-  const certificates = issuing.node()
-  await activate(store, certificates)
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
   await certificates.runDue()
   time.now -= 400 * DAY_MS
   for (let hours = 0; hours < 48; hours++, time.now += HOUR_MS) await certificates.runDue()
   assert.equal(ca.requests.order, 1)
   assert.equal((await certificates.statuses([NAME])).get(NAME)!.status, 'active')
+})
+
+test('a name whose retries have ended is retried once on request of its owner', async () => {
+  await using issuing = await startActive()
+  const { ca, certificates } = issuing
+  let provable = false
+  ca.validate = async () => {
+    if (!provable) throw ca.failValidation([NAME])
+  }
+  await certificates.runDue()
+  while ((await issuing.row()).dueAt !== null) await issuing.next(certificates)
+  const failed = ca.requests.order
+  await certificates.retry(NAME)
+  assert.equal(await certificates.runDue(), 0)
+  assert.equal(ca.requests.order, failed + 1)
+  assert.equal((await issuing.row()).dueAt, null, 'no further retries')
+  provable = true
+  assert.equal(await certificates.runDue(), 0)
+  await certificates.retry(NAME)
+  assert.equal(await certificates.runDue(), 1)
+  await certificates.retry(NAME)
+  await certificates.retry('nobody.example.test')
+  assert.equal(await certificates.runDue(), 0)
+})
+
+test('removing and adding a failing name does not reset its back-off', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node()
+  ca.validate = async () => {
+    throw ca.failValidation([NAME])
+  }
+  const again = async () => {
+    await deactivate(store, certificates)
+    await activate(store, certificates)
+    await certificates.runDue()
+  }
+  await activate(store, certificates)
+  await certificates.runDue()
+  for (let time = 0; time < 5; time++) await again()
+  assert.equal(ca.requests.order, 1)
+  time.now += 2 * MINUTE_MS
+  await certificates.runDue()
+  assert.equal(ca.requests.order, 2)
+  await deactivate(store, certificates)
+  time.now += 2 * DAY_MS
+  await activate(store, certificates)
+  await certificates.runDue()
+  assert.equal(ca.requests.order, 3, 'old failures do not count')
 })

@@ -3,16 +3,12 @@ import { CertificateManager } from '../../server/certificates/certificates.ts'
 import type { IssuingDeps } from '../../server/certificates/deps.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
+import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { fakeCodec, readFakeCertificate, SimulatedCa, type SimulatedCaOptions } from './simulated-ca.ts'
-
-export const SECOND_MS = 1000
-export const MINUTE_MS = 60 * SECOND_MS
-export const HOUR_MS = 60 * MINUTE_MS
-export const DAY_MS = 24 * HOUR_MS
 
 export const NAME = 'www.example.test'
 
@@ -65,6 +61,14 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
+}
+
+/** The same with one process and one active domain. */
+export async function startActive(options: Partial<Omit<SimulatedCaOptions, 'clock'>> = {}) {
+  const issuing = await startIssuing(options)
+  const certificates = issuing.node()
+  await activate(issuing.store, certificates)
+  return { ...issuing, certificates }
 }
 
 export type Issuing = Awaited<ReturnType<typeof startIssuing>>

@@ -2,17 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AcmeError } from '../../server/certificates/acme/acme.ts'
 import { CertificateManager } from '../../server/certificates/certificates.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
-import {
-  activate,
-  DAY_MS,
-  HOUR_MS,
-  type Issuing,
-  MINUTE_MS,
-  NAME,
-  SECOND_MS,
-  startIssuing,
-} from './fixture.ts'
+import { activate, type Issuing, NAME, startIssuing } from './fixture.ts'
 import type { Step } from './simulated-ca.ts'
 
 // A kill is simulated by a promise that never resolves: the process makes no progress and releases nothing.

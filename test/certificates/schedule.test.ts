@@ -10,8 +10,8 @@ import {
   retryTime,
   toUrgency,
 } from '../../server/certificates/schedule.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { CertificateSummary } from '../../server/store/contract/certificates.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './fixture.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 
@@ -178,20 +178,6 @@ for (const [what, kind, change, { after, keepsOrder, counts = false, pauses = fa
     assert.deepEqual([plan.countsAsFailure, plan.pauseUntil !== undefined], [counts, pauses])
   })
 }
-
-test('retries of a name end after a week of failures', () => {
-  let certificate = SUMMARY
-  let time = NOW
-  while (certificate.dueAt !== null) {
-    time = certificate.dueAt
-    const error = new AcmeError('challenge-failed', 'not found')
-    certificate = {
-      ...certificate,
-      ...nextRetry(error, { certificate, now: time, caIsReachable: true }).changes,
-    }
-  }
-  assert.ok(time - NOW >= 7 * DAY_MS && time - NOW < 9 * DAY_MS, `${(time - NOW) / DAY_MS} days`)
-})
 
 test('priority depends on the remaining validity', () => {
   for (const [left, urgency] of [

@@ -8,10 +8,8 @@ import {
   type RenewalInfo,
 } from '../../server/certificates/acme/acme.ts'
 import type { CertificateCodec } from '../../server/certificates/deps.ts'
-import { PublishedLimits } from '../acme/published-limits.ts'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
+import { PublishedLimits } from './published-limits.ts'
 
 /** Validity of an order, as at large CAs. */
 const ORDER_LIFE = 7 * DAY_MS

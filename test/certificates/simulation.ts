@@ -4,17 +4,13 @@ import { AcmeError } from '../../server/certificates/acme/acme.ts'
 import { CertificateManager } from '../../server/certificates/certificates.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
 import { Random } from '../support/random.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { fakeCodec, SimulatedCa } from './simulated-ca.ts'
-
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 const START = Date.UTC(2030, 0, 1)
 

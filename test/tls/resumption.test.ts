@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import type { ConnectionOptions } from 'node:tls'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { handshake, issuer, SecureService, untilClosed } from './secure-service.ts'
@@ -13,7 +14,7 @@ import { handshake, issuer, SecureService, untilClosed } from './secure-service.
 const NAME = 'www.example.test'
 const OTHER = 'other.test'
 const SECRET = 'a secret of two services, that is long enough'
-const HALF_A_DAY = 12 * 3_600_000
+const HALF_A_DAY = 12 * HOUR_MS
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
   describe(`a session of ${version}`, () => {

@@ -1,4 +1,4 @@
-const HOUR_MS = 3_600_000
+import { HOUR_MS } from '../../server/lib/time.ts'
 
 /** The limits that a large public CA publishes. */
 const LIMITS = {
