@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import type { Blobs } from '../server/blobs/blobs.ts'
 import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
@@ -6,6 +9,8 @@ import type { HeadTags } from '../server/sites/page-metadata/head-injection.ts'
 import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import { gate } from './edge/fixture.ts'
 import { documents, HERE, inject } from './injected-documents.ts'
+import { openBrowser } from './tools/chromium.ts'
+import { requires } from './tools/part.ts'
 
 const WISH: HeadTags = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }
 const NOTHING: HeadTags = { title: null, description: null, image: null }
@@ -33,18 +38,11 @@ describe('metadata of a site replaces that in the head of a document', () => {
 describe('absent metadata keeps that of a document', () => {
   const document =
     '<head><title>Old</title><meta name=description content=d><meta property=og:title content=t><meta property=og:image content=i></head>'
+  // biome-ignore format: one row per case
   const cases: [keyof HeadTags, added: string, left: string][] = [
     ['title', TAGS.title, '<meta name=description content=d><meta property=og:image content=i>'],
-    [
-      'description',
-      TAGS.description,
-      '<title>Old</title><meta property=og:title content=t><meta property=og:image content=i>',
-    ],
-    [
-      'image',
-      TAGS.image + TAGS.card,
-      '<title>Old</title><meta name=description content=d><meta property=og:title content=t>',
-    ],
+    ['description', TAGS.description, '<title>Old</title><meta property=og:title content=t><meta property=og:image content=i>'],
+    ['image', TAGS.image + TAGS.card, '<title>Old</title><meta name=description content=d><meta property=og:title content=t>'],
   ]
   for (const [field, added, left] of cases) {
     test(`with only a ${field}`, () =>
@@ -80,24 +78,15 @@ describe('metadata is escaped', () => {
 describe('in any encoding of a document', () => {
   const title = 'Zoë 日本 😀'
   const references = 'Zo&#235; &#26085;&#26412; &#128512;'
+  // biome-ignore format: one row per case
   const encodings: [what: string, document: string | Buffer, type: string, expected: string][] = [
     ['UTF-8 by its own word', '<meta charset=utf-8>é', 'text/html', title],
     ['UTF-8 by its media type', 'é', 'text/html; charset=UTF-8', title],
     ['UTF-8 by its mark', '\uFEFFé', 'text/html; charset=latin1', title],
     ['no declaration', 'é', 'text/html', references],
     ['Latin 1', Buffer.from('<meta charset=iso-8859-1>\xe9', 'latin1'), 'text/html', references],
-    [
-      'Latin 1 by its media type, despite its declaration',
-      '<meta charset=utf-8>',
-      'text/html;charset="iso-8859-1"',
-      references,
-    ],
-    [
-      'Shift JIS',
-      Buffer.from('<meta charset=shift_jis>\x93\xfa\x96\x7b\x83\x5c', 'latin1'),
-      'text/html',
-      references,
-    ],
+    ['Latin 1 by its media type, despite its declaration', '<meta charset=utf-8>', 'text/html;charset="iso-8859-1"', references],
+    ['Shift JIS', Buffer.from('<meta charset=shift_jis>\x93\xfa\x96\x7b\x83\x5c', 'latin1'), 'text/html', references],
     ['UTF-16 that cannot be, since it could be read', '<meta charset=utf-16>é', 'text/html', title],
   ]
   for (const [what, document, type, expected] of encodings) {
@@ -201,3 +190,79 @@ test('at most eight documents are read and parsed at a time', async () => {
   open()
   assert.ok((await Promise.all(all)).every((document) => document !== undefined))
 })
+
+const UNUSUAL = {
+  title: `Zoë & "日本" 😀 ${'日'.repeat(180)}`,
+  description: `<b>'${'本'.repeat(490)}'`,
+  image: 'https://a.example/a%20b.png?x&y',
+}
+
+const inLatin1 = (markup: string) => Buffer.from(markup, 'latin1')
+
+/** Documents in various encodings. */
+const ENCODED: [what: string, document: Buffer][] = [
+  ['Latin 1', inLatin1('<head><meta charset=iso-8859-1><title>Old</title></head><body>\xe9')],
+  [
+    'Shift JIS',
+    inLatin1('<head><title>\x83\x5c</title><meta charset=shift_jis></head><body>\x93\xfa\x83\x5c'),
+  ],
+  ['GB 18030', inLatin1('<head><meta charset=gb18030></head><body>\xc4\xe3\x81\x30\x81\x30')],
+  ['UTF-8 by its mark', Buffer.from('\uFEFF<!doctype html><title>Old</title><p>é')],
+  ['UTF-8, declared late', Buffer.from('<head><title>Old</title><link><meta charset=utf-8></head><body>é')],
+  ['UTF-8, declared in the body', Buffer.from('<head><div>x</div><meta charset=utf-8></head><body>é')],
+]
+
+test(
+  'a browser reads the injected metadata in every document, and everything else unchanged',
+  requires('chromium'),
+  async (context) => {
+    const all = [...documents.map(([what, document]) => [what, Buffer.from(document)] as const), ...ENCODED]
+    const pages = all.flatMap(([, document]) => [document, inject(document, UNUSUAL, 'text/html')!])
+    await using server = createServer((request, response) => {
+      response.setHeader('Content-Type', 'text/html')
+      response.end(pages[Number(request.url!.slice(1))] ?? '')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    await using browser = await openBrowser()
+
+    const read = async (number: number) => {
+      await browser.page.goto(address + number, { waitUntil: 'commit' })
+      await browser.page.waitForLoadState('domcontentloaded')
+      return browser.page.evaluate(() => {
+        const { document } = globalThis as unknown as { document: PageDocument }
+        const contents = (subject: string) =>
+          [
+            ...document.querySelectorAll(
+              `head > meta[name="${subject}"], head > meta[property="${subject}"]`,
+            ),
+          ].map((element) => element.getAttribute('content'))
+        return {
+          said: [document.title, ...['description', 'og:title', 'og:description', 'og:image'].map(contents)],
+          rest: {
+            body: document.body?.innerHTML,
+            mode: document.compatMode,
+            charset: document.characterSet,
+          },
+        }
+      })
+    }
+    const { title, description, image } = UNUSUAL
+    for (const [number, [what]] of all.entries()) {
+      await context.test(what, async () => {
+        const published = await read(2 * number)
+        const front = await read(2 * number + 1)
+        assert.deepEqual(front.said, [title, [description], [title], [description], [image]])
+        assert.deepEqual(front.rest, published.rest)
+      })
+    }
+  },
+)
+
+interface PageDocument {
+  title: string
+  compatMode: string
+  characterSet: string
+  body: { innerHTML: string } | null
+  querySelectorAll(selector: string): Iterable<{ getAttribute(name: string): string | null }>
+}

@@ -32,60 +32,19 @@ interface Case {
   error?: string
 }
 
+// biome-ignore format: one row per case
 const cases: Case[] = [
   { server: 'is silent', error: TIMEOUT_MESSAGE },
-  {
-    server: 'responds with other ids',
-    answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 })],
-    error: TIMEOUT_MESSAGE,
-  },
-  {
-    server: 'responds for another name',
-    answer: (q) => [
-      reply(q, { name: 'other.test', answers: [record('other.test', TYPES.TXT, encodedTexts('lie'))] }),
-    ],
-    error: TIMEOUT_MESSAGE,
-  },
-  {
-    server: 'sends a wrong response first and then the right one',
-    answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 }), texts(q, 'right')],
-    values: ['right'],
-  },
-  {
-    server: 'sends garbage',
-    answer: () => [Buffer.from('garbage'), Buffer.alloc(500, 0xff)],
-    error: MALFORMED_MESSAGE,
-  },
-  {
-    server: 'claims more records than there are',
-    answer: (q) => [reply(q, { claimed: 65535, answers: [record(q.name, TYPES.TXT, encodedTexts('one'))] })],
-    error: MALFORMED_MESSAGE,
-  },
-  {
-    server: 'sends a string that is longer than its record',
-    answer: (q) => [reply(q, { answers: [record(q.name, TYPES.TXT, Buffer.from([200, 65]))] })],
-    error: MALFORMED_MESSAGE,
-  },
-  {
-    server: 'sends a name that points at itself',
-    answer: (q) => [reply(q, { answers: [Buffer.from([0xc0, 12 + q.name.length + 6, 0, 16, 0, 1])] })],
-    error: MALFORMED_MESSAGE,
-  },
-  {
-    server: 'sends control characters',
-    answer: (q) => [texts(q, 'a\0b\x1b[2J', '\xff')],
-    values: ['a\ufffdb\ufffd[2Jÿ'],
-  },
-  {
-    server: 'fails',
-    answer: (q) => [reply(q, { rcode: 2 })],
-    error: 'the DNS servers of www.example.test fail or do not answer',
-  },
-  {
-    server: 'refuses',
-    answer: (q) => [reply(q, { rcode: 5 })],
-    error: 'DNS refuses to answer about www.example.test',
-  },
+  { server: 'responds with other ids', answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 })], error: TIMEOUT_MESSAGE },
+  { server: 'responds for another name', answer: (q) => [reply(q, { name: 'other.test', answers: [record('other.test', TYPES.TXT, encodedTexts('lie'))] })], error: TIMEOUT_MESSAGE },
+  { server: 'sends a wrong response first and then the right one', answer: (q) => [reply(q, { id: q.message.readUInt16BE(0) ^ 1 }), texts(q, 'right')], values: ['right'] },
+  { server: 'sends garbage', answer: () => [Buffer.from('garbage'), Buffer.alloc(500, 0xff)], error: MALFORMED_MESSAGE },
+  { server: 'claims more records than there are', answer: (q) => [reply(q, { claimed: 65535, answers: [record(q.name, TYPES.TXT, encodedTexts('one'))] })], error: MALFORMED_MESSAGE },
+  { server: 'sends a string that is longer than its record', answer: (q) => [reply(q, { answers: [record(q.name, TYPES.TXT, Buffer.from([200, 65]))] })], error: MALFORMED_MESSAGE },
+  { server: 'sends a name that points at itself', answer: (q) => [reply(q, { answers: [Buffer.from([0xc0, 12 + q.name.length + 6, 0, 16, 0, 1])] })], error: MALFORMED_MESSAGE },
+  { server: 'sends control characters', answer: (q) => [texts(q, 'a\0b\x1b[2J', '\xff')], values: ['a\ufffdb\ufffd[2Jÿ'] },
+  { server: 'fails', answer: (q) => [reply(q, { rcode: 2 })], error: 'the DNS servers of www.example.test fail or do not answer' },
+  { server: 'refuses', answer: (q) => [reply(q, { rcode: 5 })], error: 'DNS refuses to answer about www.example.test' },
   { server: 'responds with FORMERR', answer: (q) => [reply(q, { rcode: 1 })], error: MALFORMED_MESSAGE },
   { server: 'responds with NOTIMP', answer: (q) => [reply(q, { rcode: 4 })], error: MALFORMED_MESSAGE },
   { server: 'responds with NXDOMAIN', answer: (q) => [reply(q, { rcode: 3 })], values: [] },
@@ -111,12 +70,7 @@ const cases: Case[] = [
     ],
     values: ['x'.repeat(240 * 255)],
   },
-  {
-    server: 'is cut off and cannot be reached by TCP',
-    answer: (q) => [reply(q, { truncated: true })],
-    stream: (_, socket) => socket.destroy(),
-    error: 'no DNS server can be reached to ask',
-  },
+  { server: 'is cut off and cannot be reached by TCP', answer: (q) => [reply(q, { truncated: true })], stream: (_, socket) => socket.destroy(), error: 'no DNS server can be reached to ask' },
   {
     server: 'sends a byte now and then',
     answer: (q) => [reply(q, { truncated: true })],
@@ -126,12 +80,7 @@ const cases: Case[] = [
     },
     error: TIMEOUT_MESSAGE,
   },
-  {
-    server: 'sends 4 MB of nothing',
-    answer: (q) => [reply(q, { truncated: true })],
-    stream: (_, socket) => void socket.write(Buffer.alloc(4 * 2 ** 20)),
-    error: TIMEOUT_MESSAGE,
-  },
+  { server: 'sends 4 MB of nothing', answer: (q) => [reply(q, { truncated: true })], stream: (_, socket) => void socket.write(Buffer.alloc(4 * 2 ** 20)), error: TIMEOUT_MESSAGE },
 ]
 
 for (const { server, answer, stream, values = [], error } of cases) {

@@ -17,6 +17,7 @@ interface Case {
   found?: [pointing: unknown, texts?: unknown]
 }
 
+// biome-ignore format: one row per case
 const pointingCases: Case[] = [
   {
     title: 'an alias of another host',
@@ -54,40 +55,10 @@ const pointingCases: Case[] = [
       /^three\.test has the addresses 192\.0\.2\.1, 198\.51\.100\.7, 198\.51\.100\.8, expected only those of /,
     found: [['192.0.2.1', '198.51.100.7', '198.51.100.8']],
   },
-  {
-    title: 'an alias of an alias of the proxy',
-    domain: 'www.four.test',
-    zone: [
-      ['www.four.test', 'CNAME', 'hop.four.test.'],
-      ['hop.four.test', 'CNAME', `${PROXY}.`],
-    ],
-    reason: undefined,
-    found: [['hop.four.test', PROXY]],
-  },
-  {
-    title: 'an alias in capitals',
-    domain: 'www.five.test',
-    zone: [['www.five.test', 'CNAME', `${PROXY.toUpperCase()}.`]],
-    reason: undefined,
-    found: [[PROXY]],
-  },
-  {
-    title: 'addresses instead of an alias',
-    domain: 'six.test',
-    zone: [['six.test', 'A', '192.0.2.1']],
-    reason: undefined,
-    found: [['192.0.2.1']],
-  },
-  {
-    title: 'an alias of a root whose addresses are those of the service',
-    domain: 'www.seven.test',
-    zone: [
-      ['www.seven.test', 'CNAME', 'seven.test.'],
-      ['seven.test', 'AAAA', '2001:db8:0::1'],
-    ],
-    reason: undefined,
-    found: [['seven.test']],
-  },
+  { title: 'an alias of an alias of the proxy', domain: 'www.four.test', zone: [['www.four.test', 'CNAME', 'hop.four.test.'], ['hop.four.test', 'CNAME', `${PROXY}.`]], reason: undefined, found: [['hop.four.test', PROXY]] },
+  { title: 'an alias in capitals', domain: 'www.five.test', zone: [['www.five.test', 'CNAME', `${PROXY.toUpperCase()}.`]], reason: undefined, found: [[PROXY]] },
+  { title: 'addresses instead of an alias', domain: 'six.test', zone: [['six.test', 'A', '192.0.2.1']], reason: undefined, found: [['192.0.2.1']] },
+  { title: 'an alias of a root whose addresses are those of the service', domain: 'www.seven.test', zone: [['www.seven.test', 'CNAME', 'seven.test.'], ['seven.test', 'AAAA', '2001:db8:0::1']], reason: undefined, found: [['seven.test']] },
   {
     title: 'a CNAME loop',
     domain: 'www.eight.test',
@@ -107,6 +78,7 @@ const pointingCases: Case[] = [
   },
 ]
 
+// biome-ignore format: one row per case
 const proofCases: Case[] = [
   {
     title: 'a value of another service',
@@ -116,33 +88,10 @@ const proofCases: Case[] = [
       /^_slipway\.www\.eleven\.test has the TXT value "verify=1", expected "slipway-[0-9a-f]{32}"\. It is/,
     found: [[PROXY], ['verify=1']],
   },
-  {
-    title: 'six values',
-    domain: 'www.twelve.test',
-    zone: [['_slipway.www.twelve.test', 'TXT', 'a', 'b', 'c', 'd', 'e', 'f']],
-    reason: /has the TXT values "[a-f]", "[a-f]", "[a-f]", "[a-f]" and 2 more, expected/,
-  },
-  {
-    title: 'one under the root domain instead of www',
-    domain: 'www.thirteen.test',
-    zone: [['_slipway.thirteen.test', 'TXT', 'x']],
-    reason: /^_slipway\.www\.thirteen\.test has no TXT record, expected/,
-    found: [[PROXY], []],
-  },
-  {
-    title: 'a very long value',
-    domain: 'www.fourteen.test',
-    zone: [['_slipway.www.fourteen.test', 'TXT', 'x'.repeat(3000)]],
-    reason: /has the TXT value "x{299}…, expected/,
-    found: [[PROXY], [`${'x'.repeat(300)}…`]],
-  },
-  {
-    title: 'control characters',
-    domain: 'www.bell.test',
-    zone: [['_slipway.www.bell.test', 'TXT', '\u001b[31mred\u0007']],
-    reason: /"�\[31mred�"/,
-    found: [[PROXY], ['�[31mred�']],
-  },
+  { title: 'six values', domain: 'www.twelve.test', zone: [['_slipway.www.twelve.test', 'TXT', 'a', 'b', 'c', 'd', 'e', 'f']], reason: /has the TXT values "[a-f]", "[a-f]", "[a-f]", "[a-f]" and 2 more, expected/ },
+  { title: 'one under the root domain instead of www', domain: 'www.thirteen.test', zone: [['_slipway.thirteen.test', 'TXT', 'x']], reason: /^_slipway\.www\.thirteen\.test has no TXT record, expected/, found: [[PROXY], []] },
+  { title: 'a very long value', domain: 'www.fourteen.test', zone: [['_slipway.www.fourteen.test', 'TXT', 'x'.repeat(3000)]], reason: /has the TXT value "x{299}…, expected/, found: [[PROXY], [`${'x'.repeat(300)}…`]] },
+  { title: 'control characters', domain: 'www.bell.test', zone: [['_slipway.www.bell.test', 'TXT', '\u001b[31mred\u0007']], reason: /"�\[31mred�"/, found: [[PROXY], ['�[31mred�']] },
 ]
 
 test('a proof may be padded with quotes and spaces, up to the length of one TXT string', () => {

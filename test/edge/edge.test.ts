@@ -217,25 +217,14 @@ describe('a path without a file', () => {
 })
 
 describe('ambiguous requests', () => {
+  // biome-ignore format: one row per case
   const rows: [string, number, (host: string) => string][] = [
     ['two Host headers', 400, (host) => `GET / HTTP/1.1\r\nHost: ${host}\r\nhost: other.sites.test\r\n`],
     ['the same Host header twice', 400, (host) => `GET / HTTP/1.1\r\nHost: ${host}\r\nHost: ${host}\r\n`],
-    [
-      'two Host headers on a method that is not allowed',
-      400,
-      (host) => `PUT / HTTP/1.1\r\nHost: ${host}\r\nHost: ${host}\r\n`,
-    ],
+    ['two Host headers on a method that is not allowed', 400, (host) => `PUT / HTTP/1.1\r\nHost: ${host}\r\nHost: ${host}\r\n`],
     ['an absolute target of this host', 200, (host) => `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n`],
-    [
-      'one in other letters, with a port',
-      200,
-      (host) => `GET HTTP://${host.toUpperCase()}:80?x HTTP/1.1\r\nHost: ${host}\r\n`,
-    ],
-    [
-      'an absolute target of another host',
-      400,
-      (host) => `GET http://other.sites.test/ HTTP/1.1\r\nHost: ${host}\r\n`,
-    ],
+    ['one in other letters, with a port', 200, (host) => `GET HTTP://${host.toUpperCase()}:80?x HTTP/1.1\r\nHost: ${host}\r\n`],
+    ['an absolute target of another host', 400, (host) => `GET http://other.sites.test/ HTTP/1.1\r\nHost: ${host}\r\n`],
     ['an absolute target with a user', 400, (host) => `GET http://a@${host}/ HTTP/1.1\r\nHost: ${host}\r\n`],
     ['an absolute target of another kind', 400, (host) => `GET ftp://${host}/ HTTP/1.1\r\nHost: ${host}\r\n`],
     ['a fragment', 400, (host) => `GET /#top HTTP/1.1\r\nHost: ${host}\r\n`],

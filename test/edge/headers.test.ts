@@ -100,27 +100,16 @@ test('_headers of ordinary length are applied to a response once', () => {
 })
 
 describe('_headers may change', () => {
+  // biome-ignore format: one row per case
   const rows: [string, string, string, string, string | undefined][] = [
     ['a default is replaced', '/*\n  Cache-Control: max-age=60\n', '/a.txt', 'cache-control', 'max-age=60'],
     ['later rules append', '/*\n  X-A: 1\n/a.txt\n  X-A: 2\n', '/a.txt', 'x-a', '1, 2'],
-    [
-      'a default is taken away',
-      '/*\n  ! X-Content-Type-Options\n',
-      '/a.txt',
-      'x-content-type-options',
-      undefined,
-    ],
+    ['a default is taken away', '/*\n  ! X-Content-Type-Options\n', '/a.txt', 'x-content-type-options', undefined],
     ['Vary is added to', '/*\n  Vary: Origin\n', '/a.txt', 'vary', 'Accept-Encoding, Origin'],
     ['a redirect may be kept', '/*\n  Cache-Control: max-age=60\n', '/moved', 'cache-control', 'max-age=60'],
     ['a 404 is never kept', '/*\n  Cache-Control: max-age=60\n', '/nowhere', 'cache-control', 'no-store'],
     ['nor by a date', '/*\n  Expires: Thu, 01 Jan 2099 00:00:00 GMT\n', '/nowhere', 'expires', undefined],
-    [
-      'nor is a 404 that a rule makes',
-      '/*\n  Cache-Control: max-age=60\n',
-      '/lost',
-      'cache-control',
-      'no-store',
-    ],
+    ['nor is a 404 that a rule makes', '/*\n  Cache-Control: max-age=60\n', '/lost', 'cache-control', 'no-store'],
   ]
   for (const [name, headers, target, of, expected] of rows) {
     test(`${name}: ${target}`, () => assert.equal(header(getResponse(ruled(headers), target), of), expected))
@@ -272,15 +261,5 @@ describe('_headers over HTTP', () => {
       [204, undefined],
     ])
     assert.ok(before.every(([, header]) => header !== undefined))
-  })
-
-  test('are never served as a file, and do not apply before the password', async () => {
-    const slug = await edge.publish(contents)
-    assert.equal((await edge.get(slug, '/_headers')).status, 404)
-    await edge.setPassword(slug, 'open sesame')
-    const { status, headers } = await edge.get(slug)
-    assert.deepEqual([status, headers['x-site']], [401, undefined])
-    const asked = await edge.get(slug, '/', { method: 'OPTIONS' })
-    assert.deepEqual([asked.status, asked.headers['x-site']], [204, undefined])
   })
 })

@@ -46,26 +46,11 @@ const SITES: Record<
   'with its first index below': { files: { 'secret/index.html': SECRET, 'b.txt': SECRET } },
 }
 
-const PATHS = [
-  '/',
-  '/index.html',
-  '/moved',
-  '/forced?a=b',
-  '/rewritten',
-  '/lost',
-  '/docs',
-  '/docs/',
-  '/app.js',
-  '/route',
-  '/old.txt',
-  '/_slipway/text',
-  '/_slipway/password',
-  '/_headers',
-  '/nowhere',
-  '/nowhere.js',
-  '/%',
-  '//',
-]
+const PATHS = `
+/ /index.html /moved /forced?a=b /rewritten /lost /docs /docs/ /app.js /route /old.txt /_slipway/text /_slipway/password
+/_headers /nowhere /nowhere.js /% //`
+  .trim()
+  .split(/\s+/)
 
 const HEADERS: Record<string, string>[] = [
   {},
@@ -176,6 +161,8 @@ for (const [name, { row = {}, old, files }] of Object.entries(SITES)) {
       for (const host of hosts) {
         assert.equal((await edge.request(host, '/', { method: 'HEAD' })).status, 401)
         assert.equal((await edge.request(host, '/', { method: 'PUT' })).status, 405)
+        const options = await edge.request(host, '/', { method: 'OPTIONS' })
+        assert.deepEqual([options.status, options.headers['x-secret']], [204, undefined])
         for (const path of PATHS) {
           for (const headers of HEADERS) {
             const reply = await edge.request(host, path, { headers })

@@ -3,15 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
 import { noise } from '../edge/fixture.ts'
 import { Http2Fixture } from './http2-fixture.ts'
-import {
-  CLIENT_PREFACE,
-  frame,
-  getFields,
-  getFrame,
-  headerBlock,
-  type RawClient,
-  uint32,
-} from './raw-client.ts'
+import { frame, getFields, getFrame, headerBlock, type RawClient, uint32 } from './raw-client.ts'
 
 let fixture: Http2Fixture
 let host: string
@@ -25,12 +17,6 @@ before(async () => {
   fixture.server.on('request', (request) => request.on('error', () => undefined))
 })
 after(() => fixture[Symbol.asyncDispose]())
-
-async function openClient(...frames: Buffer[]): Promise<RawClient> {
-  const client = await fixture.raw()
-  client.send(CLIENT_PREFACE, ...frames)
-  return client
-}
 
 const cancel = (stream: number) => frame(TYPE.reset, 0, stream, uint32(CODE.cancel))
 
@@ -54,7 +40,10 @@ const CHURN = Buffer.from('\x40\x01a\x00'.repeat(3900), 'latin1')
 const goAways = (client: RawClient) => client.received.filter(({ type }) => type === TYPE.goAway)
 
 test('a client may cancel any number of started downloads', async () => {
-  const client = await openClient(settingsFrame([[4, 1000]]), frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30)))
+  const client = await fixture.open(
+    settingsFrame([[4, 1000]]),
+    frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30)),
+  )
   for (let round = 0; round < 50; round++) {
     const streams = Array.from({ length: 25 }, (_, index) => 1 + 2 * (25 * round + index))
     client.send(...streams.map((stream) => getFrame(stream, host, '/big.bin')))
@@ -69,7 +58,7 @@ test('a client may cancel any number of started downloads', async () => {
 
 describe('a client that cancels its requests before their responses', () => {
   test('may do so a thousand times; then new requests are refused for some seconds, and the connection stays open', async () => {
-    const client = await openClient(...rapidResets(1001, 1), getFrame(3001, host))
+    const client = await fixture.open(...rapidResets(1001, 1), getFrame(3001, host))
     assert.equal(await client.reset(3001), CODE.refused)
     fixture.edge.clock.now += 1000
     client.send(getFrame(3003, host))
@@ -81,7 +70,7 @@ describe('a client that cancels its requests before their responses', () => {
   })
 
   test('loses its connection when it continues, after the responses in progress', async () => {
-    const client = await openClient(settingsFrame([[4, 2 ** 20]]), getFrame(1, host, '/big.bin'))
+    const client = await fixture.open(settingsFrame([[4, 2 ** 20]]), getFrame(1, host, '/big.bin'))
     await client.status(1)
     client.send(...rapidResets(1600, 3))
     assert.equal(await client.goAway(), CODE.enhanceYourCalm)
@@ -96,7 +85,7 @@ describe('a client that cancels its requests before their responses', () => {
   })
 
   test('is disconnected at once when it continues after GOAWAY', async () => {
-    const client = await openClient(settingsFrame([[4, 0]]), getFrame(1, host, '/big.bin'))
+    const client = await fixture.open(settingsFrame([[4, 0]]), getFrame(1, host, '/big.bin'))
     client.send(...rapidResets(3000, 3))
     await client.closed
     assert.ok(!client.received.some(({ type, flags }) => type === TYPE.data && (flags & 1) === 1))
@@ -105,6 +94,7 @@ describe('a client that cancels its requests before their responses', () => {
 
 describe('a connection ends with ENHANCE_YOUR_CALM when its client sends', () => {
   const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes))
+  // biome-ignore format: one row per case
   const cases: [string, () => Buffer[]][] = [
     ['unlimited pings', () => [many(2000, frame(TYPE.ping, 0, 0, '12345678'))]],
     ['unlimited settings', () => [many(2000, settingsFrame([[4, 65_535]]))]],
@@ -113,14 +103,8 @@ describe('a connection ends with ENHANCE_YOUR_CALM when its client sends', () =>
     ['unlimited window updates of one byte', () => [many(2000, frame(TYPE.windowUpdate, 0, 0, uint32(1)))]],
     ['unlimited empty data frames', () => [post(1), many(2000, frame(TYPE.data, 0, 1))]],
     ['unlimited data frames of one byte', () => [post(1), many(2000, frame(TYPE.data, 0, 1, 'a'))]],
-    [
-      'unlimited header lists that are too long',
-      () => Array.from({ length: 110 }, (_, index) => frame(HEADERS, ALL, 2 * index + 1, CHURN)),
-    ],
-    [
-      'unlimited trailers of a closed stream',
-      () => [frame(HEADERS, ALL, 1), many(2000, frame(HEADERS, ALL, 1, headerBlock({ a: 'b' })))],
-    ],
+    ['unlimited header lists that are too long', () => Array.from({ length: 110 }, (_, index) => frame(HEADERS, ALL, 2 * index + 1, CHURN))],
+    ['unlimited trailers of a closed stream', () => [frame(HEADERS, ALL, 1), many(2000, frame(HEADERS, ALL, 1, headerBlock({ a: 'b' })))]],
     [
       'requests with immediate cancellation',
       () =>
@@ -128,14 +112,11 @@ describe('a connection ends with ENHANCE_YOUR_CALM when its client sends', () =>
           Buffer.concat([post(2 * index + 1), frame(TYPE.reset, 0, 2 * index + 1, uint32(8))]),
         ),
     ],
-    [
-      'malformed requests that the server resets',
-      () => Array.from({ length: 3000 }, (_, index) => post(2 * index + 1, { te: 'gzip' })),
-    ],
+    ['malformed requests that the server resets', () => Array.from({ length: 3000 }, (_, index) => post(2 * index + 1, { te: 'gzip' }))],
   ]
   for (const [what, frames] of cases) {
     test(what, async () => {
-      const client = await openClient(...frames())
+      const client = await fixture.open(...frames())
       assert.equal(await client.goAway(), CODE.enhanceYourCalm)
       await client.closed
     })

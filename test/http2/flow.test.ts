@@ -51,8 +51,7 @@ for (const engine of ENGINE_NAMES)
     const API = { ':authority': 'api.test', ':path': '/anything' }
 
     async function openClient(...frames: Buffer[]): Promise<RawClient> {
-      const client = await fixture.raw()
-      client.send(CLIENT_PREFACE, ...frames)
+      const client = await fixture.open(...frames)
       await client.roundTrip('all sent')
       return client
     }

@@ -31,24 +31,15 @@ const OPEN = 4
 const post = (stream: number, more: Record<string, string> = {}, flags = OPEN) =>
   frame(HEADERS, flags, stream, headerBlock({ ...getFields(host), ':method': 'POST', ...more }))
 
-async function openClient(...frames: Buffer[]): Promise<RawClient> {
-  const client = await fixture.raw()
-  client.send(CLIENT_PREFACE, ...frames)
-  return client
-}
-
 describe('a connection ends with the right error code when its client sends', () => {
   const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes))
+  // biome-ignore format: one row per case
   const cases: [string, () => Buffer[], number][] = [
     ['a ping of seven bytes', () => [frame(TYPE.ping, 0, 0, '1234567')], CODE.frameSize],
     ['a ping on a stream', () => [frame(TYPE.ping, 0, 1, '12345678')], CODE.protocol],
     ['settings on a stream', () => [frame(TYPE.settings, 0, 1)], CODE.protocol],
     ['a truncated setting', () => [frame(TYPE.settings, 0, 0, '123')], CODE.frameSize],
-    [
-      'a settings acknowledgement with a payload',
-      () => [frame(TYPE.settings, 1, 0, '123456')],
-      CODE.frameSize,
-    ],
+    ['a settings acknowledgement with a payload', () => [frame(TYPE.settings, 1, 0, '123456')], CODE.frameSize],
     ['a push setting of two', () => [settingsFrame([[2, 2]])], CODE.protocol],
     ['an initial window above the maximum', () => [settingsFrame([[4, 2 ** 31]])], CODE.flowControl],
     ['a frame size below the minimum', () => [settingsFrame([[5, 16_383]])], CODE.protocol],
@@ -63,26 +54,10 @@ describe('a connection ends with the right error code when its client sends', ()
     ['headers with too much padding', () => [frame(HEADERS, ALL | 8, 1, '\x09abc')], CODE.protocol],
     ['a truncated priority in headers', () => [frame(HEADERS, ALL | 0x20, 1, 'abc')], CODE.frameSize],
     ['a continuation without headers', () => [frame(TYPE.continuation, 4, 1, '\x82')], CODE.protocol],
-    [
-      'another frame within a header block',
-      () => [frame(HEADERS, 1, 1, '\x82'), frame(TYPE.ping, 0, 0, '12345678')],
-      CODE.protocol,
-    ],
-    [
-      'a continuation of another stream',
-      () => [frame(HEADERS, 1, 1, '\x82'), frame(TYPE.continuation, 4, 3, '\x82')],
-      CODE.protocol,
-    ],
-    [
-      'unlimited continuations',
-      () => [frame(HEADERS, 1, 1, '\x82'), many(50, frame(TYPE.continuation, 0, 1))],
-      CODE.enhanceYourCalm,
-    ],
-    [
-      'an unlimited header block',
-      () => [frame(HEADERS, 1, 1), many(5, frame(TYPE.continuation, 0, 1, Buffer.alloc(16_384, 0x82)))],
-      CODE.enhanceYourCalm,
-    ],
+    ['another frame within a header block', () => [frame(HEADERS, 1, 1, '\x82'), frame(TYPE.ping, 0, 0, '12345678')], CODE.protocol],
+    ['a continuation of another stream', () => [frame(HEADERS, 1, 1, '\x82'), frame(TYPE.continuation, 4, 3, '\x82')], CODE.protocol],
+    ['unlimited continuations', () => [frame(HEADERS, 1, 1, '\x82'), many(50, frame(TYPE.continuation, 0, 1))], CODE.enhanceYourCalm],
+    ['an unlimited header block', () => [frame(HEADERS, 1, 1), many(5, frame(TYPE.continuation, 0, 1, Buffer.alloc(16_384, 0x82)))], CODE.enhanceYourCalm],
     ['data on stream 0', () => [frame(TYPE.data, 0, 0, 'a')], CODE.protocol],
     ['data on an idle stream', () => [frame(TYPE.data, 0, 1, 'a')], CODE.protocol],
     ['data with too much padding', () => [post(1), frame(TYPE.data, 8, 1, '\x05abc')], CODE.protocol],
@@ -91,11 +66,7 @@ describe('a connection ends with the right error code when its client sends', ()
     ['a window update of an idle stream', () => [frame(TYPE.windowUpdate, 0, 1, uint32(1))], CODE.protocol],
     ['an increment of zero', () => [frame(TYPE.windowUpdate, 0, 0, uint32(0))], CODE.protocol],
     ['an increment of three bytes', () => [frame(TYPE.windowUpdate, 0, 0, 'abc')], CODE.frameSize],
-    [
-      'a window above the maximum',
-      () => [frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 31 - 1))],
-      CODE.flowControl,
-    ],
+    ['a window above the maximum', () => [frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 31 - 1))], CODE.flowControl],
     [
       'an initial window that overflows a stream window',
       () => [
@@ -108,17 +79,13 @@ describe('a connection ends with the right error code when its client sends', ()
     ],
     ['a priority of stream 0', () => [frame(TYPE.priority, 0, 0, '12345')], CODE.protocol],
     ['a priority of four bytes', () => [frame(TYPE.priority, 0, 1, '1234')], CODE.frameSize],
-    [
-      'a stream that depends on itself',
-      () => [frame(TYPE.priority, 0, 1, `${uint32(1).toString('latin1')}a`)],
-      1,
-    ],
+    ['a stream that depends on itself', () => [frame(TYPE.priority, 0, 1, `${uint32(1).toString('latin1')}a`)], 1],
     ['GOAWAY on a stream', () => [frame(TYPE.goAway, 0, 1, '12345678')], CODE.protocol],
     ['GOAWAY of seven bytes', () => [frame(TYPE.goAway, 0, 0, '1234567')], CODE.frameSize],
   ]
   for (const [what, frames, code] of cases) {
     test(what, async () => {
-      const client = await openClient(...frames())
+      const client = await fixture.open(...frames())
       assert.equal(await client.goAway(), code)
       await client.closed
     })
@@ -148,6 +115,7 @@ describe('a stream ends with the right error code, and its connection continues,
     [':path', '/'],
   ]
   const without = (name: string) => start.filter(([one]) => one !== name)
+  // biome-ignore format: one row per case
   const cases: [string, () => Buffer[], number][] = [
     ['a name in capitals', () => [fields(...start, ['Accept', 'a'])], CODE.protocol],
     ['a name with a space', () => [fields(...start, ['a b', 'a'])], CODE.protocol],
@@ -169,61 +137,21 @@ describe('a stream ends with the right error code, and its connection continues,
     ['a path that is a URL', () => [fields(...without(':path'), [':path', 'https://a/'])], CODE.protocol],
     ['two methods', () => [fields(...start, [':method', 'GET'])], CODE.protocol],
     ['a pseudo-header of responses', () => [fields(...start, [':status', '200'])], CODE.protocol],
-    [
-      'a pseudo-header of another protocol',
-      () => [fields(...start, [':protocol', 'websocket'])],
-      CODE.protocol,
-    ],
-    [
-      'a pseudo-header after a regular header',
-      () => [fields(...without(':path'), ['a', 'b'], [':path', '/'])],
-      CODE.protocol,
-    ],
+    ['a pseudo-header of another protocol', () => [fields(...start, [':protocol', 'websocket'])], CODE.protocol],
+    ['a pseudo-header after a regular header', () => [fields(...without(':path'), ['a', 'b'], [':path', '/'])], CODE.protocol],
     ['CONNECT with a path', () => [fields([':method', 'CONNECT'], ...start.slice(1))], CODE.protocol],
     ['a method with a space', () => [fields([':method', 'G T'], ...start.slice(1))], CODE.protocol],
-    [
-      'two lengths',
-      () => [fields(...start, ['content-length', '0'], ['content-length', '0'])],
-      CODE.protocol,
-    ],
+    ['two lengths', () => [fields(...start, ['content-length', '0'], ['content-length', '0'])], CODE.protocol],
     ['an invalid length', () => [fields(...start, ['content-length', '-1'])], CODE.protocol],
     ['a length without a body', () => [fields(...start, ['content-length', '1'])], CODE.protocol],
-    [
-      'more data than its length',
-      () => [post(1, { 'content-length': '2' }), frame(0, 0, 1, 'abc')],
-      CODE.protocol,
-    ],
-    [
-      'less data than its length',
-      () => [post(1, { 'content-length': '2' }), frame(0, 1, 1, 'a')],
-      CODE.protocol,
-    ],
-    [
-      'trailers without END_STREAM',
-      () => [post(1), frame(HEADERS, OPEN, 1, headerBlock({ a: 'b' }))],
-      CODE.protocol,
-    ],
-    [
-      'pseudo-headers as trailers',
-      () => [post(1), frame(HEADERS, ALL, 1, headerBlock({ ':path': '/' }))],
-      CODE.protocol,
-    ],
-    [
-      'a connection-specific header as trailers',
-      () => [post(1), frame(HEADERS, ALL, 1, headerBlock({ 'transfer-encoding': 'chunked' }))],
-      CODE.protocol,
-    ],
-    [
-      'a dependency on itself',
-      () => [frame(HEADERS, ALL | 0x20, 1, Buffer.concat([uint32(1), Buffer.from('a'), headerBlock(start)]))],
-      CODE.protocol,
-    ],
+    ['more data than its length', () => [post(1, { 'content-length': '2' }), frame(0, 0, 1, 'abc')], CODE.protocol],
+    ['less data than its length', () => [post(1, { 'content-length': '2' }), frame(0, 1, 1, 'a')], CODE.protocol],
+    ['trailers without END_STREAM', () => [post(1), frame(HEADERS, OPEN, 1, headerBlock({ a: 'b' }))], CODE.protocol],
+    ['pseudo-headers as trailers', () => [post(1), frame(HEADERS, ALL, 1, headerBlock({ ':path': '/' }))], CODE.protocol],
+    ['a connection-specific header as trailers', () => [post(1), frame(HEADERS, ALL, 1, headerBlock({ 'transfer-encoding': 'chunked' }))], CODE.protocol],
+    ['a dependency on itself', () => [frame(HEADERS, ALL | 0x20, 1, Buffer.concat([uint32(1), Buffer.from('a'), headerBlock(start)]))], CODE.protocol],
     ['data after its end', () => [getFrame(1, host), frame(TYPE.data, 0, 1, 'a')], CODE.streamClosed],
-    [
-      'an increment of zero',
-      () => [settingsFrame([[4, 0]]), getFrame(1, host), frame(TYPE.windowUpdate, 0, 1, uint32(0))],
-      CODE.protocol,
-    ],
+    ['an increment of zero', () => [settingsFrame([[4, 0]]), getFrame(1, host), frame(TYPE.windowUpdate, 0, 1, uint32(0))], CODE.protocol],
     [
       'increments above the maximum',
       () => [
@@ -237,7 +165,7 @@ describe('a stream ends with the right error code, and its connection continues,
   ]
   for (const [what, frames, code] of cases) {
     test(what, async () => {
-      const client = await openClient(...frames())
+      const client = await fixture.open(...frames())
       assert.equal(await client.reset(1), code)
       client.send(getFrame(101, host))
       assert.equal(await client.status(101), 200)
@@ -251,7 +179,7 @@ describe('a stream ends with the right error code, and its connection continues,
     server.removeAllListeners('request')
     server.on('request', () => undefined)
     const piece = Buffer.alloc(16_384)
-    const client = await openClient(
+    const client = await fixture.open(
       post(1),
       ...Array.from({ length: 60 }, () => frame(TYPE.data, 0, 1, piece)),
     )
@@ -275,7 +203,7 @@ describe('a request is refused with', () => {
   ]
   for (const [what, more, status] of cases) {
     test(what, async () => {
-      const client = await openClient(frame(HEADERS, ALL, 1, headerBlock({ ...getFields(host), ...more })))
+      const client = await fixture.open(frame(HEADERS, ALL, 1, headerBlock({ ...getFields(host), ...more })))
       assert.equal(await client.status(1), status)
       await client.ended(1)
     })
@@ -283,13 +211,13 @@ describe('a request is refused with', () => {
 
   test('no host at all', async () => {
     const { ':authority': _, ...rest } = getFields(host)
-    const client = await openClient(frame(HEADERS, ALL, 1, headerBlock(rest)))
+    const client = await fixture.open(frame(HEADERS, ALL, 1, headerBlock(rest)))
     assert.equal(await client.status(1), 400)
   })
 })
 
 test('Host equal to :authority is accepted', async () => {
-  const client = await openClient(
+  const client = await fixture.open(
     frame(HEADERS, ALL, 1, headerBlock({ ...getFields(host), host: `${host}:443` })),
   )
   assert.equal(await client.status(1), 200)
@@ -305,7 +233,7 @@ test('a header list that is too long is refused, and the connection continues', 
   const cookies = Buffer.concat([Buffer.from('\x40\x01d\x7f\x81\x1e', 'latin1'), Buffer.alloc(3968, 'y')])
   const bomb = Buffer.concat([headerBlock(getFields(host)), cookies, Buffer.alloc(2000, 0xbe)])
   assert.ok(again.length < 16_384)
-  const client = await openClient(frame(HEADERS, ALL, 1, bomb), getFrame(3, host))
+  const client = await fixture.open(frame(HEADERS, ALL, 1, bomb), getFrame(3, host))
   await client.ended(1)
   const { payload } = await client.frame(({ type, stream }) => type === HEADERS && stream === 1)
   assert.ok(payload.includes('431'))
@@ -315,7 +243,7 @@ test('a header list that is too long is refused, and the connection continues', 
 test('a header block of several frames that is too long is refused, and the connection continues', async () => {
   const long = headerBlock({ ...getFields(host), cookie: 'c'.repeat(60_000) })
   const parts = [0, 16_384, 32_768, 49_152].map((at) => long.subarray(at, at + 16_384))
-  const client = await openClient(
+  const client = await fixture.open(
     frame(HEADERS, 1, 1, parts[0]!),
     ...parts.slice(1).map((part, index) => frame(TYPE.continuation, index === 2 ? 4 : 0, 1, part)),
     getFrame(3, host),
@@ -327,7 +255,7 @@ test('a header block of several frames that is too long is refused, and the conn
 })
 
 test('streams beyond the limit of open streams are refused and can be retried', async () => {
-  const client = await openClient(settingsFrame([[4, 0]]))
+  const client = await fixture.open(settingsFrame([[4, 0]]))
   client.send(...Array.from({ length: 105 }, (_, index) => getFrame(2 * index + 1, host)))
   for (let index = 100; index < 105; index++) assert.equal(await client.reset(2 * index + 1), CODE.refused)
   client.send(settingsFrame([[4, 10]]))
@@ -339,8 +267,7 @@ test('streams beyond the limit of open streams are refused and can be retried', 
 test('data in flight when the server reset its stream is not an error', async () => {
   mock.timers.enable({ apis: ['setInterval'] })
   await using other = await Http2Fixture.start()
-  const client = await other.raw()
-  client.send(CLIENT_PREFACE, post(1))
+  const client = await other.open(post(1))
   await client.ended(1)
   client.send(frame(TYPE.data, 0, 1, 'late'))
   await client.roundTrip('received')
@@ -360,7 +287,7 @@ test('data in flight when the server reset its stream is not an error', async ()
 })
 
 test('responses to a client that reads nothing are limited', async () => {
-  const client = await openClient(
+  const client = await fixture.open(
     settingsFrame([[4, 2 ** 30]]),
     frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30)),
   )
@@ -395,7 +322,7 @@ describe('a client that disconnects leaves no state behind', () => {
   ]
   for (const [when, frames, until] of cases) {
     test(when, async () => {
-      const client = await openClient(...frames())
+      const client = await fixture.open(...frames())
       const socket = fixture.sockets.at(-1)!
       await until(client)
       client.socket.end()

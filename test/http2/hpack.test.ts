@@ -16,30 +16,19 @@ function indexed(index: number): string {
   return Buffer.from(bytes).toString('hex')
 }
 
+// biome-ignore format: one row per case
 const REQUESTS = [
   [':method: GET', ':scheme: http', ':path: /', ':authority: www.example.com'],
   [':method: GET', ':scheme: http', ':path: /', ':authority: www.example.com', 'cache-control: no-cache'],
-  [
-    ':method: GET',
-    ':scheme: https',
-    ':path: /index.html',
-    ':authority: www.example.com',
-    'custom-key: custom-value',
-  ],
+  [':method: GET', ':scheme: https', ':path: /index.html', ':authority: www.example.com', 'custom-key: custom-value'],
 ]
 const [DATE_1, DATE_2] = ['date: Mon, 21 Oct 2013 20:13:21 GMT', 'date: Mon, 21 Oct 2013 20:13:22 GMT']
 const PLACE = 'location: https://www.example.com'
+// biome-ignore format: one row per case
 const ANSWERS = [
   [':status: 302', 'cache-control: private', DATE_1, PLACE],
   [':status: 307', 'cache-control: private', DATE_1, PLACE],
-  [
-    ':status: 200',
-    'cache-control: private',
-    DATE_2,
-    PLACE,
-    'content-encoding: gzip',
-    'set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
-  ],
+  [':status: 200', 'cache-control: private', DATE_2, PLACE, 'content-encoding: gzip', 'set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1'],
 ]
 /** The examples of responses use a table of 256 bytes. */
 const SMALL_TABLE = '3fe101'

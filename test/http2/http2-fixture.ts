@@ -13,7 +13,7 @@ import type { Http2Engine } from '../../server/net/http2-engine.ts'
 import { NodeHttp2Server } from '../../server/net/http2-node.ts'
 import type { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import { EdgeFixture } from '../edge/fixture.ts'
-import { RawClient } from './raw-client.ts'
+import { CLIENT_PREFACE, RawClient } from './raw-client.ts'
 import { selfSigned } from './self-signed.ts'
 
 export interface H2Response {
@@ -123,6 +123,13 @@ export class Http2Fixture {
     this.#stack.defer(() => void socket.destroy())
     await Promise.all([once(socket, 'secureConnect'), once(this.#tls, 'secureConnection')])
     return new RawClient(socket)
+  }
+
+  /** The same with a client that has sent its preface and these frames. */
+  async open(...frames: Buffer[]): Promise<RawClient> {
+    const client = await this.raw()
+    client.send(CLIENT_PREFACE, ...frames)
+    return client
   }
 }
 

@@ -39,32 +39,11 @@ const SITE = {
     '/*\n  X-Own: yes\n  Link: </a>; rel=preload\n  Link: </b>; rel=preload\n/docs/*\n  Cache-Control: public, max-age=9\n',
 }
 
-const PATHS = [
-  ...[
-    '/',
-    '/page',
-    '/page.html',
-    '/a%20b.txt',
-    '/middle.bin',
-    '/empty.txt',
-    '/docs',
-    '/docs/',
-    '/docs/%C3%BC.txt',
-  ],
-  ...[
-    '/none',
-    '/none.css',
-    '/old',
-    '/go/x?y=z',
-    '/forced',
-    '/_headers',
-    '/%',
-    '/a#b',
-    '/?q=1',
-    '//evil',
-    '/docs/../x',
-  ],
-]
+const PATHS = `
+/ /page /page.html /a%20b.txt /middle.bin /empty.txt /docs /docs/ /docs/%C3%BC.txt /none /none.css /old /go/x?y=z /forced
+/_headers /% /a#b /?q=1 //evil /docs/../x`
+  .trim()
+  .split(/\s+/)
 
 const HEADERS: Record<string, string>[] = [
   {},

@@ -78,9 +78,7 @@ describe('a client that never sends the bodies of its requests', () => {
     await using upstream = await startWithUpstream({ total: 4 * MIB, each: MIB }, { trustedProxies: 1 })
     const { fixture } = upstream
     const from = (address: string) => ({ 'x-forwarded-for': `203.0.113.99, ${address}` })
-    const proxy = await fixture.raw()
-    proxy.send(
-      CLIENT_PREFACE,
+    const proxy = await fixture.open(
       ...Array.from({ length: 60 }, (_, index) => post(2 * index + 1, from('203.0.113.1'))),
     )
     assert.equal(await readStatus(proxy, 119), '503')
@@ -98,8 +96,7 @@ test('a body of many small frames is merged into few chunks and takes no more me
     request.on('end', () => response.end())
   }
   const body = noise(65_535)
-  const client = await upstream.fixture.raw()
-  client.send(CLIENT_PREFACE, post(1))
+  const client = await upstream.fixture.open(post(1))
   const request = await held.promise
   const frames: Buffer[] = []
   for (let at = 0; at < body.length; at += 64) frames.push(frame(TYPE.data, 0, 1, body.subarray(at, at + 64)))
@@ -118,8 +115,7 @@ test('a body of many small frames is merged into few chunks and takes no more me
 
 test('unread bodies count against the share, and requests beyond it are refused', async () => {
   await using upstream = await startWithUpstream({ total: MIB, each: MIB })
-  const client = await upstream.fixture.raw()
-  client.send(CLIENT_PREFACE)
+  const client = await upstream.fixture.open()
   const streams = Array.from({ length: 20 }, (_, index) => 2 * index + 1)
   const piece = Buffer.alloc(16_000)
   for (const stream of streams)
@@ -141,8 +137,7 @@ test('a client that streams its body in small frames, such as JSON lines, is ser
     [30, 1500],
     [1, 900],
   ] as const) {
-    const client = await upstream.fixture.raw()
-    client.send(CLIENT_PREFACE, post(1))
+    const client = await upstream.fixture.open(post(1))
     const line = Buffer.alloc(bytes, 'x')
     for (let sent = 0; sent < count; sent += 100) {
       client.send(...Array.from({ length: 100 }, () => frame(TYPE.data, 0, 1, line)))
@@ -163,9 +158,7 @@ test('unread downloads are reset when the share is exhausted, and clients at oth
   const slug = await edge.publish({ 'big.bin': noise(400_000), 'warm.bin': noise(200_000) })
   const host = edge.host(slug)
   await edge.get(slug, '/warm.bin')
-  const client = await upstream.fixture.raw()
-  client.send(
-    CLIENT_PREFACE,
+  const client = await upstream.fixture.open(
     getFrame(1, host, '/warm.bin'),
     getFrame(3, host, '/big.bin'),
     getFrame(5, host, '/warm.bin'),
@@ -181,8 +174,7 @@ test('unread downloads are reset when the share is exhausted, and clients at oth
 
 test('a header block beyond the share of its client ends the connection', async () => {
   await using upstream = await startWithUpstream({ total: MIB, each: 16_384 })
-  const client = await upstream.fixture.raw()
-  client.send(CLIENT_PREFACE, frame(TYPE.headers, 1, 1, Buffer.alloc(16_384, 0x82)))
+  const client = await upstream.fixture.open(frame(TYPE.headers, 1, 1, Buffer.alloc(16_384, 0x82)))
   client.send(frame(TYPE.continuation, 0, 1, Buffer.alloc(16_384, 0x82)))
   assert.equal(await client.goAway(), CODE.enhanceYourCalm)
 })

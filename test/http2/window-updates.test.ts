@@ -86,8 +86,7 @@ for (const engine of ENGINE_NAMES)
     })
 
     test('a download uses the last bytes of a small window', async () => {
-      const client = await fixture.raw()
-      client.send(CLIENT_PREFACE, settingsFrame([[4, 2 ** 20]]), getFrame(1, host, '/big.bin'))
+      const client = await fixture.open(settingsFrame([[4, 2 ** 20]]), getFrame(1, host, '/big.bin'))
       const has = (bytes: number) => client.frame(() => client.bodies.get(1) === bytes)
       await has(65_535)
       client.send(frame(TYPE.windowUpdate, 0, 0, uint32(100)))

@@ -245,18 +245,6 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
       }
     })
 
-    test('sends HEAD the headers of GET, in either order', async () => {
-      const head = Buffer.from(`HEAD /a.txt HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
-      const order = [head, head, get('/a.txt'), get('/a.txt'), head, get('/a.txt')]
-      const methods = ['HEAD', 'HEAD', 'GET', 'GET', 'HEAD', 'GET']
-      const { responses } = await sendRaw(to(), order, { methods, count: order.length })
-      assert.deepEqual(
-        responses.map(({ body }) => body.toString()),
-        ['', '', 'A', 'A', '', 'A'],
-      )
-      for (const { headers } of responses) assert.deepEqual(headers, responses[0]!.headers)
-    })
-
     test('keeps its cache within the memory budget', async () => {
       const files = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${index}`, noise(12_000)]))
       const many = edge.host(await edge.publish(files))

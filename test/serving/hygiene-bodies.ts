@@ -16,6 +16,7 @@ function post(lines: string, body: string, version = '1.1'): string {
 }
 
 /** The length is ambiguous: nothing after the head may be read. */
+// biome-ignore format: one row per case
 const CODINGS: Row[] = [
   ['chunks and a length', 'Transfer-Encoding: chunked\r\nContent-Length: 4'],
   ['a length and chunks', 'Content-Length: 4\r\nTransfer-Encoding: chunked'],
@@ -31,10 +32,7 @@ const CODINGS: Row[] = [
   ['identity', 'Transfer-Encoding: identity'],
   ['identity after chunks', 'Transfer-Encoding: chunked, identity'],
   ['gzip after chunks', 'Transfer-Encoding: chunked, gzip'],
-  [
-    'chunks, and an unknown coding in another line',
-    'Transfer-Encoding: chunked\r\nTransfer-Encoding: unknown',
-  ],
+  ['chunks, and an unknown coding in another line', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: unknown'],
   ['a coding with a quality', 'Transfer-Encoding: chunked;q=1'],
   ['a coding in quotes', 'Transfer-Encoding: "chunked"'],
   ['no coding', 'Transfer-Encoding:'],
@@ -97,36 +95,22 @@ const CHUNKS: Row[] = [
 ]
 
 /** Bodies with an unambiguous end. */
+// biome-ignore format: one row per case
 const WHOLE: Row[] = [
   ['a length', post('Content-Length: {length}', '{hidden}')],
   ['a length with zeros before it', post('Content-Length: 000{length}', '{hidden}')],
   ['a GET with a length', `GET {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`],
-  [
-    'a HEAD with a length',
-    `HEAD {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`,
-  ],
-  [
-    'an OPTIONS with a length',
-    `OPTIONS {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`,
-  ],
-  [
-    'a DELETE with a length',
-    `DELETE {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`,
-  ],
+  ['a HEAD with a length', `HEAD {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`],
+  ['an OPTIONS with a length', `OPTIONS {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`],
+  ['a DELETE with a length', `DELETE {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`],
   ['chunks', post('Transfer-Encoding: chunked', '{size}\r\n{hidden}\r\n0\r\n\r\n')],
   ['chunks in mixed case', post('Transfer-Encoding: cHuNkEd', '{size}\r\n{hidden}\r\n0\r\n\r\n')],
   ['a size with zeros before it', post('Transfer-Encoding: chunked', '0000{size}\r\n{hidden}\r\n0\r\n\r\n')],
   ['an extension', post('Transfer-Encoding: chunked', '{size};a=b;c="d e"\r\n{hidden}\r\n0;last\r\n\r\n')],
   ['trailers', post('Transfer-Encoding: chunked', '{size}\r\n{hidden}\r\n0\r\nX: y\r\nHost: other\r\n\r\n')],
-  [
-    'a GET with chunks',
-    'GET {path} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n{size}\r\n{hidden}\r\n0\r\n\r\n',
-  ],
+  ['a GET with chunks', 'GET {path} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n{size}\r\n{hidden}\r\n0\r\n\r\n'],
   ['an expected body', post('Expect: 100-continue\r\nContent-Length: {length}', '{hidden}')],
-  [
-    'an expected GET',
-    `GET {path} HTTP/1.1\r\nHost: {host}\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n{hidden}`,
-  ],
+  ['an expected GET', `GET {path} HTTP/1.1\r\nHost: {host}\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n{hidden}`],
   ['the same length twice', post('Content-Length: {length}\r\nContent-Length: {length}', '{hidden}')],
   ['the same length twice in one line', post('Content-Length: {length}, {length}', '{hidden}')],
   ['gzip, and then chunks', post('Transfer-Encoding: gzip, chunked', '{size}\r\n{hidden}\r\n0\r\n\r\n')],

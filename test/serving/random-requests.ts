@@ -34,42 +34,17 @@ bytes=a-b bytes=0-18446744073709551616 items=0-1 bytes=10-19 bytes=-100000 Bytes
   .trim()
   .split(/\s+/)
 
-const ENCODINGS = [
-  ...[
-    'br',
-    'gzip',
-    'zstd',
-    'gzip, deflate, br, zstd',
-    'identity',
-    '*',
-    '*;q=0',
-    'br;q=0',
-    'gzip;q=0.5, br;q=0.1',
-    '',
-  ],
-  ...[
-    'identity;q=0',
-    'identity;q=0, gzip',
-    'x-gzip',
-    'GZIP',
-    'br;q=1.5',
-    'br; q=0.9 ,gzip',
-    'compress',
-    ',,br',
-    'gzip;q=abc',
-  ],
-]
+const ENCODINGS = `
+br|gzip|zstd|gzip, deflate, br, zstd|identity|*|*;q=0|br;q=0|gzip;q=0.5, br;q=0.1||identity;q=0
+identity;q=0, gzip|x-gzip|GZIP|br;q=1.5|br; q=0.9 ,gzip|compress|,,br|gzip;q=abc`
+  .slice(1)
+  .split(/[|\n]/)
 
-const DATES = [
-  ...[
-    'Thu, 01 Jan 1970 00:00:00 GMT',
-    'Fri, 31 Dec 9999 23:59:59 GMT',
-    'Sun Nov  6 08:49:37 1994',
-    'yesterday',
-    '0',
-  ],
-  ...['Sunday, 06-Nov-94 08:49:37 GMT', 'Mon, 32 Foo 2020 00:00:00 GMT', ''],
-]
+const DATES = `
+Thu, 01 Jan 1970 00:00:00 GMT|Fri, 31 Dec 9999 23:59:59 GMT|Sun Nov  6 08:49:37 1994|yesterday|0
+Sunday, 06-Nov-94 08:49:37 GMT|Mon, 32 Foo 2020 00:00:00 GMT|`
+  .slice(1)
+  .split(/[|\n]/)
 
 const BROWSER = `Connection: keep-alive
 sec-ch-ua: "Chromium";v="140", "Not=A?Brand";v="24"

@@ -54,6 +54,7 @@ const PATHS: [title: string, path: string][] = [
 ]
 
 /** JSON of about two million bytes. */
+// biome-ignore format: one row per case
 const BODIES: [title: string, body: string][] = [
   ['brackets', `${fill('[', BODY_BYTES / 2)}${fill(']', BODY_BYTES / 2)}`],
   ['brackets that do not end', fill('[', BODY_BYTES)],
@@ -74,16 +75,10 @@ const BODIES: [title: string, body: string][] = [
   ['long names', manifest(1000, (n) => `${'a/'.repeat(245)}${n}`)],
   ['names with marks', manifest(1000, (n) => `${'e\u0301\u0323'.repeat(160)}${n}`)],
   ['names of marks', manifest(1000, (n) => `${n}${'\u0301\u0323'.repeat(15)}x`.repeat(10).slice(0, 490))],
-  [
-    'names that differ in their form',
-    manifest(1000, (n) => `${'é'.repeat(200)}${n >> 1}${n % 2 ? 'é' : 'e\u0301'}`),
-  ],
+  ['names that differ in their form', manifest(1000, (n) => `${'é'.repeat(200)}${n >> 1}${n % 2 ? 'é' : 'e\u0301'}`)],
   ['names with spaces', manifest(1000, (n) => `a${' '.repeat(480)}${n}`)],
   ['names with dots', manifest(1000, (n) => `a${'.'.repeat(480)}${n}`)],
-  [
-    'folders and files of one name',
-    manifest(1000, (n) => (n < 500 ? 'a/'.repeat(n % 240) + n : 'a/'.repeat(n % 240))),
-  ],
+  ['folders and files of one name', manifest(1000, (n) => (n < 500 ? 'a/'.repeat(n % 240) + n : 'a/'.repeat(n % 240)))],
 ]
 
 function manifest(count: number, name: (number: number) => string, viewer = {}): string {

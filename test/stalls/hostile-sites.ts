@@ -29,15 +29,10 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `:a
 const rules = (count: number, rule: (number: number) => string) =>
   Array.from({ length: count }, (_, number) => `${rule(number)}\n`).join('')
 
+// biome-ignore format: one row per case
 const HEADERS: [title: string, text: string][] = [
   ['rules with thousands of lines, then paths alone', lines((n) => `/*${n}`, `/*\n${'a:b\n'.repeat(3200)}`)],
-  [
-    '99 long rules, then paths alone',
-    lines(
-      (n) => `/${n}`,
-      rules(99, (n) => `/${long.slice(9)}${n}/*\n A: b`),
-    ),
-  ],
+  ['99 long rules, then paths alone', lines((n) => `/${n}`, rules(99, (n) => `/${long.slice(9)}${n}/*\n A: b`))],
   ['paths of marks', lines(() => `/${'\u0301\u0323'.repeat(990)}`)],
   ['names of hosts in Unicode', lines(() => `https://${'é.'.repeat(600)}a/`)],
   ['values of placeholders', rules(100, () => `/*\n${'x: :splat\n'.repeat(30)}`)],
@@ -56,13 +51,11 @@ const fill = (piece: string) => piece.repeat(Math.floor(HEAD_BYTES / piece.lengt
 const numbered = (piece: (number: number) => string, count: number) =>
   Array.from({ length: count }, (_, number) => piece(number)).join('')
 
+// biome-ignore format: one row per case
 const DOCUMENTS: [title: string, html: string][] = [
   ['a charset of spaces', `<meta http-equiv="content-type" content="charset=${' '.repeat(60_000)}">`],
   ['attributes', `<meta ${numbered((n) => `a${n} `, 40_000)}>`],
-  [
-    'attributes of the body',
-    `<html ${numbered((n) => `a${n} `, 20_000)}><html ${numbered((n) => `b${n} `, 20_000)}>`,
-  ],
+  ['attributes of the body', `<html ${numbered((n) => `a${n} `, 20_000)}><html ${numbered((n) => `b${n} `, 20_000)}>`],
   ['metas', fill('<meta name="description">')],
   ['names of a meta', `<meta name="${fill('a ')}">`],
   ['entities', fill('&notin;')],
@@ -76,16 +69,11 @@ const named = (parts: Record<string, string>): Buffer =>
 const entries = (count: number, name: (number: number) => string, more: Partial<ZipPart> = {}): Buffer =>
   zip(Array.from({ length: count }, (_, number) => ({ name: name(number), data: Buffer.from('x'), ...more })))
 
+// biome-ignore format: one row per case
 const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
   ['a zip of names of 60 KB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
-  [
-    'a tar of attributes',
-    () =>
-      tarOf(1, (n) =>
-        paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))),
-      ),
-  ],
+  ['a tar of attributes', () => tarOf(1, (n) => paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))))],
 ]
 
 function tarOf(count: number, part: (number: number) => Buffer): Buffer {

@@ -43,27 +43,16 @@ interface Client {
   options?: { skip?: string }
 }
 
+// biome-ignore format: one row per case
 const clients: Client[] = [
-  {
-    name: 'Node',
-    capture: () => captureNode({ servername: NAME, ALPNProtocols: ['h2', 'http/1.1'] }),
-    expected: { serverName: NAME, protocols: ['h2', 'http/1.1'] },
-  },
-  {
-    name: 'Node with TLS 1.2 alone',
-    capture: () => captureNode({ servername: NAME, maxVersion: 'TLSv1.2' }),
-    expected: { serverName: NAME, protocols: [] },
-  },
+  { name: 'Node', capture: () => captureNode({ servername: NAME, ALPNProtocols: ['h2', 'http/1.1'] }), expected: { serverName: NAME, protocols: ['h2', 'http/1.1'] } },
+  { name: 'Node with TLS 1.2 alone', capture: () => captureNode({ servername: NAME, maxVersion: 'TLSv1.2' }), expected: { serverName: NAME, protocols: [] } },
   {
     name: 'Node with TLS 1.3 alone',
     capture: () => captureNode({ servername: NAME, minVersion: 'TLSv1.3', ALPNProtocols: ['acme-tls/1'] }),
     expected: { serverName: NAME, protocols: ['acme-tls/1'] },
   },
-  {
-    name: 'Node to an address',
-    capture: () => captureNode({}),
-    expected: { serverName: undefined, protocols: [] },
-  },
+  { name: 'Node to an address', capture: () => captureNode({}), expected: { serverName: undefined, protocols: [] } },
   {
     name: 'openssl s_client',
     options: requires('pebble'),

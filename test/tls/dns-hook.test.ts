@@ -70,34 +70,15 @@ test('a hook gets the action, the name and the value unchanged, one call at a ti
   ])
 })
 
+// biome-ignore format: one row per case
 const failureCases: { what: string; lines: string[]; message: RegExp }[] = [
-  {
-    what: 'fails',
-    lines: ['echo "no such zone" >&2', 'exit 3'],
-    message: /present _acme-challenge\.sites\.test ended with exit code 3; it printed "no such zone"$/,
-  },
+  { what: 'fails', lines: ['echo "no such zone" >&2', 'exit 3'], message: /present _acme-challenge\.sites\.test ended with exit code 3; it printed "no such zone"$/ },
   { what: 'fails without output', lines: ['exit 1'], message: /exit code 1; it printed nothing$/ },
-  {
-    what: 'prints without limit',
-    lines: ['yes "a long story" | head -c 3000000', 'echo; echo the end; exit 1'],
-    message: /^.{20,4400} \/ the end"$/,
-  },
-  {
-    what: 'prints control characters',
-    lines: ["printf 'a\\033[2Jb\\0c'", 'exit 1'],
-    message: /"a \[2Jb c"$/,
-  },
+  { what: 'prints without limit', lines: ['yes "a long story" | head -c 3000000', 'echo; echo the end; exit 1'], message: /^.{20,4400} \/ the end"$/ },
+  { what: 'prints control characters', lines: ["printf 'a\\033[2Jb\\0c'", 'exit 1'], message: /"a \[2Jb c"$/ },
   { what: 'is killed', lines: ['kill -9 $$'], message: /was ended by SIGKILL/ },
-  {
-    what: 'never ends',
-    lines: ['echo waiting', 'sleep 600'],
-    message: /did not end within 0\.3 seconds; it printed "waiting"/,
-  },
-  {
-    what: 'ignores SIGTERM',
-    lines: ["trap '' TERM", 'echo unmoved', 'while :; do sleep 600; done'],
-    message: /did not end within 0\.3 seconds; it printed "unmoved/,
-  },
+  { what: 'never ends', lines: ['echo waiting', 'sleep 600'], message: /did not end within 0\.3 seconds; it printed "waiting"/ },
+  { what: 'ignores SIGTERM', lines: ["trap '' TERM", 'echo unmoved', 'while :; do sleep 600; done'], message: /did not end within 0\.3 seconds; it printed "unmoved/ },
 ]
 
 for (const { what, lines, message } of failureCases) {

@@ -32,45 +32,16 @@ for (const engine of ENGINE_NAMES)
 
     const site = (index: number) => `${slugs[index]}.${SITES}`
 
+    // biome-ignore format: one row per case
     const ROWS: Row[] = [
       { what: 'its own site', servername: () => site(0), host: () => site(0), statuses: [200, 405] },
-      {
-        what: 'another site of the wildcard',
-        servername: () => site(0),
-        host: () => site(1),
-        statuses: [200, 405],
-      },
-      {
-        what: 'a custom domain on the wildcard',
-        servername: () => site(0),
-        host: () => CUSTOM,
-        statuses: [421, 421],
-      },
-      {
-        what: 'a site on a custom domain',
-        servername: () => CUSTOM,
-        host: () => site(0),
-        statuses: [421, 421],
-      },
+      { what: 'another site of the wildcard', servername: () => site(0), host: () => site(1), statuses: [200, 405] },
+      { what: 'a custom domain on the wildcard', servername: () => site(0), host: () => CUSTOM, statuses: [421, 421] },
+      { what: 'a site on a custom domain', servername: () => CUSTOM, host: () => site(0), statuses: [421, 421] },
       { what: 'another custom domain', servername: () => CUSTOM, host: () => OTHER, statuses: [421, 421] },
-      {
-        what: 'an unknown domain',
-        servername: () => CUSTOM,
-        host: () => 'not.there.test',
-        statuses: [421, 421],
-      },
-      {
-        what: 'the service on a custom domain',
-        servername: () => CUSTOM,
-        host: () => BASE,
-        statuses: [421, 421],
-      },
-      {
-        what: 'its own domain, in capitals',
-        servername: () => CUSTOM,
-        host: () => 'WWW.Custom.Test.',
-        statuses: [200, 405],
-      },
+      { what: 'an unknown domain', servername: () => CUSTOM, host: () => 'not.there.test', statuses: [421, 421] },
+      { what: 'the service on a custom domain', servername: () => CUSTOM, host: () => BASE, statuses: [421, 421] },
+      { what: 'its own domain, in capitals', servername: () => CUSTOM, host: () => 'WWW.Custom.Test.', statuses: [200, 405] },
     ]
 
     describe('a request for a host that the certificate of its connection does not cover gets 421:', () => {

@@ -14,6 +14,7 @@ before(async () => {
 after(() => service[Symbol.asyncDispose]())
 
 describe('the negotiated protocol:', () => {
+  // biome-ignore format: one row per case
   const cases: [string, ConnectionOptions, string][] = [
     ['TLS 1.3 by default', {}, 'TLSv1.3 -'],
     ['TLS 1.2', { maxVersion: 'TLSv1.2' }, 'TLSv1.2 -'],
@@ -23,16 +24,8 @@ describe('the negotiated protocol:', () => {
     ['HTTP/2 rather than HTTP/1.1', { ALPNProtocols: ['http/1.1', 'h2'] }, 'TLSv1.3 h2'],
     ['a known protocol beside an unknown one', { ALPNProtocols: ['spdy/3', 'http/1.1'] }, 'TLSv1.3 http/1.1'],
     ['no unknown protocol', { ALPNProtocols: ['spdy/3'] }, 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'],
-    [
-      'not TLS 1.1',
-      { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' },
-      'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
-    ],
-    [
-      'not TLS 1.0',
-      { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' },
-      'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
-    ],
+    ['not TLS 1.1', { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }, 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
+    ['not TLS 1.0', { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' }, 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
   ]
   for (const [what, options, expected] of cases) {
     test(what, async () => {
