@@ -3,19 +3,11 @@ import { describe, test } from 'node:test'
 import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header, toStoredFile } from './responses.ts'
 
-const FILES = [
-  'index.html',
-  '404.html',
-  'about.html',
-  'app.js',
-  'app.html',
-  'style.css',
-  'data.json',
-  'docs/index.html',
-  'docs/404.html',
-  'caf\u00e9.html',
-  'old/exact.txt',
-]
+const FILES = `
+index.html|404.html|about.html|app.js|app.html|style.css|data.json|docs/index.html|docs/404.html
+caf\u00e9.html|old/exact.txt`
+  .slice(1)
+  .split(/[|\n]/)
 
 /** Rules, a target, and the expected response. */
 const cases: [string, [string, string, string][]][] = [

@@ -9,48 +9,15 @@ const NFC = 'caf\u00e9'
 const NFD = 'cafe\u0301'
 const OTHER_NFD = 'nai\u0308f'
 
-const PATHS = [
-  'index.html',
-  '404.html',
-  'about.html',
-  'app.js',
-  'read me.txt',
-  'notes..txt',
-  '100%.txt',
-  'a+b.txt',
-  'q?.txt',
-  'hash#.txt',
-  'Case.txt',
-  'case.txt',
-  '.well-known/security.txt',
-  '.html',
-  '..html',
-  '...html',
-  'docs/index.html',
-  'docs/404.html',
-  'docs/guide.html',
-  'docs/guide/deep/page.html',
-  'both.html',
-  'both/index.html',
-  'plain',
-  'plain.html',
-  'folder/file.txt',
-  'folder/.html',
-  'sp ace/index.html',
-  'q?dir/index.html',
-  '_headers',
-  '_redirects',
-  'sub/_headers',
-  'sub/_redirects',
-  '_slipway/password',
-  `${NFC}.txt`,
-  `${OTHER_NFD}.txt`,
-  `${OTHER_NFD}/index.html`,
-  '日本/本.html',
-  '\ufeffbom.txt',
-  'x/index.html/deep.txt',
-  'C:/windows.txt',
-]
+const PATHS = `
+index.html|404.html|about.html|app.js|read me.txt|notes..txt|100%.txt|a+b.txt|q?.txt|hash#.txt|Case.txt
+case.txt|.well-known/security.txt|.html|..html|...html|docs/index.html|docs/404.html|docs/guide.html
+docs/guide/deep/page.html|both.html|both/index.html|plain|plain.html|folder/file.txt|folder/.html
+sp ace/index.html|q?dir/index.html|_headers|_redirects|sub/_headers|sub/_redirects|_slipway/password
+${NFC}.txt|${OTHER_NFD}.txt|${OTHER_NFD}/index.html|日本/本.html|\ufeffbom.txt|x/index.html/deep.txt
+C:/windows.txt`
+  .slice(1)
+  .split(/[|\n]/)
 
 const table = buildTable(PATHS)
 
