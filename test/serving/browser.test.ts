@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Frame, Page } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
+import { ContextPool } from '../context-pool.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import { type Browser, openBrowser } from '../tools/chromium.ts'
 import { requires } from '../tools/part.ts'
-import { BrowserUser } from '../visitor.ts'
+import { PHONE } from '../visitor.ts'
 import { webm } from './webm.ts'
 
 // Browser features that depend on the server: range requests for videos, service workers, streaming compilation of
-// WebAssembly, and security headers.
+// WebAssembly, and the password form. Sites without index.html get a generated page (contract, "Serving", 5).
 
 const inBrowser = requires('chromium')
 
 let service: RunningService
-let browser: Browser
+let contexts: ContextPool
 
 before(async () => {
   if (inBrowser.skip) return
   service = await startTestService()
-  browser = await openBrowser()
+  contexts = await ContextPool.open()
 })
 
 after(async () => {
-  await browser?.[Symbol.asyncDispose]()
+  await contexts?.[Symbol.asyncDispose]()
   await service?.[Symbol.asyncDispose]()
 })
 
@@ -36,14 +36,9 @@ function html(body: string, head = ''): string {
   return `<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<link rel="icon" href="data:,">\n${head}\n${body}\n`
 }
 
-/** Opens a page in a new browser context. */
-function visit(): Promise<BrowserUser> {
-  return BrowserUser.open(browser.page.context().browser()!)
-}
-
 describe('a browser', inBrowser, () => {
   test('plays a video, and seeks in it with range requests', async () => {
-    await using visitor = await visit()
+    await using visitor = await contexts.visitor()
     const { page } = visitor
     const video = webm(await pictures(page, 60), { width: 640, height: 360, perSecond: 1 })
     const siteUrl = await publish({
@@ -93,7 +88,7 @@ describe('a browser', inBrowser, () => {
   })
 
   test('installs an application that opens offline', async () => {
-    await using visitor = await visit()
+    await using visitor = await contexts.visitor()
     const { page } = visitor
     const siteUrl = await publish({
       'index.html': html('<h1>Loading</h1>', '<script src="app.js" defer></script>'),
@@ -122,7 +117,7 @@ describe('a browser', inBrowser, () => {
   })
 
   test('runs modules, and compiles WebAssembly while it downloads', async () => {
-    await using visitor = await visit()
+    await using visitor = await contexts.visitor()
     const { page } = visitor
     const siteUrl = await publish({
       'index.html': html('<p>?</p>', '<script type="module" src="main.mjs"></script>'),
@@ -140,7 +135,7 @@ describe('a browser', inBrowser, () => {
   })
 
   test('opens the requested page of a password-protected site after the password is entered', async () => {
-    await using visitor = await visit()
+    await using visitor = await contexts.visitor()
     const { page } = visitor
     const key = await service.signIn('closed@example.com')
     const contents = { 'index.html': html('<h1>Home</h1>'), 'plans/index.html': html('<h1>Plans</h1>') }
@@ -160,6 +155,95 @@ describe('a browser', inBrowser, () => {
     assert.equal((await page.reload())?.status(), 401)
   })
 })
+
+interface PagelessSite {
+  contents: Contents
+  title?: string
+  description?: string
+  /** Asserts that the page shows or offers the published files. */
+  check(page: Page): Promise<void>
+}
+
+/** A second of silence, 8,000 one-byte samples. */
+const SILENCE = Buffer.concat([
+  Buffer.from(
+    'RIFF\x64\x1f\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x40\x1f\0\0',
+    'latin1',
+  ),
+  Buffer.alloc(8000, 128),
+])
+
+const PICTURE =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="320" height="200"><rect width="320" height="200"/></svg>'
+
+const SITES: Record<string, PagelessSite> = {
+  'a picture': {
+    contents: { 'at the sea.svg': PICTURE },
+    title: 'At the sea',
+    description: 'On the last evening',
+    async check(page) {
+      const width = await page.locator('img').evaluate(async (image: HTMLImageElement) => {
+        await image.decode()
+        return image.naturalWidth
+      })
+      assert.equal(width, 320)
+      await page.getByText('On the last evening').waitFor()
+    },
+  },
+  'a sound': {
+    contents: { 'silence.wav': SILENCE },
+    async check(page) {
+      const audio = page.locator('audio')
+      await page.waitForFunction(() => document.querySelector('audio')!.readyState > 0)
+      assert.equal(await audio.evaluate((element: HTMLAudioElement) => element.duration), 1)
+    },
+  },
+  'a text': {
+    contents: { 'notes.txt': 'What we spoke of\n<b>in so many words</b>\n' },
+    async check(page) {
+      const frame = (await (await page
+        .locator('iframe, object, embed')
+        .elementHandle())!.contentFrame()) as Frame
+      await frame.getByText('<b>in so many words</b>').waitFor()
+    },
+  },
+  'anything else': {
+    contents: { 'last week.zip': Buffer.alloc(5000, 7) },
+    async check(page) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: 'Download' }).last().click(),
+      ])
+      assert.equal(download.suggestedFilename(), 'last week.zip')
+    },
+  },
+  'several files': {
+    contents: { 'a.txt': 'one', 'more/größe & <b>.txt': 'two', 'more/z.bin': Buffer.alloc(1_500_000) },
+    title: 'Shared <i>files</i>',
+    async check(page) {
+      await page.getByText('1.5 MB', { exact: true }).waitFor()
+      await page.getByRole('link', { name: 'größe & <b>.txt' }).click()
+      await page.getByText('two').waitFor()
+    },
+  },
+}
+
+for (const [kind, { contents, check, ...metadata }] of Object.entries(SITES)) {
+  test(`a site of ${kind} can be read and used`, inBrowser, async () => {
+    const { siteUrl } = await service.client().publish({ files: toFiles(contents), ...metadata })
+    await using visitor = await contexts.visitor({ viewport: PHONE })
+    const { page } = visitor
+    const title = metadata.title ?? Object.keys(contents)[0]!
+    await page.goto(siteUrl)
+    await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
+    assert.ok((await page.title()).includes(title))
+    await visitor.assertReadableInAllViewports()
+    await check(page)
+    // Browsers request an icon that was not published.
+    const complaints = visitor.complaints.filter((text) => !text.includes('404'))
+    assert.deepEqual(complaints, [])
+  })
+}
 
 /** Generates pictures of noise, each with its number as a shade of grey in the corner. */
 async function pictures(page: Page, count: number): Promise<Buffer[]> {

@@ -8,6 +8,7 @@ import { makeLog } from '../../server/lib/log.ts'
 import { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import type { SelectedCertificate } from '../../server/net/tls/certificate-selector.ts'
 import type { ClientHello } from '../../server/net/tls/client-hello.ts'
+import { SecureListener } from '../../server/net/tls/secure-listener.ts'
 import { TlsAcceptor } from '../../server/net/tls/tls-acceptor.ts'
 import { selfSigned } from '../http2/self-signed.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -272,4 +273,28 @@ test('handshakes in progress end when the service stops', async () => {
   handshakes.destroy()
   await Promise.all(ends)
   await waitFor(() => handshakes.count === 0)
+})
+
+test('connections made before the service is ready wait for it, and may disconnect', async () => {
+  const listener = await SecureListener.open('127.0.0.1', 0)
+  const disconnected = connect(listener.port, '127.0.0.1')
+  await once(disconnected, 'connect')
+  const early = handshake(listener.port, { servername: NAME, ca: certificate.cert, ALPNProtocols: ['h2'] })
+  for (let round = 0; round < 100; round++) await turn()
+  disconnected.resetAndDestroy()
+  for (let round = 0; round < 100; round++) await turn()
+  listener.serve(
+    {
+      select: () => ({ ...choice, protocols: ['h2', 'http/1.1'] }),
+      http1: (socket) => void socket.end('one'),
+      http2: (socket) => void socket.end('two'),
+      read: readIntoSharedBuffer,
+    },
+    makeLog({ level: 'silent', text: false, write: () => undefined }),
+  )
+  const socket = await early
+  const [data] = await once(socket, 'data')
+  assert.equal(String(data), 'two')
+  socket.end()
+  await listener.drain(60)
 })

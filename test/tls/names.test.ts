@@ -13,12 +13,10 @@ before(async () => {
 })
 after(() => service[Symbol.asyncDispose]())
 
-test('an active domain has its certificate and its site', async () => {
+test('an active domain has its certificate in any spelling of its name', async () => {
   await service.addSecureDomain('www.example.test', slug)
   for (const name of ['www.example.test', 'WWW.Example.TEST', 'www.example.test.'])
     assert.equal(await service.namesFor(name), 'DNS:www.example.test')
-  const { status, body } = await service.secure('www.example.test')
-  assert.deepEqual([status, body.toString()], [200, 'home'])
 })
 
 describe('a handshake is refused, without a write, for a name', () => {

@@ -170,11 +170,6 @@ for (const fastPath of ['on', 'off']) {
         'challenge paths are not redirected to HTTPS',
       )
       assert.equal(summarize(await service.secure('ca.test', own)), '200 a file of the site')
-      assert.equal(
-        (await service.plain(`${slug}.${SITES}`, own)).status,
-        404,
-        'only custom domains serve their own files there',
-      )
       assert.equal((await service.plain('nobody.test', TOKEN_PATH)).status, 404)
       service.running.clock.now += 600_000
       assert.equal((await service.plain('ca.test', TOKEN_PATH)).status, 404)
