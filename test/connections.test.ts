@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { startTestService } from './service.ts'
+import { startTestService } from './support/service.ts'
 import { SecureService } from './tls/secure-service.ts'
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'

@@ -16,7 +16,7 @@ import { deterministicBytes } from './blobs/bytes.ts'
 import { silence } from './blobs/service-with-internals.ts'
 import { compressibleText, decoded } from './encoded.ts'
 import { Program } from './operator/program.ts'
-import { startTestService } from './service.ts'
+import { startTestService } from './support/service.ts'
 import { memoryFolder } from './tools/memory-folder.ts'
 
 /** A service; each publish waits for its background work. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import type { CreateResponse } from '../protocol/api/publish.ts'
 import { referenceContent } from '../scripts/reference/reference.ts'
 import { ContextPool } from './context-pool.ts'
-import { type RunningService, startTestService } from './service.ts'
+import { type RunningService, startTestService } from './support/service.ts'
 import { requires } from './tools/part.ts'
 import type { BrowserUser } from './visitor.ts'
 

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { PAGE_PATHS } from '../../server/web/pages.ts'
 import { sendRequest } from '../operator/requests.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 
 let service: RunningService
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { Slipway, UploadPlan, UploadTarget } from '../../client/sdk/slipway.ts'
 import { compressibleText } from '../encoded.ts'
 import { buildArchive } from '../faults/archive-bytes.ts'
-import type { Clock } from '../service.ts'
 import type { Random } from '../support/random.ts'
+import type { Clock } from '../support/service.ts'
 import { deterministicBytes, received } from './bytes.ts'
 
 /** What the service must have of a site; versions in `maybePruned` may be deleted. */

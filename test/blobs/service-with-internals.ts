@@ -3,7 +3,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 export const silence = makeLog({ level: 'silent', text: false, write: () => undefined })

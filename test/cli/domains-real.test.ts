@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { PROXY, PROXY_ADDRESSES, startTestDns, type TestDns } from '../domains/domain-fixture.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 import { CliHarness } from './cli-harness.ts'
 

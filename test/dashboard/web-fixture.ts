@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { ContextPool } from '../context-pool.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 import type { BrowserUser } from '../visitor.ts'
 

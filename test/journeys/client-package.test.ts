@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { sendRequest } from '../operator/requests.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import type { Result } from './cli-user.ts'
 import { httpGet } from './http-get.ts'
 

@@ -9,8 +9,8 @@ import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts
 import { Scheduler } from '../../server/jobs/scheduler.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { deterministicBytes } from '../blobs/bytes.ts'
-import { startTestService } from '../service.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
+import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Publisher } from './publisher.ts'
 

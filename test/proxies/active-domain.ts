@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import type { RunningService } from '../service.ts'
 import { domainRow } from '../store/rows.ts'
+import type { RunningService } from '../support/service.ts'
 
 /** TTL of the service's cache of unknown host names. */
 const UNKNOWN_HOST_TTL_MS = 1000

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import { type Daemon, startDaemon } from '../tools/daemon.ts'
 
 /** A custom domain with a certificate. */

@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toFiles } from '../api/content.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import { PLAIN_SITE, seeded } from './plain-site.ts'
 import { findHeader, type RawResponse, sendRaw } from './raw-http.ts'
 

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { connect } from 'node:tls'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { toFiles } from '../api/content.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 // A data folder that the service of commit 4ed3342 made through its own SDK. One account published two versions of a

@@ -14,8 +14,8 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { tar } from '../archive/tar-file.ts'
-import { type RunningService, startTestService } from '../service.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 
 /** The base URL and the site domain of services in these tests. */
 export const BASE = 'slipway.test'

@@ -13,10 +13,10 @@ import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { toFiles } from '../api/content.ts'
-import { startTestService } from '../service.ts'
 import { siteRow } from '../store/rows.ts'
 import { freshSqlite } from '../store/test-database.ts'
 import { withMethods } from '../store/with-methods.ts'
+import { startTestService } from '../support/service.ts'
 
 const REQUEST_COUNT = 100_000
 

@@ -8,7 +8,7 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { toFiles } from '../api/content.ts'
 import { Program } from '../operator/program.ts'
 import { Publisher } from '../operator/publisher.ts'
-import { type RunningService, startTestService } from '../service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { summarize } from './counted-service.ts'
 

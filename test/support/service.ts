@@ -1,11 +1,11 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nodeTransport } from '../client/sdk/node-transport.ts'
-import { Slipway } from '../client/sdk/slipway.ts'
-import { type Service, startService } from '../server/app.ts'
-import { readConfig } from '../server/config/settings.ts'
-import { makeLog } from '../server/lib/log.ts'
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { type Service, startService } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { makeLog } from '../../server/lib/log.ts'
 
 /** A real service in this process, on a free port and in a temporary folder. */
 export interface RunningService extends AsyncDisposable {
