@@ -1,5 +1,10 @@
+import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ErrorBody } from '../../protocol/api/errors.ts'
+import { pluck } from '../support/pluck.ts'
+
+interface ValidationError {
+  details: { field: string }[]
+}
 
 /** A response and its request. */
 export interface ApiResponse {
@@ -14,7 +19,8 @@ export interface ApiResponse {
   json: any
 }
 
-/** Status and code of an error response. */
-export function toError({ status, json }: ApiResponse): Pick<ErrorBody, 'code'> & { status: number } {
-  return { status, code: (json as ErrorBody | undefined)?.code ?? ('none' as ErrorBody['code']) }
+/** Asserts that a request was refused for exactly these fields. */
+export function assertInvalid({ json, text }: ApiResponse, ...fields: string[]): void {
+  assert.equal(json.code, 'VALIDATION_ERROR', text)
+  assert.deepEqual(pluck((json as ValidationError).details, 'field').sort(), fields.sort())
 }

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { after } from 'node:test'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import {
   isSlipwayError,
@@ -22,15 +23,14 @@ import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toFiles, toManifest } from './content.ts'
 import { type ApiDocument, Conformance } from './document.ts'
 import { assertInvariants } from './invariants.ts'
 
-export const MINUTE_MS = 60_000
-export const HOUR_MS = 60 * MINUTE_MS
-export const DAY_MS = 24 * HOUR_MS
+export { DAY_MS, HOUR_MS, MINUTE_MS }
 
 export interface ApiRequest {
   key?: string | undefined
@@ -45,6 +45,8 @@ export interface Account {
   email: string
   key: string
   client: Slipway
+  /** Sends a request with the key, without the SDK. */
+  request(method: string, target: string, json?: unknown): Promise<ApiResponse>
 }
 
 /**
@@ -109,7 +111,12 @@ export class Api implements AsyncDisposable {
   async account(email = `user${++this.#accounts}@example.com`): Promise<Account> {
     await this.anonymous.requestCode(email)
     const { apiKey: key } = await this.anonymous.verifyCode(email, await this.running.mailedCode(email))
-    return { email, key, client: this.client(key) }
+    return {
+      email,
+      key,
+      client: this.client(key),
+      request: (method, target, json) => this.request(method, target, { key, json }),
+    }
   }
 
   /** Publishes through the SDK. */
@@ -178,6 +185,16 @@ export class Api implements AsyncDisposable {
       socket.on('error', () => undefined)
       socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')))
       socket.end(bytes)
+    })
+  }
+
+  /** Sends these bytes on a new connection and resets it. */
+  reset(bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      const socket = connect({ port: this.port, host: '127.0.0.1' })
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve())
+      socket.write(bytes, () => socket.resetAndDestroy())
     })
   }
 
@@ -254,6 +271,13 @@ export class Api implements AsyncDisposable {
       } else pipeline(body, outgoing).catch(() => undefined)
     })
   }
+}
+
+/** Starts a service for the tests of a file, which ends with them. */
+export async function startApi(settings: Record<string, string> = {}): Promise<Api> {
+  const api = await Api.start(settings)
+  after(() => api[Symbol.asyncDispose]())
+  return api
 }
 
 /** Returns the SDK's error with this code; any other outcome fails the test. */

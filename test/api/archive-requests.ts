@@ -4,10 +4,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { gzipSync } from 'node:zlib'
+import { buildArchive } from '../archive/build-archive.ts'
 import type { Part } from '../archive/part.ts'
-import { tar } from '../archive/tar-file.ts'
-import { zip } from '../archive/zip-file.ts'
 import { type Account, type Api, DAY_MS } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import type { Contents } from './content.ts'
@@ -22,9 +20,10 @@ export type Kind = keyof typeof TYPES
 export const part = (name: string, data: string | Buffer = 'x'): Part => ({ name, data: Buffer.from(data) })
 
 export function make(kind: Kind, contents: Contents): Buffer {
-  const parts = Object.entries(contents).map(([name, data]) => part(name, data))
-  if (kind === 'zip') return zip(parts)
-  return kind === 'tar' ? tar(parts) : gzipSync(tar(parts))
+  return buildArchive(
+    kind,
+    Object.entries(contents).map(([name, data]) => part(name, data)),
+  )
 }
 
 /** Sends an archive as a new site, or as an update of the site `slug`. */

@@ -6,21 +6,32 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
+import { createGzip, gzipSync } from 'node:zlib'
 import type { ArchiveResponse } from '../../protocol/api/publish.ts'
+import { KINDS } from '../archive/build-archive.ts'
+import type { Part } from '../archive/part.ts'
+import { TAR_END, tar, tarHeader, tarPart } from '../archive/tar-file.ts'
+import { zip } from '../archive/zip-file.ts'
+import { pluck } from '../support/pluck.ts'
+import { numbers } from '../support/random.ts'
+import { KIB, MIB } from '../support/units.ts'
 import { requires } from '../tools/part.ts'
-import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
-import { type Kind, make, send, TYPES } from './archive-requests.ts'
+import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { type ApiResponse, assertInvalid } from './api-response.ts'
+import {
+  assertKeepsNothing,
+  filesIn,
+  type Kind,
+  make,
+  part,
+  send,
+  storedFiles,
+  TYPES,
+} from './archive-requests.ts'
 import { type Contents, toEntry } from './content.ts'
 
-const MIB = 2 ** 20
-
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start({ ANONYMOUS_FILE_BYTES: `${2 * MIB}`, ANONYMOUS_SITE_BYTES: `${3 * MIB}` })
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi({ ANONYMOUS_FILE_BYTES: `${2 * MIB}`, ANONYMOUS_SITE_BYTES: `${3 * MIB}` })
+const owner = await api.account()
 
 const SITE: Contents = {
   'index.html': '<h1>home</h1>',
@@ -29,6 +40,11 @@ const SITE: Contents = {
   'ünï/日本.txt': 'text',
   'large.bin': randomBytes(700_000),
   [`${'long/'.repeat(60)}name.txt`]: 'a long way down',
+}
+
+/** Publishes an archive of these files for the owner. */
+function publishArchive(kind: Kind, contents: Contents, query = ''): Promise<ApiResponse> {
+  return send(api, kind, make(kind, contents), { key: owner.key, query })
 }
 
 async function serves(siteUrl: string, contents: Contents): Promise<void> {
@@ -81,9 +97,9 @@ with tarfile.open(fileobj=sys.stdout.buffer, mode='w|gz') as archive: archive.ad
 })
 
 describe('an archive', () => {
-  for (const kind of Object.keys(TYPES) as Kind[]) {
+  for (const kind of KINDS) {
     test(`of ${kind} is answered like a finalize, with the received files`, async () => {
-      const { status, json } = await send(api, kind, make(kind, SITE), { key: owner.key })
+      const { status, json } = await publishArchive(kind, SITE)
       assert.equal(status, 201)
       const { slug, siteUrl, versionId } = json as ArchiveResponse
       assert.deepEqual(json, {
@@ -185,9 +201,9 @@ describe('an archive', () => {
       ],
       ['?include=dotfiles,secrets', ['.env', '.ssh/id_rsa', 'tls.pem', '.nojekyll'], always],
     ] as [string, string[], string[][]][]) {
-      for (const kind of Object.keys(TYPES) as Kind[]) {
+      for (const kind of KINDS) {
         test(`as ${kind} with '${query}' publishes what the command would, and lists the rest`, async () => {
-          const { json } = await send(api, kind, make(kind, contents), { key: owner.key, query })
+          const { json } = await publishArchive(kind, contents, query)
           const found = json.excluded.map((one: { path: string; reason: string }) => [one.path, one.reason])
           assert.deepEqual(found.sort(), excluded.toSorted())
           for (const path of published)
@@ -213,10 +229,7 @@ describe('an archive', () => {
     })
 
     test('is refused when include names something else', async () => {
-      const { json } = await send(api, 'zip', make('zip', contents), {
-        key: owner.key,
-        query: '?include=all',
-      })
+      const { json } = await publishArchive('zip', contents, '?include=all')
       assert.deepEqual(json.details, [
         { field: 'include', message: 'must be dotfiles, secrets, or both with a comma' },
       ])
@@ -229,9 +242,9 @@ describe('an archive', () => {
       'mysite/menu/index.html': 'menu',
       '__MACOSX/._mysite': 'fork',
     }
-    for (const kind of Object.keys(TYPES) as Kind[]) {
+    for (const kind of KINDS) {
       test(`as ${kind} is removed from the paths, and named`, async () => {
-        const { json } = await send(api, kind, make(kind, contents), { key: owner.key })
+        const { json } = await publishArchive(kind, contents)
         assert.equal(json.removedFolder, 'mysite/')
         assert.equal((await api.visit(json.siteUrl, '/')).text, 'home')
         assert.equal((await api.visit(json.siteUrl, '/menu/')).text, 'menu')
@@ -239,18 +252,13 @@ describe('an archive', () => {
     }
 
     test('stays with keepTopFolder=true', async () => {
-      const { json } = await send(api, 'zip', make('zip', contents), {
-        key: owner.key,
-        query: '?keepTopFolder=true',
-      })
+      const { json } = await publishArchive('zip', contents, '?keepTopFolder=true')
       assert.equal(json.removedFolder, undefined)
       assert.equal((await api.visit(json.siteUrl, '/mysite/')).text, 'home')
     })
 
     test('is not removed when a file is beside it', async () => {
-      const { json } = await send(api, 'tar', make('tar', { 'a/x.txt': 'x', 'b.txt': 'b' }), {
-        key: owner.key,
-      })
+      const { json } = await publishArchive('tar', { 'a/x.txt': 'x', 'b.txt': 'b' })
       assert.equal((await api.visit(json.siteUrl, '/a/x.txt')).text, 'x')
     })
   })
@@ -259,21 +267,16 @@ describe('an archive', () => {
     const contents: Contents = {}
     for (let number = 0; number < 1000; number++) contents[`${number % 9}/${number}.txt`] = `${number}`
     for (const kind of ['zip', 'tar.gz'] as const) {
-      const { json } = await send(api, kind, make(kind, contents), { key: owner.key })
+      const { json } = await publishArchive(kind, contents)
       assert.equal(json.fileCount, 1000)
       assert.equal((await api.visit(json.siteUrl, '/0/999.txt')).text, '999')
     }
   })
 
   test('is the version that the next manifest is compared with', async () => {
-    const { json } = await send(api, 'tar', make('tar', { 'index.html': 'home', 'a.txt': 'a' }), {
-      key: owner.key,
-    })
+    const { json } = await publishArchive('tar', { 'index.html': 'home', 'a.txt': 'a' })
     const { upload } = await api.update(owner.client, json.slug, { 'index.html': 'new', 'a.txt': 'a' })
-    assert.deepEqual(
-      upload.skipped.map(({ path }) => path),
-      ['a.txt'],
-    )
+    assert.deepEqual(pluck(upload.skipped, 'path'), ['a.txt'])
   })
 })
 
@@ -282,7 +285,7 @@ test('many archives are published independently at the same time', async () => {
   const answers = await Promise.all(
     names.map((name, number) => {
       const kind = (['zip', 'tar', 'tar.gz'] as const)[number % 3]!
-      return send(api, kind, make(kind, { 'index.html': name, 'shared.txt': 'shared' }), { key: owner.key })
+      return publishArchive(kind, { 'index.html': name, 'shared.txt': 'shared' })
     }),
   )
   for (const [number, { json }] of answers.entries()) {
@@ -301,4 +304,257 @@ test('an archive costs one request, and one over the rate limit is refused befor
     assert.equal(answer.headers['x-ratelimit-remaining'], remaining)
   }
   await expectFailure(few.anonymous.publishArchive(archive, { contentType: TYPES.tar }), 'RATE_LIMITED')
+})
+
+describe('an archive as an update', () => {
+  const old = { 'index.html': 'old', 'old.txt': 'old' }
+  const fresh = make('tar.gz', { 'index.html': 'new' })
+
+  test('replaces the whole version at once', async () => {
+    const first = await api.publish(owner.client, old, { title: 'T' })
+    const { slug, siteUrl } = first
+    const { status, json } = await send(api, 'tar.gz', fresh, { slug, key: owner.key })
+    assert.equal(status, 200)
+    assert.equal(json.previousVersionId, first.versionId)
+    assert.equal(json.currentVersionId, json.versionId)
+    assert.match((await api.visit(siteUrl)).text, /<title>T<\/title>.*new$/s)
+    assert.equal((await owner.client.details(slug)).title, 'T')
+    assert.equal((await owner.client.details(slug)).files.length, 1)
+  })
+
+  test('can be stored as a draft', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, old)
+    const { json } = await send(api, 'tar.gz', fresh, { slug, query: '?live=false', key: owner.key })
+    assert.equal((await api.visit(siteUrl)).text, 'old')
+    assert.equal((await api.visit(json.previewUrl)).text, 'new')
+    await owner.client.restore(slug, json.versionId)
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+  })
+
+  test('is refused without storing anything when another version than its base is live', async () => {
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
+    const query = (base: string) => ({ slug, query: `?baseVersionId=${base}`, key: owner.key })
+    const right = await send(api, 'tar.gz', fresh, query(versionId))
+    assert.equal(right.status, 200)
+    const late = await assertKeepsNothing(api, owner, () =>
+      send(api, 'zip', make('zip', { 'late.txt': 'late' }), query(versionId)),
+    )
+    assert.equal(late.status, 409)
+    assert.deepEqual(late.json.details, { currentVersionId: right.json.versionId })
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+  })
+
+  test('succeeds or fails as a whole when several have the same base, and leaves no pending version', async () => {
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
+    const names = ['one', 'two', 'three', 'four']
+    const query = { slug, query: `?baseVersionId=${versionId}`, key: owner.key }
+    const answers = await Promise.all(
+      names.map((name) => send(api, 'tar', make('tar', { 'index.html': name }), query)),
+    )
+    const winners = names.filter((_, at) => answers[at]!.status === 200)
+    assert.equal(winners.length, 1)
+    assert.equal((await api.visit(siteUrl)).text, winners[0])
+    for (const { status, json } of answers) if (status !== 200) assert.equal(json.code, 'VERSION_CONFLICT')
+    assert.equal((await owner.client.details(slug)).pendingVersionId, null)
+    assert.equal((await owner.client.versions(slug)).versions.length, 2)
+    await storedFiles(api)
+    assert.deepEqual(await filesIn(api, 'blobs/staged', 'spool'), [])
+  })
+
+  test('of an anonymous site needs its claim token, and does not extend its lifetime', async () => {
+    const site = await api.publish(api.anonymous, old)
+    const { slug, siteUrl, claimToken, expiresAt } = site
+    api.pass(HOUR_MS)
+    const options = { contentType: TYPES['tar.gz'], slug, claimToken: claimToken! }
+    const answer = await owner.client.publishArchive(fresh, options)
+    assert.equal(answer.claimToken, undefined)
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+    const offer = await api.anonymous.claimPreview(slug, claimToken!)
+    assert.equal(!offer.claimed && offer.expiresAt, expiresAt)
+    const byQuery = await send(api, 'tar.gz', fresh, { slug, query: `?claimToken=${claimToken}` })
+    assert.equal(byQuery.status, 200, 'older clients have it in the query')
+    const header = (token: string) => ({ 'x-slipway-claim-token': token })
+    const wrong = await assertKeepsNothing(api, owner, () =>
+      send(api, 'tar.gz', fresh, { slug, headers: header('x') }),
+    )
+    assert.equal(wrong.json.code, 'INVALID_CLAIM_TOKEN')
+    const wrongly = [
+      ['', 'UNAUTHORIZED'],
+      ['?claimToken=', 'INVALID_CLAIM_TOKEN'],
+      ['?claimToken=x', 'INVALID_CLAIM_TOKEN'],
+      [`?claimToken=${claimToken}&claimToken=x`, 'VALIDATION_ERROR'],
+    ] as const
+    for (const [query, code] of wrongly) {
+      const refusal = await assertKeepsNothing(api, owner, () => send(api, 'tar.gz', fresh, { slug, query }))
+      assert.equal(refusal.json.code, code, query)
+    }
+    api.clock.now = Date.parse(expiresAt!)
+    const late = await send(api, 'tar.gz', fresh, { slug, query: `?claimToken=${claimToken}` })
+    assert.equal(late.json.code, 'SITE_EXPIRED')
+  })
+
+  test('is refused for other accounts before its body is read', async () => {
+    const { slug } = await api.publish(owner.client, old)
+    const otherAccount = await api.account()
+    const body = () => Readable.from(Array.from({ length: 50 }, () => randomBytes(64 * KIB)))
+    const theirs = await assertKeepsNothing(api, owner, () =>
+      send(api, 'tar', body(), { slug, key: otherAccount.key }),
+    )
+    assert.equal(theirs.json.code, 'NOT_FOUND')
+    const nobodys = await assertKeepsNothing(api, owner, () => send(api, 'tar', body(), { slug }))
+    assert.equal(nobodys.json.code, 'UNAUTHORIZED')
+    const missing = await send(api, 'tar', body(), { slug: 'no-such-site-234567', key: owner.key })
+    assert.equal(missing.json.code, 'NOT_FOUND')
+  })
+
+  const queries: [string, string[]][] = [
+    ['?live=no', ['live']],
+    ['?spaMode=yes', ['spaMode']],
+    ['?live=&spaMode=1', ['live', 'spaMode']],
+    [`?title=${'t'.repeat(201)}`, ['title']],
+    [`?description=${'d'.repeat(501)}`, ['description']],
+    ['?title=a&title=b', ['title']],
+    ['?ttlSeconds=59', ['ttlSeconds']],
+    ['?ttlSeconds=soon', ['ttlSeconds']],
+    ['?ttlSeconds=', ['ttlSeconds']],
+    ['?ogImagePath=nowhere.png', ['ogImagePath']],
+    ['?ogImagePath=index.html', ['ogImagePath']],
+    ['?baseVersionId=a&baseVersionId=b', ['baseVersionId']],
+  ]
+  for (const [query, fields] of queries) {
+    test(`is refused for its query: ${query.slice(0, 40)}`, async () => {
+      const { slug } = await api.publish(owner.client, old)
+      const answer = await assertKeepsNothing(api, owner, () =>
+        send(api, 'tar.gz', fresh, { slug, query, key: owner.key }),
+      )
+      assertInvalid(answer, ...fields)
+    })
+  }
+})
+
+describe('an archive is refused without leaving files or rows when it', () => {
+  const both = (...parts: Part[]): [Kind, Buffer][] => [
+    ['tar', tar(parts)],
+    ['tar.gz', gzipSync(tar(parts))],
+    ['zip', zip(parts)],
+  ]
+  const each = (bytes: Buffer): [Kind, Buffer][] => KINDS.map((kind) => [kind, bytes])
+  const good = part('index.html', 'good')
+  const many = Array.from({ length: 1001 }, (_, number) => part(`${number}.txt`, `${number}`))
+  const link = tarPart({ name: 'link', type: '2', data: Buffer.alloc(0) })
+  const broken = [part('broken', 'content'), part('broken', Buffer.alloc(600_000, 'content'))]
+  const refusals: [sentence: string, archives: [Kind, Buffer][], message: RegExp, code?: string][] = [
+    ['climbs out', both(good, part('../x')), /'\.\.'/],
+    ['begins at the root', both(good, part('/etc/passwd')), /relative/],
+    ['has a backslash', both(good, part('a\\b')), /backslash/],
+    ['has a control character', both(good, part('a\nb')), /control/],
+    ['has an empty segment', both(good, part('a//b')), /empty segment/],
+    ['has a path of 501 characters', both(good, part('x'.repeat(501))), /500/],
+    ['has a path twice', both(good, good), /repeats/],
+    ['has a path in two writings', both(part('ü'), part('u\u0308')), /repeats/],
+    ['has a file that is a folder', both(part('a'), part('a/b')), /folder/],
+    ['has no files', both(), /at least 1/],
+    ['has only folders', both(part('a/', ''), part('b/c/', '')), /at least 1/],
+    ['has only excluded files', both(part('__MACOSX/x')), /no file that can be published/],
+    ['climbs out with all its files', both(part('../x')), /'\.\.'/],
+    ['begins at the root with all its files', both(part('/x')), /relative/],
+    ['has 1,001 files', both(...many), /1000/, 'PAYLOAD_TOO_LARGE'],
+    ['has a link', [['tar', Buffer.concat([tarPart(good), link, TAR_END])]], /link/],
+    [
+      'declares a wrong checksum',
+      broken.map((part) => ['zip', zip([good, { ...part, crc32: 1 }])]),
+      /broken/,
+    ],
+    [
+      'is truncated',
+      [
+        ['tar', tar([good, part('b', randomBytes(5000))]).subarray(0, 3000)],
+        ['zip', zip([good]).subarray(0, -5)],
+        ['tar.gz', gzipSync(tar([good])).subarray(0, -9)],
+      ],
+      /./,
+    ],
+    ['is not an archive', each(randomBytes(5000)), /./],
+    ['is empty', each(Buffer.alloc(0)), /./],
+    [
+      'is of another kind',
+      [
+        ['zip', tar([good])],
+        ['tar', zip([good])],
+      ],
+      /./,
+    ],
+    ['is JSON', each(Buffer.from('{"files":[]}')), /./],
+  ]
+  for (const [sentence, archives, message, code = 'VALIDATION_ERROR'] of refusals) {
+    test(sentence, async () => {
+      const account = await api.account()
+      for (const [kind, bytes] of archives) {
+        const answer = await assertKeepsNothing(api, account, () =>
+          send(api, kind, bytes, { key: account.key }),
+        )
+        assert.equal(answer.json.code, code, `${kind}: ${answer.text}`)
+        assert.match(answer.json.error, message, kind)
+      }
+    })
+  }
+
+  test('has a file or a site over the limit, which the error names', async () => {
+    const account = await api.account()
+    const [file, site] = [2 * MIB, 3 * MIB]
+    const whole = { 'a.bin': randomBytes(file), 'b.bin': randomBytes(site - file) }
+    for (const kind of KINDS) {
+      assert.equal((await send(api, kind, make(kind, whole))).status, 201, kind)
+      const over = { file: { 'a.bin': Buffer.alloc(file + 1, 'x') }, site: { ...whole, 'c.bin': 'x' } }
+      for (const [what, contents] of Object.entries(over)) {
+        const answer = await assertKeepsNothing(api, account, () => send(api, kind, make(kind, contents)))
+        assert.equal(answer.status, 413, `${kind} ${what}`)
+        assert.match(answer.json.error, new RegExp(`${what === 'file' ? file : site}`))
+      }
+    }
+  })
+
+  test('unpacks to far more than its size: a bomb is refused early', async () => {
+    const account = await api.account()
+    const zeros = Buffer.alloc(MIB)
+    let fed = 0
+    const bomb = Readable.from(
+      (async function* () {
+        yield tarHeader({ name: 'bomb', declares: 2 * MIB })
+        for (; fed < 4096; fed++) yield zeros
+      })(),
+    ).pipe(createGzip({ level: 1 }))
+    bomb.on('error', () => undefined)
+    const gz = await assertKeepsNothing(api, account, () => send(api, 'tar.gz', bomb).catch(() => undefined))
+    if (gz) assert.ok(gz.status === 400 || gz.status === 413, gz.text)
+    assert.ok(fed < 2048, `${fed} MiB were taken`)
+    const inflating = zip([part('a'), { ...part('bomb', Buffer.alloc(64 * MIB)), size: 1000 }])
+    const lie = await assertKeepsNothing(api, account, () => send(api, 'zip', inflating))
+    assert.equal(lie.json.code, 'VALIDATION_ERROR')
+    const honest = zip([part('bomb', Buffer.alloc(64 * MIB))])
+    assert.equal((await assertKeepsNothing(api, account, () => send(api, 'zip', honest))).status, 413)
+  })
+
+  test('loses its connection at any byte', async (context) => {
+    const account = await api.account()
+    const next = numbers(context)
+    const contents = { 'index.html': 'home', 'a.bin': randomBytes(400_000), 'b.bin': randomBytes(50_000) }
+    for (const kind of KINDS) {
+      const bytes = make(kind, contents)
+      const head = [
+        'POST /api/v1/publish HTTP/1.1',
+        'Host: localhost',
+        `Authorization: Bearer ${account.key}`,
+        `Content-Type: ${TYPES[kind]}`,
+        `Content-Length: ${bytes.length}`,
+      ].join('\r\n')
+      const requestBytes = Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes])
+      await assertKeepsNothing(api, account, async () => {
+        for (let round = 0; round < 12; round++) {
+          const answer = await api.cutOff(requestBytes.subarray(0, 1 + next(requestBytes.length - 1)))
+          assert.doesNotMatch(answer, /^HTTP\/1\.1 2/)
+        }
+      })
+    }
+  })
 })

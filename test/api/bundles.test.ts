@@ -2,13 +2,20 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, before, describe, test } from 'node:test'
-import { TAR_END as OUR_END, padding, tarHeader } from '../../protocol/tar.ts'
-import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
-import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, toTarget } from './api.ts'
+import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { ErrorCode } from '../../protocol/api/errors.ts'
+import * as sdkTar from '../../protocol/tar.ts'
+import { paxPart, TAR_END, tarHeader, tarPart } from '../archive/tar-file.ts'
+import { pausedBody } from '../support/paused-body.ts'
+import { pluck } from '../support/pluck.ts'
+import { numbers } from '../support/random.ts'
+import { GIB, KIB, MIB } from '../support/units.ts'
+import { Api, blobFolder, DAY_MS, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import {
   assertMissing,
   assertPublished,
@@ -16,20 +23,16 @@ import {
   buildTarParts,
   createPending,
   missingPaths,
+  type PendingVersion,
   send,
+  waitForMissing,
 } from './bundle-fixture.ts'
 import { type Contents, sha256, toManifest, toPlainManifest } from './content.ts'
 
-const KIB = 2 ** 10
-const MIB = 2 ** 20
+const api = await startApi()
+const owner = await api.account()
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const nothing = Buffer.alloc(0)
 
 const SITE = { 'index.html': '<h1>Ahoy</h1>', 'css/style.css': 'h1 { color: teal }', 'a/b/c.txt': 'deep' }
 
@@ -114,10 +117,7 @@ describe('a bundle', () => {
     const { slug } = await api.publish(owner.client, SITE)
     const changed = { ...SITE, 'index.html': '<h1>Land</h1>' }
     const { siteUrl, upload } = await api.update(owner.client, slug, changed)
-    assert.deepEqual(
-      upload.uploads.map(({ path }) => path),
-      ['index.html'],
-    )
+    assert.deepEqual(pluck(upload.uploads, 'path'), ['index.html'])
     const pending = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
     assert.equal((await send(api, pending, buildTar(changed))).status, 200)
     await assertPublished(api, owner, pending, changed)
@@ -140,55 +140,35 @@ describe('a bundle', () => {
     assert.equal(new Set(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).size, 1)
   })
 
-  const paths: Record<string, [path: string, parts: (data: Buffer) => Buffer[]]> = {
-    'a long path, by pax': [
-      `${'long/'.repeat(80)}page.html`,
-      (data) => [paxPart({ path: `${'long/'.repeat(80)}page.html` }), tarPart({ name: 'x', data })],
-    ],
-    'a path of umlauts and kanji, by pax': [
-      'süß/日本 語.txt',
-      (data) => [paxPart({ path: 'süß/日本 語.txt' }), tarPart({ name: 'x', data })],
-    ],
-    'a path in the other Unicode form': [
-      'Öl.txt'.normalize('NFC'),
+  const paths: [sentence: string, path: string, parts: (data: Buffer) => Buffer[]][] = [
+    [
+      'a path in the other Unicode form',
+      'Öl.txt',
       (data) => [tarPart({ name: 'Öl.txt'.normalize('NFD'), data })],
     ],
-    'a long path, in two fields': [
-      `${'p'.repeat(120)}/a.txt`,
-      (data) => [tarPart({ prefix: 'p'.repeat(120), name: 'a.txt', data })],
-    ],
-    'a long path, as GNU writes it': [
-      `${'g'.repeat(200)}.txt`,
-      (data) => [
-        tarPart({ name: '././@LongLink', type: 'L', data: Buffer.from(`${'g'.repeat(200)}.txt\0`) }),
-        tarPart({ name: 'x', data }),
-      ],
-    ],
-    'a path with ./ before it': ['a/b.txt', (data) => [tarPart({ name: './a/b.txt', data })]],
-    'a size by pax': [
-      'a.txt',
-      (data) => [paxPart({ size: `${data.length}` }), tarPart({ data, name: 'a.txt' })],
-    ],
-    'the name of a junk file that is in the manifest': [
+    ['a path with ./ before it', 'a/b.txt', (data) => [tarPart({ name: './a/b.txt', data })]],
+    [
+      'the name of a junk file that is in the manifest',
       '.DS_Store',
       (data) => [tarPart({ name: '.DS_Store', data })],
     ],
-    'folders before it': [
+    [
+      'folders before it',
       'a/b.txt',
-      (data) => [
-        tarPart({ name: 'a/', type: '5', data: Buffer.alloc(0) }),
-        tarPart({ name: 'a/b.txt', data }),
-      ],
+      (data) => [tarPart({ name: 'a/', type: '5', data: nothing }), tarPart({ name: 'a/b.txt', data })],
     ],
-    'a junk file before it that is not in the manifest': [
+    [
+      'a junk file before it that is not in the manifest',
       'a/b.txt',
-      (data) => [
-        tarPart({ name: 'a/._b.txt', data: Buffer.from('fork') }),
-        tarPart({ name: 'a/b.txt', data }),
-      ],
+      (data) => [tarPart({ name: 'a/._b.txt' }), tarPart({ name: 'a/b.txt', data })],
     ],
-  }
-  for (const [sentence, [path, parts]] of Object.entries(paths)) {
+    [
+      'a path and a size by pax',
+      'süß/日本 語.txt',
+      (data) => [paxPart({ path: 'süß/日本 語.txt', size: `${data.length}` }), tarPart({ name: 'x', data })],
+    ],
+  ]
+  for (const [sentence, path, parts] of paths) {
     test(`can have a file with ${sentence}`, async () => {
       const data = Buffer.from(`the bytes of ${path}`)
       const pending = await createPending(owner, { [path]: data })
@@ -210,10 +190,10 @@ describe('a bundle', () => {
     }
     const ours = Object.entries(contents).flatMap(([path, content]) => {
       const bytes = Buffer.from(content)
-      return [tarHeader(path, bytes.length), bytes, padding(bytes.length)]
+      return [sdkTar.tarHeader(path, bytes.length), bytes, sdkTar.padding(bytes.length)]
     })
     const written = await createPending(owner, contents)
-    assert.equal((await send(api, written, Buffer.concat([...ours, OUR_END]))).status, 200)
+    assert.equal((await send(api, written, Buffer.concat([...ours, sdkTar.TAR_END]))).status, 200)
     await assertPublished(api, owner, written, contents)
 
     const folder = mkdtempSync(join(tmpdir(), 'slipway-bundle-'))
@@ -318,7 +298,198 @@ describe('the URL of bundles', () => {
     assert.equal((await send(api, anonymous, Buffer.concat([first!, TAR_END]))).status, 200)
     api.pass(10_000)
     const late = await send(api, anonymous, Buffer.concat([...rest, TAR_END]))
-    assert.deepEqual([late.status, late.json.code], [410, 'SITE_EXPIRED'])
+    assert.equal(late.json.code, 'SITE_EXPIRED')
     await expectFailure(api.anonymous.finalize(slug, { versionId: upload.versionId }), 'SITE_EXPIRED')
+  })
+})
+
+/** Asserts that exactly these contents of a version are staged on the disk. */
+async function hasOnly({ versionId }: PendingVersion, contents: (string | Buffer)[]): Promise<void> {
+  const names = await readdir(join(blobFolder(api), 'staged', versionId)).catch(() => [])
+  assert.deepEqual(names.map((name) => name.slice(0, 64)).sort(), contents.map(sha256).sort())
+}
+
+const large = randomBytes(300 * KIB)
+const PARTIAL = { 'good.txt': 'good', 'next.txt': 'next', 'large.bin': large, 'late.txt': 'late' }
+const [good, , , late] = buildTarParts(PARTIAL) as [Buffer, Buffer, Buffer, Buffer]
+
+const flipped = (bytes: Buffer): Buffer =>
+  Buffer.from(bytes.map((byte, at) => (at === 700 ? byte ^ 1 : byte)))
+
+/** An entry for next.txt that has other data, or is of another type. */
+const next = (data: string, type = '0') => tarPart({ name: 'next.txt', type, data: Buffer.from(data) })
+
+const refusals: [sentence: string, part: Buffer, message: RegExp, code?: ErrorCode][] = [
+  ['is too long', next('next!'), /'next\.txt' has 4 bytes in the manifest, but 5/, 'SIZE_MISMATCH'],
+  ['is too short', next('nex'), /next\.txt.*3/, 'SIZE_MISMATCH'],
+  ['is empty', next(''), /next\.txt.*0/, 'SIZE_MISMATCH'],
+  [
+    'is large and declares another size',
+    tarPart({ name: 'large.bin', data: large.subarray(1) }),
+    /large\.bin/,
+    'SIZE_MISMATCH',
+  ],
+  ['declares 5 GiB', tarHeader({ name: 'next.txt', declares: 5 * GIB }), /33554432/, 'PAYLOAD_TOO_LARGE'],
+  ['has other bytes', next('nexT'), /^'next\.txt': .*SHA-256/, 'HASH_MISMATCH'],
+  [
+    'is large and has one other bit',
+    tarPart({ name: 'large.bin', data: flipped(large) }),
+    /^'large\.bin'/,
+    'HASH_MISMATCH',
+  ],
+  ['is not in the manifest', tarPart({ name: 'who.txt' }), /^who\.txt: is not in the manifest/],
+  ['climbs out', tarPart({ name: '../next.txt' }), /^\.\.\/next\.txt/],
+  ['begins at the root', tarPart({ name: '/next.txt' }), /^\/next\.txt/],
+  ['differs in case', tarPart({ name: 'NEXT.txt' }), /^NEXT\.txt/],
+  ['is named like a part of objects', tarPart({ name: '__proto__' }), /__proto__/],
+  ['has a name that ends the line', tarPart({ name: 'a\nb' }), /^a\?b/],
+  ['comes a second time', good, /^good\.txt: is in the bundle twice/],
+  ['is a hard link', next('', '1'), /next.*hard link/],
+  ['is sparse', next('', 'S'), /sparse/],
+  ['is of no known kind', next('x', 'z'), /cannot be published/],
+  ['is no tar', Buffer.alloc(1024, 'x'), /not a tar/],
+  ['has a path of 501 characters', Buffer.concat([paxPart({ path: 'x'.repeat(501) }), tarPart({})]), /500/],
+  [
+    'has an extended header of 2 MiB',
+    tarHeader({ type: 'x', declares: 2 * MIB }),
+    /extended header/,
+    'PAYLOAD_TOO_LARGE',
+  ],
+]
+
+describe('complete files of a bundle are kept, the rest is discarded and can be sent again, when a file', () => {
+  for (const [sentence, part, message, code = 'VALIDATION_ERROR'] of refusals) {
+    test(sentence, async () => {
+      const pending = await createPending(owner, PARTIAL)
+      const { json } = await send(api, pending, Buffer.concat([good, part, TAR_END]))
+      assert.equal(json.code, code, json.error)
+      assert.match(json.error, message)
+      assert.deepEqual(await missingPaths(owner, pending), ['large.bin', 'late.txt', 'next.txt'])
+      await hasOnly(pending, ['good'])
+      const { 'good.txt': _, ...rest } = PARTIAL
+      assert.equal((await send(api, pending, buildTar(rest))).status, 200)
+      await assertPublished(api, owner, pending, PARTIAL)
+    })
+  }
+})
+
+describe('a bundle that ends', () => {
+  const all = ['good.txt', 'large.bin', 'late.txt', 'next.txt']
+  const ends: [sentence: string, body: Buffer[], kept: string[], message: RegExp][] = [
+    ['without an end record', [good, late], ['good.txt', 'late.txt'], /cut off/],
+    ['in a header', [good, late.subarray(0, 100)], ['good.txt'], /cut off/],
+    ['in a file', [good, late.subarray(0, 514)], ['good.txt'], /late\.txt: .*cut off/],
+    ['before another tar that follows it', [good, TAR_END, late], ['good.txt'], /follows its end/],
+    ['before its first byte', [], [], /cut off/],
+  ]
+  for (const [sentence, body, kept, message] of ends) {
+    test(`${sentence} is refused, and its complete files are kept`, async () => {
+      const pending = await createPending(owner, PARTIAL)
+      const { json } = await send(api, pending, Buffer.concat(body))
+      assert.equal(json.code, 'VALIDATION_ERROR')
+      assert.match(json.error, message)
+      assert.deepEqual(
+        await missingPaths(owner, pending),
+        all.filter((path) => !kept.includes(path)),
+      )
+    })
+  }
+
+  test('with its connection keeps its complete files, whatever the last byte', async (context) => {
+    const random = numbers(context)
+    const pending = await createPending(owner, PARTIAL)
+    const body = buildTar(PARTIAL)
+    const head = [
+      `PUT ${toTarget(pending.bundle.url)} HTTP/1.1`,
+      'Host: localhost',
+      'Content-Type: application/x-tar',
+      `Content-Length: ${body.length}`,
+      '\r\n',
+    ].join('\r\n')
+    for (let round = 0; round < 20; round++)
+      await api.reset(Buffer.concat([Buffer.from(head), body.subarray(0, random(body.length - 3000))]))
+    await api.cutOff(Buffer.concat([Buffer.from(head), body.subarray(0, -TAR_END.length - late.length)]))
+    await waitForMissing(owner, pending, ['late.txt'])
+    await isLeftWith(pending, ['good', 'next', large])
+    assert.equal((await send(api, pending, Buffer.concat([late, TAR_END]))).status, 200)
+    await assertPublished(api, owner, pending, PARTIAL)
+  })
+
+  /** Like `hasOnly`, but waits until the interrupted request has ended. */
+  async function isLeftWith(pending: PendingVersion, contents: (string | Buffer)[]): Promise<void> {
+    const folder = join(blobFolder(api), 'staged', pending.versionId)
+    for (let round = 0; round < 1000 && (await readdir(folder)).length > contents.length; round++) {
+      await setImmediate()
+    }
+    await hasOnly(pending, contents)
+  }
+})
+
+describe('a bundle over its limit', () => {
+  test('is refused before its body when Content-Length exceeds it', async () => {
+    const pending = await createPending(owner, PARTIAL)
+    const tar = buildTar(PARTIAL)
+    let chunks = 0
+    const slow = Readable.from(
+      (async function* () {
+        for (; chunks < 600; chunks++) yield Buffer.alloc(64 * KIB)
+      })(),
+      { objectMode: false },
+    )
+    const answer = await send(api, pending, slow, { 'content-length': `${32 * MIB + 1}` }).catch(
+      () => undefined,
+    )
+    if (answer) assert.equal(answer.json.code, 'PAYLOAD_TOO_LARGE')
+    slow.destroy()
+    assert.equal((await missingPaths(owner, pending)).length, 4)
+    assert.equal((await send(api, pending, tar)).status, 200)
+  })
+
+  test('is cut off at the limit without Content-Length, and its complete files are kept', async () => {
+    const pending = await createPending(owner, PARTIAL)
+    const folder = tarPart({ name: 'folder/', type: '5', data: nothing })
+    const folders = Buffer.concat(Array.from({ length: 128 }, () => folder))
+    let sent = 0
+    const endless = Readable.from(
+      (async function* () {
+        yield good
+        for (; sent < 128 * MIB; sent += folders.length) yield folders
+      })(),
+      { objectMode: false },
+    )
+    // A client that still sends may miss the response, because the connection ends soon after it.
+    const answer = await send(api, pending, endless).catch(() => undefined)
+    if (answer) assert.equal(answer.json.code, 'PAYLOAD_TOO_LARGE')
+    endless.destroy()
+    assert.ok(sent < 48 * MIB, `${sent} bytes were taken in`)
+    await waitForMissing(owner, pending, ['large.bin', 'late.txt', 'next.txt'])
+  })
+
+  test('refuses a file that is larger than a bundle', async () => {
+    const file = { path: 'huge.bin', size: 40 * MIB, contentType: 'application/octet-stream' }
+    const pending = await createPending(owner, PARTIAL, [...toManifest(PARTIAL), file])
+    const body = Buffer.concat([good, tarHeader({ name: 'huge.bin', declares: 40 * MIB })])
+    const { json } = await send(api, pending, body)
+    assert.equal(json.code, 'PAYLOAD_TOO_LARGE')
+    assert.deepEqual(await missingPaths(owner, pending), ['huge.bin', 'large.bin', 'late.txt', 'next.txt'])
+  })
+})
+
+describe('an overloaded service', () => {
+  test('answers UNAVAILABLE to a bundle over the limit of concurrent uploads, however many files it has', async () => {
+    await using narrow = await Api.start({ UPLOADS_AT_ONCE: '1' })
+    const account = await narrow.account()
+    const pending = await createPending(account, PARTIAL)
+    const body = buildTar(PARTIAL)
+    const { body: slow, resume } = pausedBody(body.subarray(0, 600), body.subarray(600))
+    const first = send(narrow, pending, slow)
+    let second = await send(narrow, pending, Buffer.concat([late, TAR_END]))
+    for (; second.status === 200; second = await send(narrow, pending, Buffer.concat([late, TAR_END]))) {
+      await setImmediate()
+    }
+    assert.equal(second.json.code, 'UNAVAILABLE')
+    resume()
+    assert.equal((await first).status, 200)
+    await assertPublished(narrow, account, pending, PARTIAL)
   })
 })

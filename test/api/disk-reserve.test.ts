@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { reserveBytes } from '../../server/blobs/disk-reserve.ts'
 import { noise } from '../edge/fixture.ts'
+import { MIB } from '../support/units.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Api, expectFailure, toTarget } from './api.ts'
@@ -11,8 +12,6 @@ import type { ApiResponse } from './api-response.ts'
 import { make, send, TYPES } from './archive-requests.ts'
 import { buildTar } from './bundle-fixture.ts'
 import { toEntry, toManifest } from './content.ts'
-
-const MIB = 2 ** 20
 
 describe('the reserve', () => {
   for (const [what, size, disk, reserve] of [

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { Api, toTarget } from './api.ts'
+import { PAGE_PATHS } from '../../server/web/pages.ts'
+import { Api, HOUR_MS, startApi } from './api.ts'
 import { toManifest } from './content.ts'
-import type { ApiDocument, Operation } from './document.ts'
+import type { Operation } from './document.ts'
 
-let api: Api
-let document: ApiDocument
-before(async () => {
-  api = await Api.start()
-  document = api.conformance!.document
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const document = api.conformance!.document
 
 /** The routes of spec 4 and of the contract. */
 const ROUTES = `
@@ -179,14 +176,6 @@ describe('the OpenAPI document', () => {
       [],
     )
   })
-
-  test('is readable by pages of any origin, without a key', async () => {
-    const answer = await api.request('GET', '/api/openapi.json', {
-      headers: { origin: 'https://elsewhere.example' },
-    })
-    assert.equal(answer.headers['access-control-allow-origin'], '*')
-    assert.match(answer.headers['content-type']!, /^application\/json/)
-  })
 })
 
 /** Calls every operation of the API successfully once. */
@@ -248,31 +237,11 @@ describe('the pages about the API', () => {
     assert.ok(text.includes(api.baseUrl))
   })
 
-  test('are revalidated, cannot be framed, and run only own scripts', async () => {
-    for (const target of ['/', '/docs', '/claim']) {
-      const { headers } = await api.request('GET', target)
-      assert.match(`${headers['content-security-policy']}`, /default-src 'none'/)
-      assert.match(`${headers['content-security-policy']}`, /frame-ancestors 'none'/)
-      assert.doesNotMatch(`${headers['content-security-policy']}`, /unsafe/)
-      const again = await api.request('GET', target, { headers: { 'if-none-match': `${headers.etag}` } })
-      assert.equal(again.status, 304)
-      assert.equal(again.body.length, 0)
-    }
-  })
-
   test('report at /health that the service is healthy', async () => {
     const { status, json } = await api.request('GET', '/health')
     assert.equal(status, 200)
     assert.deepEqual(json, { status: 'ok' })
   })
-})
-
-test('URLs in responses are absolute, so that a client needs only the base URL', async () => {
-  const { upload } = await api.create(api.anonymous, { 'index.html': 'x' })
-  for (const url of [upload.finalizeUrl, upload.uploads[0]!.url]) {
-    assert.ok(url.startsWith(`${api.baseUrl}/api/v1/`))
-    assert.notEqual(toTarget(url), url)
-  }
 })
 
 test('URLs have the scheme, host and port of the configured base URL', async () => {
@@ -288,4 +257,179 @@ test('URLs have the scheme, host and port of the configured base URL', async () 
   assert.equal(upload.finalizeUrl, `https://slipway.example.com:8443/api/v1/publish/${slug}/finalize`)
   assert.ok(upload.uploads[0].url.startsWith(`https://slipway.example.com:8443/api/v1/_upload/${slug}/`))
   assert.ok(claimUrl.startsWith(`https://slipway.example.com:8443/claim?slug=${slug}&token=`))
+})
+
+const fetchPage = (path: string, headers: Record<string, string> = {}) =>
+  api.request('GET', path, { headers })
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  `img-src 'self' http://*.localhost:${api.port}`,
+  "connect-src 'self'",
+  "worker-src 'self'",
+  `frame-src http://*.localhost:${api.port}`,
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  'report-uri /_reports/csp',
+].join('; ')
+
+describe('a page', () => {
+  const paths = [
+    ...PAGE_PATHS.map((path) => path.replace(':slug', 'a-site').replace(':view', 'files')),
+    '/docs',
+  ]
+
+  for (const path of [...paths, '/favicon.svg']) {
+    test(`${path} runs only own scripts, frames only sites, and sends no referrer`, async () => {
+      const { status, headers } = await fetchPage(path)
+      assert.equal(status, 200)
+      assert.equal(headers['content-security-policy'], POLICY)
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.equal(headers['referrer-policy'], 'no-referrer')
+      assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
+      assert.equal(headers['x-ratelimit-limit'], undefined)
+    })
+
+    test(`${path} is revalidated by etag, and compressed for a client that accepts it`, async () => {
+      const plain = await fetchPage(path)
+      assert.equal(plain.headers['cache-control'], 'no-cache')
+      const etag = plain.headers.etag ?? ''
+      assert.match(etag, /^"[\w-]+"$/)
+      const again = await fetchPage(path, { 'If-None-Match': `"other", W/${etag}` })
+      assert.deepEqual([again.status, again.headers.etag, again.body.length], [304, etag, 0])
+      const head = await api.request('HEAD', path)
+      assert.deepEqual([head.status, Number(head.headers['content-length'])], [200, plain.body.length])
+      for (const [accepted, read] of [
+        ['gzip, br', brotliDecompressSync],
+        ['gzip;q=1.0, br;q=0', gunzipSync],
+        ['zstd', zstdDecompressSync],
+      ] as const) {
+        const small = await fetchPage(path, { 'Accept-Encoding': accepted })
+        assert.ok(small.body.length < plain.body.length)
+        assert.deepEqual(read(small.body), plain.body)
+        assert.equal(small.headers.vary, 'Accept-Encoding')
+        assert.notEqual(small.headers.etag, etag)
+        const known = { 'Accept-Encoding': accepted, 'If-None-Match': small.headers.etag! }
+        assert.equal((await fetchPage(path, known)).status, 304)
+      }
+    })
+
+    test(`${path} supports ranges and preconditions`, async () => {
+      const whole = await fetchPage(path)
+      const part = await fetchPage(path, { Range: 'bytes=10-19' })
+      assert.equal(part.status, 206)
+      assert.deepEqual(part.body, whole.body.subarray(10, 20))
+      const failed = await fetchPage(path, { 'If-Match': '"other"' })
+      assert.equal(failed.status, 412)
+    })
+  }
+
+  test('names its scripts and styles by their hashes, so that they can be cached forever', async () => {
+    const html = (await fetchPage('/')).text
+    const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
+    assert.ok(assets.some((path) => path.endsWith('.js')) && assets.some((path) => path.endsWith('.css')))
+    for (const path of assets) {
+      const { status, headers } = await fetchPage(path)
+      assert.equal(status, 200)
+      assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
+      assert.match(headers['content-type'] ?? '', /^text\/(javascript|css); charset=utf-8$/)
+      const small = await fetchPage(path, { 'Accept-Encoding': 'gzip, br' })
+      assert.equal(small.headers['content-encoding'], 'br')
+      assert.equal((await fetchPage(`${path}.br`)).status, 404)
+    }
+  })
+
+  test('has no inline scripts and styles', async () => {
+    for (const path of paths) {
+      const html = (await fetchPage(path)).text
+      assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/)
+    }
+  })
+
+  test('contains the limits of the service', async () => {
+    await using small = await Api.start({ ANONYMOUS_FILE_BYTES: '1000', ANONYMOUS_LIFETIME: '3600' })
+    const html = (await small.request('GET', '/')).text
+    const [, content = ''] = /<meta name="slipway" content="([^"]*)">/.exec(html) ?? []
+    const settings = JSON.parse(content.replaceAll('&#34;', '"'))
+    assert.equal(settings.baseUrl, small.baseUrl)
+    assert.equal(settings.anonymous.fileBytes, 1000)
+    assert.equal(settings.anonymousLifetime, 3600)
+  })
+})
+
+describe('a file of the pages', () => {
+  for (const path of [
+    '/assets/nothing.js',
+    '/assets/..%2findex.html',
+    '/assets/%2e%2e/index.html',
+    '/assets/',
+    '/claim.js',
+  ])
+    test(`${path} is not found`, async () => {
+      const { status, text } = await fetchPage(path, { accept: 'text/html' })
+      assert.equal(status, 404)
+      assert.match(text, /There is no page here/)
+    })
+})
+
+describe('a report of a violated Content-Security-Policy', () => {
+  const report = (body: string, type = 'application/csp-report') =>
+    api.request('POST', '/_reports/csp', { headers: { 'content-type': type }, body })
+  const logged = () =>
+    api.running.log.filter(({ message }) => message === 'content security policy violation')
+
+  test('is logged without the parts of URLs that may be secret', async () => {
+    const { status } = await report(
+      JSON.stringify({
+        'csp-report': {
+          'document-uri': 'http://localhost/claim?slug=a&token=secret',
+          'effective-directive': 'script-src-elem',
+          'blocked-uri': 'inline',
+          'script-sample': 'secret',
+        },
+      }),
+    )
+    assert.equal(status, 204)
+    const [{ time: _, level, message: __, ...fields } = {}] = logged().slice(-1)
+    assert.deepEqual(
+      [level, fields],
+      [
+        'warn',
+        {
+          'document-uri': 'http://localhost/claim',
+          'effective-directive': 'script-src-elem',
+          'blocked-uri': 'inline',
+        },
+      ],
+    )
+  })
+
+  for (const body of [
+    '',
+    '[]',
+    'null',
+    '{"csp-report":7}',
+    '{"csp-report":{"blocked-uri":{"a":1}}}',
+    'x'.repeat(10_000),
+  ])
+    test(`that is ${body.slice(0, 40) || 'empty'} is ignored`, async () => {
+      assert.equal((await report(body, 'text/plain')).status, 204)
+    })
+
+  test('that is too long is refused', async () => {
+    assert.equal((await report('x'.repeat(20_000))).status, 413)
+  })
+
+  test('is logged at most a hundred times an hour', async () => {
+    api.pass(HOUR_MS)
+    const before = logged().length
+    for (let count = 0; count < 150; count++) await report('{}')
+    assert.equal(logged().length - before, 100)
+    api.pass(HOUR_MS)
+    await report('{}')
+    assert.equal(logged().length - before, 101)
+  })
 })

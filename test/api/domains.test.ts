@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
+import { PROXY, PROXY_ADDRESSES, SECOND_MS, startTestDns, type TestDns } from '../domains/domain-fixture.ts'
 import { domainRow } from '../store/rows.ts'
-import { type Account, Api, expectFailure } from './api.ts'
+import { requires } from '../tools/part.ts'
+import { type Account, Api, expectFailure, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
 
-let api: Api
-before(async () => {
-  api = await Api.start({ SITE_DOMAIN: 'pages.slipway-test.net', PROXY_HOST: 'edge.slipway-proxy.net' })
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi({ SITE_DOMAIN: 'pages.slipway-test.net', PROXY_HOST: 'edge.slipway-proxy.net' })
 
 /** A new account with a live site, on a plan with five domains. */
 async function publisher(): Promise<Account & { slug: string; siteUrl: string }> {
@@ -202,10 +201,10 @@ describe('a name that cannot be a custom domain', () => {
   for (const domain of names) {
     test(`is refused: ${JSON.stringify(domain).slice(0, 40)}`, async () => {
       const { key, slug } = await publisher()
-      const answer = await api.request('POST', '/api/v1/domains', { key, json: { domain, siteSlug: slug } })
-      assert.equal(answer.status, 400, answer.text)
-      assert.equal(answer.json.code, 'VALIDATION_ERROR')
-      assert.equal(answer.json.details[0].field, 'domain')
+      assertInvalid(
+        await api.request('POST', '/api/v1/domains', { key, json: { domain, siteSlug: slug } }),
+        'domain',
+      )
     })
   }
 
@@ -219,9 +218,7 @@ describe('a name that cannot be a custom domain', () => {
   for (const [json, fields] of bodies) {
     test(`is refused in a body of ${JSON.stringify(json)}`, async () => {
       const { key } = await publisher()
-      const answer = await api.request('POST', '/api/v1/domains', { key, json })
-      assert.equal(answer.status, 400)
-      assert.deepEqual(answer.json.details.map(({ field }: { field: string }) => field).sort(), fields)
+      assertInvalid(await api.request('POST', '/api/v1/domains', { key, json }), ...fields)
     })
   }
 })
@@ -303,5 +300,69 @@ test('an invalid domain is refused in every operation', async () => {
       const answer = await api.request(method, `/api/v1/domains/${name}`, { key })
       assert.ok([400, 404].includes(answer.status), `${method} ${name}: ${answer.status}`)
     }
+  }
+})
+
+describe('a custom domain', requires('knot', 'unbound'), () => {
+  let internet: TestDns
+  let api: Api
+  before(async () => {
+    internet = await startTestDns()
+    api = await Api.start({
+      SITE_DOMAIN: 'pages.slipway-test.net',
+      PROXY_HOST: PROXY,
+      DNS_SERVERS: internet.servers,
+    })
+  })
+  after(async () => {
+    await api[Symbol.asyncDispose]()
+    await internet[Symbol.asyncDispose]()
+  })
+
+  const publisher = async (content: string): Promise<Account & { slug: string }> => {
+    const account = await api.account()
+    await api.setPlan(account.email, 'hobby')
+    return { ...account, ...(await api.publish(account.client, { 'index.html': content })) }
+  }
+
+  /** Enters the records as they are shown, in the zone of that root domain. */
+  const enter = async ({ records }: DomainRecord, root: string) => {
+    for (const { type, name, value } of records) {
+      const whole = name === '@' ? root : `${name}.${root}`
+      if (type === 'TXT') await internet.zone.set(whole, 'TXT', value)
+      else if (type === 'CNAME') await internet.zone.set(whole, 'CNAME', `${value}.`)
+      else await internet.zone.set(whole, 'A', PROXY_ADDRESSES[0])
+    }
+  }
+
+  const proven = async ({ client }: Account, domain: string) => {
+    await client.checkDomain(domain)
+    api.pass(4 * SECOND_MS)
+    // A check that the service started before the records were entered may have ended between these two.
+    if ((await client.checkDomain(domain)).status === 'pending') api.pass(4 * SECOND_MS)
+    const record = await client.checkDomain(domain)
+    assert.equal(record.status, 'active', record.reason ?? '')
+    return record
+  }
+
+  const status = async (domain: string, path = '/') => (await api.visit(`http://${domain}`, path)).status
+
+  for (const [domain, root] of [
+    ['www.shown.test', 'shown.test'],
+    ['a.b.shown.test', 'shown.test'],
+    ['root.test', 'root.test'],
+  ] as const) {
+    test(`serves the site once its records are entered as they are shown: ${domain}`, async () => {
+      const owner = await publisher(`home of ${domain}`)
+      const added = await owner.client.addDomain(domain, owner.slug)
+      assert.equal(await status(domain), 404)
+      await enter(added, root)
+      const active = await proven(owner, domain)
+      assert.deepEqual([active.reason, active.checkedAt], [null, active.verifiedAt])
+      const visit = await api.visit(`http://${domain}`)
+      assert.deepEqual([visit.status, visit.text], [200, `home of ${domain}`])
+      await owner.client.removeDomain(domain)
+      assert.equal(await status(domain), 404)
+    })
   }
 })

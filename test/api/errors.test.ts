@@ -1,227 +1,80 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
-import { METHODS, request } from 'node:http'
+import { METHODS } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
 import { STATUS } from '../../server/lib/errors.ts'
-import { type Account, Api, DAY_MS, HOUR_MS, toTarget } from './api.ts'
-import type { ApiResponse } from './api-response.ts'
+import { pausedBody } from '../support/paused-body.ts'
+import { KIB, MIB } from '../support/units.ts'
+import { Api, startApi } from './api.ts'
+import { buildTar } from './bundle-fixture.ts'
 import { toEntry, toManifest } from './content.ts'
 import { ServiceOnSmallDisk } from './small-disk.ts'
+import { createPendingUpload, send } from './upload-fixture.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start({ UPLOADS_AT_ONCE: '1' })
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi({ UPLOADS_AT_ONCE: '1' })
+const owner = await api.account()
 
-const site = (slug: string, rest = '') => `/api/v1/publish/${slug}${rest}`
-const json = (body: unknown, key: string | undefined = owner.key) => ({ json: body, key })
-
-/** Creates a site with one pending file of five bytes. */
-async function createPendingSite(more: object = {}) {
-  const files = [{ ...toEntry('a.txt', 'hello'), ...more }]
-  const { slug, upload } = await owner.client.create({ files })
-  const [target] = upload.uploads
-  const put = (body: string, headers: Record<string, string> = {}) =>
-    api.request('PUT', toTarget(target!.url), { body, headers: { ...target!.headers, ...headers } })
-  return { slug, upload, target: target!, put }
+/** The error codes of the contract by status. */
+const CODES: Record<number, ErrorCode[]> = {
+  400: [
+    'VALIDATION_ERROR',
+    'INVALID_JSON',
+    'INVALID_CODE',
+    'SIZE_MISMATCH',
+    'HASH_MISMATCH',
+    'CONTENT_TYPE_MISMATCH',
+  ],
+  401: ['UNAUTHORIZED'],
+  403: ['INVALID_CLAIM_TOKEN', 'INVALID_UPLOAD_TOKEN', 'DOMAIN_LIMIT_REACHED'],
+  404: ['NOT_FOUND'],
+  405: ['METHOD_NOT_ALLOWED'],
+  408: ['REQUEST_TIMEOUT'],
+  409: [
+    'UPLOADS_MISSING',
+    'VERSION_CONFLICT',
+    'ALREADY_CLAIMED',
+    'SITE_PENDING',
+    'DOMAIN_TAKEN',
+    'VERSION_LIVE',
+  ],
+  410: ['SITE_EXPIRED', 'UPLOAD_EXPIRED'],
+  413: ['PAYLOAD_TOO_LARGE'],
+  415: ['UNSUPPORTED_MEDIA_TYPE'],
+  429: ['RATE_LIMITED'],
+  500: ['INTERNAL'],
+  503: ['UNAVAILABLE'],
+  507: ['INSUFFICIENT_STORAGE'],
 }
 
-const live = () => api.publish(owner.client, { 'index.html': 'x' })
-
-/** Every error code of the contract that a client can cause, and how. */
-const provocations: [
-  statusAndCode: `${number} ${ErrorCode}`,
-  how: string,
-  provoke: () => Promise<ApiResponse>,
-][] = [
-  [
-    '400 VALIDATION_ERROR',
-    'a manifest that breaks a rule',
-    () => api.request('POST', '/api/v1/publish', json({ files: [] })),
-  ],
-  [
-    '400 INVALID_JSON',
-    'a body that is not JSON',
-    () =>
-      api.request('POST', '/api/v1/publish', { body: '{', headers: { 'content-type': 'application/json' } }),
-  ],
-  [
-    '400 INVALID_CODE',
-    'a wrong code',
-    () => api.request('POST', '/api/auth/agent/verify-code', { json: { email: 'a@example.org', code: 'x' } }),
-  ],
-  ['400 SIZE_MISMATCH', 'bytes of another length', async () => (await createPendingSite()).put('hello!')],
-  ['400 HASH_MISMATCH', 'other bytes', async () => (await createPendingSite()).put('jello')],
-  [
-    '400 CONTENT_TYPE_MISMATCH',
-    'bytes of another type',
-    async () => (await createPendingSite()).put('hello', { 'content-type': 'text/html' }),
-  ],
-  ['401 UNAUTHORIZED', 'no key', () => api.request('GET', '/api/v1/publishes')],
-  [
-    '403 INVALID_CLAIM_TOKEN',
-    'a wrong claim token',
-    async () => {
-      const { slug } = await api.publish(api.anonymous, { 'index.html': 'x' })
-      return api.request('POST', site(slug, '/claim'), json({ claimToken: 'x' }))
-    },
-  ],
-  [
-    '403 INVALID_UPLOAD_TOKEN',
-    'a changed upload address',
-    async () => api.request('PUT', `${toTarget((await createPendingSite()).target.url)}0`, { body: 'hello' }),
-  ],
-  [
-    '403 DOMAIN_LIMIT_REACHED',
-    'more domains than the plan has',
-    async () => {
-      const { client, key } = await api.account()
-      const { slug } = await api.publish(client, { 'index.html': 'x' })
-      await client.addDomain('one.example.com', slug)
-      return api.request('POST', '/api/v1/domains', json({ domain: 'two.example.com', siteSlug: slug }, key))
-    },
-  ],
-  [
-    '404 NOT_FOUND',
-    'an unknown site',
-    () => api.request('GET', site('no-such-site-234567'), { key: owner.key }),
-  ],
-  ['404 NOT_FOUND', 'a route that is not there', () => api.request('GET', '/api/v2/publish')],
-  ['405 METHOD_NOT_ALLOWED', 'a method that is not known', () => api.request('PATCH', '/api/v1/publish')],
-  [
-    '409 UPLOADS_MISSING',
-    'a finalize before the uploads',
-    async () => {
-      const { slug, upload } = await createPendingSite()
-      return api.request('POST', site(slug, '/finalize'), json({ versionId: upload.versionId }))
-    },
-  ],
-  [
-    '409 VERSION_CONFLICT',
-    'an update of a version that is not live any more',
-    async () => {
-      const files = toManifest({ 'index.html': 'y' })
-      return api.request('PUT', site((await live()).slug), json({ files, baseVersionId: 'x' }))
-    },
-  ],
-  [
-    '409 ALREADY_CLAIMED',
-    'a claim of a site of another account',
-    async () => {
-      const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
-      await (await api.account()).client.claim(slug, claimToken!)
-      return api.request('POST', site(slug, '/claim'), json({ claimToken }))
-    },
-  ],
-  [
-    '409 SITE_PENDING',
-    'a duplicate of a site that was never finalized',
-    async () => api.request('POST', site((await createPendingSite()).slug, '/duplicate'), { key: owner.key }),
-  ],
-  [
-    '409 DOMAIN_TAKEN',
-    'a domain that was added before',
-    async () => {
-      const { client, key } = await api.account()
-      const { slug } = await api.publish(client, { 'index.html': 'x' })
-      await client.addDomain('one.example.com', slug)
-      return api.request('POST', '/api/v1/domains', json({ domain: 'one.example.com', siteSlug: slug }, key))
-    },
-  ],
-  [
-    '409 VERSION_LIVE',
-    'deleting the live version',
-    async () => {
-      const { slug, versionId } = await live()
-      return api.request('DELETE', site(slug, `/versions/${versionId}`), { key: owner.key })
-    },
-  ],
-  [
-    '410 SITE_EXPIRED',
-    'a claim after the expiry',
-    async () => {
-      const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
-      api.pass(DAY_MS)
-      return api.request('POST', site(slug, '/claim'), json({ claimToken }))
-    },
-  ],
-  [
-    '410 UPLOAD_EXPIRED',
-    'an upload after the expiry of its URL',
-    async () => {
-      const { put } = await createPendingSite()
-      api.pass(HOUR_MS)
-      return put('hello')
-    },
-  ],
-  [
-    '413 PAYLOAD_TOO_LARGE',
-    'a body that is too large',
-    () => api.request('POST', '/api/v1/publish', json({ filler: 'x'.repeat(2 ** 21) })),
-  ],
-  [
-    '415 UNSUPPORTED_MEDIA_TYPE',
-    'a body of another kind',
-    () => api.request('POST', '/api/v1/publish', { body: 'x', headers: { 'content-type': 'text/plain' } }),
-  ],
-  [
-    '429 RATE_LIMITED',
-    'a sixth code in an hour',
-    async () => {
-      const requestCode = () =>
-        api.request('POST', '/api/auth/agent/request-code', { json: { email: 'often@example.org' } })
-      for (let round = 0; round < 5; round++) await requestCode()
-      return requestCode()
-    },
-  ],
-]
-
-describe('an error has its code, its status and a message', () => {
-  for (const [statusAndCode, how, provoke] of provocations) {
-    test(`${statusAndCode}: ${how}`, async () => {
-      const { status, json } = await provoke()
-      assert.equal(`${status} ${json.code}`, statusAndCode)
-      assert.match(json.error, /^[\p{L}\d'"].{10,300}$/u)
-    })
-  }
-
-  test('every error code is tested, those of an overloaded service below and of slow clients in slow-bodies.test.ts', () => {
-    const provoked = new Set<string>(provocations.map(([statusAndCode]) => statusAndCode.slice(4)))
-    const others = Object.keys(STATUS).filter((code) => !provoked.has(code))
-    assert.deepEqual(others.sort(), ['INSUFFICIENT_STORAGE', 'INTERNAL', 'REQUEST_TIMEOUT', 'UNAVAILABLE'])
-  })
+test('every error code has its status of the contract', () => {
+  // Api checks the status of each response against the same table.
+  const expected = Object.entries(CODES).flatMap(([status, codes]) =>
+    codes.map((code) => [code, Number(status)]),
+  )
+  assert.deepEqual({ ...STATUS }, Object.fromEntries(expected))
 })
 
 describe('an overloaded or broken service', () => {
   test('answers UNAVAILABLE with Retry-After above the limit of concurrent uploads', async () => {
-    const bytes = Buffer.alloc(300 * 1024, 'x')
-    const [slow, other] = [await createPendingSite(toEntry('a.bin', bytes)), await createPendingSite()]
-    const upload = request(slow.target.url.replace('localhost', '127.0.0.1'), {
-      method: 'PUT',
-      headers: { ...slow.target.headers, 'Content-Length': `${bytes.length}` },
-    })
-    upload.on('error', () => undefined)
-    const ended = new Promise((resolve) => {
-      upload.on('response', (answer) => resolve(answer.resume().statusCode))
-    })
-    upload.write(bytes.subarray(1))
+    const bytes = Buffer.alloc(300 * KIB, 'x')
+    const [slow, other] = [
+      await createPendingUpload(owner, toEntry('a.bin', bytes)),
+      await createPendingUpload(owner, toEntry('a.txt', 'hello')),
+    ]
+    const { body, resume } = pausedBody(bytes.subarray(1), bytes.subarray(0, 1))
+    const upload = send(api, slow.target, body)
     // The upload has started once its file exists.
-    const folder = join(api.data, 'blobs', 'staged', slow.upload.versionId)
+    const folder = join(api.data, 'blobs', 'staged', slow.versionId)
     while ((await readdir(folder).catch(() => [])).length === 0) await setImmediate()
-    const answer = await other.put('hello')
-    assert.equal(answer.status, 503)
-    assert.equal(answer.json.code, 'UNAVAILABLE')
-    upload.end(bytes.subarray(0, 1))
-    assert.equal(await ended, 200)
-    assert.equal((await other.put('hello')).status, 200)
+    assert.equal((await send(api, other.target, 'hello')).json.code, 'UNAVAILABLE')
+    resume()
+    assert.equal((await upload).status, 200)
+    assert.equal((await send(api, other.target, 'hello')).status, 200)
   })
 
   test('answers INTERNAL with an id, and logs the error in full under that id only', async () => {
@@ -230,7 +83,6 @@ describe('an overloaded or broken service', () => {
     const database = new DatabaseSync(join(broken.data, 'slipway.db'))
     database.exec('ALTER TABLE domains RENAME TO lost')
     const answer = await broken.request('GET', '/api/v1/domains', { key })
-    assert.equal(answer.status, 500)
     assert.equal(answer.json.code, 'INTERNAL')
     const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(answer.json.error)!
     assert.equal(answer.headers['x-request-id'], id)
@@ -256,22 +108,31 @@ describe('an overloaded or broken service', () => {
     database.close()
   })
 
-  test('answers INSUFFICIENT_STORAGE when its disk is full, keeps no bytes, and stays available', async () => {
-    await using small = await ServiceOnSmallDisk.start(8 * 2 ** 20)
+  test('answers INSUFFICIENT_STORAGE when its disk is full, keeps complete files only, and stays available', async () => {
+    await using small = await ServiceOnSmallDisk.start(8 * MIB)
     const { siteUrl } = await small.client.publish({
       files: [{ ...toEntry('index.html', 'home'), open: () => Buffer.from('home') }],
     })
-    const large = Buffer.alloc(20 * 2 ** 20, 'x')
+    const large = Buffer.alloc(20 * MIB, 'x')
     const { slug, upload } = await small.client.create({ files: [toEntry('large.bin', large)] })
     const answer = await small.put(upload.uploads[0]!, large)
-    assert.equal(answer.status, 507, answer.text)
-    assert.equal(answer.json.code, 'INSUFFICIENT_STORAGE')
+    assert.equal(answer.json.code, 'INSUFFICIENT_STORAGE', answer.text)
     assert.match(`${answer.headers['x-ratelimit-limit']}`, /^\d+$/)
     assert.deepEqual(await small.staged(), [])
     assert.equal((await small.visit(siteUrl)).text, 'home')
     await assert.rejects(small.client.finalize(slug, upload), { code: 'UPLOADS_MISSING' })
     const archive = await small.archive(large)
     assert.equal(archive.json.code, 'INSUFFICIENT_STORAGE')
+    const contents = { 'a.txt': 'small', 'large.bin': large, 'z.txt': 'late' }
+    const created = await small.client.create({ files: toManifest(contents) })
+    const bundle = { ...created.upload.bundle!, path: '' }
+    assert.equal((await small.put(bundle, buildTar(contents))).json.code, 'INSUFFICIENT_STORAGE')
+    assert.equal((await small.staged()).length, 1)
+    assert.equal((await small.put(bundle, buildTar({ 'z.txt': 'late' }))).status, 200)
+    await assert.rejects(small.client.finalize(created.slug, created.upload), {
+      code: 'UPLOADS_MISSING',
+      details: { missing: ['large.bin'], count: 1 },
+    })
     const next = Buffer.from('next')
     const { siteUrl: nextUrl } = await small.client.publish({
       files: [{ ...toEntry('index.html', next), open: () => next }],
@@ -304,9 +165,7 @@ describe('a method', () => {
 
   test('HEAD is supported wherever GET is, without a body', async () => {
     for (const target of ['/api/v1/me', '/api/v1/publishes', '/api/v1/domains', '/api/openapi.json']) {
-      const [get, head] = await Promise.all(
-        ['GET', 'HEAD'].map((method) => api.request(method, target, { key: owner.key })),
-      )
+      const [get, head] = await Promise.all(['GET', 'HEAD'].map((method) => owner.request(method, target)))
       assert.equal(head!.status, get!.status, target)
       assert.equal(head!.headers['content-type'], get!.headers['content-type'])
       assert.equal(head!.body.length, 0)
@@ -344,7 +203,7 @@ describe('a URL', () => {
         const { status } = await api.request(method, target)
         assert.ok(status >= 400 && status < 500, `${method} ${target}: ${status}`)
       }
-      const answer = await api.request('GET', target, { key: owner.key })
+      const answer = await owner.request('GET', target)
       if (target === '/api/v1/me?%zz') assert.equal(answer.status, 200)
       else assert.equal(answer.json.code, 'NOT_FOUND')
     })

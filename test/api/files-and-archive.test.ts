@@ -4,17 +4,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { type Account, Api, expectFailure } from './api.ts'
+import { describe, test } from 'node:test'
+import { expectFailure, startApi } from './api.ts'
 import { type Contents, sha256 } from './content.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 const contents: Contents = {
   'index.html': '<script>alert(1)</script>',
@@ -52,7 +47,7 @@ describe('one file', () => {
   test('cannot run as a page of the service', async () => {
     const { slug } = await api.publish(owner.client, contents)
     for (const path of ['index.html', "it's (fine).svg"]) {
-      const { headers } = await api.request('GET', filePath(slug, path), { key: owner.key })
+      const { headers } = await owner.request('GET', filePath(slug, path))
       assert.match(headers['content-disposition']!, /^attachment/)
       assert.match(`${headers['content-security-policy']}`, /sandbox/)
       assert.equal(headers['x-content-type-options'], 'nosniff')
@@ -66,7 +61,7 @@ describe('one file', () => {
     const draft = await api.publish(owner.client, { 'a.txt': 'draft' }, { slug, live: false })
     await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
     const read = async (query: string) =>
-      (await api.request('GET', `${filePath(slug, 'a.txt')}${query}`, { key: owner.key })).text
+      (await owner.request('GET', `${filePath(slug, 'a.txt')}${query}`)).text
     assert.equal(await read(''), 'two')
     assert.equal(await read(`?versionId=${first.versionId}`), 'one')
     assert.equal(await read(`?versionId=${draft.versionId}`), 'draft')
@@ -86,17 +81,14 @@ describe('one file', () => {
       'index.html/',
       '/index.html',
     ]) {
-      const answer = await api.request('GET', `/api/v1/publish/${slug}/files/${path.replace(' ', '%20')}`, {
-        key: owner.key,
-      })
-      assert.equal(answer.status, 404, path)
-      assert.equal(answer.json.code, 'NOT_FOUND')
+      const answer = await owner.request('GET', `/api/v1/publish/${slug}/files/${path.replace(' ', '%20')}`)
+      assert.equal(answer.json.code, 'NOT_FOUND', path)
     }
   })
 
   test('is answered to HEAD without a body', async () => {
     const { slug } = await api.publish(owner.client, contents)
-    const answer = await api.request('HEAD', filePath(slug, 'index.html'), { key: owner.key })
+    const answer = await owner.request('HEAD', filePath(slug, 'index.html'))
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-length'], `${Buffer.byteLength(contents['index.html']!)}`)
     assert.equal(answer.body.length, 0)
@@ -127,7 +119,7 @@ describe('a whole version', () => {
 
   test('is returned as a tar.gz that tar unpacks to the same files', async () => {
     const { slug } = await api.publish(owner.client, contents)
-    const answer = await api.request('GET', `/api/v1/publish/${slug}/archive`, { key: owner.key })
+    const answer = await owner.request('GET', `/api/v1/publish/${slug}/archive`)
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-type'], 'application/gzip')
     assert.match(answer.headers['content-disposition']!, new RegExp(`^attachment;.*${slug}\\.tar\\.gz`))
@@ -139,7 +131,7 @@ describe('a whole version', () => {
     const { slug } = first
     await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
     const archive = async (query: string) =>
-      unpacked((await api.request('GET', `/api/v1/publish/${slug}/archive${query}`, { key: owner.key })).body)
+      unpacked((await owner.request('GET', `/api/v1/publish/${slug}/archive${query}`)).body)
     assert.deepEqual(hashes(await archive('')), hashes({ 'a.txt': 'two' }))
     const old = hashes({ 'a.txt': 'one', 'old.txt': 'old' })
     assert.deepEqual(hashes(await archive(`?versionId=${first.versionId}`)), old)

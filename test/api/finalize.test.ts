@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
+import type { SiteMetadata } from '../../protocol/api/publish.ts'
+import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
-import { type Account, Api, DAY_MS, expectFailure, HOUR_MS } from './api.ts'
+import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
 import { sha256, toEntry, toManifest } from './content.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
@@ -53,18 +51,6 @@ describe('finalize', () => {
       assert.deepEqual(again, { ...second, replayed: true })
     }
     assert.equal((await owner.client.details(slug)).updatedAt, updatedAt)
-  })
-
-  test('sent many times at once succeeds each time and publishes once', async () => {
-    const contents = { 'index.html': 'one', 'a.txt': 'a' }
-    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
-    await api.upload(upload, contents)
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => owner.client.finalize(slug, { versionId: upload.versionId })),
-    )
-    assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
-    for (const { replayed: _, ...answer } of answers) assert.equal(answer.currentVersionId, upload.versionId)
-    assert.equal(await text(siteUrl), 'one')
   })
 
   test('names missing uploads, keeps the received ones, and succeeds once all are received', async () => {
@@ -267,10 +253,8 @@ describe('an invalid finalize', () => {
   for (const [json, field] of bodies) {
     test(`is refused for its ${field}: ${JSON.stringify(json)}`, async () => {
       const { slug } = await api.create(owner.client, { 'index.html': 'x' })
-      const answer = await api.request('POST', `/api/v1/publish/${slug}/finalize`, { key: owner.key, json })
-      assert.equal(answer.status, 400)
-      assert.equal(answer.json.code, 'VALIDATION_ERROR')
-      assert.equal(answer.json.details[0].field, field)
+      const sent = { key: owner.key, json }
+      assertInvalid(await api.request('POST', `/api/v1/publish/${slug}/finalize`, sent), field)
     })
   }
 })
@@ -314,11 +298,245 @@ test('a pending site is deleted after a day, and not earlier', async () => {
   assert.equal((await owner.client.details(live.slug)).pendingVersionId, pending.versionId)
   api.pass(2)
   await api.sweep('abandoned')
-  const deleted = await api.request('POST', `/api/v1/publish/${slug}/finalize`, {
-    key: owner.key,
-    json: upload,
-  })
+  const deleted = await owner.request('POST', `/api/v1/publish/${slug}/finalize`, upload)
   assert.ok([404, 410].includes(deleted.status), deleted.text)
   await expectFailure(owner.client.finalize(live.slug, pending), 'NOT_FOUND')
   assert.equal(await text(live.siteUrl), sha256('live'))
+})
+
+/** A live site with a draft beside it. */
+async function siteWithDraft(more: SiteMetadata = {}, metadata: SiteMetadata = {}) {
+  const live = await api.publish(owner.client, { 'index.html': 'live' }, metadata)
+  const { slug, siteUrl } = live
+  const draft = await api.publish(owner.client, { 'index.html': 'draft' }, { slug, live: false, ...more })
+  return { slug, siteUrl, live, draft }
+}
+
+describe('a draft', () => {
+  test('is served at a preview URL of its own, and the site stays as it is', async () => {
+    const { siteUrl, live, draft } = await siteWithDraft()
+    assert.equal(draft.status, 'active')
+    assert.equal(draft.currentVersionId, live.versionId)
+    assert.equal(await text(siteUrl), 'live')
+    const preview = await api.visit(draft.previewUrl)
+    assert.equal(preview.text, 'draft')
+    assert.match(`${preview.headers['x-robots-tag']}`, /noindex/)
+    assert.match(`${preview.headers['cache-control']}`, /no-store|private|no-cache/)
+  })
+
+  test('is listed among the versions as never published', async () => {
+    const { slug, live, draft } = await siteWithDraft()
+    const { versions } = await owner.client.versions(slug)
+    assert.deepEqual(
+      versions.map(({ versionId, current, publishedAt }) => [versionId, current, publishedAt === null]),
+      [
+        [draft.versionId, false, true],
+        [live.versionId, true, false],
+      ],
+    )
+  })
+
+  test('goes live when it is restored, without another upload', async () => {
+    const { slug, siteUrl, live, draft } = await siteWithDraft()
+    const answer = await owner.client.restore(slug, draft.versionId)
+    assert.equal(answer.currentVersionId, draft.versionId)
+    assert.equal(answer.previousVersionId, live.versionId)
+    assert.equal(await text(siteUrl), 'draft')
+    const { versions } = await owner.client.versions(slug)
+    assert.equal(
+      versions.find(({ versionId }) => versionId === draft.versionId)!.publishedAt,
+      new Date(api.clock.now).toISOString(),
+    )
+  })
+
+  test('goes live when it is finalized again without live: false', async () => {
+    const { slug, siteUrl, draft } = await siteWithDraft()
+    await owner.client.finalize(slug, { versionId: draft.versionId })
+    assert.equal(await text(siteUrl), 'draft')
+  })
+
+  test('can be finalized as a draft again, with a response that shows it and without a change', async () => {
+    const { slug, siteUrl, draft } = await siteWithDraft()
+    const again = await owner.client.finalize(slug, { versionId: draft.versionId, live: false })
+    assert.equal(again.replayed, true)
+    assert.equal(await text(siteUrl), 'live')
+  })
+
+  test('does not unpublish the live version when that is finalized as a draft', async () => {
+    const { slug, siteUrl, live } = await siteWithDraft()
+    const again = await owner.client.finalize(slug, { versionId: live.versionId, live: false })
+    assert.equal(again.currentVersionId, live.versionId)
+    assert.equal(await text(siteUrl), 'live')
+  })
+
+  test('sets its metadata only once it is live', async () => {
+    const metadata = { title: 'Draft', description: null, ttlSeconds: 3600 }
+    const { slug, draft } = await siteWithDraft(metadata, { title: 'Live', description: 'D' })
+    const before = await owner.client.details(slug)
+    assert.deepEqual([before.title, before.description, before.expiresAt], ['Live', 'D', null])
+    api.pass(5000)
+    await owner.client.restore(slug, draft.versionId)
+    const after = await owner.client.details(slug)
+    assert.deepEqual([after.title, after.description], ['Draft', null])
+    assert.equal(after.expiresAt, new Date(api.clock.now + 3600_000).toISOString())
+  })
+
+  test('sets its metadata once: later changes stay when the version is restored again', async () => {
+    const { slug, live, draft } = await siteWithDraft({ title: 'Draft' })
+    await owner.client.restore(slug, draft.versionId)
+    await owner.client.setMetadata(slug, { title: 'Later' })
+    await owner.client.restore(slug, live.versionId)
+    assert.equal((await owner.client.details(slug)).title, 'Later')
+    await owner.client.restore(slug, draft.versionId)
+    assert.equal((await owner.client.details(slug)).title, 'Later')
+  })
+
+  test('can be the first version of a site, which is pending until it is live', async () => {
+    const draft = await api.publish(owner.client, { 'index.html': 'draft' }, { live: false })
+    const { slug, siteUrl, previewUrl } = draft
+    assert.equal(draft.status, 'pending')
+    assert.equal(draft.currentVersionId, null)
+    assert.equal((await owner.client.details(slug)).status, 'pending')
+    assert.equal((await api.visit(siteUrl)).status, 404)
+    assert.equal(await text(previewUrl), 'draft')
+    await expectFailure(owner.client.duplicate(slug), 'SITE_PENDING')
+    await owner.client.restore(slug, draft.versionId)
+    assert.equal(await text(siteUrl), 'draft')
+  })
+
+  test('of an anonymous site needs no key, but the claim token to go live', async () => {
+    const draft = await api.publish(api.anonymous, { 'index.html': 'draft' }, { live: false })
+    const { slug, versionId, claimToken } = draft
+    assert.equal(await text(draft.previewUrl), 'draft')
+    // The draft's URL contains slug and version id, so that its visitors know both.
+    const [, idInAddress] = /\/\/([0-9a-z]{26})--/.exec(draft.previewUrl)!
+    for (const client of [api.anonymous, owner.client]) {
+      await expectFailure(client.finalize(slug, { versionId: idInAddress! }), 'INVALID_CLAIM_TOKEN')
+      await expectFailure(client.finalize(slug, { versionId, live: true }), 'INVALID_CLAIM_TOKEN')
+      await expectFailure(client.finalize(slug, { versionId, claimToken: 'x' }), 'INVALID_CLAIM_TOKEN')
+    }
+    assert.equal((await api.anonymous.finalize(slug, { versionId, live: false })).replayed, true)
+    assert.equal((await api.visit(draft.siteUrl)).status, 404)
+    await api.anonymous.finalize(slug, { versionId, claimToken: claimToken! })
+    assert.equal(await text(draft.siteUrl), 'draft')
+    const again = await api.anonymous.finalize(slug, { versionId })
+    assert.equal(again.replayed, true, 'who does not know the token may repeat what changes nothing')
+  })
+
+  test('beside an anonymous live version goes live by the claim token in a header only', async () => {
+    const live = await api.publish(api.anonymous, { 'index.html': 'live' })
+    const { slug, siteUrl, claimToken } = live
+    const options = { slug, claimToken: claimToken!, live: false }
+    const { versionId } = await api.publish(api.anonymous, { 'index.html': 'draft' }, options)
+    const finalize = (headers: Record<string, string>, more: object = {}) =>
+      api.request('POST', `/api/v1/publish/${slug}/finalize`, { headers, json: { versionId, ...more } })
+    for (const answer of [
+      await finalize({}),
+      await finalize({ 'x-slipway-claim-token': 'x' }),
+      await finalize({ 'x-slipway-claim-token': '' }),
+      await finalize({}, { claimToken: '' }),
+      await api.request('POST', `/api/v1/publish/${slug}/finalize?claimToken=${claimToken}`, {
+        json: { versionId },
+      }),
+    ])
+      assert.equal(answer.json.code, 'INVALID_CLAIM_TOKEN')
+    assert.equal(await text(siteUrl), 'live')
+    assert.equal((await finalize({ 'x-slipway-claim-token': claimToken! })).status, 200)
+    assert.equal(await text(siteUrl), 'draft')
+  })
+
+  test('of a claimed site can go live only by its owner', async () => {
+    const draft = await api.publish(api.anonymous, { 'index.html': 'draft' }, { live: false })
+    const { slug, versionId, claimToken } = draft
+    await owner.client.claim(slug, claimToken!)
+    const withToken = api.anonymous.finalize(slug, { versionId, claimToken: claimToken! })
+    await expectFailure(withToken, 'UNAUTHORIZED')
+    await owner.client.finalize(slug, { versionId })
+    assert.equal(await text(draft.siteUrl), 'draft')
+  })
+})
+
+const contents = { 'index.html': 'home', 'a.txt': 'a', 'b.txt': 'b' }
+
+describe('refreshed upload URLs', () => {
+  test('cover exactly the missing files', async () => {
+    const { slug, upload } = await api.create(owner.client, contents)
+    await api.anonymous.upload(upload.uploads[1]!, Buffer.from('a'))
+    const fresh = await owner.client.refresh(slug, upload)
+    assert.deepEqual(pluck(fresh.upload.uploads, 'path'), ['index.html', 'b.txt'])
+    assert.equal(fresh.upload.versionId, upload.versionId)
+    assert.equal(fresh.upload.finalizeUrl, upload.finalizeUrl)
+    assert.equal(fresh.upload.expiresInSeconds, 3600)
+    await api.upload(fresh.upload, contents)
+    assert.deepEqual((await owner.client.refresh(slug, upload)).upload.uploads, [])
+    await owner.client.finalize(slug, upload)
+  })
+
+  test('list skipped files, as the first ones did', async () => {
+    const { slug } = await api.publish(owner.client, contents)
+    const { upload } = await api.update(owner.client, slug, { ...contents, 'a.txt': 'new' })
+    const fresh = await owner.client.refresh(slug, upload)
+    assert.deepEqual(fresh.upload.skipped, upload.skipped)
+    assert.equal(upload.skipped.length, 2)
+  })
+
+  test('are valid for another hour after the first ones have expired', async () => {
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    api.pass(HOUR_MS)
+    for (const target of upload.uploads) {
+      await expectFailure(api.anonymous.upload(target, Buffer.from(contents['index.html'])), 'UPLOAD_EXPIRED')
+    }
+    const fresh = await owner.client.refresh(slug, upload)
+    api.pass(HOUR_MS - 1000)
+    await api.upload(fresh.upload, contents)
+    await owner.client.finalize(slug, upload)
+    assert.equal((await api.visit(siteUrl)).text, 'home')
+  })
+
+  test('do not invalidate the first ones', async () => {
+    const { slug, upload } = await api.create(owner.client, contents)
+    await owner.client.refresh(slug, upload)
+    await api.upload(upload, contents)
+    await owner.client.finalize(slug, upload)
+  })
+
+  test('are refused for a version that is finalized, deleted, of another site or unknown', async () => {
+    const { slug, versionId } = await api.publish(owner.client, contents)
+    await expectFailure(owner.client.refresh(slug, { versionId }), 'UPLOAD_EXPIRED')
+    const other = await api.create(owner.client, contents)
+    await expectFailure(owner.client.refresh(slug, other.upload), 'NOT_FOUND')
+    await expectFailure(owner.client.refresh(slug, { versionId: 'x' }), 'NOT_FOUND')
+    await owner.client.deleteVersion(other.slug, other.upload.versionId)
+    await expectFailure(owner.client.refresh(other.slug, other.upload), 'NOT_FOUND')
+  })
+
+  test('require the key of the owner of an owned site', async () => {
+    const { slug, upload } = await api.create(owner.client, contents)
+    await expectFailure(api.anonymous.refresh(slug, upload), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.refresh(slug, { ...upload, claimToken: 'x' }), 'UNAUTHORIZED')
+  })
+
+  test('require the claim token of an anonymous site', async () => {
+    const { slug, upload, claimToken } = await api.create(api.anonymous, contents)
+    const { versionId } = upload
+    await expectFailure(api.anonymous.refresh(slug, { versionId }), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.refresh(slug, { versionId, claimToken: 'x' }), 'INVALID_CLAIM_TOKEN')
+    const fresh = await api.anonymous.refresh(slug, { versionId, claimToken: claimToken! })
+    assert.equal(fresh.upload.uploads.length, 3)
+    assert.equal(JSON.stringify(fresh).includes(claimToken!), false)
+  })
+
+  const bodies: [unknown, string][] = [
+    [{}, 'versionId'],
+    [{ versionId: 7 }, 'versionId'],
+    [{ versionId: 'x', claimToken: 7 }, 'claimToken'],
+    [[], 'body'],
+  ]
+  for (const [json, field] of bodies) {
+    test(`are refused for ${JSON.stringify(json)}`, async () => {
+      const { slug } = await api.create(owner.client, contents)
+      const sent = { key: owner.key, json }
+      assertInvalid(await api.request('POST', `/api/v1/publish/${slug}/uploads/refresh`, sent), field)
+    })
+  }
 })

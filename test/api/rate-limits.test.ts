@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { Api, HOUR_MS, toTarget } from './api.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, test } from 'node:test'
+import type { CreateResponse } from '../../protocol/api/publish.ts'
+import { Api, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
+import { toEntry } from './content.ts'
 import {
   exhaust,
   manifest,
@@ -13,12 +19,10 @@ import {
   readReset,
 } from './counted-requests.ts'
 
-let api: Api
-before(async () => {
-  api = await Api.start({ ...RATES, TRUSTED_PROXIES: '1' })
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi({ ...RATES, TRUSTED_PROXIES: '1' })
 beforeEach(() => nextHour(api))
+
+const getAccount = (key: string) => api.request('GET', '/api/v1/me', { key })
 
 async function remainingFor(address: string): Promise<number> {
   const answer = await api.request('GET', '/api/openapi.json', { headers: { 'x-forwarded-for': address } })
@@ -39,12 +43,10 @@ describe('without a key', () => {
     }
     for (let round = 0; round < 3; round++) {
       const answer = await publishFrom(api, address)
-      assert.equal(answer.status, 429)
       assert.equal(answer.json.code, 'RATE_LIMITED')
       assert.match(answer.json.error, /5/)
       assert.deepEqual(answer.json.details, { countedBy: 'address' })
-      assert.equal(readLimit(answer), 5)
-      assert.equal(readRemaining(answer), 0)
+      assert.deepEqual([readLimit(answer), readRemaining(answer)], [5, 0])
       assert.equal(answer.headers['retry-after'], `${(end - api.clock.now) / 1000}`)
     }
   })
@@ -152,7 +154,7 @@ describe('with a key', () => {
       assert.equal(answer.json.usage.requestsThisHour, used)
       assert.equal(Date.parse(answer.json.usage.resetsAt) / 1000, readReset(answer))
     }
-    const refused = await api.request('GET', '/api/v1/me', { key })
+    const refused = await getAccount(key)
     assert.equal(refused.status, 429)
     assert.deepEqual(refused.json.details, { countedBy: 'account' })
   })
@@ -160,16 +162,14 @@ describe('with a key', () => {
   test('an account on the Hobby plan has 200, and no more of 230 concurrent requests', async () => {
     const { email, key } = await api.account()
     await api.setPlan(email, 'hobby')
-    const answers = await Promise.all(
-      Array.from({ length: 230 }, () => api.request('GET', '/api/v1/me', { key })),
-    )
+    const answers = await Promise.all(Array.from({ length: 230 }, () => getAccount(key)))
     assert.equal(answers.filter(({ status }) => status === 200).length, 200)
     for (const answer of answers) assert.equal(readLimit(answer), 200)
   })
 
   test('an account that moves to a larger plan has its limit at once', async () => {
     const { email, key } = await api.account()
-    const sendRequest = () => api.request('GET', '/api/v1/me', { key })
+    const sendRequest = () => getAccount(key)
     for (let used = 1; used <= 60; used++) await sendRequest()
     for (let round = 0; round < 3; round++) assert.equal((await sendRequest()).status, 429)
     await api.setPlan(email, 'hobby')
@@ -268,24 +268,15 @@ describe('a counted request', () => {
 describe('an admitted publish', () => {
   test('can be completed at the limit, including its uploads and a finalize that is too early', async () => {
     const address = newAddress()
-    const headers = { 'x-forwarded-for': address }
-    const created = []
-    for (let round = 0; round < 5; round++) created.push((await publishFrom(api, address)).json)
+    const sites = []
+    for (let round = 0; round < 5; round++) sites.push(await created(address))
     assert.equal((await publishFrom(api, address)).status, 429)
-    for (const { slug, siteUrl, upload } of created) {
-      const finalize = () =>
-        api.request('POST', `/api/v1/publish/${slug}/finalize`, {
-          headers,
-          json: { versionId: upload.versionId },
-        })
+    for (const { siteUrl, finalize, put } of sites) {
       for (let round = 0; round < 3; round++) assert.equal((await finalize()).json.code, 'UPLOADS_MISSING')
-      const [target] = upload.uploads
-      const sent = { headers: { ...headers, ...target.headers }, body: 'hello' }
-      assert.equal((await api.request('PUT', toTarget(target.url), sent)).status, 200)
+      await put()
       assert.equal((await finalize()).status, 200)
       assert.equal((await api.visit(siteUrl)).text, 'hello')
-      const again = await finalize()
-      assert.equal(again.status, 429, 'a second one is charged like any other request')
+      assert.equal((await finalize()).status, 429, 'a second one is charged like any other request')
     }
   })
 
@@ -293,7 +284,7 @@ describe('an admitted publish', () => {
     const { key, client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'old' })
     const { upload } = await api.update(client, slug, { 'index.html': 'hello' })
-    while ((await api.request('GET', '/api/v1/me', { key })).status === 200);
+    while ((await getAccount(key)).status === 200);
     const [target] = upload.uploads
     const sent = { headers: target!.headers, body: 'hello' }
     assert.equal((await api.request('PUT', toTarget(target!.url), sent)).status, 200)
@@ -305,7 +296,7 @@ describe('an admitted publish', () => {
 
   test('costs one request from manifest to live', async () => {
     const { key, client } = await api.account()
-    const remaining = async () => readRemaining(await api.request('GET', '/api/v1/me', { key }))
+    const remaining = async () => readRemaining(await getAccount(key))
     const before = await remaining()
     await api.publish(client, { 'index.html': 'x', 'a.txt': 'a', 'b.txt': 'b' })
     assert.equal(await remaining(), before - 2)
@@ -350,13 +341,152 @@ describe('signing in', () => {
     await call(address, '/api/auth/agent/request-code', { email: 5 })
     assert.equal(readRemaining(await call(address)), 58)
   })
+})
 
-  test('is refused as RATE_LIMITED for one email after five codes, from any address', async () => {
-    for (let round = 0; round < 5; round++) {
-      await call(newAddress(), '/api/auth/agent/request-code', { email: 'wanted@example.org' })
-    }
-    const answer = await call(newAddress(), '/api/auth/agent/request-code', { email: 'wanted@example.org' })
-    assert.equal(answer.json.code, 'RATE_LIMITED')
-    assert.equal(answer.headers['retry-after'], `${45 * 60}`)
+// One finalize of a version runs at a time, and only one that completes a publish is free (contract, "Rates").
+
+/** Creates a site from an address, with one file to upload. */
+async function created(address: string) {
+  const answer = (await publishFrom(api, address)).json as CreateResponse
+  const { slug, siteUrl, upload } = answer
+  const finalize = (body: object = {}, from = address): Promise<ApiResponse> =>
+    api.request('POST', `/api/v1/publish/${slug}/finalize`, {
+      headers: { 'x-forwarded-for': from },
+      json: { versionId: upload.versionId, ...body },
+    })
+  const put = () => api.anonymous.upload(upload.uploads[0]!, Buffer.from('hello'))
+  return { siteUrl, finalize, put, claimToken: answer.claimToken! }
+}
+
+describe('concurrent finalizes of one version', () => {
+  test('run once: one of them is free, the others get its response and are charged', async () => {
+    const address = newAddress()
+    const { finalize, put } = await created(address)
+    await put()
+    const answers = await Promise.all(Array.from({ length: 32 }, () => finalize()))
+    const done = answers.filter(({ status }) => status === 200)
+    assert.equal(done.length, 5, 'one that is free, and four that the hour still had')
+    assert.equal(done.filter(({ json }) => json.replayed !== true).length, 1)
+    assert.equal(answers.filter(({ json }) => json.code === 'RATE_LIMITED').length, 27)
   })
+
+  test('with different parameters run one after another', async () => {
+    const { siteUrl, finalize, put, claimToken } = await created(newAddress())
+    await put()
+    const [draft, live] = await Promise.all([
+      finalize({ live: false }),
+      finalize({ claimToken }, newAddress()),
+    ])
+    assert.deepEqual([draft!.status, live!.status], [200, 200])
+    assert.equal((await api.visit(siteUrl)).text, 'hello')
+  })
+})
+
+describe('a finalize that changes nothing is charged', () => {
+  test('when it repeats a successful one', async () => {
+    const { finalize, put } = await created(newAddress())
+    await put()
+    assert.equal(readRemaining(await finalize()), 4)
+    for (const remaining of [3, 2, 1, 0]) assert.equal(readRemaining(await finalize()), remaining)
+    assert.equal((await finalize()).status, 429)
+  })
+
+  test('when files are missing, from the second time on, and is limited', async () => {
+    const { finalize, put } = await created(newAddress())
+    for (const remaining of [4, 3, 2, 1, 0]) {
+      const answer = await finalize()
+      assert.equal(answer.json.code, 'UPLOADS_MISSING')
+      assert.equal(readRemaining(answer), remaining)
+    }
+    for (let round = 0; round < 3; round++) assert.equal((await finalize()).json.code, 'RATE_LIMITED')
+    await put()
+    nextHour(api)
+    assert.equal((await finalize()).status, 200)
+  })
+
+  test('but one that completes the publish is free, also after one that was too early', async () => {
+    const address = newAddress()
+    const { siteUrl, finalize, put } = await created(address)
+    assert.equal((await finalize()).json.code, 'UPLOADS_MISSING')
+    await put()
+    const answer = await finalize()
+    assert.deepEqual([answer.status, readRemaining(answer)], [200, 4])
+    assert.equal((await api.visit(siteUrl)).text, 'hello')
+  })
+
+  test('when its body is invalid, also for a pending version', async () => {
+    const { finalize } = await created(newAddress())
+    for (const remaining of [3, 2, 1, 0]) {
+      const answer = await finalize({ live: 'no' })
+      assert.deepEqual([answer.status, readRemaining(answer)], [400, remaining])
+    }
+    assert.equal((await finalize({ live: 'no' })).status, 429)
+  })
+
+  test('when another address sends it, without using up the limit of the publisher', async () => {
+    const { client, key } = await api.account()
+    const { slug, upload } = await client.create({
+      files: [{ path: 'a', size: 5, contentType: 'text/plain' }],
+    })
+    const otherAddress = newAddress()
+    await exhaust(api, newAddress())
+    const finalize = (more: object) =>
+      api.request('POST', `/api/v1/publish/${slug}/finalize`, {
+        json: { versionId: upload.versionId },
+        ...more,
+      })
+    for (const remaining of [4, 3, 2, 1, 0]) {
+      const answer = await finalize({ headers: { 'x-forwarded-for': otherAddress } })
+      assert.deepEqual([answer.status, readRemaining(answer)], [401, remaining])
+    }
+    assert.equal((await finalize({ headers: { 'x-forwarded-for': otherAddress } })).status, 429)
+    const before = readRemaining(await getAccount(key))
+    await client.upload(upload.uploads[0]!, Buffer.from('hello'))
+    const answer = await finalize({ key })
+    assert.deepEqual([answer.status, readRemaining(answer)], [200, before])
+  })
+})
+
+describe('the rate limit', () => {
+  test('counts over all processes of a machine, and survives a restart', async () => {
+    const DATA = await mkdtemp(join(tmpdir(), 'slipway-two-'))
+    try {
+      const settings = { ...RATES, TRUSTED_PROXIES: '1', DATA }
+      const address = '203.0.113.77'
+      {
+        await using one = await Api.start(settings)
+        await using other = await Api.start(settings)
+        for (const [at, service] of [one, other, one, other].entries()) {
+          const answer = await publishFrom(service, address)
+          assert.equal(readRemaining(answer), 4 - at)
+        }
+      }
+      await using later = await Api.start(settings)
+      assert.equal((await publishFrom(later, address)).status, 201)
+      assert.equal((await publishFrom(later, address)).status, 429)
+    } finally {
+      await rm(DATA, { recursive: true })
+    }
+  })
+
+  test('deletes the counts of past hours', async () => {
+    const address = newAddress()
+    await exhaust(api, address)
+    api.pass(3 * HOUR_MS)
+    await api.sweep('sign-ins')
+    const operator = await api.operator()
+    const window = Math.floor((api.clock.now - 3 * HOUR_MS) / HOUR_MS) * HOUR_MS
+    assert.equal(await operator.store.read.counters.value(`address:${address}`, window), 0)
+  })
+})
+
+test('reports to the SDK how long to wait', async () => {
+  const { client } = await api.account()
+  const files = [toEntry('a.txt', 'a')]
+  const failures = Array.from({ length: 61 }, () => client.create({ files }))
+  const outcomes = await Promise.allSettled(failures)
+  const rejected = outcomes.filter(({ status }) => status === 'rejected')
+  assert.equal(rejected.length, 1)
+  const error = await expectFailure(client.create({ files }), 'RATE_LIMITED')
+  assert.equal(error.retryAfterSeconds, 45 * 60)
 })

@@ -1,49 +1,43 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { Api, expectFailure, HOUR_MS } from './api.ts'
-import { browser as browserOf } from './browser.ts'
+import { describe, test } from 'node:test'
+import type { SessionList } from '../../protocol/api/account.ts'
+import { pluck } from '../support/pluck.ts'
+import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { browser, type SignedIn } from './browser.ts'
 
-let api: Api
-before(async () => {
-  api = await Api.start()
-})
-after(() => api[Symbol.asyncDispose]())
-
-const browser = (account: { email: string }) => browserOf(api, account)
+const api = await startApi({ RATE_FREE: '60', RATE_HOBBY: '200' })
 
 const me = (headers: Record<string, string>) => api.request('GET', '/api/v1/me', { headers })
 
 describe('a session', () => {
   test('is a cookie that is HttpOnly, SameSite and limited to the host', async () => {
-    const { cookie, attributes } = await browser(await api.account())
+    const { cookie, attributes } = await browser(api, await api.account())
     assert.match(cookie, /^__Host-[\w-]+=[\w-]{40,}$/)
     assert.match(attributes, /^HttpOnly; Max-Age=\d+; Path=\/; SameSite=Strict; Secure$/)
   })
 
-  test('returns the same as a sign-in, without a key', async () => {
-    const account = await api.account()
-    await api.anonymous.requestCode(account.email)
-    const answer = await api.anonymous.signIn(account.email, await api.running.mailedCode(account.email))
-    assert.deepEqual(answer, { email: account.email, plan: 'free', isNewUser: false })
-  })
-
-  test('creates an account for a new email, without a key', async () => {
-    const email = 'newcomer@example.org'
-    await api.anonymous.requestCode(email)
-    const answer = await api.anonymous.signIn(email, await api.running.mailedCode(email))
-    assert.equal(answer.isNewUser, true)
+  test('returns the same as a sign-in, without a key, and creates an account for a new email', async () => {
+    const { email: known } = await api.account()
+    for (const [email, isNewUser] of [
+      [known, false],
+      ['newcomer@example.org', true],
+    ] as const) {
+      await api.anonymous.requestCode(email)
+      const answer = await api.anonymous.signIn(email, await api.running.mailedCode(email))
+      assert.deepEqual(answer, { email, plan: 'free', isNewUser })
+    }
   })
 
   test('authenticates like the key, and does not replace it', async () => {
     const account = await api.account()
-    const { cookie } = await browser(account)
+    const { cookie } = await browser(api, account)
     assert.equal((await me({ cookie })).json.email, account.email)
     assert.equal((await account.client.me()).email, account.email)
   })
 
   test('is found among other cookies', async () => {
     const account = await api.account()
-    const { cookie } = await browser(account)
+    const { cookie } = await browser(api, account)
     for (const header of [`a=b; ${cookie}`, `${cookie}; a=b`, `x=${cookie.split('=')[1]}; ${cookie}`]) {
       assert.equal((await me({ cookie: header })).json.email, account.email, header)
     }
@@ -53,7 +47,7 @@ describe('a session', () => {
 
   test('ends when it is closed, even for a client that kept the cookie; others stay', async () => {
     const account = await api.account()
-    const [one, other] = [await browser(account), await browser(account)]
+    const [one, other] = [await browser(api, account), await browser(api, account)]
     const headers = { cookie: one.cookie, origin: api.baseUrl }
     const closed = await api.request('DELETE', '/api/auth/session', { headers })
     assert.equal(closed.status, 200)
@@ -62,12 +56,8 @@ describe('a session', () => {
     assert.equal((await me({ cookie: other.cookie })).status, 200)
   })
 
-  test('can be closed without one', async () => {
-    await api.anonymous.signOut()
-  })
-
   test('expires with its cookie', async () => {
-    const { cookie, attributes } = await browser(await api.account())
+    const { cookie, attributes } = await browser(api, await api.account())
     const seconds = Number(/Max-Age=(\d+)/.exec(attributes)![1])
     api.pass(seconds * 1000 - 1)
     assert.equal((await me({ cookie })).status, 200)
@@ -77,7 +67,7 @@ describe('a session', () => {
 
   test('can create a new key, which invalidates the previous one and not the session', async () => {
     const account = await api.account()
-    const { cookie } = await browser(account)
+    const { cookie } = await browser(api, account)
     const headers = { cookie, origin: api.baseUrl }
     const { json } = await api.request('POST', '/api/v1/me/key', { headers })
     await expectFailure(account.client.me(), 'UNAUTHORIZED')
@@ -87,7 +77,7 @@ describe('a session', () => {
 
   test('is ignored in favor of a key in the same request, even a wrong one', async () => {
     const [one, other] = [await api.account(), await api.account()]
-    const { cookie } = await browser(one)
+    const { cookie } = await browser(api, one)
     const both = await me({ cookie, authorization: `Bearer ${other.key}` })
     assert.equal(both.json.email, other.email)
     assert.equal((await me({ cookie, authorization: 'Bearer nothing' })).status, 401)
@@ -126,7 +116,7 @@ describe('a call with the cookie', () => {
   ]
   for (const [what, method, given, taken] of cases) {
     test(`is ${taken ? 'authenticated' : 'unauthenticated'} when it ${what}`, async () => {
-      const { cookie } = await browser(await api.account())
+      const { cookie } = await browser(api, await api.account())
       const origin = given.origin === own ? { origin: api.baseUrl } : {}
       const target = method === 'GET' ? '/api/v1/me' : '/api/v1/me/key'
       const answer = await api.request(method, target, { headers: { cookie, ...given, ...origin } })
@@ -136,7 +126,7 @@ describe('a call with the cookie', () => {
 
   test('that deletes needs our origin, too, and another site cannot end a session', async () => {
     const account = await api.account()
-    const { cookie } = await browser(account)
+    const { cookie } = await browser(api, account)
     const { slug } = await api.publish(account.client, { 'index.html': 'x' })
     const evil = { cookie, origin: 'https://evil.example' }
     assert.equal((await api.request('DELETE', `/api/v1/publish/${slug}`, { headers: evil })).status, 401)
@@ -190,16 +180,194 @@ describe('a call with a key', () => {
       assert.match(allowed, /content-type/)
     })
   }
+})
 
-  test('costs the same with and without a preflight', async () => {
-    const { key } = await api.account()
-    const remaining = async () => {
-      const answer = await api.request('GET', '/api/v1/me', { key })
-      return Number(answer.headers['x-ratelimit-remaining'])
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
+
+/** Signs in another browser of the account, a moment later. */
+function signedIn(account: Account, userAgent = FIREFOX): Promise<SignedIn> {
+  api.pass()
+  return browser(api, account, userAgent)
+}
+
+const listSessions = async ({ headers }: Pick<SignedIn, 'headers'>): Promise<SessionList['sessions']> =>
+  (await api.request('GET', '/api/v1/me/sessions', { headers })).json.sessions
+
+const fetchStatus = async ({ headers }: SignedIn) =>
+  (await api.request('GET', '/api/v1/me', { headers })).status
+
+describe('the sessions of an account', () => {
+  test('are listed newest first, with the current one marked', async () => {
+    const account = await api.account()
+    const first = await signedIn(account)
+    const at = api.clock.now
+    await signedIn(account, 'curl/8.14.1')
+    const sessions = await listSessions(first)
+    assert.deepEqual(
+      sessions.map(({ browser: name, current }) => [name, current]),
+      [
+        ['curl', false],
+        ['Firefox on Linux', true],
+      ],
+    )
+    assert.deepEqual(sessions[1], {
+      id: sessions[1]!.id,
+      current: true,
+      browser: 'Firefox on Linux',
+      createdAt: new Date(at).toISOString(),
+      expiresAt: new Date(at + 30 * DAY_MS).toISOString(),
+    })
+    for (const { id } of sessions) assert.match(id, /^[0-9a-f]{16}$/)
+  })
+
+  test('are listed for the key, too, which is not one of them', async () => {
+    const account = await api.account()
+    assert.deepEqual(await account.client.sessions(), { sessions: [] })
+    await signedIn(account)
+    const { sessions } = await account.client.sessions()
+    assert.deepEqual(pluck(sessions, 'current'), [false])
+  })
+
+  test('are not visible to other accounts', async () => {
+    const [one, other] = [await api.account(), await api.account()]
+    await signedIn(one)
+    const theirs = await signedIn(other)
+    const { id } = (await one.client.sessions()).sessions[0]!
+    assert.equal((await listSessions(theirs)).length, 1)
+    await expectFailure(other.client.endSession(id), 'NOT_FOUND')
+    await other.client.endOtherSessions()
+    assert.equal((await one.client.sessions()).sessions.length, 1)
+    await expectFailure(api.anonymous.sessions(), 'UNAUTHORIZED')
+    await expectFailure(api.anonymous.endOtherSessions(), 'UNAUTHORIZED')
+  })
+
+  test('are no longer listed once they have expired', async () => {
+    const account = await api.account()
+    await signedIn(account)
+    api.pass(30 * DAY_MS - 1)
+    assert.equal((await account.client.sessions()).sessions.length, 1)
+    api.pass(1)
+    assert.deepEqual((await account.client.sessions()).sessions, [])
+    assert.deepEqual(await account.client.endOtherSessions(), { ended: 0 })
+  })
+
+  test('are at most 50: one more ends the oldest of the same account only', async () => {
+    const [account, other] = [await api.account(), await api.account()]
+    const theirs = await signedIn(other)
+    const operator = await api.operator()
+    const { id } = (await operator.store.read.accounts.byEmail(account.email))!
+    const oldest = await signedIn(account)
+    const second = await signedIn(account)
+    await operator.store.write('durable', async (tx) => {
+      for (let number = 0; number < 48; number++) {
+        api.pass()
+        await tx.signIns.addSession({
+          tokenHash: `f${number}`,
+          accountId: id,
+          createdAt: api.clock.now,
+          expiresAt: api.clock.now + DAY_MS,
+          browser: null,
+        })
+      }
+    })
+    assert.equal(await fetchStatus(oldest), 200)
+    const newest = await signedIn(account)
+    assert.deepEqual(
+      [await fetchStatus(oldest), await fetchStatus(second), await fetchStatus(newest)],
+      [401, 200, 200],
+    )
+    assert.equal((await listSessions(newest)).length, 50)
+    assert.equal(await fetchStatus(theirs), 200)
+  })
+})
+
+describe('ending sessions', () => {
+  test('ends one, and the others stay', async () => {
+    const account = await api.account()
+    const [lost, mine] = [await signedIn(account), await signedIn(account)]
+    const { id } = (await listSessions(lost)).find(({ current }) => current)!
+    const ended = await api.request('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
+    assert.deepEqual(ended.json, { ended: 1 })
+    assert.equal(ended.headers['set-cookie'], undefined)
+    assert.deepEqual([await fetchStatus(lost), await fetchStatus(mine)], [401, 200])
+    await expectFailure(account.client.endSession(id), 'NOT_FOUND')
+  })
+
+  test('can end the current one, and deletes its cookie', async () => {
+    const mine = await signedIn(await api.account())
+    const { id } = (await listSessions(mine))[0]!
+    const ended = await api.request('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
+    assert.match(ended.headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
+    assert.equal(await fetchStatus(mine), 401)
+  })
+
+  test('can end all others, and not the key', async () => {
+    const account = await api.account()
+    const [one, two, mine] = [await signedIn(account), await signedIn(account), await signedIn(account)]
+    const { json } = await api.request('DELETE', '/api/v1/me/sessions', { headers: mine.headers })
+    assert.deepEqual(json, { ended: 2 })
+    assert.deepEqual(
+      [await fetchStatus(one), await fetchStatus(two), await fetchStatus(mine)],
+      [401, 401, 200],
+    )
+    await account.client.me()
+  })
+
+  test('ends all of them when requested with the key', async () => {
+    const account = await api.account()
+    const [one, two] = [await signedIn(account), await signedIn(account)]
+    assert.deepEqual(await account.client.endOtherSessions(), { ended: 2 })
+    assert.deepEqual([await fetchStatus(one), await fetchStatus(two)], [401, 401])
+  })
+
+  test('requires the complete id of a session', async () => {
+    const account = await api.account()
+    await signedIn(account)
+    const { id } = (await account.client.sessions()).sessions[0]!
+    const capitals = id.toUpperCase().replace(/\d/g, 'F')
+    for (const wrong of ['x', '%', id.slice(0, 8), `${id}0`, capitals, '0'.repeat(500)])
+      await expectFailure(account.client.endSession(wrong), 'NOT_FOUND')
+    assert.equal((await account.client.sessions()).sessions.length, 1)
+  })
+})
+
+describe('an account', () => {
+  test('shows its plan, limits and usage', async () => {
+    const { email, client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'twelve bytes' })
+    const { usage, limits, createdAt, ...rest } = await client.me()
+    assert.deepEqual(rest, { email, plan: 'free', hasKey: true })
+    assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.equal(limits.domains, 1)
+    assert.equal(limits.filesPerSite, 1000)
+    assert.equal(limits.versionsKept, 10)
+    assert.deepEqual([usage.sites, usage.totalBytes, usage.domains], [1, 12, 0])
+    await api.setPlan(email, 'hobby')
+    await client.addDomain('www.example.com', slug)
+    const moved = await client.me()
+    assert.equal(moved.plan, 'hobby')
+    assert.deepEqual([moved.usage.domains, moved.limits.domains], [1, 5])
+  })
+
+  test('shows its requests in this hour, and when the limit resets', async () => {
+    const { client } = await api.account()
+    const start = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
+    for (const used of [1, 2, 3]) {
+      const { limits, usage } = await client.me()
+      assert.deepEqual([limits.requestsPerHour, usage.requestsThisHour], [60, used])
+      assert.equal(usage.resetsAt, new Date(start + HOUR_MS).toISOString())
     }
-    const before = await remaining()
-    for (let round = 0; round < 3; round++) await api.request('OPTIONS', '/api/v1/me')
-    assert.equal(await remaining(), before - 1)
     api.pass(HOUR_MS)
+    assert.equal((await client.me()).usage.requestsThisHour, 1)
+  })
+
+  test('shows whether it has a key, and never the key', async () => {
+    const { headers } = await browser(api, { email: 'no-key-yet@example.com' })
+    const me = () => api.request('GET', '/api/v1/me', { headers })
+    assert.equal((await me()).json.hasKey, false)
+    const { json } = await api.request('POST', '/api/v1/me/key', { headers })
+    const after = await me()
+    assert.equal(after.json.hasKey, true)
+    assert.equal(after.text.includes(json.apiKey), false)
   })
 })

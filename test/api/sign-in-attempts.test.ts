@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import type { RequestCodeResponse } from '../../protocol/api/account.ts'
-import { Api, HOUR_MS } from './api.ts'
+import { HOUR_MS, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { mailsTo, newEmail } from './sign-in-mails.ts'
 
@@ -10,11 +10,7 @@ import { mailsTo, newEmail } from './sign-in-mails.ts'
 const WRONG = 'ABCD-EFGH'
 const [HOME, ELSEWHERE, ATTACKER] = ['192.0.2.1', '192.0.2.2', '198.51.100.1']
 
-let api: Api
-before(async () => {
-  api = await Api.start({ TRUSTED_PROXIES: '1' })
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi({ TRUSTED_PROXIES: '1' })
 // A new hour: the codes that one test requests are not those of the next.
 beforeEach(() => api.pass(HOUR_MS))
 

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { SiteSummary } from '../../protocol/api/sites.ts'
-import { type Account, Api, expectFailure, HOUR_MS } from './api.ts'
+import { pluck } from '../support/pluck.ts'
+import { expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
+import { assertInvalid } from './api-response.ts'
 import { sha256, toEntry, toManifest } from './content.ts'
 
-let api: Api
-let owner: Account
-let otherAccount: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-  otherAccount = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
+const otherAccount = await api.account()
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
@@ -76,29 +72,33 @@ describe('the details of a site', () => {
   })
 })
 
+/** Operations of the owner of a site, with valid bodies. */
+function operations(slug: string, versionId: string): [method: string, path: string, json?: unknown][] {
+  return [
+    ['GET', slug],
+    ['DELETE', slug],
+    ['PUT', slug, { files: toManifest({ 'index.html': 'x' }) }],
+    ['PATCH', `${slug}/metadata`, { title: 'x' }],
+    ['POST', `${slug}/duplicate`],
+    ['POST', `${slug}/uploads/refresh`, { versionId }],
+    ['GET', `${slug}/versions`],
+    ['GET', `${slug}/versions/${versionId}`],
+    ['POST', `${slug}/versions/${versionId}/restore`],
+    ['DELETE', `${slug}/versions/${versionId}`],
+    ['GET', `${slug}/files/index.html`],
+    ['GET', `${slug}/archive`],
+  ]
+}
+
 test('a site of another account gets the same responses as an unknown one, in every operation', async () => {
   const { slug, versionId } = await api.publish(owner.client, { 'index.html': 'mine' })
   const anonymous = await api.publish(api.anonymous, { 'index.html': 'anonymous' })
-  const calls = (name: string): [string, string, unknown?][] => [
-    ['GET', name],
-    ['DELETE', name],
-    ['PATCH', `${name}/metadata`, { title: 'x' }],
-    ['POST', `${name}/duplicate`],
-    ['GET', `${name}/versions`],
-    ['POST', `${name}/versions/${versionId}/restore`],
-    ['DELETE', `${name}/versions/${versionId}`],
-    ['GET', `${name}/files/index.html`],
-    ['GET', `${name}/archive`],
-    ['PUT', name, { files: toManifest({ 'index.html': 'x' }) }],
-    ['POST', `${name}/uploads/refresh`, { versionId }],
-  ]
   for (const name of [slug, anonymous.slug]) {
-    for (const [at, [method, path, json]] of calls(name).entries()) {
-      const theirs = await api.request(method, `/api/v1/publish/${path}`, { key: otherAccount.key, json })
-      const [, missing] = calls('no-such-site-234567')[at]!
-      const none = await api.request(method, `/api/v1/publish/${missing}`, { key: otherAccount.key, json })
-      assert.equal(theirs.status, 404, `${method} ${path}`)
-      assert.equal(theirs.json.code, 'NOT_FOUND')
+    for (const [at, [method, path, json]] of operations(name, versionId).entries()) {
+      const theirs = await otherAccount.request(method, `/api/v1/publish/${path}`, json)
+      const [, missing] = operations('no-such-site-234567', versionId)[at]!
+      const none = await otherAccount.request(method, `/api/v1/publish/${missing}`, json)
+      assert.equal(theirs.json.code, 'NOT_FOUND', `${method} ${path}`)
       assert.equal(theirs.text, none.text)
     }
   }
@@ -140,17 +140,14 @@ describe('the list of sites', () => {
       times.toSorted((one, other) => other - one),
     )
     assert.deepEqual(
-      (await Array.fromAsync(client.sites())).map(({ slug }) => slug),
+      pluck(await Array.fromAsync(client.sites()), 'slug'),
       listed.map(({ slug }) => slug),
     )
     assert.equal((await client.list({ limit: 100 })).publishes.length, 100)
     const one = await client.list({ limit: 1 })
     assert.equal(one.publishes[0]!.slug, listed[0]!.slug)
     const next = await client.list({ limit: 2, cursor: one.nextCursor! })
-    assert.deepEqual(
-      next.publishes.map(({ slug }) => slug),
-      [listed[1]!.slug, listed[2]!.slug],
-    )
+    assert.deepEqual(pluck(next.publishes, 'slug'), [listed[1]!.slug, listed[2]!.slug])
   })
 
   test('continues at its cursor, even if sites are added and deleted in between', async () => {
@@ -162,10 +159,7 @@ describe('the list of sites', () => {
     await client.delete(slugs[1]!)
     await api.create(client, { 'a.txt': 'a' })
     const { publishes, nextCursor } = await client.list({ limit: 10, cursor: first.nextCursor! })
-    assert.deepEqual(
-      publishes.map(({ slug }) => slug),
-      slugs.slice(2),
-    )
+    assert.deepEqual(pluck(publishes, 'slug'), slugs.slice(2))
     assert.equal(nextCursor, null)
   })
 
@@ -216,10 +210,7 @@ describe('the list of sites', () => {
     api.pass(60_000)
     await api.sweep('expired-sites')
     const { publishes } = await one.client.list()
-    assert.deepEqual(
-      publishes.map(({ slug }) => slug),
-      [kept.slug],
-    )
+    assert.deepEqual(pluck(publishes, 'slug'), [kept.slug])
     await expectFailure(one.client.details(short.slug), 'SITE_EXPIRED')
   })
 
@@ -266,9 +257,9 @@ describe('the list of sites', () => {
   ]
   for (const [query, valid] of queries) {
     test(`with ${query.slice(0, 30)} is ${valid ? 'returned' : 'refused'}`, async () => {
-      const answer = await api.request('GET', `/api/v1/publishes?${query}`, { key: owner.key })
-      assert.equal(answer.status, valid ? 200 : 400, answer.text)
-      if (!valid) assert.equal(answer.json.details[0].field, query.split('=')[0])
+      const answer = await owner.request('GET', `/api/v1/publishes?${query}`)
+      if (valid) assert.equal(answer.status, 200, answer.text)
+      else assertInvalid(answer, query.split('=')[0]!)
     })
   }
 })
@@ -279,9 +270,7 @@ describe('a duplicate', () => {
     const metadata = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
     const source = await api.publish(owner.client, contents, metadata)
     api.pass(5000)
-    const { status, json } = await api.request('POST', `/api/v1/publish/${source.slug}/duplicate`, {
-      key: owner.key,
-    })
+    const { status, json } = await owner.request('POST', `/api/v1/publish/${source.slug}/duplicate`)
     assert.equal(status, 201)
     const { slug, siteUrl, versionId } = json
     assert.deepEqual(json, { slug, siteUrl, versionId, copiedFrom: source.slug, status: 'active' })
@@ -316,10 +305,7 @@ describe('a duplicate', () => {
     assert.equal(details.expiresAt, null)
     assert.equal((await api.visit(copy.siteUrl)).text, 'secret')
     assert.equal((await api.visit(siteUrl)).status, 401)
-    assert.deepEqual(
-      (await client.domains()).domains.map(({ siteSlug }) => siteSlug),
-      [slug],
-    )
+    assert.deepEqual(pluck((await client.domains()).domains, 'siteSlug'), [slug])
   })
 
   test('stays when its source is deleted, and the other way round', async () => {
@@ -369,5 +355,158 @@ describe('a duplicate', () => {
       assert.equal(answer.status, 201, answer.text)
       assert.notEqual(answer.json.slug, 'mine')
     }
+  })
+})
+
+describe('a deleted site', () => {
+  test('is not found from that moment on, for visitors and in the API, and its slug is never used again', async () => {
+    const { slug, siteUrl, previewUrl, versionId } = await api.publish(owner.client, { 'index.html': 'here' })
+    const pending = await api.update(owner.client, slug, { 'index.html': 'more' })
+    assert.equal((await api.visit(siteUrl)).status, 200)
+    const { status, json } = await owner.request('DELETE', `/api/v1/publish/${slug}`)
+    assert.equal(status, 200)
+    assert.deepEqual(json, { slug, deleted: true })
+    for (const url of [siteUrl, previewUrl]) assert.equal((await api.visit(url)).status, 404)
+
+    const pendingId = pending.upload.versionId
+    const calls: [string, string, unknown?][] = [
+      ...operations(slug, versionId),
+      ['POST', `${slug}/finalize`, { versionId: pendingId }],
+      ['POST', `${slug}/finalize`, { versionId }],
+      ['POST', `${slug}/uploads/refresh`, { versionId: pendingId }],
+      ['POST', `${slug}/claim`, { claimToken: 'x' }],
+      ['POST', `${slug}/claim/preview`, { claimToken: 'x' }],
+    ]
+    for (const [method, path, body] of calls) {
+      const answer = await owner.request(method, `/api/v1/publish/${path}`, body)
+      assert.equal(answer.json.code, 'NOT_FOUND', `${method} ${path}`)
+    }
+    const [target] = pending.upload.uploads
+    const late = await api.request('PUT', toTarget(target!.url), { body: 'more', headers: target!.headers })
+    assert.equal(late.json.code, 'UPLOAD_EXPIRED')
+  })
+
+  test('deletes its domains', async () => {
+    const { client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'x' })
+    await client.addDomain('www.delete-test.example.com', slug)
+    await client.delete(slug)
+    assert.deepEqual((await client.domains()).domains, [])
+    const other = await api.publish(client, { 'index.html': 'x' })
+    await client.addDomain('www.delete-test.example.com', other.slug)
+  })
+
+  test('deletes blobs without other references, and no others', async () => {
+    const [mine, shared] = [`only here ${sha256('a')}`, `here and there ${sha256('b')}`]
+    const { slug } = await api.publish(owner.client, { 'mine.txt': mine, 'shared.txt': shared })
+    const other = await api.publish(otherAccount.client, { 'shared.txt': shared, 'index.html': 'x' })
+    await owner.client.delete(slug)
+    api.pass(HOUR_MS)
+    await api.sweep('blobs')
+    const operator = await api.operator()
+    assert.equal(await operator.blobs.bytes(sha256(mine)), undefined)
+    assert.equal((await api.visit(other.siteUrl, '/shared.txt')).text, shared)
+  })
+
+  test('does not count towards the usage of its account', async () => {
+    const { client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'x' })
+    await client.delete(slug)
+    const { usage } = await client.me()
+    assert.equal(usage.sites, 0)
+    assert.equal(usage.totalBytes, 0)
+  })
+
+  test('stays deleted when it is deleted during a publish', async () => {
+    const contents = { 'index.html': 'x' }
+    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    await Promise.allSettled([
+      owner.client.finalize(slug, upload),
+      owner.client.delete(slug),
+      owner.client.finalize(slug, upload),
+    ])
+    assert.equal((await api.visit(siteUrl)).status, 404)
+    await expectFailure(owner.client.details(slug), 'NOT_FOUND')
+  })
+})
+
+const listed = async (slug: string): Promise<SiteSummary> => {
+  const { publishes } = await owner.client.list()
+  return publishes.find((site) => site.slug === slug)!
+}
+
+/** The preview of a site in the list: its kind, and the host and path of its image. */
+async function findPreview(slug: string): Promise<{ kind: string | null; host?: string; path?: string }> {
+  const { kind, imageUrl } = await listed(slug)
+  if (imageUrl === null) return { kind }
+  const { host, pathname: path } = new URL(imageUrl)
+  return { kind, host: host.split('.')[0]!, path }
+}
+
+const withIcon = { 'index.html': 'x', 'favicon.svg': '<svg/>', 'photo.jpg': 'jpg' }
+
+describe('the list of sites', () => {
+  test('has the icon of each site, at a public URL of the live version', async () => {
+    const { slug, versionId } = await api.publish(owner.client, withIcon)
+    const { kind, imageUrl, hasPassword } = await listed(slug)
+    assert.deepEqual([kind, hasPassword], ['page', false])
+    assert.equal(new URL(imageUrl!).host.split('.')[0], `${versionId}--${slug}`)
+    const answer = await api.visit(imageUrl!, new URL(imageUrl!).pathname)
+    assert.equal(answer.text, '<svg/>')
+    assert.match(answer.headers['content-type']!, /^image\/svg/)
+  })
+
+  test('has the Open Graph image instead as long as it is set', async () => {
+    const { slug, versionId } = await api.publish(owner.client, withIcon, { ogImagePath: 'photo.jpg' })
+    const host = `${versionId}--${slug}`
+    assert.deepEqual(await findPreview(slug), { kind: 'page', host, path: '/photo.jpg' })
+    await owner.client.setMetadata(slug, { ogImagePath: null })
+    assert.deepEqual(await findPreview(slug), { kind: 'page', host, path: '/favicon.svg' })
+    await owner.client.setMetadata(slug, { ogImagePath: 'photo.jpg' })
+    await api.publish(owner.client, { 'index.html': 'no images' }, { slug })
+    assert.deepEqual(await findPreview(slug), { kind: 'page' })
+  })
+
+  test('has no image of a site with a password, which browsers could not load', async () => {
+    const { slug } = await api.publish(owner.client, withIcon, { ogImagePath: 'photo.jpg' })
+    await owner.client.setMetadata(slug, { password: 'open sesame' })
+    assert.deepEqual(await findPreview(slug), { kind: 'page' })
+    assert.equal((await listed(slug)).hasPassword, true)
+    await owner.client.setMetadata(slug, { password: null })
+    assert.equal((await findPreview(slug)).path, '/photo.jpg')
+  })
+
+  test('follows the live version', async () => {
+    const { slug, versionId } = await api.publish(owner.client, { 'my cat é.jpg': 'jpg' })
+    const cat = { kind: 'image', host: `${versionId}--${slug}`, path: '/my%20cat%20%C3%A9.jpg' }
+    assert.deepEqual(await findPreview(slug), cat)
+    await api.publish(owner.client, withIcon, { slug, live: false })
+    assert.deepEqual(await findPreview(slug), cat, 'a draft changes nothing')
+    await api.publish(owner.client, { 'film.mp4': 'mp4' }, { slug })
+    assert.deepEqual(await findPreview(slug), { kind: 'video' })
+    await owner.client.restore(slug, versionId)
+    assert.deepEqual(await findPreview(slug), cat)
+  })
+
+  test('has no preview of a site that was never live', async () => {
+    const { slug } = await api.create(owner.client, withIcon)
+    assert.deepEqual(await findPreview(slug), { kind: null })
+  })
+
+  test('has the same preview for a duplicate, at its own address', async () => {
+    const { slug } = await api.publish(owner.client, withIcon)
+    const copy = await owner.client.duplicate(slug)
+    const host = `${copy.versionId}--${copy.slug}`
+    assert.deepEqual(await findPreview(copy.slug), { kind: 'page', host, path: '/favicon.svg' })
+  })
+
+  test('has only the Open Graph image of versions from before previews were stored', async () => {
+    const { slug, versionId } = await api.publish(owner.client, withIcon)
+    const { store } = await api.operator()
+    await store.write('durable', (tx) => tx.versions.update(versionId, { preview: null }))
+    assert.deepEqual(await findPreview(slug), { kind: null })
+    await owner.client.setMetadata(slug, { ogImagePath: 'photo.jpg' })
+    assert.equal((await findPreview(slug)).path, '/photo.jpg')
   })
 })

@@ -1,24 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type NodeTransport, nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import type { UploadTarget } from '../../protocol/api/publish.ts'
+import { tar } from '../archive/tar-file.ts'
+import { type HttpResponse, sendRequest } from '../support/http-client.ts'
 import { toTarget } from './api.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'server', 'main.ts')
-
-interface Reply {
-  status: number
-  headers: Record<string, unknown>
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests check its fields
-  json: any
-}
 
 /**
  * A service whose files cannot grow beyond a size, which has the effect of a full disk for a program
@@ -60,22 +53,19 @@ export class ServiceOnSmallDisk implements AsyncDisposable {
     this.client = new Slipway({ baseUrl, send: this.#transport.send })
   }
 
-  put({ url, headers }: UploadTarget, body: Buffer): Promise<Reply> {
-    return this.#request('PUT', toTarget(url), headers, body)
+  put({ url, headers }: UploadTarget, body: Buffer): Promise<HttpResponse> {
+    return sendRequest(this.#port, { method: 'PUT', path: toTarget(url), headers, body })
   }
 
   /** Publishes an archive with one file. */
-  async archive(bytes: Buffer): Promise<Reply> {
-    const { pack } = await import('tar-stream')
-    const tar = pack()
-    tar.entry({ name: 'large.bin' }, bytes)
-    tar.finalize()
-    const body = Buffer.concat(await Array.fromAsync(tar as AsyncIterable<Buffer>))
-    return this.#request('POST', '/api/v1/publish', { 'content-type': 'application/x-tar' }, body)
+  archive(bytes: Buffer): Promise<HttpResponse> {
+    const headers = { 'content-type': 'application/x-tar' }
+    const body = tar([{ name: 'large.bin', data: bytes }])
+    return sendRequest(this.#port, { method: 'POST', path: '/api/v1/publish', headers, body })
   }
 
-  visit(url: string): Promise<Reply> {
-    return this.#request('GET', '/', { host: new URL(url).host })
+  visit(url: string): Promise<HttpResponse> {
+    return sendRequest(this.#port, { headers: { host: new URL(url).host } })
   }
 
   /** Names of the staged files of pending versions. */
@@ -91,19 +81,5 @@ export class ServiceOnSmallDisk implements AsyncDisposable {
     this.#process.kill('SIGTERM')
     await ended
     await rm(this.#data, { recursive: true })
-  }
-
-  #request(method: string, path: string, headers: Record<string, string>, body?: Buffer): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port: this.#port, method, path, headers, agent: false }
-      const outgoing = request(options, async (answer) => {
-        const text = Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)).toString()
-        const isJson = /json/.test(answer.headers['content-type'] ?? '')
-        const json = isJson ? JSON.parse(text) : undefined
-        resolve({ status: answer.statusCode!, headers: answer.headers, text, json })
-      })
-      outgoing.on('error', reject)
-      outgoing.end(body)
-    })
   }
 }

@@ -1,25 +1,21 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
 import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
 import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
 import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
-import { type Account, Api, expectFailure, toTarget } from './api.ts'
+import { pluck } from '../support/pluck.ts'
+import { expectFailure, startApi, toTarget } from './api.ts'
 import { toEntry, toManifest } from './content.ts'
 
 // A signed URL is valid only for the file and version that it was signed for, in every notation.
 
-let api: Api
-let victim: Account
-before(async () => {
-  api = await Api.start()
-  victim = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const victim = await api.account()
 
 const UPLOADS = '/api/v1/_upload/'
 const put = (target: string, body: string | Buffer, headers: Record<string, string>) =>
@@ -102,7 +98,7 @@ test('a bundle cannot name a file of another version, in any header of a tar', a
     ]) {
       const tar = Buffer.concat([...parts, TAR_END])
       const answer = await put(toTarget(upload.bundle!.url), tar, upload.bundle!.headers)
-      assert.deepEqual([answer.status, answer.json.code], [400, 'VALIDATION_ERROR'], answer.text)
+      assert.equal(answer.json.code, 'VALIDATION_ERROR', answer.text)
     }
   }
 })
@@ -129,7 +125,7 @@ describe('an uploaded file', () => {
     test(`is checked against the manifest, not only against its URL: one that ${how} is refused`, async () => {
       const { slug, siteUrl, versionId, right, target } = await forged(more)
       const answer = await put(toTarget(target.url), body, target.headers)
-      assert.deepEqual([answer.status, answer.json.code], [403, 'INVALID_UPLOAD_TOKEN'])
+      assert.equal(answer.json.code, 'INVALID_UPLOAD_TOKEN')
       await expectFailure(victim.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
       await api.anonymous.upload(right, Buffer.from('right'))
       await victim.client.finalize(slug, { versionId })
@@ -165,10 +161,7 @@ describe('an uploaded file', () => {
       ])
       assert.equal(refusal.status === 'rejected' && refusal.reason.code, 'INVALID_UPLOAD_TOKEN')
       const recorded = await store.read.versions.listArrivals(versionId)
-      assert.deepEqual(
-        recorded.map(({ fileNumber }) => fileNumber),
-        [1],
-      )
+      assert.deepEqual(pluck(recorded, 'fileNumber'), [1])
     })
 
     test(`with ${how} counts as missing at finalize until the right one is uploaded`, async () => {

@@ -1,28 +1,31 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { FileEntry, UploadTarget } from '../../protocol/api/publish.ts'
-import { type Account, Api, HOUR_MS, toTarget } from './api.ts'
+import { tarPart } from '../archive/tar-file.ts'
+import { noise } from '../edge/fixture.ts'
+import { pausedBody } from '../support/paused-body.ts'
+import { numbers } from '../support/random.ts'
+import { KIB, MIB } from '../support/units.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { Api, blobFolder, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import { sha256, toEntry } from './content.ts'
 import { assertNothingKept, createPendingUpload, type PendingUpload, send } from './upload-fixture.ts'
 
-const KIB = 2 ** 10
-const MIB = 2 ** 20
-
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 const createUpload = (entry: FileEntry) => createPendingUpload(owner, entry)
 const put = (target: UploadTarget, body: string | Buffer | Readable, headers = {}) =>
   send(api, target, body, headers)
+const putTo = (target: string, { target: { headers } }: PendingUpload) =>
+  api.request('PUT', target, { body: 'hello', headers })
 const assertNothingStored = (upload: PendingUpload) => assertNothingKept(api, owner, upload)
 
 describe('an upload', () => {
@@ -106,36 +109,6 @@ describe('an upload', () => {
     await owner.client.finalize(slug, { versionId })
     assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'final')
   })
-
-  test('can be sent many times at once: one succeeds, and the replaced ones are refused', async () => {
-    const bytes = randomBytes(300 * KIB)
-    const { slug, siteUrl, versionId, target } = await createUpload(toEntry('a.bin', bytes))
-    const answers = await Promise.all(Array.from({ length: 8 }, () => put(target, bytes)))
-    assert.ok(answers.some(({ status }) => status === 200))
-    for (const { status, json } of answers) if (status !== 200) assert.equal(json.code, 'UPLOAD_EXPIRED')
-    await owner.client.finalize(slug, { versionId })
-    assert.deepEqual((await api.visit(siteUrl, '/a.bin')).body, bytes)
-  })
-
-  test('is UPLOAD_EXPIRED after finalize, and changes nothing', async () => {
-    const entry = { path: 'a.txt', size: 5, contentType: 'text/plain' }
-    const { slug, siteUrl, versionId, target } = await createUpload(entry)
-    await put(target, 'right')
-    await owner.client.finalize(slug, { versionId })
-    const late = await put(target, 'wrong')
-    assert.equal(late.status, 410)
-    assert.equal(late.json.code, 'UPLOAD_EXPIRED')
-    assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
-  })
-
-  test('is UPLOAD_EXPIRED when its version or its site is deleted', async () => {
-    const one = await createUpload(toEntry('a.txt', 'hello'))
-    await owner.client.deleteVersion(one.slug, one.versionId)
-    assert.equal((await put(one.target, 'hello')).json.code, 'UPLOAD_EXPIRED')
-    const other = await createUpload(toEntry('a.txt', 'hello'))
-    await owner.client.delete(other.slug)
-    assert.equal((await put(other.target, 'hello')).json.code, 'UPLOAD_EXPIRED')
-  })
 })
 
 describe('an upload URL', () => {
@@ -147,7 +120,6 @@ describe('an upload URL', () => {
     assert.equal((await put(target, 'hello')).status, 200)
     api.pass()
     const late = await put(target, 'hello')
-    assert.equal(late.status, 410)
     assert.equal(late.json.code, 'UPLOAD_EXPIRED')
   })
 
@@ -162,10 +134,7 @@ describe('an upload URL', () => {
         target.slice(0, at) + other + target.slice(at + 1),
         target.slice(0, at) + target.slice(at + 1),
       ]) {
-        const { status, json } = await api.request('PUT', changed, {
-          body: 'hello',
-          headers: pending.target.headers,
-        })
+        const { status, json } = await putTo(changed, pending)
         // A URL that is not percent-encoded UTF-8 any more matches no route.
         const refusal = json.code === 'NOT_FOUND' ? 404 : 403
         assert.equal(status, refusal, `${changed} at ${at}`)
@@ -202,17 +171,10 @@ describe('an upload URL', () => {
       'an expiry that never comes': `${path}${token}&${ct}&exp=Infinity`,
     }
     for (const [what, target] of Object.entries(mixtures)) {
-      const { status, json } = await api.request('PUT', target, {
-        body: 'hello',
-        headers: one.target.headers,
-      })
-      assert.equal(status, 403, what)
+      const { json } = await putTo(target, one)
       assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', what)
     }
-    const twice = await api.request('PUT', `${path}${token}&${otherToken}&${ct}&${exp}`, {
-      body: 'hello',
-      headers: one.target.headers,
-    })
+    const twice = await putTo(`${path}${token}&${otherToken}&${ct}&${exp}`, one)
     assert.equal(twice.status, 400)
     await assertNothingStored(one)
   })
@@ -235,15 +197,6 @@ describe('an upload URL', () => {
     })
     assert.equal(answer.json.code, 'INVALID_UPLOAD_TOKEN')
   })
-
-  for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']) {
-    test(`refuses ${method}`, async () => {
-      const { target } = await createUpload(toEntry('a.txt', 'hello'))
-      const answer = await api.request(method, toTarget(target.url), { headers: target.headers })
-      assert.equal(answer.status, 405)
-      assert.equal(answer.headers.allow, 'PUT, OPTIONS')
-    })
-  }
 })
 
 describe('bytes that differ from the manifest', () => {
@@ -253,7 +206,6 @@ describe('bytes that differ from the manifest', () => {
       const pending = await createUpload({ path: 'a.txt', size: 5, contentType: 'text/plain' })
       const headers = type === undefined ? {} : { 'content-type': type }
       const answer = await api.request('PUT', toTarget(pending.target.url), { body: 'hello', headers })
-      assert.equal(answer.status, 400)
       assert.equal(answer.json.code, 'CONTENT_TYPE_MISMATCH')
       assert.match(answer.json.error, /text\/plain/)
       await assertNothingStored(pending)
@@ -289,12 +241,10 @@ describe('bytes that differ from the manifest', () => {
     test(`without an end are cut off soon after the declared ${size}`, async () => {
       const pending = await createUpload(toEntry('a.bin', right))
       let sent = 0
-      const endless = Readable.from(
-        (async function* () {
-          for (; sent < 128 * MIB; sent += 64 * KIB) yield Buffer.alloc(64 * KIB)
-        })(),
-        { objectMode: false },
-      )
+      const chunks = function* () {
+        for (; sent < 128 * MIB; sent += 64 * KIB) yield Buffer.alloc(64 * KIB)
+      }
+      const endless = Readable.from(chunks(), { objectMode: false })
       // A client that still sends may miss the response, because the connection ends soon after it.
       const answer = await put(pending.target, endless).catch(() => undefined)
       if (answer) assert.equal(answer.json.code, 'SIZE_MISMATCH')
@@ -313,4 +263,164 @@ describe('bytes that differ from the manifest', () => {
     await owner.client.finalize(slug, { versionId })
     assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
   })
+})
+
+describe('an interrupted upload', () => {
+  /** The bytes of the request. */
+  function requestBytes({ target }: PendingUpload, bytes: Buffer, chunked: boolean): Buffer {
+    const head = [
+      `PUT ${toTarget(target.url)} HTTP/1.1`,
+      'Host: localhost',
+      `Content-Type: ${target.headers['Content-Type']}`,
+      chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes.length}`,
+    ].join('\r\n')
+    const size = Buffer.from(`${bytes.length.toString(16)}\r\n`)
+    const body = chunked ? Buffer.concat([size, bytes, Buffer.from('\r\n0\r\n\r\n')]) : bytes
+    return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body])
+  }
+
+  for (const chunked of [false, true]) {
+    test(`leaves nothing stored, interrupted at any byte${chunked ? ' of its chunks' : ''}`, async () => {
+      const bytes = Buffer.from('every byte of this counts')
+      const upload = await createUpload(toEntry('a.txt', bytes))
+      const sent = requestBytes(upload, bytes, chunked)
+      for (let at = 1; at < sent.length; at++) {
+        const answer = await api.cutOff(sent.subarray(0, at))
+        assert.doesNotMatch(answer, /^HTTP\/1\.1 2/, `cut off after ${at} of ${sent.length} bytes`)
+      }
+      await assertNothingStored(upload)
+      assert.equal((await put(upload.target, bytes)).status, 200)
+    })
+  }
+
+  test('leaves nothing stored after a broken connection, however large it is', async (context) => {
+    const bytes = randomBytes(600 * KIB)
+    const upload = await createUpload(toEntry('a.bin', bytes))
+    const sent = requestBytes(upload, bytes, false)
+    const next = numbers(context)
+    for (let round = 0; round < 40; round++) await api.reset(sent.subarray(0, 1 + next(sent.length - 1)))
+    await assertNothingStored(upload)
+    assert.equal((await put(upload.target, bytes)).status, 200)
+    await owner.client.finalize(upload.slug, { versionId: upload.versionId })
+    assert.deepEqual((await api.visit(upload.siteUrl, '/a.bin')).body, bytes)
+  })
+
+  test('does not affect concurrent ones', async () => {
+    const [first, second] = [randomBytes(400 * KIB), randomBytes(400 * KIB)]
+    const { slug, siteUrl, upload } = await owner.client.create({
+      files: [toEntry('1', first), toEntry('2', second)],
+    })
+    const [one, other] = upload.uploads
+    const cut = { slug, siteUrl, versionId: upload.versionId, target: one! }
+    const sent = requestBytes(cut, first, false)
+    await Promise.all([api.reset(sent.subarray(0, 300 * KIB)), put(other!, second)])
+    const error = await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+    assert.deepEqual(error.details, { missing: ['1'], count: 1 })
+  })
+})
+
+// Limits what one address can store on the disk: each file once, and twice while it is uploaded again.
+
+const SIZE = 600_000
+const BYTES = noise(SIZE)
+const HALF = BYTES.subarray(0, SIZE / 2)
+
+function staged({ versionId }: PendingUpload): string[] {
+  try {
+    return readdirSync(join(blobFolder(api), 'staged', versionId))
+  } catch {
+    return []
+  }
+}
+
+describe('a newer upload of a file replaces one in progress', () => {
+  test('even among many, of which the last one succeeds', async () => {
+    const upload = await createUpload(toEntry('a.bin', BYTES))
+    const bodies = Array.from({ length: 12 }, () => pausedBody(HALF, BYTES.subarray(SIZE / 2)))
+    const answers = []
+    for (const { body } of bodies) {
+      const before = new Set(staged(upload))
+      answers.push(put(upload.target, body))
+      await waitFor(() => staged(upload).some((name) => !before.has(name)))
+    }
+    for (const answer of answers.slice(0, -1)) {
+      const { status, json } = await answer
+      assert.deepEqual([status, json.code], [410, 'UPLOAD_EXPIRED'])
+      assert.match(json.error, /newer upload/)
+    }
+    for (const { resume } of bodies) resume()
+    assert.equal((await answers.at(-1)!).status, 200)
+    await waitFor(() => staged(upload).length === 1)
+    await owner.client.finalize(upload.slug, { versionId: upload.versionId })
+    assert.ok((await api.visit(upload.siteUrl, '/a.bin')).body.equals(BYTES))
+  })
+
+  test('and replaced ones leave no file when their connections end', async () => {
+    const upload = await createUpload(toEntry('a.bin', BYTES))
+    const { pathname, search } = new URL(upload.target.url)
+    const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${upload.target.headers['Content-Type']}\r\nContent-Length: ${SIZE}\r\n\r\n`
+    const sockets = Array.from({ length: 12 }, () => connect(api.port, '127.0.0.1'))
+    let answered = 0
+    for (const socket of sockets) socket.once('data', () => answered++)
+    for (const socket of sockets) socket.write(`${head}beginning`)
+    await waitFor(() => answered === sockets.length - 1)
+    for (const socket of sockets) socket.destroy()
+    await waitFor(() => staged(upload).length === 0)
+  })
+
+  test('and keeps an earlier complete copy until the new one is complete', async () => {
+    const upload = await createUpload(toEntry('a.bin', BYTES))
+    assert.equal((await put(upload.target, BYTES)).status, 200)
+    const [first, second] = [pausedBody(HALF, HALF), pausedBody(HALF, BYTES)]
+    const older = put(upload.target, first.body)
+    await waitFor(() => staged(upload).length === 2)
+    const newer = put(upload.target, second.body)
+    assert.equal((await older).status, 410)
+    for (const { resume } of [first, second]) resume()
+    assert.equal((await newer).json.code, 'SIZE_MISMATCH')
+    await waitFor(() => staged(upload).length === 1)
+    await owner.client.finalize(upload.slug, { versionId: upload.versionId })
+  })
+
+  test('also in a bundle, by another bundle or a single upload', async () => {
+    const { slug, siteUrl, upload } = await owner.client.create({ files: [toEntry('a.bin', BYTES)] })
+    const [target] = upload.uploads
+    const version = { slug, siteUrl, versionId: upload.versionId, target: target! }
+    const part = tarPart({ name: 'a.bin', data: BYTES })
+    const bundle = { ...upload.bundle!, path: '' }
+    const bodies = [1, 2].map(() => pausedBody(part.subarray(0, SIZE / 2), part.subarray(SIZE / 2)))
+    const answers = []
+    for (const { body } of bodies) {
+      const before = new Set(staged(version))
+      answers.push(put(bundle, body))
+      await waitFor(() => staged(version).some((name) => !before.has(name)))
+    }
+    assert.deepEqual([(await answers[0])!.status, (await answers[0])!.json.code], [410, 'UPLOAD_EXPIRED'])
+    assert.equal((await put(target!, BYTES)).status, 200)
+    assert.equal((await answers[1])!.status, 410)
+    for (const { resume } of bodies) resume()
+    await waitFor(() => staged(version).length === 1)
+  })
+})
+
+test('uploads to a finalized version are refused before their body', async () => {
+  const upload = await createUpload(toEntry('a.bin', BYTES))
+  await put(upload.target, BYTES)
+  await owner.client.finalize(upload.slug, { versionId: upload.versionId })
+  const { body, resume } = pausedBody(BYTES.subarray(0, 1), BYTES.subarray(1))
+  const late = await put(upload.target, body, { 'content-length': `${SIZE}` })
+  assert.equal(late.json.code, 'UPLOAD_EXPIRED')
+  resume()
+})
+
+test('an upload in progress is refused when its version is deleted', async () => {
+  const upload = await createUpload(toEntry('a.bin', BYTES))
+  const { body, resume } = pausedBody(HALF, BYTES.subarray(SIZE / 2))
+  const late = put(upload.target, body)
+  await waitFor(() => staged(upload).length === 1)
+  await owner.client.deleteVersion(upload.slug, upload.versionId)
+  resume()
+  assert.deepEqual([(await late).status, (await late).json.code], [410, 'UPLOAD_EXPIRED'])
+  await expectFailure(owner.client.finalize(upload.slug, { versionId: upload.versionId }), 'NOT_FOUND')
+  assert.deepEqual(staged(upload), [])
 })

@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
-import { sha256 } from './content.ts'
+import { describe, test } from 'node:test'
+import type { Published } from '../../client/sdk/slipway.ts'
+import type { VersionDetails } from '../../protocol/api/sites.ts'
+import { newId } from '../../server/lib/tokens.ts'
+import { blob, siteRow, versionRow } from '../store/rows.ts'
+import { pluck } from '../support/pluck.ts'
+import { Api, DAY_MS, expectFailure, startApi } from './api.ts'
+import { make, send } from './archive-requests.ts'
+import { browser } from './browser.ts'
+import { type Contents, sha256 } from './content.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
-/** A site with `count` versions, numbered from 0; the newest is live. */
-async function siteWith(count: number) {
-  let slug: string | undefined
-  const ids: string[] = []
-  let siteUrl = ''
-  for (let number = 0; number < count; number++) {
-    const published = await api.publish(
-      owner.client,
-      { 'index.html': `${number}`, 'same.txt': 'same' },
-      { slug },
-    )
-    slug = published.slug
-    siteUrl = published.siteUrl
-    ids.push(published.versionId)
+/** A site with a version for each of these contents, the last one live. */
+async function publishVersions(...all: Contents[]) {
+  const published: Published[] = []
+  for (const contents of all) {
+    published.push(await api.publish(owner.client, contents, { slug: published[0]?.slug }))
   }
-  return { slug: slug!, siteUrl, ids }
+  const { slug, siteUrl } = published[0]!
+  return { slug, siteUrl, ids: pluck(published, 'versionId') }
 }
+
+/** A site with `count` versions, numbered from 0. */
+const siteWith = (count: number) =>
+  publishVersions(
+    ...Array.from({ length: count }, (_, number) => ({ 'index.html': `${number}`, 'same.txt': 'same' })),
+  )
 
 const kept = async (slug: string) => {
   await api.sweep('old-versions')
@@ -68,10 +68,7 @@ describe('the versions of a site', () => {
   test('include finalized versions only', async () => {
     const { slug, ids } = await siteWith(1)
     await api.update(owner.client, slug, { 'index.html': 'pending' })
-    assert.deepEqual(
-      (await owner.client.versions(slug)).versions.map(({ versionId }) => versionId),
-      ids,
-    )
+    assert.deepEqual(pluck((await owner.client.versions(slug)).versions, 'versionId'), ids)
     const pending = await api.create(owner.client, { 'index.html': 'x' })
     assert.deepEqual(await owner.client.versions(pending.slug), { versions: [] })
   })
@@ -79,10 +76,7 @@ describe('the versions of a site', () => {
   test('are limited to ten: the oldest ones are deleted, with the blobs that only they referenced', async () => {
     const { slug, ids } = await siteWith(13)
     const versions = await kept(slug)
-    assert.deepEqual(
-      versions.map(({ versionId }) => versionId),
-      ids.slice(3).reverse(),
-    )
+    assert.deepEqual(pluck(versions, 'versionId'), ids.slice(3).reverse())
     await expectFailure(owner.client.restore(slug, ids[2]!), 'NOT_FOUND')
     api.pass(DAY_MS)
     await api.sweep('blobs')
@@ -100,10 +94,7 @@ describe('the versions of a site', () => {
       )
     }
     const versions = await kept(slug)
-    assert.deepEqual(
-      versions.map(({ versionId }) => versionId),
-      [...drafts.slice(3).reverse(), ids[0]],
-    )
+    assert.deepEqual(pluck(versions, 'versionId'), [...drafts.slice(3).reverse(), ids[0]])
     assert.equal(await text(siteUrl), '0')
   })
 
@@ -146,16 +137,6 @@ describe('restoring', () => {
     assert.deepEqual(await owner.client.restore(slug, ids[0]!), { ...once, replayed: true })
   })
 
-  test('can switch back and forth', async () => {
-    const { slug, siteUrl, ids } = await siteWith(2)
-    for (let round = 0; round < 3; round++) {
-      await owner.client.restore(slug, ids[0]!)
-      assert.equal(await text(siteUrl), '0')
-      await owner.client.restore(slug, ids[1]!)
-      assert.equal(await text(siteUrl), '1')
-    }
-  })
-
   test('does not change when a version was first published', async () => {
     const { slug, ids } = await siteWith(2)
     const before = (await owner.client.versions(slug)).versions
@@ -163,7 +144,7 @@ describe('restoring', () => {
     await owner.client.restore(slug, ids[0]!)
     const after = (await owner.client.versions(slug)).versions
     assert.deepEqual(
-      after.map(({ publishedAt }) => publishedAt),
+      pluck(after, 'publishedAt'),
       before.map(({ publishedAt }) => publishedAt),
     )
   })
@@ -234,5 +215,177 @@ describe('deleting a version', () => {
     const [one, other] = [await siteWith(1), await siteWith(2)]
     await expectFailure(owner.client.deleteVersion(one.slug, other.ids[0]!), 'NOT_FOUND')
     assert.equal((await owner.client.versions(other.slug)).versions.length, 2)
+  })
+})
+
+const newest = async (slug: string) => (await owner.client.versions(slug)).versions[0]!
+
+describe('what changed in a version', () => {
+  const first = { 'index.html': 'home', 'a/b.css': 'b', 'c.js': 'c' }
+  const cases: [
+    what: string,
+    later: Contents,
+    differs: Pick<VersionDetails, 'added' | 'changed' | 'removed'>,
+  ][] = [
+    ['nothing', first, { added: [], changed: [], removed: [] }],
+    ['other bytes', { ...first, 'c.js': 'C' }, { added: [], changed: ['c.js'], removed: [] }],
+    ['a new file', { ...first, 'd.txt': 'd' }, { added: ['d.txt'], changed: [], removed: [] }],
+    ['removed files', { 'index.html': 'home' }, { added: [], changed: [], removed: ['a/b.css', 'c.js'] }],
+    [
+      'a file under another name',
+      { 'index.html': 'home', 'a/b.css': 'b', 'e.js': 'c' },
+      { added: ['e.js'], changed: [], removed: ['c.js'] },
+    ],
+    [
+      'everything',
+      { 'index.html': 'new', 'f.svg': 'f' },
+      { added: ['f.svg'], changed: ['index.html'], removed: ['a/b.css', 'c.js'] },
+    ],
+  ]
+  for (const [what, later, differs] of cases) {
+    test(`is returned by path, and counted in the list: ${what}`, async () => {
+      const { slug, ids } = await publishVersions(first, later)
+      const { files, comparedWith, added, changed, removed, ...summary } = await owner.client.version(
+        slug,
+        ids[1]!,
+      )
+      assert.equal(comparedWith, ids[0])
+      assert.deepEqual({ added, changed, removed }, differs)
+      assert.deepEqual(summary, await newest(slug))
+      assert.deepEqual(summary.changes, {
+        added: added.length,
+        changed: changed.length,
+        removed: removed.length,
+      })
+      assert.deepEqual(
+        files.map(({ path, hash }) => [path, hash]),
+        Object.entries(later).map(([path, content]) => [path, sha256(String(content))]),
+      )
+    })
+  }
+
+  test('is unknown for the oldest kept version', async () => {
+    const { slug, ids } = await publishVersions(first)
+    assert.equal((await newest(slug)).changes, null)
+    const { comparedWith, added, changed, removed } = await owner.client.version(slug, ids[0]!)
+    assert.deepEqual(
+      { comparedWith, added, changed, removed },
+      {
+        comparedWith: null,
+        added: [],
+        changed: [],
+        removed: [],
+      },
+    )
+  })
+
+  test('is relative to the previous kept version, whichever is live', async () => {
+    const { slug, ids } = await publishVersions(
+      { 'a.txt': '1' },
+      { 'a.txt': '2', 'b.txt': '2' },
+      { 'a.txt': '3' },
+    )
+    await owner.client.restore(slug, ids[0]!)
+    await owner.client.deleteVersion(slug, ids[1]!)
+    const { comparedWith, changes } = await owner.client.version(slug, ids[2]!)
+    assert.equal(comparedWith, ids[0])
+    assert.deepEqual(changes, { added: 0, changed: 1, removed: 0 })
+    assert.deepEqual((await newest(slug)).changes, changes)
+  })
+
+  test('ignores pending versions', async () => {
+    const { slug, ids } = await publishVersions({ 'a.txt': '1' })
+    await api.update(owner.client, slug, { 'a.txt': 'never uploaded' })
+    const { versionId } = await api.publish(owner.client, { 'a.txt': '3' }, { slug })
+    assert.equal((await owner.client.version(slug, versionId)).comparedWith, ids[0])
+  })
+
+  test('is returned to the owner only, for finalized versions of that site', async () => {
+    const [one, other] = [await publishVersions(first), await publishVersions(first)]
+    const otherAccount = await api.account()
+    await expectFailure(otherAccount.client.version(one.slug, one.ids[0]!), 'NOT_FOUND')
+    await expectFailure(owner.client.version(one.slug, other.ids[0]!), 'NOT_FOUND')
+    await expectFailure(owner.client.version(one.slug, 'x'), 'NOT_FOUND')
+    await expectFailure(api.anonymous.version(one.slug, one.ids[0]!), 'UNAUTHORIZED')
+    const { upload } = await api.update(owner.client, one.slug, { 'a.txt': 'pending' })
+    await expectFailure(owner.client.version(one.slug, upload.versionId), 'SITE_PENDING')
+  })
+
+  test('is computed for ten versions of 1,000 files that all differ', async () => {
+    const operator = await api.operator()
+    const account = (await operator.store.read.accounts.byEmail(owner.email))!
+    const slug = 'much-to-compare'
+    const ids = Array.from({ length: 10 }, (_, number) => newId(api.clock.now + number))
+    await operator.store.write('durable', async (tx) => {
+      await tx.sites.insert(siteRow(slug, { ownerId: account.id, liveVersionId: ids[9]! }))
+      for (const [version, id] of ids.entries()) {
+        const files = Array.from({ length: 1000 }, (_, number) => ({
+          path: `assets/pages/of/the/site/number-${version + number}.html`,
+          size: 1,
+          contentType: 'text/html; charset=utf-8',
+          hash: blob(number % 2 ? `${version} ${number}` : version + number),
+        }))
+        await tx.versions.insert(versionRow(id, slug, { files, fileCount: 1000 }))
+      }
+    })
+    const { versions } = await owner.client.versions(slug)
+    assert.deepEqual(pluck(versions, 'changes'), [
+      ...Array(9).fill({ added: 1, changed: 999, removed: 1 }),
+      null,
+    ])
+  })
+})
+
+describe('the publisher of a version', () => {
+  const page = { 'index.html': 'x' }
+
+  test('is the owner with a key, for every kind of publish', async () => {
+    const { slug } = await publishVersions(page)
+    await send(api, 'tar', make('tar', page), { slug, key: owner.key })
+    const copy = await owner.client.duplicate(slug)
+    for (const one of [slug, copy.slug])
+      for (const { publishedBy, publishedWith } of (await owner.client.versions(one)).versions)
+        assert.deepEqual({ publishedBy, publishedWith }, { publishedBy: owner.email, publishedWith: 'key' })
+  })
+
+  test('is the owner in the dashboard, also for a duplicate of a version published with a key', async () => {
+    const { slug } = await publishVersions(page)
+    const { headers } = await browser(api, owner)
+    const { json } = await api.request('POST', `/api/v1/publish/${slug}/duplicate`, { headers })
+    const { publishedBy, publishedWith } = await newest(json.slug)
+    assert.deepEqual([publishedBy, publishedWith], [owner.email, 'dashboard'])
+    const made = await api.request('POST', '/api/v1/publish', {
+      headers,
+      json: { files: [{ path: 'a.txt', size: 1, contentType: 'text/plain' }] },
+    })
+    await api.upload(made.json.upload, { 'a.txt': 'a' })
+    await owner.client.finalize(made.json.slug, { versionId: made.json.upload.versionId })
+    assert.equal((await newest(made.json.slug)).publishedWith, 'dashboard')
+  })
+
+  test('is empty for versions from before the site was claimed', async () => {
+    const { slug, claimToken } = await api.publish(api.anonymous, page)
+    await owner.client.claim(slug, claimToken!)
+    const { publishedBy, publishedWith } = await newest(slug)
+    assert.deepEqual([publishedBy, publishedWith], [null, 'anonymous'])
+    await api.publish(owner.client, { 'index.html': 'mine' }, { slug })
+    assert.equal((await newest(slug)).publishedBy, owner.email)
+  })
+
+  test('does not change when the version is restored', async () => {
+    const { slug, ids } = await publishVersions(page, { 'index.html': 'y' })
+    const { headers } = await browser(api, owner)
+    await api.request('POST', `/api/v1/publish/${slug}/versions/${ids[0]}/restore`, { headers })
+    assert.equal((await owner.client.version(slug, ids[0]!)).publishedWith, 'key')
+  })
+
+  test('is not returned for versions from before it was recorded', async () => {
+    const { slug, ids } = await publishVersions(page)
+    const operator = await api.operator()
+    await operator.store.write('durable', (tx) =>
+      tx.versions.update(ids[0]!, { publishedBy: null, publishedWith: null }),
+    )
+    const { publishedBy, publishedWith } = await newest(slug)
+    assert.deepEqual([publishedBy, publishedWith], [null, null])
   })
 })

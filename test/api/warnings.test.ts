@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { PublishWarning } from '../../protocol/api/publish.ts'
-import { CliUser } from '../journeys/cli-user.ts'
-import { type Account, Api, blobFolder } from './api.ts'
-import { type Kind, make, send } from './archive-requests.ts'
+import { KINDS } from '../archive/build-archive.ts'
+import { blobFolder, startApi } from './api.ts'
+import { make, send } from './archive-requests.ts'
 import type { Contents } from './content.ts'
 import { makeUnreadable } from './unreadable-blob.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 const PAGE = { 'index.html': 'home' }
 
@@ -54,7 +49,7 @@ describe('an invalid line of _redirects or _headers', () => {
     assert.deepEqual((await owner.client.finalize(slug, { versionId })).warnings, draft.warnings)
   })
 
-  for (const kind of ['zip', 'tar', 'tar.gz'] as Kind[]) {
+  for (const kind of KINDS) {
     test(`is reported for a ${kind}, new or an update`, async () => {
       const created = await send(api, kind, make(kind, RULES), { key: owner.key })
       assert.equal(created.status, 201, created.text)
@@ -80,17 +75,6 @@ describe('an invalid line of _redirects or _headers', () => {
   test('is read from files in the root folder only', async () => {
     const below: Contents = { ...PAGE, 'docs/_redirects': RULES._redirects, '_headers.txt': RULES._headers }
     assert.equal('warnings' in (await api.publish(owner.client, below)), false)
-  })
-
-  test('is shown by the command line with the message of the service', async () => {
-    using user = new CliUser(api.baseUrl)
-    user.write(Object.fromEntries(Object.entries(RULES).map(([path, text]) => [`site/${path}`, text])))
-    const { code, stdout, stderr } = await user.slipway('publish', 'site')
-    assert.equal(code, 0, stderr)
-    assert.match(stdout, /^http:\S+\n$/)
-    assert.match(stderr, /\nCareful: _redirects:3: .*999.*\nCareful: _headers:3: /)
-    const { warnings } = JSON.parse((await user.slipway('publish', 'site', '--json')).stdout)
-    assert.deepEqual(places(warnings), PLACES)
   })
 })
 

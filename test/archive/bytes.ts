@@ -1,9 +1,5 @@
 import { createHash } from 'node:crypto'
 
-export const KIB = 2 ** 10
-export const MIB = 2 ** 20
-export const GIB = 2 ** 30
-
 export function text(characters: string): Buffer {
   return Buffer.from(characters, 'utf8')
 }

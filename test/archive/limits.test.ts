@@ -3,9 +3,10 @@ import { describe, test } from 'node:test'
 import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
 import { Exclusions } from '../../protocol/ignore/exclusions.ts'
 import type { Limits } from '../../server/publish/archive/archive.ts'
+import { MIB } from '../support/units.ts'
 import { assertRefused } from './assert-refused.ts'
 import { buildArchive, KINDS } from './build-archive.ts'
-import { MIB, text } from './bytes.ts'
+import { text } from './bytes.ts'
 import { read } from './reading.ts'
 
 describe('limits', () => {

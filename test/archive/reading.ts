@@ -8,8 +8,8 @@ import {
   type Limits,
   readArchive,
 } from '../../server/publish/archive/archive.ts'
+import { KIB, MIB } from '../support/units.ts'
 import { split, toStream } from './bodies.ts'
-import { KIB, MIB } from './bytes.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 export const LIMITS: Limits = { files: 1000, fileBytes: 64 * MIB, totalBytes: 128 * MIB, pathCharacters: 500 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { TransferRates } from '../../server/lib/transfer-rates.ts'
-
-const KIB = 1024
+import { KIB } from '../support/units.ts'
 
 /** Received bytes as [seconds, bytes per second], and the second of the abort (undefined: never). */
 const transfers: [

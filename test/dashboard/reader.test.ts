@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { digestAll } from '../../dashboard/drop/reader/digest.ts'
 import { ZipArchive } from '../../dashboard/drop/reader/zip.ts'
-import { MIB, noise, text } from '../archive/bytes.ts'
+import { noise, text } from '../archive/bytes.ts'
+import { MIB } from '../support/units.ts'
 import { buildZip } from './file-drop.ts'
 
 describe('hashing in a browser', () => {

@@ -1,4 +1,4 @@
-import { sendRequest } from '../operator/requests.ts'
+import { sendRequest } from '../support/http-client.ts'
 import { render, type SampleFile, sampleSite } from './sample-site.ts'
 import type { Owner, WebFixture } from './web-fixture.ts'
 

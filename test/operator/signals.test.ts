@@ -5,10 +5,10 @@ import { connect } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { deterministicBytes, received } from '../blobs/bytes.ts'
+import { HeldRequest, sendRequest } from '../support/http-client.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Program } from './program.ts'
 import { Publisher } from './publisher.ts'
-import { HeldRequest, sendRequest } from './requests.ts'
 
 /** Long enough that a test hangs, instead of passing late, if the service waits for this limit. */
 const LONG_DRAIN = { DRAIN_SECONDS: '3600' }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { type HttpResponse, sendRequest } from '../support/http-client.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { Program } from './program.ts'
 import { Publisher } from './publisher.ts'
-import { type OperatorResponse, sendRequest } from './requests.ts'
 
 /** Enough to detect a worker that only polls for changes, which it does five times per second. */
 const PUBLISHES = 25
@@ -137,7 +137,7 @@ test('a site expires within the same second on every worker', async (context) =>
   context.diagnostic(`${visits} visits`)
 })
 
-interface WorkerResponse extends OperatorResponse {
+interface WorkerResponse extends HttpResponse {
   /** Id of the process that responded. */
   process: number
 }
@@ -180,6 +180,6 @@ async function startWorkers(settings: Record<string, string> = {}) {
   }
 }
 
-function rateLimitReset({ headers }: OperatorResponse): string {
+function rateLimitReset({ headers }: HttpResponse): string {
   return String(headers['x-ratelimit-reset'])
 }

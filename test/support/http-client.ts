@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 
-export interface OperatorResponse {
+export interface HttpResponse {
   status: number
   headers: IncomingHttpHeaders
   body: Buffer
+  text: string
   // biome-ignore lint/suspicious/noExplicitAny: tests check its fields
   json: any
   /** The local port of the connection, which the responding process also knows. */
@@ -22,23 +23,11 @@ export interface RequestSpec {
 }
 
 /** Sends a request on a new connection and reads the whole response; rejects when there is none. */
-export async function sendRequest(port: number, spec: RequestSpec): Promise<OperatorResponse> {
+export async function sendRequest(port: number, spec: RequestSpec): Promise<HttpResponse> {
   const outgoing = begin(port, spec)
   outgoing.end(spec.body)
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
   return toResponse(outgoing, response)
-}
-
-/** Repeats a request, each time on a new connection, until its response matches. */
-export async function requestUntil(
-  port: number,
-  spec: RequestSpec,
-  matches: (answer: OperatorResponse) => boolean,
-): Promise<OperatorResponse> {
-  for (;;) {
-    const answer = await sendRequest(port, spec)
-    if (matches(answer)) return answer
-  }
 }
 
 /** A request whose head is sent and whose body is held back. */
@@ -60,8 +49,6 @@ export class HeldRequest implements Disposable {
   private constructor(outgoing: ClientRequest, body: Buffer) {
     this.#request = outgoing
     this.#body = body
-    // Awaiting the response rejects with this error; otherwise it can be ignored.
-    outgoing.on('error', () => undefined)
   }
 
   /** Sends the next bytes of the body. */
@@ -72,7 +59,7 @@ export class HeldRequest implements Disposable {
   }
 
   /** Sends the rest and reads the whole response. */
-  async finish(): Promise<OperatorResponse> {
+  async finish(): Promise<HttpResponse> {
     const responding = once(this.#request, 'response')
     this.#request.end(this.#body.subarray(this.#sent))
     const [response] = (await responding) as [IncomingMessage]
@@ -80,7 +67,7 @@ export class HeldRequest implements Disposable {
   }
 
   /** Waits without sending more: returns the response, or undefined when the connection ends without one. */
-  async outcome(): Promise<OperatorResponse | undefined> {
+  async outcome(): Promise<HttpResponse | undefined> {
     return new Promise((resolve, reject) => {
       this.#request.on('response', (response) => toResponse(this.#request, response).then(resolve, reject))
       this.#request.on('error', () => resolve(undefined))
@@ -95,7 +82,7 @@ export class HeldRequest implements Disposable {
 /** Starts a request on a new keep-alive connection. */
 function begin(port: number, { method = 'GET', site, path = '/', headers = {} }: RequestSpec): ClientRequest {
   const host = site === undefined ? `localhost:${port}` : `${site}.localhost:${port}`
-  return request({
+  const outgoing = request({
     host: '127.0.0.1',
     port,
     method,
@@ -103,17 +90,22 @@ function begin(port: number, { method = 'GET', site, path = '/', headers = {} }:
     headers: { host, Connection: 'keep-alive', ...headers },
     agent: false,
   })
+  // Awaiting the response rejects with this error; after the response it can be ignored.
+  outgoing.on('error', () => undefined)
+  return outgoing
 }
 
-async function toResponse(outgoing: ClientRequest, response: IncomingMessage): Promise<OperatorResponse> {
+async function toResponse(outgoing: ClientRequest, response: IncomingMessage): Promise<HttpResponse> {
   const connection = outgoing.socket!.localPort!
   const body = await buffer(response)
+  const text = body.toString()
   const isJson = /\bjson\b/.test(response.headers['content-type'] ?? '')
   return {
     status: response.statusCode!,
     headers: response.headers,
     body,
-    json: isJson ? JSON.parse(body.toString()) : undefined,
+    text,
+    json: isJson ? JSON.parse(text) : undefined,
     connection,
   }
 }
