@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { type HeaderRule, parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
+import { pluck } from '../support/pluck.ts'
 
 interface CloudflareCase {
   id: string
@@ -44,10 +45,7 @@ describe('a _headers file is parsed as by Cloudflare', () => {
     test(otherwise ? `${id}, except: ${otherwise.why}` : id, () => {
       const { rules, warnings } = parseHeaders(text ?? text_parts.flatMap(linesOf).join('\n'))
       const lines = otherwise?.lines ?? expect.invalid.map(({ line_number }) => line_number)
-      assert.deepEqual(
-        warnings.map(({ line }) => line),
-        lines,
-      )
+      assert.deepEqual(pluck(warnings, 'line'), lines)
       if (otherwise?.rules !== undefined) assert.equal(rules.length, otherwise.rules)
       else if (expect.rules) assert.deepEqual(rules.map(asCloudflare), expect.rules.map(plain))
     })
@@ -134,10 +132,7 @@ describe('an invalid path of _headers gets a warning, and is dropped with its li
   for (const [path, why] of rows) {
     test(path, () => {
       const { rules, warnings } = parseHeaders(`/before\n X: 1\n${path}\n X: 2\n nonsense\n/after\n X: 3`)
-      assert.deepEqual(
-        rules.map(({ path }) => path),
-        ['/before', '/after'],
-      )
+      assert.deepEqual(pluck(rules, 'path'), ['/before', '/after'])
       assert.deepEqual(
         warnings.map(({ file, line }) => [file, line]),
         [['_headers', 3]],
@@ -272,14 +267,8 @@ describe('an invalid line below a path gets a warning with the reason', () => {
 
 test('a path without headers and a header without a path are warnings', () => {
   const { rules, warnings } = parseHeaders('X-A: b\n/a\n/b\n  X-A: b\n/c\n  Location: /x\n/d')
-  assert.deepEqual(
-    rules.map(({ path }) => path),
-    ['/b'],
-  )
-  assert.deepEqual(
-    warnings.map(({ line }) => line),
-    [1, 2, 6, 7],
-  )
+  assert.deepEqual(pluck(rules, 'path'), ['/b'])
+  assert.deepEqual(pluck(warnings, 'line'), [1, 2, 6, 7])
   assert.match(warnings[0]!.message, /comes before the first path/)
   assert.match(warnings[1]!.message, /no headers below it/)
 })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
 import type { RedirectRule } from '../../server/site-rules/redirect-rule.ts'
+import { pluck } from '../support/pluck.ts'
 
 interface NetlifyRule {
   from: string
@@ -248,10 +249,7 @@ describe('an invalid line of _redirects gets a warning with the reason', () => {
   for (const [line, why] of rows) {
     test(line.length > 80 ? `${line.slice(0, 80)}…` : line, () => {
       const { rules, warnings } = parseRedirects(`/before /x\n${line}\n/after /x`)
-      assert.deepEqual(
-        rules.map(({ line }) => line),
-        [1, 3],
-      )
+      assert.deepEqual(pluck(rules, 'line'), [1, 3])
       assert.equal(warnings.length, 1)
       const [{ file, line: number, message } = {}] = warnings
       assert.deepEqual([file, number], ['_redirects', 2])
@@ -283,14 +281,8 @@ test('2,000 rules without and 100 with a placeholder are kept, and a warning nam
   const varying = Array.from({ length: 102 }, (_, index) => `/${index}/* /b`)
   const { rules, warnings } = parseRedirects([...fixed, ...varying, '/x/:y /z'].join('\n'))
   assert.equal(rules.length, 2100)
-  assert.deepEqual(
-    rules.slice(1999, 2001).map(({ from }) => from),
-    ['/a/1999', '/0/*'],
-  )
-  assert.deepEqual(
-    warnings.map(({ line }) => line),
-    [2001, 2103],
-  )
+  assert.deepEqual(pluck(rules.slice(1999, 2001), 'from'), ['/a/1999', '/0/*'])
+  assert.deepEqual(pluck(warnings, 'line'), [2001, 2103])
   assert.match(warnings[0]!.message, /2000 redirect rules without/)
   assert.match(warnings[1]!.message, /100 redirect rules with/)
 })
@@ -321,9 +313,6 @@ test('a line of exactly 2,000 characters is parsed', () => {
 test('10,000 lines are parsed, including empty ones and comments, and a warning names the first line beyond', () => {
   const { rules, warnings } = parseRedirects(`${'# x\n\n/a /b\n'.repeat(3400)}/c /d`)
   assert.equal(rules.length, 2000)
-  assert.deepEqual(
-    warnings.map(({ line }) => line),
-    [6003, 10_001],
-  )
+  assert.deepEqual(pluck(warnings, 'line'), [6003, 10_001])
   assert.match(warnings[1]!.message, /Only the first 10000 lines/)
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Session } from '../../server/store/contract/sign-ins.ts'
+import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, blob, plain, siteRow, versionRow } from './rows.ts'
 
@@ -83,10 +84,7 @@ export function storeAccounts(promises: Promises): void {
     assert.equal(await read.accounts.byKeyHash('bob'), undefined)
     await write('durable', (tx) => tx.accounts.remove('ann'))
     assert.equal(await read.accounts.byId('ann'), undefined)
-    assert.deepEqual(
-      (await leaving(10)).map(({ id }) => id),
-      ['bob'],
-    )
+    assert.deepEqual(pluck(await leaving(10), 'id'), ['bob'])
   })
 
   promises('reserved domains and counters of an account are released, and no others', async (open) => {

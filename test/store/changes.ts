@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Store } from '../../server/store/store.ts'
+import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 
@@ -86,10 +87,7 @@ export function storeChanges(promises: Promises): void {
     const store = await open()
     const listeners = [recordChanges(store), recordChanges(store)]
     await store.write('relaxed', (tx) => tx.notifyChanged('a-site'))
-    assert.deepEqual(
-      listeners.map(({ own }) => own),
-      [['a-site'], ['a-site']],
-    )
+    assert.deepEqual(pluck(listeners, 'own'), [['a-site'], ['a-site']])
   })
 }
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { request } from 'node:http'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { connect } from 'node:tls'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { toFiles } from '../api/content.ts'
+import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
@@ -66,13 +65,13 @@ test('the key still signs in to its account, and its sites and versions are list
 test('the site is served with its title, rules and stored encodings, and its preview and domain too', async () => {
   const page = await get(`${SITE}.pages.slipway.test`)
   assert.equal(page.headers['x-made-by'], '4ed3342')
-  assert.match(page.body.toString(), /<p>Second/)
+  assert.match(page.text, /<p>Second/)
   const redirected = await get(`${SITE}.pages.slipway.test`, '/old')
   assert.deepEqual([redirected.status, redirected.headers.location], [301, '/new'])
   const style = await get(`${SITE}.pages.slipway.test`, '/style.css', { 'accept-encoding': 'br' })
   assert.deepEqual([style.headers['content-encoding'], style.body.length], ['br', 44])
   const preview = await get(`${FIRST_VERSION}--${SITE}.pages.slipway.test`)
-  assert.match(preview.body.toString(), /<p>First/)
+  assert.match(preview.text, /<p>First/)
   assert.deepEqual((await get(DOMAIN)).status, 308)
 })
 
@@ -108,9 +107,9 @@ test('a new version is published, an old one restored, and a version deleted', a
     files: toFiles({ 'index.html': '<!doctype html><title>A page</title><p>Third</p>' }),
   })
   assert.equal(slug, SITE)
-  assert.match((await get(`${SITE}.pages.slipway.test`)).body.toString(), /<p>Third/)
+  assert.match((await get(`${SITE}.pages.slipway.test`)).text, /<p>Third/)
   await owner.restore(SITE, FIRST_VERSION)
-  assert.match((await get(`${SITE}.pages.slipway.test`)).body.toString(), /<p>First/)
+  assert.match((await get(`${SITE}.pages.slipway.test`)).text, /<p>First/)
   await owner.deleteVersion(SITE, versionId)
   assert.deepEqual(
     (await owner.versions(SITE)).versions.map((version) => version.versionId),
@@ -118,14 +117,6 @@ test('a new version is published, an old one restored, and a version deleted', a
   )
 })
 
-async function get(host: string, path = '/', headers: Record<string, string> = {}) {
-  const sent = request({
-    port: service.port,
-    host: '127.0.0.1',
-    path,
-    agent: false,
-    headers: { host, ...headers },
-  })
-  const [response] = await once(sent.end(), 'response')
-  return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
+function get(host: string, path = '/', headers: Record<string, string> = {}) {
+  return sendRequest(service.port, { path, headers: { host, ...headers } })
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SiteCursor } from '../../server/store/contract/sites.ts'
 import type { Queries, WriteTransaction } from '../../server/store/store.ts'
+import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { blob, plain, siteRow, versionRow } from './rows.ts'
 
@@ -72,10 +73,7 @@ export function storeQueries(promises: Promises): void {
       blob('other'),
     ])
     const arrivals = await store.read.versions.listArrivals('v1')
-    assert.deepEqual(
-      arrivals.map(({ size }) => size),
-      Array(1250).fill(8),
-    )
+    assert.deepEqual(pluck(arrivals, 'size'), Array(1250).fill(8))
     await store.write('durable', async (tx) => {
       await tx.versions.clearArrivals('v1')
       await tx.blobReferences.removeReferences('a-site', hashes, 5)

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
+import { DAY_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, plain } from './rows.ts'
-
-const DAY = 86_400_000
 
 /** Promises about codes, sessions and sign-in sources. */
 export function storeSignIns(promises: Promises): void {
@@ -124,13 +123,13 @@ export function storeSignIns(promises: Promises): void {
           expiresAt,
           browser: null,
         })
-        await tx.signIns.countFailure(name, '', expiresAt - DAY)
+        await tx.signIns.countFailure(name, '', expiresAt - DAY_MS)
         await tx.signIns.lockSource(name, '', expiresAt)
         await tx.counters.add(name, expiresAt)
       }
-      await tx.signIns.countFailure('of today', '', 1001 - DAY)
-      await tx.signIns.recordSignIn('known', ['x'], { now: 1001 - 180 * DAY, max: 1 })
-      await tx.signIns.recordSignIn('known long ago', ['x'], { now: 1000 - 180 * DAY, max: 1 })
+      await tx.signIns.countFailure('of today', '', 1001 - DAY_MS)
+      await tx.signIns.recordSignIn('known', ['x'], { now: 1001 - 180 * DAY_MS, max: 1 })
+      await tx.signIns.recordSignIn('known long ago', ['x'], { now: 1000 - 180 * DAY_MS, max: 1 })
     })
     await store.write('durable', async (tx) => {
       assert.equal(await tx.signIns.deleteExpired(1000), 2)

@@ -7,13 +7,13 @@ import { Sessions } from '../../server/accounts/session.ts'
 import type { DnsRecords } from '../../server/domains/dns/dns.ts'
 import { DomainService } from '../../server/domains/domain.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
 import { Signer } from '../../server/lib/tokens.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { accountRow } from './rows.ts'
 import { freshSqlite } from './test-database.ts'
 
 const WRITTEN = await readFile(new URL('./release-before-domains.sql', import.meta.url), 'utf8')
-const DAY_MS = 86_400_000
 
 test('domains pending before the upgrade get the check schedule of new ones, and can be removed', async () => {
   await using database = await freshSqlite()

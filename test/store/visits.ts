@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
+import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import type { SiteVisits } from '../../server/store/contract/visits.ts'
+import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const NOON = 20_000 * DAY_MS + 12 * HOUR_MS
 const TODAY = 20_000 * DAY_MS
 
@@ -73,10 +73,7 @@ export function storeVisits(promises: Promises): void {
     await add(NOON + HOUR_MS, TODAY, 'one', ['bob', 'cid'])
     await add(NOON + DAY_MS, TODAY + DAY_MS, 'one', ['bob'])
     const found = await read.visits.series('one', { ...always, interval: HOUR_MS })
-    assert.deepEqual(
-      found.map(({ visitors }) => visitors),
-      [2, 1, 1],
-    )
+    assert.deepEqual(pluck(found, 'visitors'), [2, 1, 1])
     assert.equal(await write('relaxed', (tx) => tx.visits.deleteVisitors(TODAY + DAY_MS)), 4)
     assert.equal(await write('relaxed', (tx) => tx.visits.deleteVisitors(TODAY + DAY_MS)), 0)
   })

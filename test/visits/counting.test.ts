@@ -5,6 +5,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { CODE, TYPE } from '../../server/net/http2/frame.ts'
 import { CLIENT_PREFACE, frame, getFrame, RawClient, uint32 } from '../http2/raw-client.ts'
 import { giveDomain } from '../proxies/active-domain.ts'
+import { pluck } from '../support/pluck.ts'
 import { SITES } from '../tls/secure-service.ts'
 import { CountedService, type Reply, summarize, type VisitRequest, WAYS } from './counted-service.ts'
 
@@ -21,129 +22,64 @@ const FILES = {
   _redirects: '/old /page 301\n/app/* /page.html 200\n/removed /page.html 404\n',
 }
 
-interface Case {
-  what: string
-  request: VisitRequest
-  status: number
-  counted: object
-}
-
 /** Number of concurrent requests of a client. */
 const BLOCK = 50
 
 const one = { requests: 1, bytes: 0, visitors: 0 }
 const page = { ...one, bytes: PAGE.length, visitors: 1 }
+const pageAt = (path: string) => ({ ...page, paths: { [path]: 1 } })
+const missing = (path: string) => ({ ...one, bytes: LOST.length, missing: { [path]: 1 } })
 
-const CASES: Case[] = [
-  { what: 'a page', request: {}, status: 200, counted: { ...page, paths: { '/': 1 } } },
-  {
-    what: 'a page without its .html and with a query',
-    request: { path: '/page?from=mail&x=/y' },
-    status: 200,
-    counted: { ...page, paths: { '/page': 1 } },
-  },
-  {
-    what: 'a HEAD request, without a visitor',
-    request: { method: 'HEAD' },
-    status: 200,
-    counted: { ...one, paths: { '/': 1 } },
-  },
-  {
-    what: 'a range of a page',
-    request: { path: '/page.html', headers: { Range: 'bytes=0-9' } },
-    status: 206,
-    counted: { ...page, bytes: 10, paths: { '/page.html': 1 } },
-  },
-  {
-    what: 'a style sheet, without a visitor',
-    request: { path: '/style.css' },
-    status: 200,
-    counted: { ...one, bytes: STYLE.length, paths: { '/style.css': 1 } },
-  },
-  {
-    what: 'a path with an encoded letter',
-    request: { path: '/caf%C3%A9.html' },
-    status: 200,
-    counted: { ...page, paths: { '/café.html': 1 } },
-  },
-  {
-    what: 'the same path with other letters encoded',
-    request: { path: '/%63af%c3%a9.html' },
-    status: 200,
-    counted: { ...page, paths: { '/café.html': 1 } },
-  },
-  {
-    what: 'a path that a rule rewrites, as requested',
-    request: { path: '/app/settings' },
-    status: 200,
-    counted: { ...page, paths: { '/app/settings': 1 } },
-  },
-  {
-    what: 'a path that is missing',
-    request: { path: '/wp-login.php?x=1' },
-    status: 404,
-    counted: { ...one, bytes: LOST.length, missing: { '/wp-login.php': 1 } },
-  },
-  {
-    what: 'a path that a rule makes a 404',
-    request: { path: '/removed' },
-    status: 404,
-    counted: { ...one, bytes: PAGE.length, missing: { '/removed': 1 } },
-  },
-  { what: 'a redirect, in the totals only', request: { path: '/old' }, status: 301, counted: one },
-  {
-    what: 'a path with a bidirectional override, encoded',
-    request: { path: '/a%E2%80%AEb' },
-    status: 404,
-    counted: { ...one, bytes: LOST.length, missing: { '/a%E2%80%AEb': 1 } },
-  },
-  {
-    what: 'encoded slashes, as requested',
-    request: { path: '/..%2f..%2Fetc%2fpasswd' },
-    status: 404,
-    counted: { ...one, bytes: LOST.length, missing: { '/..%2F..%2Fetc%2Fpasswd': 1 } },
-  },
-  {
-    what: 'a null byte, encoded',
-    request: { path: '/a%00b' },
-    status: 404,
-    counted: { ...one, bytes: LOST.length, missing: { '/a%00b': 1 } },
-  },
+const CASES: [what: string, request: VisitRequest, status: number, counted: object][] = [
+  ['a page', {}, 200, pageAt('/')],
+  ['a page without its .html and with a query', { path: '/page?from=mail&x=/y' }, 200, pageAt('/page')],
+  ['a HEAD request, without a visitor', { method: 'HEAD' }, 200, { ...one, paths: { '/': 1 } }],
+  [
+    'a range of a page',
+    { path: '/page.html', headers: { Range: 'bytes=0-9' } },
+    206,
+    { ...page, bytes: 10, paths: { '/page.html': 1 } },
+  ],
+  [
+    'a style sheet, without a visitor',
+    { path: '/style.css' },
+    200,
+    { ...one, bytes: STYLE.length, paths: { '/style.css': 1 } },
+  ],
+  ['a path with an encoded letter', { path: '/caf%C3%A9.html' }, 200, pageAt('/café.html')],
+  ['the same path with other letters encoded', { path: '/%63af%c3%a9.html' }, 200, pageAt('/café.html')],
+  ['a path that a rule rewrites, as requested', { path: '/app/settings' }, 200, pageAt('/app/settings')],
+  ['a path that is missing', { path: '/wp-login.php?x=1' }, 404, missing('/wp-login.php')],
+  [
+    'a path that a rule makes a 404',
+    { path: '/removed' },
+    404,
+    { ...one, bytes: PAGE.length, missing: { '/removed': 1 } },
+  ],
+  ['a redirect, in the totals only', { path: '/old' }, 301, one],
+  ['a path with a bidirectional override, encoded', { path: '/a%E2%80%AEb' }, 404, missing('/a%E2%80%AEb')],
+  [
+    'encoded slashes, as requested',
+    { path: '/..%2f..%2Fetc%2fpasswd' },
+    404,
+    missing('/..%2F..%2Fetc%2Fpasswd'),
+  ],
+  ['a null byte, encoded', { path: '/a%00b' }, 404, missing('/a%00b')],
 ]
 
-const REFERRERS: {
-  what: string
-  referer: (slug: string) => string
-  referrers: Record<string, number> | undefined
-}[] = [
-  {
-    what: 'another host, without its path and port and in lower case',
-    referer: () => 'https://WWW.Search.example:8443/find?q=secret',
-    referrers: { 'www.search.example': 1 },
-  },
-  {
-    what: 'the host behind a name and a password',
-    referer: () => 'http://user:hush@blog.example/',
-    referrers: { 'blog.example': 1 },
-  },
-  { what: 'the site itself', referer: (slug) => `https://${slug}.${SITES}/page`, referrers: undefined },
-  {
-    what: 'a version of the site',
-    referer: (slug) => `https://01hzy3m8q5v6w7x8y9z0a1b2c3--${slug}.${SITES}/`,
-    referrers: undefined,
-  },
-  {
-    what: 'another site',
-    referer: () => `https://calm-brook-abc234.${SITES}/`,
-    referrers: { [`calm-brook-abc234.${SITES}`]: 1 },
-  },
-  { what: 'a URL that is not HTTP', referer: () => 'android-app://com.example/', referrers: undefined },
-  { what: 'nonsense', referer: () => 'https://<script>/', referrers: undefined },
-  {
-    what: 'a host that is too long',
-    referer: () => `https://${'a'.repeat(101)}.example/`,
-    referrers: undefined,
-  },
+const REFERRERS: [what: string, referer: (slug: string) => string, referrers?: Record<string, number>][] = [
+  [
+    'another host, without its path and port and in lower case',
+    () => 'https://WWW.Search.example:8443/find?q=secret',
+    { 'www.search.example': 1 },
+  ],
+  ['the host behind a name and a password', () => 'http://user:hush@blog.example/', { 'blog.example': 1 }],
+  ['the site itself', (slug) => `https://${slug}.${SITES}/page`],
+  ['a version of the site', (slug) => `https://01hzy3m8q5v6w7x8y9z0a1b2c3--${slug}.${SITES}/`],
+  ['another site', () => `https://calm-brook-abc234.${SITES}/`, { [`calm-brook-abc234.${SITES}`]: 1 }],
+  ['a URL that is not HTTP', () => 'android-app://com.example/'],
+  ['nonsense', () => 'https://<script>/'],
+  ['a host that is too long', () => `https://${'a'.repeat(101)}.example/`],
 ]
 
 describe('visits are counted', () => {
@@ -154,7 +90,7 @@ describe('visits are counted', () => {
   after(() => service[Symbol.asyncDispose]())
 
   for (const way of WAYS) {
-    for (const { what, request, status, counted } of CASES) {
+    for (const [what, request, status, counted] of CASES) {
       test(`by ${way}: ${what}`, async () => {
         const { slug } = await service.publish(FILES)
         const reply = await service.sendRequest(way, slug, request)
@@ -203,7 +139,7 @@ describe('visits are counted', () => {
         assert.deepEqual(summarize(await service.visits(one)), { requests: 0, bytes: 0, visitors: 0 })
     })
 
-    for (const { what, referer, referrers: expected } of REFERRERS) {
+    for (const [what, referer, expected] of REFERRERS) {
       test(`by ${way}, with the referrer of ${what}`, async () => {
         const { slug } = await service.publish(FILES)
         const headers = { Referer: referer(slug) }
@@ -222,10 +158,7 @@ describe('visits are counted', () => {
       await visit('Firefox')
       const { totals, series } = await service.visits(slug)
       assert.equal(totals.visitors, 3)
-      assert.deepEqual(
-        series.slice(-2).map(({ visitors }) => visitors),
-        [2, 1],
-      )
+      assert.deepEqual(pluck(series.slice(-2), 'visitors'), [2, 1])
     })
   }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -8,6 +7,7 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { toFiles } from '../api/content.ts'
 import { Program } from '../operator/program.ts'
 import { Publisher } from '../operator/publisher.ts'
+import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { summarize } from './counted-service.ts'
@@ -26,29 +26,13 @@ async function startFixture(settings: Record<string, string> = {}): Promise<Visi
   const running = await startTestService(settings)
   const owner = running.client(await running.signIn('owner@example.test'))
   const { slug } = await owner.publish({ files: FILES })
-  const visit = (headers = {}) => sendVisit(running, slug, headers)
+  const visit = (headers = {}) => sendVisit(running.port, slug, headers)
   return { running, owner, slug, visit, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
 }
 
-function sendVisit(
-  { port }: { port: number },
-  slug: string,
-  headers: Record<string, string> = {},
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const options = {
-      port,
-      host: '127.0.0.1',
-      agent: false,
-      headers: { Host: `${slug}.localhost`, ...headers },
-    }
-    request(options, (response) => {
-      response.resume().on('end', resolve)
-      assert.equal(response.statusCode, 200)
-    })
-      .on('error', reject)
-      .end()
-  })
+async function sendVisit(port: number, slug: string, headers: Record<string, string> = {}): Promise<void> {
+  const { status } = await sendRequest(port, { site: slug, headers })
+  assert.equal(status, 200)
 }
 
 test('counts survive a restart of the service', async () => {
@@ -59,7 +43,7 @@ test('counts survive a restart of the service', async () => {
   await first.running[Symbol.asyncDispose]()
   await using again = await startTestService({ DATA: folder.path })
   const owner = again.client(await again.signIn('owner@example.test'))
-  await sendVisit(again, first.slug)
+  await sendVisit(again.port, first.slug)
   assert.deepEqual(summarize(await owner.visits(first.slug)), {
     requests: 3,
     bytes: 3 * PAGE.length,
@@ -73,7 +57,7 @@ test('two services count together, and recognize the same visitor', async () => 
   await using one = await startFixture({ DATA: folder.path })
   {
     await using other = await startTestService({ DATA: folder.path })
-    await sendVisit(other, one.slug, { 'User-Agent': 'The same' })
+    await sendVisit(other.port, one.slug, { 'User-Agent': 'The same' })
     await one.visit({ 'User-Agent': 'The same' })
   }
   const { requests, visitors } = (await one.owner.visits(one.slug)).totals
@@ -86,7 +70,7 @@ test('workers lose no counts when they stop cleanly', async () => {
   await using service = await Program.serve({ ...settings, WORKERS: '2' })
   using owner = await Publisher.signIn(service, 'owner@example.test')
   const { slug } = await owner.publish({ 'index.html': PAGE })
-  await Promise.all(Array.from({ length: 200 }, () => sendVisit(service, slug)))
+  await Promise.all(Array.from({ length: 200 }, () => sendVisit(service.port, slug)))
   await service.stop()
   await using again = await startTestService(settings)
   const back = again.client(await again.signIn('owner@example.test'))
@@ -166,34 +150,10 @@ test('visits are returned to the owner of a site only, and for valid ranges only
 })
 
 const RANGES = [
-  {
-    range: '24h',
-    interval: 'hour',
-    length: 24,
-    from: '2031-05-05T17:00:00.000Z',
-    to: '2031-05-06T17:00:00.000Z',
-  },
-  {
-    range: '7d',
-    interval: 'day',
-    length: 7,
-    from: '2031-04-30T00:00:00.000Z',
-    to: '2031-05-07T00:00:00.000Z',
-  },
-  {
-    range: '30d',
-    interval: 'day',
-    length: 30,
-    from: '2031-04-07T00:00:00.000Z',
-    to: '2031-05-07T00:00:00.000Z',
-  },
-  {
-    range: '90d',
-    interval: 'day',
-    length: 90,
-    from: '2031-02-06T00:00:00.000Z',
-    to: '2031-05-07T00:00:00.000Z',
-  },
+  ['24h', 'hour', 24, '2031-05-05T17:00:00.000Z', '2031-05-06T17:00:00.000Z'],
+  ['7d', 'day', 7, '2031-04-30T00:00:00.000Z', '2031-05-07T00:00:00.000Z'],
+  ['30d', 'day', 30, '2031-04-07T00:00:00.000Z', '2031-05-07T00:00:00.000Z'],
+  ['90d', 'day', 90, '2031-02-06T00:00:00.000Z', '2031-05-07T00:00:00.000Z'],
 ] as const
 
 test('a range has all its intervals with their visits, and none from before it', async () => {
@@ -210,7 +170,7 @@ test('a range has all its intervals with their visits, and none from before it',
     clock.now = Date.parse(`${time}:30Z`)
     await one.visit()
   }
-  for (const { range, interval, length, from, to } of RANGES) {
+  for (const [range, interval, length, from, to] of RANGES) {
     const visits = await one.owner.visits(one.slug, range)
     assert.deepEqual(
       { interval: visits.interval, length: visits.series.length, from: visits.from, to: visits.to },
