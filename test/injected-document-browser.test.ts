@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { documents, inject } from './injected-documents.ts'
-import { openBrowser } from './tools/chromium.ts'
+import { openBrowser } from './support/browser.ts'
 import { requires } from './tools/part.ts'
 
 const WISH = {

@@ -1,27 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { folders } from '../archive/malformed-zip.ts'
-import { PHONE } from '../visitor.ts'
-import { buildZip, Disk, dropOn, liveAt, pickFiles, pickFolder, recordCalls, visited } from './file-drop.ts'
-import { requiresBrowser, WebFixture } from './web-fixture.ts'
+import { PHONE } from '../support/browser.ts'
+import {
+  buildZip,
+  dropOn,
+  liveAt,
+  pickFiles,
+  pickFolder,
+  recordCalls,
+  useDisk,
+  visited,
+} from './file-drop.ts'
+import { requiresBrowser, useWeb } from './web-fixture.ts'
 
 const FILE_BYTES = 3_000_000
 const SITE_BYTES = 4_000_000
 
-let web: WebFixture
-let disk: Disk
-
-before(async () => {
-  const limits = { ANONYMOUS_FILE_BYTES: String(FILE_BYTES), ANONYMOUS_SITE_BYTES: String(SITE_BYTES) }
-  web = await WebFixture.open(limits)
-  disk = new Disk()
-})
-
-after(async () => {
-  disk?.[Symbol.dispose]()
-  await web?.[Symbol.asyncDispose]()
-})
+const limits = { ANONYMOUS_FILE_BYTES: String(FILE_BYTES), ANONYMOUS_SITE_BYTES: String(SITE_BYTES) }
+const web = useWeb(limits)
+const disk = useDisk()
 
 const data = (text: string) => Buffer.from(text)
 
@@ -113,8 +112,7 @@ const REFUSED: [what: string, drop: () => string, messages: string[]][] = [
 
 describe('before anything is sent, the page', requiresBrowser, () => {
   test('names the files that cannot be published', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     const calls = recordCalls(page)
     await page.goto(web.service.baseUrl)
     for (const [what, drop, messages] of REFUSED) {
@@ -125,12 +123,10 @@ describe('before anything is sent, the page', requiresBrowser, () => {
     }
     assert.deepEqual(calls, [])
     visitor.assertNoComplaints()
-    web.assertPolicyKept()
   })
 
   test('reports an empty folder, dropped or picked', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const folder = disk.emptyFolder('nothing')
     await page.goto(web.service.baseUrl)
     for (const bring of [() => pickFolder(page, folder), () => dropOn(page, 'main', folder)]) {
@@ -141,9 +137,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
   })
 
   test('offers to leave out a file that is too large', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page } = await web.asVisitor('/')
     await pickFolder(
       page,
       disk.folder('large', { 'index.html': 'Hello', 'film.mp4': Buffer.alloc(FILE_BYTES + 1_000_000) }),
@@ -154,8 +148,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
   })
 
   test('explains what visitors see without an index.html, and publishes on confirmation', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const calls = recordCalls(page)
     await page.goto(web.service.baseUrl)
     await pickFolder(page, disk.folder('list', { 'A.txt': 'A', 'a.txt': 'a', 'b.txt': 'b' }))
@@ -168,9 +161,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
   })
 
   test('suggests the build folder of a project', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page } = await web.asVisitor('/')
     const project = {
       'package.json': '{}',
       'src/main.ts': 'x',
@@ -189,9 +180,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
   })
 
   test('asks accessibly in all viewports and color schemes', async () => {
-    await using visitor = await web.visitor({ viewport: PHONE })
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page, visitor } = await web.asVisitor('/', { viewport: PHONE })
     await pickFolder(
       page,
       disk.folder('odd', { 'a/A.txt': 'A', 'a/a.txt': 'a', '.env': 'x', 'empty.txt': '' }),

@@ -3,9 +3,8 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
 import { type RunningService, startTestService } from '../service.ts'
-import { type Browser, openBrowser } from '../tools/chromium.ts'
+import { type Browser, BrowserUser, openBrowser } from '../support/browser.ts'
 import { requires } from '../tools/part.ts'
-import { BrowserUser } from '../visitor.ts'
 import { webm } from './webm.ts'
 
 // Browser features that depend on the server: range requests for videos, service workers, streaming compilation of

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Frame, Page } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
-import { ContextPool } from '../context-pool.ts'
 import { type RunningService, startTestService } from '../service.ts'
+import { ContextPool, PHONE } from '../support/browser.ts'
 import { requires } from '../tools/part.ts'
-import { PHONE } from '../visitor.ts'
 
 // Sites without index.html get a generated page (contract, "Serving", 5).
 
