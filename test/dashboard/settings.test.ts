@@ -88,29 +88,20 @@ describe('the settings of a site', requiresBrowser, () => {
     user.assertNoComplaints()
   })
 
-  for (const { of, texts, hint } of [
-    {
-      of: 'a site without a root document',
-      texts: { 'about.html': '<title>About</title>' },
-      hint: /\.localhost/,
-    },
-    { of: 'a document without metadata', texts: { 'index.html': '<h1>Bread</h1>' }, hint: /\.localhost/ },
-    {
-      of: 'a head that never ends',
-      texts: { 'index.html': '<title>Bread</title><script>' },
-      hint: /^Bread$/,
-    },
-    {
-      of: 'a picture from elsewhere',
-      texts: { 'index.html': '<meta property="og:image" content="https://pictures.example/oven.png">' },
-      hint: /A picture from pictures\.example/,
-    },
-    {
-      of: 'a picture that is not there',
-      texts: { 'index.html': '<title>Bread</title><meta property="og:image" content="/%E0.png">' },
-      hint: /^Bread$/,
-    },
-  ] as { of: string; texts: Record<string, string>; hint: RegExp }[]) {
+  const root = (html: string) => ({ 'index.html': html })
+  const image = (address: string) => `<meta property="og:image" content="${address}">`
+  const cards: [of: string, texts: Record<string, string>, hint: RegExp][] = [
+    ['a site without a root document', { 'about.html': '<title>About</title>' }, /\.localhost/],
+    ['a document without metadata', root('<h1>Bread</h1>'), /\.localhost/],
+    ['a head that never ends', root('<title>Bread</title><script>'), /^Bread$/],
+    [
+      'a picture from elsewhere',
+      root(image('https://pictures.example/oven.png')),
+      /A picture from pictures\.example/,
+    ],
+    ['a picture that is not there', root(`<title>Bread</title>${image('/%E0.png')}`), /^Bread$/],
+  ]
+  for (const [of, texts, hint] of cards) {
     test(`have a card for ${of}`, async () => {
       const { user, part } = await openSettings(texts)
       const card = part('When it is shared').getByRole('figure')
