@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -15,17 +15,12 @@ import { httpGet, toUrl } from './http-get.ts'
 
 /** A service, and a user with a small site in `site/`. */
 async function startFixture(settings: Record<string, string> = {}) {
-  const service = await startTestService(settings)
-  const user = new CliUser(service.baseUrl)
+  await using started = new AsyncDisposableStack()
+  const service = started.use(await startTestService(settings))
+  const user = started.use(new CliUser(service.baseUrl))
   user.write({ 'site/index.html': '<h1>one</h1>', 'site/style.css': 'h1 { color: red }' })
-  return {
-    service,
-    user,
-    async [Symbol.asyncDispose]() {
-      user[Symbol.dispose]()
-      await service[Symbol.asyncDispose]()
-    },
-  }
+  const owned = started.move()
+  return { service, user, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 /** Signs in without a terminal, with the mailed code. */
@@ -57,17 +52,6 @@ describe('a folder that is published', () => {
     )
   })
 
-  it('keeps its address when it is published again, and only changed files are uploaded', async () => {
-    await using fixture = await startFixture()
-    const first = await fixture.user.slipway('publish', 'site')
-    assert.match(first.stderr, /Published 2 files/)
-    fixture.user.write({ 'site/index.html': '<h1>two</h1>' })
-    const second = await fixture.user.slipway('publish', 'site')
-    assert.equal(second.stdout, first.stdout)
-    assert.match(second.stderr, /; 1 file \(.*\) uploaded, the rest was there already/)
-    assert.equal(await textAt(second.stdout.trim()), '<h1>two</h1>')
-  })
-
   it('is served completely, whatever the names and types of its files', async () => {
     await using fixture = await startFixture()
     const files = {
@@ -88,39 +72,6 @@ describe('a folder that is published', () => {
       assert.equal(status, 200, path)
       assert.ok(came.equals(Buffer.from(body)), path)
     }
-  })
-
-  it('is published without junk and secrets, which are listed', async () => {
-    await using fixture = await startFixture()
-    const kept = ['.env', '.env.local', '.git/config', '.DS_Store', 'node_modules/a/index.js', 'server.key']
-    fixture.user.write(Object.fromEntries(kept.map((path) => [path, 'secret'])))
-    fixture.user.write({
-      'index.html': 'home',
-      'notes/plan.md': 'secret',
-      'void.txt': '',
-      '.slipwayignore': 'notes/\n',
-      '.well-known/security.txt': 'Contact: us',
-    })
-    const { code, stdout, stderr } = await fixture.user.slipway('publish', '.')
-    assert.equal(code, 0)
-    assert.match(
-      stderr,
-      /^Left out: \.DS_Store, \.env, \.env\.local, \.git\/, \.slipwayignore, node_modules\/, notes\/, server\.key\nLeft out, being empty: void\.txt\n/,
-    )
-    assert.equal((await httpGet(toUrl(stdout.trim(), '.well-known/security.txt'))).status, 200)
-    const again = await fixture.user.slipway('publish', '.')
-    assert.match(again.stderr, /\.slipway\//)
-    for (const path of [...kept, 'notes/plan.md', 'void.txt', '.slipwayignore', '.slipway/site.json']) {
-      assert.equal((await httpGet(toUrl(stdout.trim(), path))).status, 404, path)
-    }
-  })
-
-  it('is remembered in files that only their owner can read', async () => {
-    await using fixture = await startFixture()
-    await fixture.user.slipway('publish', 'site')
-    const { mode } = await stat(join(fixture.user.folder, '.slipway', 'site.json'))
-    assert.equal(mode & 0o777, 0o600)
-    assert.equal((await stat(join(fixture.user.folder, '.slipway'))).mode & 0o777, 0o700)
   })
 
   it('has a preview URL as a draft until it is restored', async () => {
@@ -167,24 +118,6 @@ describe('an interrupted publish', () => {
     const [, uploaded] = /; (\d+) files \(.*\) uploaded, the rest was there already/.exec(stderr)!
     assert.equal(Number(there) + Number(uploaded), 122)
     await assertAllServed(stdout.trim())
-  })
-
-  it('ends cleanly at Ctrl-C with a message, and resumes', async () => {
-    await using proxy = await FlakyProxy.build()
-    await using fixture = await startFixture({ BASE_URL: proxy.url })
-    proxy.forwardTo(fixture.service.port)
-    fixture.user.write(many)
-    const blocked = proxy.blockAfter(HALF)
-    const { child, ended } = fixture.user.start('publish', 'site')
-    await blocked
-    child.kill('SIGINT')
-    const { code, stdout, stderr } = await ended
-    assert.deepEqual({ code, stdout }, { code: 1, stdout: '' })
-    assert.match(stderr, /Stopped\n {2}Run the same command again: it goes on where it was\.\n$/)
-    proxy.open()
-    const again = await fixture.user.slipway('publish', 'site')
-    assert.match(again.stderr, /Going on where it was/)
-    await assertAllServed(again.stdout.trim())
   })
 
   it('continues by itself when a killed server is back soon', async () => {
@@ -266,18 +199,6 @@ describe('the lifecycle of a site', () => {
     assert.equal(await textAt(again.stdout.trim()), '<h1>one</h1>')
   })
 
-  it('is replaced by a new one when it was deleted elsewhere', async () => {
-    await using fixture = await startFixture()
-    await signIn(fixture.user, fixture.service, 'ann@example.test')
-    const siteUrl = (await fixture.user.slipway('publish', 'site')).stdout.trim()
-    await fixture.user.shell('mv .slipway remembered')
-    await fixture.user.slipway('delete', '--yes', '--site', new URL(siteUrl).hostname.split('.')[0]!)
-    await fixture.user.shell('mv remembered .slipway')
-    const again = await fixture.user.slipway('publish', 'site')
-    assert.ok(again.stderr.startsWith(`${siteUrl} is gone, or belongs to somebody else.`), again.stderr)
-    assert.equal(await textAt(again.stdout.trim()), '<h1>one</h1>')
-  })
-
   it('has its password from the first moment', async () => {
     await using fixture = await startFixture()
     await signIn(fixture.user, fixture.service, 'ann@example.test')
@@ -296,22 +217,6 @@ describe('the lifecycle of a site', () => {
   })
 })
 
-describe('a reached rate limit', () => {
-  it('is reported with its reset, and does not affect admitted publishes', async () => {
-    await using fixture = await startFixture({ RATE_ANONYMOUS: '1' })
-    assert.equal((await fixture.user.slipway('publish', 'site')).code, 0)
-    const refused = await fixture.user.slipway('publish', 'site', '--new')
-    assert.deepEqual([refused.code, refused.stdout], [1, ''])
-    assert.match(refused.stderr, /The limit of 1 requests an hour is reached/)
-    assert.match(
-      refused.stderr,
-      /Try again in \d+ (s|min), at \d{4}-\d\d-\d\d \d\d:\d\d UTC\n {2}An account can do more: slipway login\n$/,
-    )
-    await signIn(fixture.user, fixture.service, 'ann@example.test')
-    assert.equal((await fixture.user.slipway('publish', 'site', '--new')).code, 0)
-  })
-})
-
 describe('a failing command', () => {
   it('names the address when it is not a Slipway server', async () => {
     await using other = createServer((_request, response) => response.writeHead(404).end('<h1>no</h1>'))
@@ -324,30 +229,6 @@ describe('a failing command', () => {
     assert.deepEqual([code, stdout], [1, ''])
     assert.ok(stderr.includes(`${url}/api/v1/publish answered 404, and not like a Slipway server`), stderr)
     assert.match(stderr, /Another one: --server URL/)
-  })
-
-  it('reports at once that nothing listens at the address', async () => {
-    using user = new CliUser(`http://localhost:${await lastingPort()}`)
-    user.write({ 'site/index.html': 'x' })
-    const { code, stderr } = await user.slipway('publish', 'site')
-    assert.equal(code, 1)
-    assert.match(
-      stderr,
-      /Nothing answers at http:\/\/localhost:\d+ \(connection refused\)\n {2}Is the server running/,
-    )
-  })
-
-  it('exits with 2 when it is invalid, and with 1 when it fails', async () => {
-    await using fixture = await startFixture()
-    for (const line of ['pubilsh', 'publish a b', 'publish --what', 'restore', 'login', 'claim nonsense']) {
-      const { code, stdout } = await fixture.user.slipway(...line.split(' '))
-      assert.deepEqual([code, stdout], [2, ''], line)
-    }
-    for (const line of ['publish missing', 'open', 'sites', 'delete --yes --site nobody']) {
-      const { code, stdout } = await fixture.user.slipway(...line.split(' '))
-      assert.deepEqual([code, stdout], [1, ''], line)
-    }
-    assert.equal(fixture.service.log.filter(({ path }) => path !== undefined).length, 0)
   })
 
   it('fails when stdout cannot be written, and not when its reader has closed it', async () => {
