@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
-import { newAddress, requiresBrowser, useWeb } from './web-fixture.ts'
+import { newAddress, requiresBrowser, tabTo, useWeb } from './web-fixture.ts'
 
 const web = useWeb()
 
@@ -257,13 +257,4 @@ async function isClaimed(page: Page, slug: string): Promise<void> {
 /** Runs in the page: returns what the front page stores of a site that was published there without an account. */
 function remember(site: object): void {
   localStorage.setItem('slipway.anonymous-sites', JSON.stringify([site]))
-}
-
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  await target.waitFor()
-  for (let presses = 0; presses < 20; presses++) {
-    if (await target.evaluate((element) => element === document.activeElement)) return
-    await page.keyboard.press('Tab')
-  }
-  assert.fail('it cannot be reached with the Tab key')
 }

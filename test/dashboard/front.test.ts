@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
 import { PHONE } from '../support/browser.ts'
 import { liveAt, pickFiles, useDisk, visited } from './file-drop.ts'
-import { newAddress, requiresBrowser, useWeb } from './web-fixture.ts'
+import { newAddress, requiresBrowser, tabTo, useWeb } from './web-fixture.ts'
 
 /** Maximum compressed size of the scripts of the first load. */
 const SCRIPT_BYTES = 60 * 1024
@@ -182,13 +181,3 @@ describe('the rate limit', requiresBrowser, () => {
     assert.equal(await visited(await liveAt(page), 'two.txt'), 'two')
   })
 })
-
-/** Presses Tab until the element has the focus. */
-async function tabTo(page: Page, wanted: Locator): Promise<void> {
-  await wanted.waitFor()
-  for (let stop = 0; stop < 20; stop++) {
-    await page.keyboard.press('Tab')
-    if (await wanted.evaluate((element) => element === document.activeElement)) return
-  }
-  assert.fail('the keyboard does not get there')
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before } from 'node:test'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { type RunningService, startTestService } from '../service.ts'
 import { type BrowserUser, ContextPool } from '../support/browser.ts'
@@ -162,6 +162,16 @@ export class WebFixture implements AsyncDisposable {
 
 export function newAddress(): string {
   return `user-${++names}@example.test`
+}
+
+/** Presses Tab until the element has the focus. */
+export async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor()
+  for (let presses = 0; presses < 20; presses++) {
+    if (await target.evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail('it cannot be reached with the Tab key')
 }
 
 /** Runs in the page. */
