@@ -42,6 +42,10 @@ async function add(turns: Record<string, ScriptedReply[]> = {}, session: CliSess
   return { ...run, port, bodies: fixture.bodies(), pauses: fixture.cli.pauses }
 }
 
+/** The same on a terminal, where it waits while the checks have these results. */
+const addAndWait = (checks: ScriptedReply[], session: CliSession = {}) =>
+  add({ [CHECK]: checks }, { typed: [], ...session })
+
 describe('domains add', () => {
   it('prints the two records in the form of DNS providers, and ends without waiting if there is no terminal', async () => {
     const { code, stdout, stderr, bodies } = await add()
@@ -54,21 +58,14 @@ describe('domains add', () => {
 
   it('waits on a terminal until the domain has its certificate, prints each step once, and then the address', async () => {
     const first = withDnsAnswers(pendingRecord(), [], ['slipway-0123'])
-    const { code, stdout, stderr } = await add(
-      {
-        [CHECK]: [
-          first,
-          first,
-          withDnsAnswers(pendingRecord(), ['elsewhere.test'], ['slipway-0123']),
-          right(),
-          activeRecord(certificate({})),
-          activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
-        ],
-      },
-      {
-        typed: [],
-      },
-    )
+    const { code, stdout, stderr } = await addAndWait([
+      first,
+      first,
+      withDnsAnswers(pendingRecord(), ['elsewhere.test'], ['slipway-0123']),
+      right(),
+      activeRecord(certificate({})),
+      activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
+    ])
     assert.equal(code, 0)
     assert.equal(stdout, `${TABLE}https://www.example.test/\n`)
     const text = plain(stderr)
@@ -89,7 +86,7 @@ describe('domains add', () => {
   })
 
   it('does not wait for a certificate that the service does not issue', async () => {
-    const { stdout, port } = await add({ [CHECK]: [activeRecord()] }, { typed: [] })
+    const { stdout, port } = await addAndWait([activeRecord()])
     assert.equal(stdout, `${TABLE}http://www.example.test:${port}/\n`)
   })
 
@@ -104,7 +101,7 @@ describe('domains add', () => {
   })
 
   it('uses at most half of the hourly requests of the Free plan, and ends after two hours', async () => {
-    const { code, stderr, pauses } = await add({ [CHECK]: [right()] }, { typed: [] })
+    const { code, stderr, pauses } = await addAndWait([right()])
     assert.equal(code, 0)
     assert.match(stderr, /That takes long\.\nwww\.example\.test goes on by itself/)
     for (const [start] of pauses.entries()) {
@@ -120,17 +117,15 @@ describe('domains add', () => {
   })
 
   it('ends at the rate limit with the time of its reset', async () => {
-    const { code, stderr } = await add({ [CHECK]: [right(), limited()] }, { typed: [] })
+    const { code, stderr } = await addAndWait([right(), limited()])
     assert.equal(code, 0)
     assert.match(stderr, /takes no more requests of yours before 2030-01-01 00:30 UTC\.\n/)
     assert.match(stderr, /goes on by itself[\s\S]+slipway domains check www\.example\.test\n$/)
   })
 
   it('explains after Ctrl-C that the service continues, and how to check', async () => {
-    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [right()] })
     const stop = new AbortController()
-    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], {
-      typed: [],
+    const { code, stderr } = await addAndWait([right()], {
       signal: stop.signal,
       onStderr: (text) => {
         if (text.includes('CNAME www is there')) stop.abort()
@@ -143,29 +138,20 @@ describe('domains add', () => {
 
   it('continues when some checks fail, and gives up when all of them fail', async () => {
     const unavailable: ScriptedReply = errorResponse(503, 'UNAVAILABLE')
-    await using fixture = await startDomainCli({
-      [ADD]: [pendingRecord()],
-      [CHECK]: [unavailable, unavailable, unavailable, activeRecord()],
-    })
-    assert.equal((await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })).code, 0)
-    await using failing = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [unavailable] })
-    const { code, stderr } = await failing.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    const some = await addAndWait([unavailable, unavailable, unavailable, activeRecord()])
+    assert.equal(some.code, 0)
+    const { code, stderr } = await addAndWait([unavailable])
     assert.equal(code, 1)
     assert.match(stderr, /The server says UNAVAILABLE/)
   })
 
   it('explains why it waits when the records are right, and the error of the CA', async () => {
     const reason = (minute: string) => right({ reason: `Another account had it until 00:${minute}` })
-    const { stderr } = await add(
-      {
-        [CHECK]: [
-          ...['10', '11', '12', '13', '14'].map(reason),
-          activeRecord(certificate({ problem: 'CAA forbids it' })),
-          activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
-        ],
-      },
-      { typed: [] },
-    )
+    const { stderr } = await addAndWait([
+      ...['10', '11', '12', '13', '14'].map(reason),
+      activeRecord(certificate({ problem: 'CAA forbids it' })),
+      activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
+    ])
     assert.equal(stderr.match(/Another account had it until/g)?.length, 1)
     assert.match(plain(stderr), /✗ No certificate yet: CAA forbids it\n/)
   })
@@ -178,8 +164,7 @@ describe('domains add', () => {
     const other = await fixture.cli.run(['domains', 'add', 'www.example.test'])
     assert.equal(other.code, 1)
     assert.match(other.stderr, /The server says DOMAIN_TAKEN/)
-    await using none = await startDomainCli({ [ADD]: [taken] })
-    const foreign = await none.cli.run(['domains', 'add', 'www.example.test'])
+    const foreign = await add({ [ADD]: [taken] })
     assert.match(foreign.stderr, /The server says DOMAIN_TAKEN/)
   })
 
