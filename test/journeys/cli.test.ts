@@ -145,47 +145,6 @@ describe('an interrupted publish', () => {
 })
 
 describe('the lifecycle of a site', () => {
-  it('is claimed, listed, updated, restored and deleted', async () => {
-    await using fixture = await startFixture()
-    const { user } = fixture
-    const siteUrl = (await user.slipway('publish', 'site')).stdout.trim()
-    const { slug, claimToken } = user.sites[0]!
-
-    const early = await user.slipway('versions')
-    assert.equal(early.code, 1)
-    assert.match(early.stderr, /has no owner yet\n {2}Make it yours first: slipway claim/)
-    assert.equal((await user.slipway('sites')).code, 1)
-
-    await signIn(user, fixture.service, 'ann@example.test')
-    assert.match((await user.slipway('sites')).stderr, /You have no sites yet/)
-    const claim = await user.slipway('claim')
-    assert.deepEqual([claim.code, claim.stdout], [0, `${siteUrl}\n`])
-    assert.ok(claimToken)
-    assert.equal(user.sites[0]!.claimToken, undefined)
-    const [listed] = JSON.parse((await user.slipway('sites', '--json')).stdout)
-    assert.deepEqual([listed.slug, listed.expiresAt], [slug, null])
-    assert.equal((await user.slipway('open')).stdout, `${siteUrl}\n`)
-
-    fixture.service.clock.now += 60_000
-    user.write({ 'site/index.html': '<h1>worse</h1>' })
-    await user.slipway('publish', 'site')
-    assert.equal(await textAt(siteUrl), '<h1>worse</h1>')
-    const versions = JSON.parse((await user.slipway('versions', '--json')).stdout)
-    assert.deepEqual(
-      versions.map(({ current }: { current: boolean }) => current),
-      [true, false],
-    )
-    const restored = await user.slipway('restore', versions[1].versionId)
-    assert.deepEqual([restored.code, restored.stdout], [0, `${siteUrl}\n`])
-    assert.equal(await textAt(siteUrl), '<h1>one</h1>')
-
-    assert.equal((await user.slipway('delete')).code, 2)
-    assert.equal((await user.slipway('delete', '--yes')).code, 0)
-    assert.equal((await httpGet(siteUrl)).status, 404)
-    assert.equal((await user.slipway('open')).code, 1)
-    assert.equal((await user.slipway('sites', '--json')).stdout, '[]\n')
-  })
-
   it('expires after a day, and the folder is published as a new site', async () => {
     await using fixture = await startFixture()
     const siteUrl = (await fixture.user.slipway('publish', 'site')).stdout.trim()
