@@ -98,19 +98,19 @@ describe('the list of sites', requiresBrowser, () => {
 
   test('is searched on the server when it is longer than the page', async () => {
     await using bea = await web.owner()
-    const client = web.service.client(bea.key)
+    const client = bea.client
     const files = toFiles({ 'index.html': 'x' })
     for (let at = 0; at < 52; at++) {
       const { slug } = await client.publish({ files })
       await client.setMetadata(slug, { title: at === 0 ? 'The oldest' : `Project ${at}` })
       web.service.clock.now += 1
     }
-    const { page } = bea.visitor
-    await go(bea, '/sites')
+    const { page } = bea
+    await page.goto(web.url('/sites'))
     await page.getByRole('searchbox', { name: 'Search' }).fill('OLD the')
     await page.getByRole('status').getByText('1 site found').waitFor()
     await page.getByRole('listitem').getByRole('heading', { name: 'The oldest' }).waitFor()
-    assertNoProblems(bea)
+    bea.assertNoComplaints()
   })
 
   test('shows the kind of a site whose image fails to load, and recovers after a network failure', async () => {
