@@ -30,6 +30,9 @@ interface File {
   content: string
 }
 
+const ROOT: File[] = [{ path: 'index.html', content: compressibleText('root', 3000) }]
+const PAGE: File[] = [{ path: 'a.html', content: compressibleText('a', 3000) }]
+
 /** A store and blobs, with versions inserted directly. */
 async function createFixture(t: TestContext, folder?: string) {
   const data = await mkdtemp(join(tmpdir(), 'slipway-encodings-'))
@@ -61,6 +64,10 @@ async function createFixture(t: TestContext, folder?: string) {
       t.after(() => made[Symbol.asyncDispose]())
       return made
     },
+    async encode(encodings: Precompressor, id: string): Promise<void> {
+      encodings.enqueue('a-site', id)
+      await encodings.onIdle()
+    },
     async version(files: File[], row: Partial<Version> = {}, slug = 'a-site'): Promise<string> {
       for (const { content } of files) await keep(blobs, Buffer.from(content))
       const manifest = files.map(({ path, type = 'text/html', content }) => {
@@ -90,6 +97,8 @@ async function createFixture(t: TestContext, folder?: string) {
       return (await injectedDocuments.get(findInjection(site!, version!, addresses)!))!.hash
     },
     isDone: async (id = 'a-version') => (await store.read.versions.header(id))?.isEncoded === true,
+    notEncoded: async (limit = 10) =>
+      (await store.read.versions.notPrecompressed(limit)).map((version) => version.id),
     rows: async () => (await store.read.encodings.ofSite('a-site')).map((row) => row.hash),
   }
 }
@@ -116,8 +125,7 @@ test('files that visitors load first are encoded first', async (t) => {
       await fixture.blobs.putEncoding(hash, encoding, bytes)
     },
   })
-  encodings.enqueue('a-site', await fixture.version(files))
-  await encodings.onIdle()
+  await fixture.encode(encodings, await fixture.version(files))
   assert.deepEqual(order, [
     'index.html',
     'sub/index.html',
@@ -153,7 +161,7 @@ test('a site with many files does not delay other sites until all are encoded', 
 
 test('a root document with injected metadata is encoded too, also after a concurrent change', async (t) => {
   const fixture = await createFixture(t)
-  const id = await fixture.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  const id = await fixture.version(ROOT)
   await fixture.setTitle('One')
   const first = await fixture.injectedHash()
   const encodings = fixture.encodings({
@@ -164,8 +172,7 @@ test('a root document with injected metadata is encoded too, also after a concur
       encodings.enqueue('a-site', id)
     },
   })
-  encodings.enqueue('a-site', id)
-  await encodings.onIdle()
+  await fixture.encode(encodings, id)
   const second = await fixture.injectedHash()
   assert.notEqual(first, second)
   assert.ok((await fixture.rows()).includes(second))
@@ -174,7 +181,7 @@ test('a root document with injected metadata is encoded too, also after a concur
 
 test('encodings of a root document with metadata are referenced before they are stored, and released with the metadata', async (t) => {
   const fixture = await createFixture(t)
-  const id = await fixture.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  const id = await fixture.version(ROOT)
   await fixture.setTitle('One')
   const hash = await fixture.injectedHash()
   const unnamed: string[] = []
@@ -184,20 +191,18 @@ test('encodings of a root document with metadata are referenced before they are 
       await fixture.blobs.putEncoding(of, encoding, bytes)
     },
   })
-  encodings.enqueue('a-site', id)
-  await encodings.onIdle()
+  await fixture.encode(encodings, id)
   assert.deepEqual(unnamed, [])
   assert.ok((await fixture.rows()).includes(hash))
   await fixture.setTitle(null)
-  encodings.enqueue('a-site', id)
-  await encodings.onIdle()
+  await fixture.encode(encodings, id)
   assert.deepEqual(await fixture.store.read.blobReferences.findUnreferenced([hash]), [hash])
   assert.ok(await fixture.isDone())
 })
 
 test('a metadata change that no process enqueues is encoded by the job', async (t) => {
   const fixture = await createFixture(t)
-  const id = await fixture.version([{ path: 'index.html', content: compressibleText('root', 3000) }])
+  const id = await fixture.version(ROOT)
   await fixture.setTitle('One')
   const encodings = fixture.encodings({
     async putEncoding(hash, encoding, bytes) {
@@ -205,13 +210,9 @@ test('a metadata change that no process enqueues is encoded by the job', async (
       if (encoding === 'gzip') await fixture.setTitle('Two')
     },
   })
-  encodings.enqueue('a-site', id)
-  await encodings.onIdle()
+  await fixture.encode(encodings, id)
   assert.equal(await fixture.isDone(), false)
-  assert.deepEqual(
-    (await fixture.store.read.versions.notPrecompressed(10)).map((version) => version.id),
-    [id],
-  )
+  assert.deepEqual(await fixture.notEncoded(), [id])
 })
 
 test('listeners of a site are notified of new encodings', async (t) => {
@@ -219,11 +220,7 @@ test('listeners of a site are notified of new encodings', async (t) => {
   const notified: (readonly string[] | undefined)[] = []
   fixture.store.onChange((slugs) => void notified.push(slugs))
   const encodings = fixture.encodings()
-  encodings.enqueue(
-    'a-site',
-    await fixture.version([{ path: 'a.html', content: compressibleText('a', 3000) }]),
-  )
-  await encodings.onIdle()
+  await fixture.encode(encodings, await fixture.version(PAGE))
   assert.deepEqual(notified, [['a-site']])
 })
 
@@ -235,18 +232,16 @@ test('a full disk records nothing, and the work is retried', requires('small-dis
     { path: 'a.html', content: deterministicBytes('a', 200_000).toString('hex') },
   ])
   await disk.fill(8192)
-  encodings.enqueue('a-site', id)
-  await encodings.onIdle()
+  await fixture.encode(encodings, id)
   assert.deepEqual([await fixture.rows(), await fixture.isDone(), fixture.logged.length], [[], false, 1])
   await disk.clear()
-  encodings.enqueue('a-site', id)
-  await encodings.onIdle()
+  await fixture.encode(encodings, id)
   assert.deepEqual([(await fixture.rows()).length, await fixture.isDone()], [1, true])
 })
 
 test('a version in work by one process is skipped by others, until its lease expires', async (t) => {
   const fixture = await createFixture(t)
-  const id = await fixture.version([{ path: 'a.html', content: compressibleText('a', 3000) }])
+  const id = await fixture.version(PAGE)
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const kept: Encoding[] = []
   const first = fixture.encodings({
@@ -260,8 +255,7 @@ test('a version in work by one process is skipped by others, until its lease exp
   await reached.promise
   const keptWithin = async (minutes: number) => {
     fixture.clock.now += minutes * MINUTE_MS
-    second.enqueue('a-site', id)
-    await second.onIdle()
+    await fixture.encode(second, id)
     return kept.length
   }
   const counts = [await keptWithin(0), await keptWithin(1), await keptWithin(5)]
@@ -285,8 +279,7 @@ test('encodings of a version deleted during the work are collected', async (t) =
       await fixture.blobs.putEncoding(hash, encoding, bytes)
     },
   })
-  encodings.enqueue('a-site', id)
-  await encodings.onIdle()
+  await fixture.encode(encodings, id)
   assert.deepEqual(await Array.fromAsync(fixture.blobs.list()), [hashOf(content)])
   assert.deepEqual(await fixture.store.read.blobReferences.markedForDeletion(fixture.clock.now, 10), [
     hashOf(content),
@@ -306,8 +299,7 @@ test('a file that cannot be encoded does not delay others, and its retries end',
   await fixture.blobs.remove(lost)
   const encodings = fixture.encodings()
   for (const done of [false, false, true, true]) {
-    encodings.enqueue('a-site', id)
-    await encodings.onIdle()
+    await fixture.encode(encodings, id)
     assert.equal(await fixture.isDone(), done)
     assert.equal((await fixture.rows()).length, 2)
   }
@@ -355,8 +347,7 @@ test('a killed encoding process costs only one retry', async (t) => {
     },
   })
   for (const _ of [1, 2]) {
-    encodings.enqueue('a-site', id)
-    await encodings.onIdle()
+    await fixture.encode(encodings, id)
   }
   assert.equal(kill, false)
   assert.deepEqual((await fixture.rows()).sort(), files.map(({ content }) => hashOf(content)).sort())
@@ -386,22 +377,17 @@ test('stopping ends the encoding process at any point', async (t) => {
   assert.equal(await fixture.isDone(), false)
   assert.deepEqual(fixture.logged, [])
   const next = fixture.encodings()
-  next.enqueue('a-site', id)
-  await next.onIdle()
+  await fixture.encode(next, id)
   assert.ok(await fixture.isDone(), 'the next process starts at once')
 })
 
 test('after stopping it accepts no work, and versions remain for another process', async (t) => {
   const fixture = await createFixture(t)
-  const id = await fixture.version([{ path: 'a.html', content: compressibleText('a', 3000) }])
+  const id = await fixture.version(PAGE)
   const encodings = fixture.encodings()
   await encodings[Symbol.asyncDispose]()
-  encodings.enqueue('a-site', id)
-  await encodings.onIdle()
-  assert.deepEqual(
-    (await fixture.store.read.versions.notPrecompressed(10)).map((version) => version.id),
-    [id],
-  )
+  await fixture.encode(encodings, id)
+  assert.deepEqual(await fixture.notEncoded(), [id])
 })
 
 test('versions without encodings are listed newest first', async (t) => {
@@ -414,13 +400,6 @@ test('versions without encodings are listed newest first', async (t) => {
     middle: { createdAt: 2 },
   }))
     await fixture.version([], { id, ...row })
-  const found = (limit: number) => fixture.store.read.versions.notPrecompressed(limit)
-  assert.deepEqual(
-    (await found(10)).map((version) => version.id),
-    ['new', 'middle', 'old'],
-  )
-  assert.deepEqual(
-    (await found(1)).map((version) => version.id),
-    ['new'],
-  )
+  assert.deepEqual(await fixture.notEncoded(), ['new', 'middle', 'old'])
+  assert.deepEqual(await fixture.notEncoded(1), ['new'])
 })

@@ -9,7 +9,7 @@ import type { HeadTags } from '../server/sites/page-metadata/head-injection.ts'
 import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
 import { gate } from './edge/fixture.ts'
 import { documents, HERE, inject } from './injected-documents.ts'
-import { openBrowser } from './tools/chromium.ts'
+import { openBrowser } from './support/browser.ts'
 import { requires } from './tools/part.ts'
 
 const WISH: HeadTags = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }

@@ -6,10 +6,9 @@ import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { CreateResponse } from '../protocol/api/publish.ts'
 import { referenceContent } from '../scripts/reference/reference.ts'
-import { ContextPool } from './context-pool.ts'
+import { type BrowserUser, ContextPool } from './support/browser.ts'
 import { type RunningService, startTestService } from './support/service.ts'
 import { requires } from './tools/part.ts'
-import type { BrowserUser } from './visitor.ts'
 
 const inBrowser = requires('chromium')
 const withCurl = spawnSync('curl', ['--version']).error ? { skip: 'needs curl' } : {}

@@ -86,59 +86,24 @@ function receiving(promises: Promises): void {
 const SMALL = deterministicBytes('refused', 50)
 const LARGE = deterministicBytes('refused', 300_000)
 
-const refusals: Record<string, { body: () => Readable; expected: PutConstraints; code: string | undefined }> =
-  {
-    'one byte more than announced': {
-      body: () => toBody(SMALL),
-      expected: { size: 49 },
-      code: 'SIZE_MISMATCH',
-    },
-    'one byte less than announced': {
-      body: () => toBody(SMALL),
-      expected: { size: 51 },
-      code: 'SIZE_MISMATCH',
-    },
-    'no bytes where some were announced': {
-      body: () => toBody(Buffer.alloc(0)),
-      expected: { size: 1 },
-      code: 'SIZE_MISMATCH',
-    },
-    'bytes with another hash than announced': {
-      body: () => toBody(SMALL),
-      expected: { size: 50, hash: received(LARGE).hash },
-      code: 'HASH_MISMATCH',
-    },
-    'one byte more than announced, large': {
-      body: () => toBody(LARGE),
-      expected: { size: 299_999 },
-      code: 'SIZE_MISMATCH',
-    },
-    'one byte less than announced, large': {
-      body: () => toBody(LARGE),
-      expected: { size: 300_001 },
-      code: 'SIZE_MISMATCH',
-    },
-    'bytes with another hash than announced, large': {
-      body: () => toBody(LARGE),
-      expected: { size: 300_000, hash: received(SMALL).hash },
-      code: 'HASH_MISMATCH',
-    },
-    'one byte more than the limit': {
-      body: () => toBody(SMALL),
-      expected: { limit: 49 },
-      code: 'PAYLOAD_TOO_LARGE',
-    },
-    'an endless body with an announced size': {
-      body: endless,
-      expected: { size: 100 },
-      code: 'SIZE_MISMATCH',
-    },
-    'an endless body beyond the limit': {
-      body: endless,
-      expected: { limit: 1_000_000 },
-      code: 'PAYLOAD_TOO_LARGE',
-    },
-  }
+/** What is received, what was announced, and the code of the error. */
+const REFUSALS: [what: string, body: () => Readable, expected: PutConstraints, code: string][] = [
+  ['one byte more than announced', () => toBody(SMALL), { size: 49 }, 'SIZE_MISMATCH'],
+  ['one byte less than announced', () => toBody(SMALL), { size: 51 }, 'SIZE_MISMATCH'],
+  ['no bytes where some were announced', () => toBody(Buffer.alloc(0)), { size: 1 }, 'SIZE_MISMATCH'],
+  ['another hash than announced', () => toBody(SMALL), expect(SMALL, LARGE), 'HASH_MISMATCH'],
+  ['one byte more than announced, large', () => toBody(LARGE), { size: 299_999 }, 'SIZE_MISMATCH'],
+  ['one byte less than announced, large', () => toBody(LARGE), { size: 300_001 }, 'SIZE_MISMATCH'],
+  ['another hash than announced, large', () => toBody(LARGE), expect(LARGE, SMALL), 'HASH_MISMATCH'],
+  ['one byte more than the limit', () => toBody(SMALL), { limit: 49 }, 'PAYLOAD_TOO_LARGE'],
+  ['an endless body with an announced size', endless, { size: 100 }, 'SIZE_MISMATCH'],
+  ['an endless body beyond the limit', endless, { limit: 1_000_000 }, 'PAYLOAD_TOO_LARGE'],
+]
+
+/** The size of one and the hash of the other. */
+function expect(sized: Buffer, hashed: Buffer): PutConstraints {
+  return { size: sized.length, hash: received(hashed).hash }
+}
 
 function endless(): Readable {
   return Readable.from(
@@ -150,7 +115,7 @@ function endless(): Readable {
 }
 
 function refusing(promises: Promises): void {
-  for (const [what, { body, expected, code }] of Object.entries(refusals)) {
+  for (const [what, body, expected, code] of REFUSALS) {
     promises(`refused without keeping any of its bytes: ${what}`, async (blobs, place) => {
       await assert.rejects(blobs.put('an-area', body(), expected), { code })
       await assertNothingStored(blobs, place, [received(SMALL), received(LARGE)])
@@ -199,31 +164,25 @@ function committing(promises: Promises): void {
     assert.deepEqual(await blobs.commit('an-area', []), [])
   })
 
-  promises(
-    'commit is idempotent, also when it runs twice at the same time or names a blob many times',
-    async (blobs) => {
-      const contents = [1, 2, 3, 4, 5].map((name) => deterministicBytes(name, 5000))
-      for (const bytes of contents) await blobs.put('an-area', toBody(bytes), {})
-      const many = [...contents, ...contents, ...contents].map(received)
-      const times = Array.from({ length: 5 }, () => blobs.commit('an-area', many))
-      assert.deepEqual(await Promise.all(times), [[], [], [], [], []])
-      assert.deepEqual(await blobs.commit('an-area', many), [])
-      for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
-      assert.equal((await Array.fromAsync(blobs.list())).length, 5)
-    },
-  )
+  promises('commit is idempotent, also concurrently and with a blob named many times', async (blobs) => {
+    const contents = [1, 2, 3, 4, 5].map((name) => deterministicBytes(name, 5000))
+    for (const bytes of contents) await blobs.put('an-area', toBody(bytes), {})
+    const many = [...contents, ...contents, ...contents].map(received)
+    const times = Array.from({ length: 5 }, () => blobs.commit('an-area', many))
+    assert.deepEqual(await Promise.all(times), [[], [], [], [], []])
+    assert.deepEqual(await blobs.commit('an-area', many), [])
+    for (const bytes of contents) assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+    assert.equal((await Array.fromAsync(blobs.list())).length, 5)
+  })
 
-  promises(
-    'a blob that another staging area committed can be committed with and without an upload',
-    async (blobs) => {
-      const bytes = deterministicBytes('shared', 5000)
-      await keep(blobs, bytes, 'first')
-      await blobs.put('second', toBody(bytes), {})
-      assert.deepEqual(await blobs.commit('second', [received(bytes)]), [])
-      assert.deepEqual(await blobs.commit('third', [received(bytes)]), [])
-      assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
-    },
-  )
+  promises('a blob of another staging area can be committed with and without an upload', async (blobs) => {
+    const bytes = deterministicBytes('shared', 5000)
+    await keep(blobs, bytes, 'first')
+    await blobs.put('second', toBody(bytes), {})
+    assert.deepEqual(await blobs.commit('second', [received(bytes)]), [])
+    assert.deepEqual(await blobs.commit('third', [received(bytes)]), [])
+    assert.ok((await blobs.bytes(received(bytes).hash))?.equals(bytes))
+  })
 
   promises(
     'staging areas of several processes can commit the same bytes at the same time',
@@ -289,7 +248,7 @@ function keeping(promises: Promises): void {
   )
 
   promises(
-    'staging areas with uploads are listed with the time of their last change, until they are discarded',
+    'staging areas with uploads are listed with their last change until they are discarded',
     async (blobs) => {
       const before = Date.now()
       await blobs.put('one', toBody(SMALL), {})

@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { fstatSync } from 'node:fs'
+import {
+  type FileHandle,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
 import { newId } from '../../server/lib/tokens.ts'
@@ -26,6 +37,9 @@ blobsContract('disk', freshFolder)
 
 const SMALL = deterministicBytes('small', 5000)
 const LARGE = deterministicBytes('large', 300_000)
+
+/** Arguments of strace. */
+const FAILING_FLUSH = ['-e', 'inject=fsync,fdatasync:error=EIO']
 
 const damages: Record<string, (file: string) => Promise<void>> = {
   truncated: (file) => truncate(file, 4000),
@@ -76,35 +90,42 @@ test('a blob that is deleted while a reader has it open is read to its end', asy
 })
 
 for (const what of ['the file', 'its folder'] as const) {
-  test(
-    `after a failed flush of ${what} nothing is committed, neither at once nor later`,
-    requires('strace'),
-    async () => {
-      await using place = await freshFolder()
-      const blobs = place.open()
-      await keep(blobs, deterministicBytes('before', 100))
-      const { hash } = await blobs.put('an-area', toBody(SMALL), {})
-      const [file] = await place.uncommitted()
-      const path = what === 'the file' ? file! : join(place.folder, hash.slice(0, 2))
-      {
-        await using _ = await attachStrace(process.pid, [
-          '-P',
-          path,
-          '-e',
-          'inject=fsync,fdatasync:error=EIO',
-        ])
-        await assert.rejects(blobs.commit('an-area', [received(SMALL)]), { code: 'UNAVAILABLE' })
-      }
+  test(`after a failed flush of ${what} nothing is committed any more`, requires('strace'), async () => {
+    await using place = await freshFolder()
+    const blobs = place.open()
+    await keep(blobs, deterministicBytes('before', 100))
+    const { hash } = await blobs.put('an-area', toBody(SMALL), {})
+    const [file] = await place.uncommitted()
+    const path = what === 'the file' ? file! : join(place.folder, hash.slice(0, 2))
+    {
+      await using _ = await attachStrace(process.pid, ['-P', path, ...FAILING_FLUSH])
       await assert.rejects(blobs.commit('an-area', [received(SMALL)]), { code: 'UNAVAILABLE' })
-      await blobs.put('another', toBody(LARGE), {})
-      await assert.rejects(blobs.commit('another', [received(LARGE)]), { code: 'UNAVAILABLE' })
-      await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
-      assert.ok(
-        await blobs.bytes(received(deterministicBytes('before', 100)).hash),
-        'what was durable is still served',
-      )
-    },
-  )
+    }
+    await assert.rejects(blobs.commit('an-area', [received(SMALL)]), { code: 'UNAVAILABLE' })
+    await blobs.put('another', toBody(LARGE), {})
+    await assert.rejects(blobs.commit('another', [received(LARGE)]), { code: 'UNAVAILABLE' })
+    await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
+    assert.ok(
+      await blobs.bytes(received(deterministicBytes('before', 100)).hash),
+      'what was durable is still served',
+    )
+  })
+}
+
+for (const size of [1000, 300_000]) {
+  test(`bytes that are uploaded again during commit do not replace the flushed ones: ${size}`, async (t) => {
+    await using place = await freshFolder()
+    const blobs = place.open()
+    const bytes = deterministicBytes('again', size)
+    const receive = () => blobs.put('an-area', toBody(bytes), { size })
+    await receive()
+    const flushed = await afterEachFlush(t, receive)
+
+    assert.deepEqual(await blobs.commit('an-area', [received(bytes)]), [])
+    const { hash } = received(bytes)
+    const { ino } = await stat(join(place.folder, hash.slice(0, 2), hash))
+    assert.ok(flushed.has(ino), 'the file in place is one that was flushed')
+  })
 }
 
 test('bytes whose flush failed have to be uploaded again after a restart', requires('strace'), async () => {
@@ -113,7 +134,7 @@ test('bytes whose flush failed have to be uploaded again after a restart', requi
   await blobs.put('an-area', toBody(SMALL), {})
   {
     const [file] = await place.uncommitted()
-    await using _ = await attachStrace(process.pid, ['-P', file!, '-e', 'inject=fsync,fdatasync:error=EIO'])
+    await using _ = await attachStrace(process.pid, ['-P', file!, ...FAILING_FLUSH])
     await assert.rejects(blobs.commit('an-area', [received(SMALL)]))
   }
   const restarted = place.open('later-run')
@@ -139,51 +160,43 @@ test('commit flushes every file and its folder before it returns', requires('str
   }
 })
 
-test(
-  'a full disk is INSUFFICIENT_STORAGE and leaves no incomplete file',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(4 * 2 ** 20)
-    const folder = join(disk.folder, 'blobs')
-    const blobs = diskBlobs({ folder, bootId: 'this-run' })
-    const kept = await keep(blobs, deterministicBytes('before', 2000))
-    for (const round of [1, 2]) {
-      await disk.fill(8192)
-      for (const expected of [{ size: LARGE.length }, { limit: LARGE.length }, {}]) {
-        await assert.rejects(blobs.put('full', toBody(LARGE), expected), { code: 'INSUFFICIENT_STORAGE' })
-      }
-      const small = deterministicBytes('small', 100_000)
-      await assert.rejects(blobs.put('full', toBody(small), { size: 100_000 }), {
-        code: 'INSUFFICIENT_STORAGE',
-      })
-      assert.deepEqual(await filesIn(join(folder, 'staged')), [])
-      assert.equal((await blobs.bytes(kept))?.length, 2000)
-      await disk.clear()
-      await keep(blobs, deterministicBytes(`round ${round}`, 300_000))
-    }
-  },
-)
-
-test(
-  'on a full disk no encoding is stored, stored ones stay, and storing works again once space is free',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(4 * 2 ** 20)
-    const folder = join(disk.folder, 'blobs')
-    const blobs = diskBlobs({ folder, bootId: 'this-run' })
-    const hash = await keep(blobs, deterministicBytes('before', 2000))
-    await blobs.putEncoding(hash, 'br', deterministicBytes('br', 1000))
+test('a full disk is INSUFFICIENT_STORAGE and leaves no partial file', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(4 * 2 ** 20)
+  const folder = join(disk.folder, 'blobs')
+  const blobs = diskBlobs({ folder, bootId: 'this-run' })
+  const kept = await keep(blobs, deterministicBytes('before', 2000))
+  for (const round of [1, 2]) {
     await disk.fill(8192)
-    for (const encoding of ['br', 'zstd'] as const)
-      await assert.rejects(blobs.putEncoding(hash, encoding, LARGE), { code: 'INSUFFICIENT_STORAGE' })
-    assert.deepEqual(await readdir(join(folder, 'staged')), ['an-area'])
-    assert.ok((await blobs.bytes(hash, 'br'))?.equals(deterministicBytes('br', 1000)))
-    assert.equal(await blobs.bytes(hash, 'zstd'), undefined)
+    for (const expected of [{ size: LARGE.length }, { limit: LARGE.length }, {}]) {
+      await assert.rejects(blobs.put('full', toBody(LARGE), expected), { code: 'INSUFFICIENT_STORAGE' })
+    }
+    const small = deterministicBytes('small', 100_000)
+    await assert.rejects(blobs.put('full', toBody(small), { size: 100_000 }), {
+      code: 'INSUFFICIENT_STORAGE',
+    })
+    assert.deepEqual(await filesIn(join(folder, 'staged')), [])
+    assert.equal((await blobs.bytes(kept))?.length, 2000)
     await disk.clear()
-    await blobs.putEncoding(hash, 'zstd', LARGE)
-    assert.ok((await blobs.bytes(hash, 'zstd'))?.equals(LARGE))
-  },
-)
+    await keep(blobs, deterministicBytes(`round ${round}`, 300_000))
+  }
+})
+
+test('on a full disk no encoding is stored until space is free', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(4 * 2 ** 20)
+  const folder = join(disk.folder, 'blobs')
+  const blobs = diskBlobs({ folder, bootId: 'this-run' })
+  const hash = await keep(blobs, deterministicBytes('before', 2000))
+  await blobs.putEncoding(hash, 'br', deterministicBytes('br', 1000))
+  await disk.fill(8192)
+  for (const encoding of ['br', 'zstd'] as const)
+    await assert.rejects(blobs.putEncoding(hash, encoding, LARGE), { code: 'INSUFFICIENT_STORAGE' })
+  assert.deepEqual(await readdir(join(folder, 'staged')), ['an-area'])
+  assert.ok((await blobs.bytes(hash, 'br'))?.equals(deterministicBytes('br', 1000)))
+  assert.equal(await blobs.bytes(hash, 'zstd'), undefined)
+  await disk.clear()
+  await blobs.putEncoding(hash, 'zstd', LARGE)
+  assert.ok((await blobs.bytes(hash, 'zstd'))?.equals(LARGE))
+})
 
 test('an encoding and its folder are flushed before it is stored', requires('strace'), async () => {
   await using place = await freshFolder()
@@ -205,30 +218,26 @@ test('after a failed flush no encoding is stored', requires('strace'), async () 
   const blobs = place.open()
   const hash = await keep(blobs, SMALL)
   {
-    await using _ = await attachStrace(process.pid, ['-e', 'inject=fsync,fdatasync:error=EIO'])
+    await using _ = await attachStrace(process.pid, FAILING_FLUSH)
     await assert.rejects(blobs.putEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
   }
   assert.equal(await blobs.bytes(hash, 'br'), undefined)
   await assert.rejects(blobs.putEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
 })
 
-test(
-  'a disk that became read-only is UNAVAILABLE, and its check reports that',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(4 * 2 ** 20)
-    const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), bootId: 'this-run' })
-    const kept = await keep(blobs, SMALL)
-    await disk.readOnly(true)
-    for (const area of ['an-area', 'new-area'])
-      await assert.rejects(blobs.put(area, toBody(LARGE), {}), { code: 'UNAVAILABLE' })
-    await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
-    assert.ok((await blobs.bytes(kept))?.equals(SMALL))
-    await disk.readOnly(false)
-    await blobs.check()
-    await keep(blobs, LARGE)
-  },
-)
+test('a disk that became read-only is UNAVAILABLE, also in its check', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(4 * 2 ** 20)
+  const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), bootId: 'this-run' })
+  const kept = await keep(blobs, SMALL)
+  await disk.readOnly(true)
+  for (const area of ['an-area', 'new-area'])
+    await assert.rejects(blobs.put(area, toBody(LARGE), {}), { code: 'UNAVAILABLE' })
+  await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
+  assert.ok((await blobs.bytes(kept))?.equals(SMALL))
+  await disk.readOnly(false)
+  await blobs.check()
+  await keep(blobs, LARGE)
+})
 
 const OPERATIONS: Record<
   string,
@@ -317,4 +326,19 @@ function assertInOrder(lines: string[], steps: [string, string][]): void {
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+/** Runs `event` after each flush of a file, before it returns to its caller; returns the flushed inodes. */
+async function afterEachFlush(t: TestContext, event: () => Promise<unknown>): Promise<Set<number>> {
+  const flushed = new Set<number>()
+  const any = await open(import.meta.filename)
+  const handles = Object.getPrototypeOf(any) as FileHandle
+  await any.close()
+  const { sync } = handles
+  t.mock.method(handles, 'sync', async function (this: FileHandle) {
+    await sync.call(this)
+    flushed.add(fstatSync(this.fd).ino)
+    await event()
+  })
+  return flushed
 }

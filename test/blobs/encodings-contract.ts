@@ -5,23 +5,20 @@ import type { Promises } from './contract.ts'
 
 /** The part of the contract about stored encodings of a blob. */
 export function encodingsContract(promises: Promises): void {
-  promises(
-    'each encoding and the blob itself are read back unchanged, whatever their size',
-    async (blobs) => {
-      for (const size of [1, 4096, 300_000]) {
-        const bytes = deterministicBytes('a blob', size)
-        const hash = await keep(blobs, bytes)
-        for (const encoding of ENCODINGS)
-          await blobs.putEncoding(hash, encoding, deterministicBytes(encoding, size))
-        for (const encoding of ENCODINGS) {
-          assert.ok((await blobs.bytes(hash, encoding))?.equals(deterministicBytes(encoding, size)))
-          assert.ok((await readAll(blobs, hash, { encoding }))?.equals(deterministicBytes(encoding, size)))
-        }
-        assert.ok((await blobs.bytes(hash))?.equals(bytes))
-        assert.ok((await readAll(blobs, hash))?.equals(bytes))
+  promises('encodings and their blob are read back unchanged, whatever their size', async (blobs) => {
+    for (const size of [1, 4096, 300_000]) {
+      const bytes = deterministicBytes('a blob', size)
+      const hash = await keep(blobs, bytes)
+      for (const encoding of ENCODINGS)
+        await blobs.putEncoding(hash, encoding, deterministicBytes(encoding, size))
+      for (const encoding of ENCODINGS) {
+        assert.ok((await blobs.bytes(hash, encoding))?.equals(deterministicBytes(encoding, size)))
+        assert.ok((await readAll(blobs, hash, { encoding }))?.equals(deterministicBytes(encoding, size)))
       }
-    },
-  )
+      assert.ok((await blobs.bytes(hash))?.equals(bytes))
+      assert.ok((await readAll(blobs, hash))?.equals(bytes))
+    }
+  })
 
   promises('any range of an encoding is read', async (blobs) => {
     const hash = await keep(blobs, deterministicBytes('a blob', 1000))
@@ -47,7 +44,7 @@ export function encodingsContract(promises: Promises): void {
   })
 
   promises(
-    'the same encoding can be stored repeatedly, also by several processes at the same time',
+    'the same encoding can be stored repeatedly, also by several processes at once',
     async (_, { open }) => {
       const processes = [open(), open(), open('another-run')]
       const hash = await keep(processes[0]!, deterministicBytes('a blob', 1000))
@@ -71,11 +68,8 @@ export function encodingsContract(promises: Promises): void {
   })
 
   promises('a kept encoding leaves nothing unfinished behind', async (blobs, place) => {
-    await blobs.putEncoding(
-      received(deterministicBytes('a blob', 1000)).hash,
-      'br',
-      deterministicBytes('br', 300_000),
-    )
+    const { hash } = received(deterministicBytes('a blob', 1000))
+    await blobs.putEncoding(hash, 'br', deterministicBytes('br', 300_000))
     assert.deepEqual(await place.uncommitted(), [])
     assert.deepEqual(await Array.fromAsync(blobs.stagingAreas()), [])
   })

@@ -23,14 +23,7 @@ export async function startServiceWithInternals(
   await using started = new AsyncDisposableStack()
   const { path: data } = started.use(await memoryFolder())
   const service = started.use(await startTestService({ ...settings, DATA: data }))
-  const given = Object.entries({ ...settings, DATA: data }).map(([name, value]) => [`SLIPWAY_${name}`, value])
-  const operator = started.use(
-    await openForOperator(readConfig(Object.fromEntries(given)), {
-      log: silence,
-      version: 'test',
-      clock: () => service.clock.now,
-    }),
-  )
+  const operator = started.use(await openOperator(service, settings))
   const owned = started.move()
   return {
     service,
@@ -42,4 +35,14 @@ export async function startServiceWithInternals(
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Opens the dependencies of a running service once more, for example to run its jobs immediately. */
+export function openOperator(
+  { data, baseUrl, clock }: RunningService,
+  settings: Record<string, string>,
+): Promise<OperatorContext & AsyncDisposable> {
+  const given = Object.entries({ BASE_URL: baseUrl, ...settings, DATA: data })
+  const config = readConfig(Object.fromEntries(given.map(([name, value]) => [`SLIPWAY_${name}`, value])))
+  return openForOperator(config, { log: silence, version: 'test', clock: () => clock.now })
 }

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { startForEachTest } from '../support/each-test.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, sendJson } from './fake-server.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
+const fixture = startForEachTest(startScriptedCli)
+
 describe('login', () => {
   it('asks for email and code, and stores the key for this server', async () => {
-    await using fixture = await startScriptedCli()
     const { code, stderr } = await fixture.cli.run(['login'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
     assert.equal(code, 0)
     assert.match(stderr, /A code is on its way to ann@example\.test\. It lasts 10 min\./)
@@ -24,13 +26,11 @@ describe('login', () => {
   })
 
   it('never shows the key', async () => {
-    await using fixture = await startScriptedCli()
     const { stdout, stderr } = await fixture.cli.run(['login'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
     assert.ok(!`${stdout}${stderr}`.includes(KEY))
   })
 
   it('works in two steps without a terminal', async () => {
-    await using fixture = await startScriptedCli()
     const first = await fixture.cli.run(['login', '--email', 'ann@example.test'])
     assert.equal(first.code, 0)
     assert.match(first.stderr, /Then: slipway login --email ann@example\.test --code CODE/)
@@ -44,25 +44,19 @@ describe('login', () => {
   })
 
   it('does not wait for input without a terminal', async () => {
-    await using fixture = await startScriptedCli()
     const { code, stderr } = await fixture.cli.run(['login'])
     assert.equal(code, 2)
     assert.match(stderr, /slipway login --email ADDRESS/)
   })
 
   it('explains what to do after a wrong code', async () => {
-    await using fixture = await startScriptedCli()
-    fixture.server.intercept = (_call, _request, response) => {
-      sendJson(response, ...errorResponse(400, 'INVALID_CODE'))
-      return true
-    }
+    fixture.server.reply(/./, errorResponse(400, 'INVALID_CODE'))
     const { code, stderr } = await fixture.cli.run(['login', '--email', 'a@b.test', '--code', 'XXXX-XXXX'])
     assert.equal(code, 1)
     assert.match(stderr, /A code lasts 10 minutes and works once/)
   })
 
   it('asks again after a mistyped code, a limited number of times', async () => {
-    await using fixture = await startScriptedCli()
     const wellBehaved = fixture.server.intercept
     fixture.server.intercept = (call, request, response) => {
       if (!call.body.includes('"XXXX')) return wellBehaved(call, request, response)
@@ -78,16 +72,13 @@ describe('login', () => {
   })
 
   it('stops when its input ends', async () => {
-    await using fixture = await startScriptedCli()
     const { code, stderr } = await fixture.cli.run(['login'], { typed: [] })
     assert.equal(code, 1)
     assert.match(stderr, /There was no answer/)
   })
 
   it('stores the server and its key for later commands', async () => {
-    await using fixture = await startScriptedCli({
-      'GET /api/v1/publishes?limit=100': { publishes: [], nextCursor: null },
-    })
+    fixture.responses['GET /api/v1/publishes?limit=100'] = { publishes: [], nextCursor: null }
     await fixture.cli.run(['login'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
     fixture.cli.env = {}
     const { code, stderr } = await fixture.cli.run(['sites'])
@@ -97,7 +88,6 @@ describe('login', () => {
   })
 
   it('is suggested for the server of the command, if it is not the default one', async () => {
-    await using fixture = await startScriptedCli()
     fixture.cli.env = {}
     const elsewhere = await fixture.cli.run(['sites', '--server', 'https://other.test'])
     assert.match(elsewhere.stderr, /Sign in: slipway login --server https:\/\/other\.test\n/)
@@ -106,7 +96,6 @@ describe('login', () => {
   })
 
   it('uses the server that the folder remembers', async () => {
-    await using fixture = await startScriptedCli()
     fixture.remember('otter')
     fixture.cli.env = {}
     const { stderr } = await fixture.cli.run(['login'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
@@ -114,7 +103,6 @@ describe('login', () => {
   })
 
   it('is undone by logout', async () => {
-    await using fixture = await startScriptedCli()
     await fixture.cli.run(['login'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
     assert.match((await fixture.cli.run(['logout'])).stderr, /Signed out of http/)
     assert.match((await fixture.cli.run(['logout'])).stderr, /You were not signed in at http/)
@@ -135,10 +123,10 @@ describe('sites', () => {
     updatedAt: '2030-01-01T10:20:30.000Z',
     expiresAt: null,
   }
-  const answers = { 'GET /api/v1/publishes?limit=100': { publishes: [summary], nextCursor: null } }
+  const answer = { publishes: [summary], nextCursor: null }
 
   it('are printed on stdout', async () => {
-    await using fixture = await startScriptedCli(answers)
+    fixture.responses['GET /api/v1/publishes?limit=100'] = answer
     const { stdout } = await fixture.cli.run(['sites'], { env: { SLIPWAY_KEY: KEY } })
     const [head, row] = stdout.split('\n')
     assert.match(head!, /^SLUG +ADDRESS +FILES +SIZE +CHANGED +EXPIRES +TITLE$/)
@@ -149,17 +137,13 @@ describe('sites', () => {
   })
 
   it('are printed as JSON with --json', async () => {
-    await using fixture = await startScriptedCli(answers)
+    fixture.responses['GET /api/v1/publishes?limit=100'] = answer
     const { stdout } = await fixture.cli.run(['sites', '--json'], { env: { SLIPWAY_KEY: KEY } })
     assert.deepEqual(JSON.parse(stdout), [summary])
   })
 
   it('are refused with different messages for an invalid and a missing key', async () => {
-    await using fixture = await startScriptedCli()
-    fixture.server.intercept = (_call, _request, response) => {
-      sendJson(response, ...errorResponse(401, 'UNAUTHORIZED'))
-      return true
-    }
+    fixture.server.reply(/./, errorResponse(401, 'UNAUTHORIZED'))
     const { stderr } = await fixture.cli.run(['sites'], { env: { SLIPWAY_KEY: KEY } })
     assert.match(stderr, /The key is the one in SLIPWAY_KEY/)
   })

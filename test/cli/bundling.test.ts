@@ -4,8 +4,9 @@ import { describe, it } from 'node:test'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import type { Progress, PublishFile, Send } from '../../client/sdk/slipway.ts'
 import { fetchTransport } from '../../client/sdk/transport.ts'
-import { file, startClientFixture, stream, uploads } from './client-fixture.ts'
-import { type Call, errorResponse, sendJson } from './fake-server.ts'
+import { startForEachTest } from '../support/each-test.ts'
+import { file, forget, startClientFixture, stream } from './client-fixture.ts'
+import { type Call, errorResponse, type Reply } from './fake-server.ts'
 import { filesInTar } from './tar-files.ts'
 
 const KIB = 2 ** 10
@@ -18,15 +19,21 @@ async function startBundlingClient(wishes: { send?: Send | undefined; tries?: nu
   return fixture
 }
 
+const fixture = startForEachTest(startBundlingClient)
+
 const many = (count: number, size = 20): PublishFile[] =>
   Array.from({ length: count }, (_, number) => file(`${number}.txt`, `${number}`.padEnd(size, '.')))
 
-const isBundle = ({ path }: Call): boolean => /\/_upload\/[^/]+\/[^/]+\?/.test(path)
-const isUpload = ({ path }: Call): boolean => path.includes('/_upload/')
+/** Number of small files beside another one; only several files are sent as a bundle. */
+const TOGETHER_OR_ALONE = { together: 3, alone: 0 }
+
+const BUNDLE = /\/_upload\/[^/]+\/[^/]+\?/
 
 /** Number of files of each bundle, in the order of the requests. */
 async function bundled(calls: Call[]): Promise<number[]> {
-  const tars = await Promise.all(calls.filter(isBundle).map(({ body }) => filesInTar(body)))
+  const tars = await Promise.all(
+    calls.filter(({ path }) => BUNDLE.test(path)).map(({ body }) => filesInTar(body)),
+  )
   return tars.map((files) => files.length)
 }
 
@@ -52,7 +59,7 @@ for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTranspo
         uploadedBytes,
         files.reduce((sum, { size }) => sum + size, 0),
       )
-      assert.equal(uploads(fixture.server).length, 3)
+      assert.equal(fixture.server.uploads.length, 3)
       const live = fixture.server.live(slug)
       assert.deepEqual(live.get('stream.bin'), small)
       assert.deepEqual(live.get('blob.bin'), small)
@@ -75,17 +82,15 @@ describe('a bundle', () => {
   ]
   for (const [sentence, files, most, bundles, alone] of cases) {
     it(sentence, async () => {
-      await using fixture = await startBundlingClient()
       fixture.server.bundleBytes = most
       const { slug } = await fixture.publish({ files, concurrency: 1 })
       assert.equal(fixture.server.live(slug).size, files.length)
       assert.deepEqual((await bundled(fixture.server.calls)).sort(), bundles.toSorted())
-      assert.equal(uploads(fixture.server).length, bundles.length + alone)
+      assert.equal(fixture.server.uploads.length, bundles.length + alone)
     })
   }
 
   it('is sent without the API key', async () => {
-    await using fixture = await startBundlingClient()
     await fixture.slipway.with({ key: fixture.server.key }).publish({ files: many(3) })
     assert.deepEqual(
       fixture.server.calls.map(({ key }) => key !== undefined),
@@ -94,7 +99,6 @@ describe('a bundle', () => {
   })
 
   it('excludes files that were uploaded before', async () => {
-    await using fixture = await startBundlingClient()
     const files = many(5)
     const { slug, claimToken, upload } = await fixture.slipway.create({
       files: files.map(({ open: _, ...entry }) => entry),
@@ -108,14 +112,8 @@ describe('a bundle', () => {
 
 describe('a failed bundle', () => {
   it('is sent again after a pause, halved after each failure', async () => {
-    await using fixture = await startBundlingClient()
-    let left = 3
-    fixture.server.intercept = (call, _request, response) => {
-      if (!isBundle(call) || left-- <= 0) return false
-      if (left === 1) sendJson(response, ...errorResponse(503, 'UNAVAILABLE'))
-      else response.destroy()
-      return true
-    }
+    const replies: Reply[] = ['cut', errorResponse(503, 'UNAVAILABLE'), 'cut']
+    fixture.server.reply(BUNDLE, () => replies.shift())
     const { slug } = await fixture.publish({ files: many(40) })
     assert.equal(fixture.server.live(slug).size, 40)
     assert.deepEqual(fixture.pauses, [500, 1000, 2000])
@@ -123,44 +121,32 @@ describe('a failed bundle', () => {
   })
 
   it('is given up after six attempts', async () => {
-    await using fixture = await startBundlingClient()
-    fixture.server.intercept = (call, _request, response) => {
-      if (isUpload(call)) response.destroy()
-      return isUpload(call)
-    }
+    fixture.server.reply(/_upload/, 'cut')
     await assert.rejects(fixture.publish({ files: many(10) }), { code: 'NETWORK' })
     assert.deepEqual(fixture.pauses, [500, 1000, 2000, 4000, 8000])
     assert.deepEqual(await bundled(fixture.server.calls), [10, 5, 3, 2, 1, 1])
   })
 
-  it('is not sent again when its bytes are refused', async () => {
-    await using fixture = await startBundlingClient()
-    const files = [...many(3), { ...file('lying', 'one'), hash: '0'.repeat(64) }]
-    await assert.rejects(fixture.publish({ files }), { code: 'HASH_MISMATCH' })
-    assert.equal(uploads(fixture.server).length, 1)
-    assert.deepEqual(fixture.pauses, [])
-  })
+  for (const [how, count] of Object.entries(TOGETHER_OR_ALONE)) {
+    it(`is not sent again when its bytes are refused, sent ${how}`, async () => {
+      const files = [...many(count), { ...file('lying', 'one'), hash: '0'.repeat(64) }]
+      await assert.rejects(fixture.publish({ files }), { code: 'HASH_MISMATCH', status: 400 })
+      assert.equal(fixture.server.uploads.length, 1)
+      assert.deepEqual(fixture.pauses, [])
+    })
+  }
 
   it('is replaced by single uploads where a proxy refuses a body of that size', async () => {
-    await using fixture = await startBundlingClient()
-    fixture.server.intercept = (call, _request, response) => {
-      if (isBundle(call)) response.writeHead(413).end('<h1>413 Request Entity Too Large</h1>')
-      return isBundle(call)
-    }
+    const tooLarge = '<h1>413 Request Entity Too Large</h1>'
+    fixture.server.reply(BUNDLE, [413, tooLarge, { 'Content-Type': 'text/html' }])
     const { slug } = await fixture.publish({ files: many(6) })
     assert.equal(fixture.server.live(slug).size, 6)
-    assert.equal(uploads(fixture.server).length, 7)
+    assert.equal(fixture.server.uploads.length, 7)
     assert.deepEqual(fixture.pauses, [])
   })
 
   it('counts once in the progress', async () => {
-    await using fixture = await startBundlingClient()
-    let left = 2
-    fixture.server.intercept = (call, _request, response) => {
-      if (!isBundle(call) || left-- <= 0) return false
-      response.destroy()
-      return true
-    }
+    fixture.server.reply(BUNDLE, 'cut', 2)
     const seen: Progress[] = []
     await fixture.publish({ files: many(8, 100), onProgress: (progress) => seen.push(progress) })
     assert.deepEqual(seen.at(-1), { files: 8, filesDone: 8, bytes: 800, bytesDone: 800 })
@@ -202,26 +188,23 @@ describe('the upload URL of bundles', () => {
   const cases = { 'is renewed': true, 'is given up': false }
   for (const [sentence, offered] of Object.entries(cases)) {
     it(`${sentence} when the server calls it expired and offers ${offered ? 'another' : 'none'}`, async () => {
-      await using fixture = await startBundlingClient()
-      fixture.server.intercept = (call, _request, response) => {
-        if (!isBundle(call) || !call.path.endsWith('token=t1')) return false
+      fixture.server.reply(BUNDLE, ({ path }) => {
+        if (!path.endsWith('token=t1')) return undefined
         if (!offered) fixture.server.bundleBytes = undefined
-        sendJson(response, ...errorResponse(410, 'UPLOAD_EXPIRED'))
-        return true
-      }
+        return errorResponse(410, 'UPLOAD_EXPIRED')
+      })
       const { slug } = await fixture.publish({ files: many(600) })
       assert.equal(fixture.server.live(slug).size, 600)
       assert.equal(fixture.server.log.filter((line) => line.endsWith('/uploads/refresh')).length, 1)
-      assert.equal(uploads(fixture.server).length, offered ? 6 : 603)
+      assert.equal(fixture.server.uploads.length, offered ? 6 : 603)
     })
   }
 
   it('is renewed before it expires, and files that were uploaded by then are not sent again', async () => {
-    await using fixture = await startBundlingClient()
-    fixture.server.intercept = (call) => {
-      if (isUpload(call)) fixture.clock.now += 3_580_000
-      return false
-    }
+    fixture.server.reply(/_upload/, () => {
+      fixture.clock.now += 3_580_000
+      return undefined
+    })
     const { slug } = await fixture.publish({ files: many(501), concurrency: 1 })
     assert.equal(fixture.server.live(slug).size, 501)
     assert.equal(fixture.server.log[2], 'POST /api/v1/publish/site-1/uploads/refresh')
@@ -229,16 +212,7 @@ describe('the upload URL of bundles', () => {
   })
 
   it('is used again for files that finalize reports as missing', async () => {
-    await using fixture = await startBundlingClient()
-    let forgotten = false
-    fixture.server.intercept = (call) => {
-      if (forgotten || !call.path.endsWith('/finalize')) return false
-      forgotten = true
-      for (const { arrived } of fixture.server.sites.get('site-1')!.versions.values()) {
-        for (const path of ['1.txt', '3.txt', '5.txt']) arrived.delete(path)
-      }
-      return false
-    }
+    fixture.server.reply(/finalize$/, () => forget(fixture.server, '1.txt', '3.txt', '5.txt'), 1)
     const { slug } = await fixture.publish({ files: many(10) })
     assert.equal(fixture.server.live(slug).size, 10)
     assert.deepEqual(await bundled(fixture.server.calls), [10, 3])
@@ -254,16 +228,14 @@ describe('a file that changes during a bundle', () => {
   }
   for (const [how, open] of Object.entries(cases)) {
     it(`is named when it became ${how}`, async () => {
-      await using fixture = await startBundlingClient()
       const failed = fixture.publish({ files: [...many(3), file('a', 'one', open)] })
       await assert.rejects(failed, { code: 'FILE_CHANGED', details: { path: 'a' } })
-      assert.deepEqual([uploads(fixture.server), fixture.pauses], [[], []])
+      assert.deepEqual([fixture.server.uploads, fixture.pauses], [[], []])
     })
   }
 
-  for (const [how, count] of Object.entries({ together: 3, alone: 0 })) {
+  for (const [how, count] of Object.entries(TOGETHER_OR_ALONE)) {
     it(`is named when a browser cannot read it any more, sent ${how}`, async () => {
-      await using fixture = await startBundlingClient()
       const failing: Send = async (request) => {
         if (request.url.includes('/_upload/')) throw new TypeError('Failed to fetch')
         return nodeTransport().send(request)
@@ -275,13 +247,14 @@ describe('a file that changes during a bundle', () => {
     })
   }
 
-  it('and an unreadable one keeps its own error', async () => {
-    await using fixture = await startBundlingClient()
-    const unreadable = file('a', 'one', () => {
-      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
+  for (const [how, count] of Object.entries(TOGETHER_OR_ALONE)) {
+    it(`and an unreadable one keeps its own error, sent ${how}`, async () => {
+      const unreadable = file('a', 'one', () => {
+        throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })
+      })
+      await assert.rejects(fixture.publish({ files: [...many(count), unreadable] }), { code: 'EACCES' })
     })
-    await assert.rejects(fixture.publish({ files: [...many(3), unreadable] }), { code: 'EACCES' })
-  })
+  }
 })
 
 /** A browser's file that was changed or deleted on the disk. */
@@ -300,12 +273,7 @@ describe('a publish with unlimited retries', () => {
     it(`continues after a long network failure, ${bundleBytes ? 'with bundles' : 'without'}`, async () => {
       await using fixture = await startClientFixture({ tries: Number.POSITIVE_INFINITY })
       fixture.server.bundleBytes = bundleBytes
-      let left = 100
-      fixture.server.intercept = (call, _request, response) => {
-        if (!isUpload(call) || left-- <= 0) return false
-        response.destroy()
-        return true
-      }
+      fixture.server.reply(/_upload/, 'cut', 100)
       const { slug } = await fixture.publish({ files: many(2), concurrency: 1 })
       assert.equal(fixture.server.live(slug).size, 2)
       assert.equal(fixture.pauses.length, 100)
@@ -315,24 +283,15 @@ describe('a publish with unlimited retries', () => {
 
   it('gives up at the sixth server error', async () => {
     await using fixture = await startClientFixture({ tries: Number.POSITIVE_INFINITY })
-    let left = 20
-    fixture.server.intercept = (call, _request, response) => {
-      if (!isUpload(call) || left-- <= 0) return false
-      if (left % 2 === 0) response.destroy()
-      else sendJson(response, ...errorResponse(500, 'INTERNAL'))
-      return true
-    }
+    let count = 0
+    fixture.server.reply(/_upload/, () => (count++ % 2 === 0 ? errorResponse(500, 'INTERNAL') : 'cut'), 20)
     await assert.rejects(fixture.publish({ files: many(1) }), { code: 'INTERNAL' })
-    assert.equal(uploads(fixture.server).length, 11)
+    assert.equal(fixture.server.uploads.length, 11)
   })
 
   it('does not retry requests to the API more often than any other', async () => {
     await using fixture = await startClientFixture({ tries: Number.POSITIVE_INFINITY })
-    fixture.server.intercept = (call, _request, response) => {
-      if (!call.path.endsWith('/finalize')) return false
-      sendJson(response, ...errorResponse(503, 'UNAVAILABLE'))
-      return true
-    }
+    fixture.server.reply(/\/finalize$/, errorResponse(503, 'UNAVAILABLE'))
     await assert.rejects(fixture.publish({ files: many(2) }), { code: 'UNAVAILABLE' })
     assert.equal(fixture.server.log.filter((line) => line.endsWith('/finalize')).length, 6)
   })

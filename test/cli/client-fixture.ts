@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { type PublishFile, type PublishOptions, type Send, Slipway } from '../../client/sdk/slipway.ts'
+import { sha256 } from '../api/content.ts'
 import { FakeServer } from './fake-server.ts'
 
 export function file(path: string, content: string | Buffer, open?: PublishFile['open']): PublishFile {
   const bytes = Buffer.from(content as string)
-  const hash = createHash('sha256').update(bytes).digest('hex')
+  const hash = sha256(bytes)
   return { path, size: bytes.length, contentType: 'text/plain', hash, open: open ?? (() => bytes) }
 }
 
@@ -53,5 +53,9 @@ export async function startClientFixture({ send, idleMs, tries: maxAttempts }: C
   }
 }
 
-/** The logged upload requests. */
-export const uploads = (server: FakeServer) => server.log.filter((line) => line.includes('/_upload/'))
+/** Loses received files of the first site, as if they had not been uploaded. */
+export function forget({ sites }: FakeServer, ...paths: string[]): undefined {
+  for (const { arrived } of sites.get('site-1')!.versions.values()) {
+    for (const path of paths) arrived.delete(path)
+  }
+}

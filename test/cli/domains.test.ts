@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { CliSession } from './cli-harness.ts'
 import {
   activeRecord,
   pendingRecord,
@@ -33,33 +34,38 @@ const certificate = (more: Partial<DomainRecord['certificate']>) => ({
 })
 const limited = (): ScriptedReply => [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1800' }]
 
+/** Runs `domains add` for a domain that is pending, unless the responses say otherwise. */
+async function add(turns: Record<string, ScriptedReply[]> = {}, session: CliSession = {}) {
+  await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], ...turns })
+  const run = await fixture.cli.run(['domains', 'add', 'www.example.test'], session)
+  const { port } = new URL(fixture.server.url)
+  return { ...run, port, bodies: fixture.bodies(), pauses: fixture.cli.pauses }
+}
+
+/** The same on a terminal, where it waits while the checks have these results. */
+const addAndWait = (checks: ScriptedReply[], session: CliSession = {}) =>
+  add({ [CHECK]: checks }, { typed: [], ...session })
+
 describe('domains add', () => {
   it('prints the two records in the form of DNS providers, and ends without waiting if there is no terminal', async () => {
-    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()] })
-    const { code, stdout, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'])
+    const { code, stdout, stderr, bodies } = await add()
     assert.equal(code, 0)
     assert.equal(stdout, TABLE)
     assert.match(stderr, /at whoever runs the DNS of example\.test:/)
     assert.match(stderr, /goes on by itself[\s\S]+slipway domains check www\.example\.test\n$/)
-    assert.deepEqual(fixture.bodies(), [{ domain: 'www.example.test', siteSlug: 'otter' }])
+    assert.deepEqual(bodies, [{ domain: 'www.example.test', siteSlug: 'otter' }])
   })
 
   it('waits on a terminal until the domain has its certificate, prints each step once, and then the address', async () => {
     const first = withDnsAnswers(pendingRecord(), [], ['slipway-0123'])
-    await using fixture = await startDomainCli({
-      [ADD]: [pendingRecord()],
-      [CHECK]: [
-        first,
-        first,
-        withDnsAnswers(pendingRecord(), ['elsewhere.test'], ['slipway-0123']),
-        right(),
-        activeRecord(certificate({})),
-        activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
-      ],
-    })
-    const { code, stdout, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], {
-      typed: [],
-    })
+    const { code, stdout, stderr } = await addAndWait([
+      first,
+      first,
+      withDnsAnswers(pendingRecord(), ['elsewhere.test'], ['slipway-0123']),
+      right(),
+      activeRecord(certificate({})),
+      activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
+    ])
     assert.equal(code, 0)
     assert.equal(stdout, `${TABLE}https://www.example.test/\n`)
     const text = plain(stderr)
@@ -80,9 +86,8 @@ describe('domains add', () => {
   })
 
   it('does not wait for a certificate that the service does not issue', async () => {
-    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [activeRecord()] })
-    const { stdout } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
-    assert.equal(stdout, `${TABLE}http://www.example.test:${new URL(fixture.server.url).port}/\n`)
+    const { stdout, port } = await addAndWait([activeRecord()])
+    assert.equal(stdout, `${TABLE}http://www.example.test:${port}/\n`)
   })
 
   it('does not wait with --no-wait or --json, which prints only the record', async () => {
@@ -96,35 +101,31 @@ describe('domains add', () => {
   })
 
   it('uses at most half of the hourly requests of the Free plan, and ends after two hours', async () => {
-    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [right()] })
-    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    const { code, stderr, pauses } = await addAndWait([right()])
     assert.equal(code, 0)
     assert.match(stderr, /That takes long\.\nwww\.example\.test goes on by itself/)
-    for (const [start] of fixture.cli.pauses.entries()) {
+    for (const [start] of pauses.entries()) {
       let [checks, time] = [0, 0]
-      for (const pause of fixture.cli.pauses.slice(start)) {
+      for (const pause of pauses.slice(start)) {
         time += pause
         if (time <= 3_600_000) checks++
       }
       assert.ok(checks <= 30, `${checks} checks within an hour`)
     }
-    const hours = fixture.cli.pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000
+    const hours = pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000
     assert.ok(hours > 1 && hours < 3, `${hours} hours`)
   })
 
   it('ends at the rate limit with the time of its reset', async () => {
-    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [right(), limited()] })
-    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    const { code, stderr } = await addAndWait([right(), limited()])
     assert.equal(code, 0)
     assert.match(stderr, /takes no more requests of yours before 2030-01-01 00:30 UTC\.\n/)
     assert.match(stderr, /goes on by itself[\s\S]+slipway domains check www\.example\.test\n$/)
   })
 
   it('explains after Ctrl-C that the service continues, and how to check', async () => {
-    await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [right()] })
     const stop = new AbortController()
-    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], {
-      typed: [],
+    const { code, stderr } = await addAndWait([right()], {
       signal: stop.signal,
       onStderr: (text) => {
         if (text.includes('CNAME www is there')) stop.abort()
@@ -137,28 +138,20 @@ describe('domains add', () => {
 
   it('continues when some checks fail, and gives up when all of them fail', async () => {
     const unavailable: ScriptedReply = errorResponse(503, 'UNAVAILABLE')
-    await using fixture = await startDomainCli({
-      [ADD]: [pendingRecord()],
-      [CHECK]: [unavailable, unavailable, unavailable, activeRecord()],
-    })
-    assert.equal((await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })).code, 0)
-    await using failing = await startDomainCli({ [ADD]: [pendingRecord()], [CHECK]: [unavailable] })
-    const { code, stderr } = await failing.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    const some = await addAndWait([unavailable, unavailable, unavailable, activeRecord()])
+    assert.equal(some.code, 0)
+    const { code, stderr } = await addAndWait([unavailable])
     assert.equal(code, 1)
     assert.match(stderr, /The server says UNAVAILABLE/)
   })
 
   it('explains why it waits when the records are right, and the error of the CA', async () => {
     const reason = (minute: string) => right({ reason: `Another account had it until 00:${minute}` })
-    await using fixture = await startDomainCli({
-      [ADD]: [pendingRecord()],
-      [CHECK]: [
-        ...['10', '11', '12', '13', '14'].map(reason),
-        activeRecord(certificate({ problem: 'CAA forbids it' })),
-        activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
-      ],
-    })
-    const { stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: [] })
+    const { stderr } = await addAndWait([
+      ...['10', '11', '12', '13', '14'].map(reason),
+      activeRecord(certificate({ problem: 'CAA forbids it' })),
+      activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })),
+    ])
     assert.equal(stderr.match(/Another account had it until/g)?.length, 1)
     assert.match(plain(stderr), /✗ No certificate yet: CAA forbids it\n/)
   })
@@ -171,19 +164,17 @@ describe('domains add', () => {
     const other = await fixture.cli.run(['domains', 'add', 'www.example.test'])
     assert.equal(other.code, 1)
     assert.match(other.stderr, /The server says DOMAIN_TAKEN/)
-    await using none = await startDomainCli({ [ADD]: [taken] })
-    const foreign = await none.cli.run(['domains', 'add', 'www.example.test'])
+    const foreign = await add({ [ADD]: [taken] })
     assert.match(foreign.stderr, /The server says DOMAIN_TAKEN/)
   })
 
   it('does not print records when the domain is active', async () => {
-    await using fixture = await startDomainCli({
+    const { code, stdout, stderr, port } = await add({
       [ADD]: [errorResponse(409, 'DOMAIN_TAKEN')],
       [CHECK]: [activeRecord()],
     })
-    const { code, stdout, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'])
     assert.equal(code, 0)
-    assert.equal(stdout, `http://www.example.test:${new URL(fixture.server.url).port}/\n`)
+    assert.equal(stdout, `http://www.example.test:${port}/\n`)
     assert.equal(stderr, 'www.example.test is active.\n')
   })
 
@@ -205,8 +196,7 @@ describe('domains add', () => {
     }
 
     it('is offered: yes adds it with its records and waits for both', async () => {
-      await using fixture = await startDomainCli(turns)
-      const { stdout, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'], {
+      const { stdout, stderr, bodies } = await add(turns, {
         typed: ['y'],
       })
       assert.match(stderr, /Should example\.test lead to www\.example\.test\? \[Y\/n\]/)
@@ -214,21 +204,19 @@ describe('domains add', () => {
       assert.match(stderr, /ALIAS is called ANAME or CNAME flattening by some/)
       assert.match(plain(stderr), /✓ example\.test is active and leads to www\.example\.test\./)
       assert.match(stdout, /http:\/\/www\.example\.test:\d+\/\n$/)
-      assert.deepEqual(fixture.bodies().slice(0, 2), [
+      assert.deepEqual(bodies.slice(0, 2), [
         { domain: 'www.example.test', siteSlug: 'otter' },
         { domain: 'example.test', siteSlug: 'otter' },
       ])
     })
 
     it('is not added on no', async () => {
-      await using fixture = await startDomainCli(turns)
-      const { stdout } = await fixture.cli.run(['domains', 'add', 'www.example.test'], { typed: ['n'] })
+      const { stdout } = await add(turns, { typed: ['n'] })
       assert.doesNotMatch(stdout, /ALIAS/)
     })
 
     it('is printed as a command if there is no terminal', async () => {
-      await using fixture = await startDomainCli(turns)
-      const { stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'])
+      const { stderr } = await add(turns)
       assert.match(
         stderr,
         /To have example\.test lead to www\.example\.test: slipway domains add example\.test --site otter\n/,
@@ -237,8 +225,7 @@ describe('domains add', () => {
   })
 
   it('explains how to free a domain of the plan', async () => {
-    await using fixture = await startDomainCli({ [ADD]: [errorResponse(403, 'DOMAIN_LIMIT_REACHED')] })
-    const { code, stderr } = await fixture.cli.run(['domains', 'add', 'www.example.test'])
+    const { code, stderr } = await add({ [ADD]: [errorResponse(403, 'DOMAIN_LIMIT_REACHED')] })
     assert.equal(code, 1)
     assert.match(stderr, /See them: slipway domains\. To make room: slipway domains remove DOMAIN/)
   })

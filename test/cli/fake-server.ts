@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FileEntry } from '../../protocol/api/publish.ts'
+import { sha256 } from '../api/content.ts'
 import { filesInTar } from './tar-files.ts'
 
 export interface Call {
@@ -24,6 +25,9 @@ interface FakeSite {
 
 /** Responds to a request itself and returns true, or returns false to let the server respond. */
 export type Interceptor = (call: Call, request: IncomingMessage, response: ServerResponse) => boolean
+
+/** A JSON response, a cut connection, or none at all. */
+export type Reply = 'cut' | 'none' | [status: number, body: unknown, headers?: Record<string, string>]
 
 /**
  * Implements the publish protocol in memory. A test sets `intercept` to answer requests in another way; it runs after
@@ -48,6 +52,25 @@ export class FakeServer implements AsyncDisposable {
     })
   }
 
+  /**
+   * Gives this reply to the next `times` requests whose "METHOD /path" matches, and removes other interceptors. Without a
+   * reply, the server responds itself.
+   */
+  reply(
+    requests: RegExp,
+    reply: Reply | ((call: Call) => Reply | undefined),
+    times = Number.POSITIVE_INFINITY,
+  ): void {
+    let left = times
+    this.intercept = (call, _request, response) => {
+      if (!requests.test(`${call.method} ${call.path}`) || left-- <= 0) return false
+      const given = typeof reply === 'function' ? reply(call) : reply
+      if (given === 'cut') response.destroy()
+      else if (given && given !== 'none') sendJson(response, ...given)
+      return given !== undefined
+    }
+  }
+
   static async start(): Promise<FakeServer> {
     const fake = new FakeServer()
     await new Promise<void>((resolve) => fake.#server.listen(0, '127.0.0.1', resolve))
@@ -61,6 +84,11 @@ export class FakeServer implements AsyncDisposable {
   /** Received requests, such as "PUT /api/v1/publish/calm-otter"; without queries. */
   get log(): string[] {
     return this.calls.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`)
+  }
+
+  /** The logged upload requests. */
+  get uploads(): string[] {
+    return this.log.filter((line) => line.includes('/_upload/'))
   }
 
   /** The files of a site's live version, by path. */
@@ -172,7 +200,7 @@ export class FakeServer implements AsyncDisposable {
     const files: { path: string; size: number; hash: string }[] = []
     for (const [path, bytes] of await filesInTar(body)) {
       const file = version.files.find((one) => one.path === path)
-      const hash = createHash('sha256').update(bytes).digest('hex')
+      const hash = sha256(bytes)
       if (!file) return errorResponse(400, 'VALIDATION_ERROR')
       if (bytes.length !== file.size) return errorResponse(400, 'SIZE_MISMATCH')
       if (file.hash !== undefined && hash !== file.hash) return errorResponse(400, 'HASH_MISMATCH')
@@ -188,7 +216,7 @@ export class FakeServer implements AsyncDisposable {
     const version = this.sites.get(slug)?.versions.get(versionId)
     const file = version?.files.find((one) => one.path === path)
     if (!version || !file) return errorResponse(403, 'INVALID_UPLOAD_TOKEN')
-    const hash = createHash('sha256').update(body).digest('hex')
+    const hash = sha256(body)
     if (body.length !== file.size) return errorResponse(400, 'SIZE_MISMATCH')
     if (file.hash !== undefined && hash !== file.hash) return errorResponse(400, 'HASH_MISMATCH')
     if (request.headers['content-type'] !== file.contentType)
@@ -227,7 +255,7 @@ export function sendJson(
   headers: Record<string, string> = {},
 ): void {
   response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
-  response.end(JSON.stringify(body))
+  response.end(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
 /** Status and body of an error response. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { digestAll } from '../../client/cli/folder/digest.ts'
 import { type FoundFile, scan } from '../../client/cli/folder/scan.ts'
+import { sha256 } from '../api/content.ts'
 import { CliHarness } from './cli-harness.ts'
 
 const paths = (files: FoundFile[]) => files.map(({ path }) => path)
@@ -92,10 +93,15 @@ describe('reading files', () => {
       files.map(({ path, size, hash }) => ({ path, size, hash })),
       [
         { path: 'large.bin', size: large.length, hash: sha256(large) },
-        { path: 'small.txt', size: 5, hash: sha256(Buffer.from('small')) },
+        { path: 'small.txt', size: 5, hash: sha256('small') },
       ],
     )
-    for (const file of files) assert.equal(sha256(await readAll(await file.open())), file.hash)
+    for (const file of files) {
+      const opened = await file.open()
+      const bytes =
+        opened instanceof Blob ? opened.stream() : opened instanceof Uint8Array ? [opened] : opened
+      assert.equal(sha256(Buffer.concat(await Array.fromAsync<Uint8Array>(bytes))), file.hash)
+    }
   })
 
   it('names a file that was deleted', async () => {
@@ -106,15 +112,3 @@ describe('reading files', () => {
     assert.throws(() => file!.open(), { code: 'FILE_CHANGED', details: { path: 'index.html' } })
   })
 })
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
-}
-
-async function readAll(bytes: Uint8Array | Blob | AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  if (bytes instanceof Uint8Array) return bytes
-  if (bytes instanceof Blob) return new Uint8Array(await bytes.arrayBuffer())
-  const chunks: Uint8Array[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SiteMemory } from '../../client/cli/state/site-memory.ts'
+import { startForEachTest } from '../support/each-test.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 describe('the site of this folder', () => {
@@ -35,10 +36,10 @@ describe('the site of this folder', () => {
     'POST /api/v1/publish/otter/claim/preview': { slug: 'otter' },
     'POST /api/v1/publish/otter/claim': { success: true, slug: 'otter', siteUrl: 'http://otter.sites.test/' },
   }
+  const fixture = startForEachTest(() => startScriptedCli(answers))
   const keyed = { env: { SLIPWAY_KEY: KEY } }
 
   it('versions lists the live version, kept ones and drafts', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter')
     const { stdout, stderr } = await fixture.cli.run(['versions'], keyed)
     assert.match(stdout, /^v2 +draft +2030-01-02 00:00 UTC +– +– +2 +9 bytes +http:\/\/v2--otter/m)
@@ -65,7 +66,6 @@ describe('the site of this folder', () => {
   })
 
   it('restore makes a version live and prints the address', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter')
     const { stdout, stderr } = await fixture.cli.run(['restore', 'v2'], keyed)
     assert.equal(stdout, 'http://otter.sites.test/\n')
@@ -74,7 +74,6 @@ describe('the site of this folder', () => {
   })
 
   it('delete requires typing the name', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter')
     const wrong = await fixture.cli.run(['delete'], { ...keyed, typed: ['oter'] })
     assert.equal(wrong.code, 1)
@@ -86,7 +85,6 @@ describe('the site of this folder', () => {
   })
 
   it('delete stops at Ctrl-C, on a line of its own', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter')
     const stop = new AbortController()
     const onStderr = (stderr: string) => stderr.endsWith('go on: ') && stop.abort()
@@ -102,7 +100,6 @@ describe('the site of this folder', () => {
   })
 
   it('delete requires --yes if there is no terminal', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter')
     assert.equal((await fixture.cli.run(['delete'], keyed)).code, 2)
     assert.equal(fixture.server.calls.length, 0)
@@ -111,7 +108,6 @@ describe('the site of this folder', () => {
   })
 
   it('open prints the address and opens a browser if there is a display', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter')
     assert.equal((await fixture.cli.run(['open'])).stdout, 'http://otter.sites.test/\n')
     assert.deepEqual(fixture.cli.launched, [])
@@ -120,14 +116,12 @@ describe('the site of this folder', () => {
   })
 
   it('can be another one with --site', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter')
     const { stdout } = await fixture.cli.run(['open', '--site', 'badger'], keyed)
     assert.equal(stdout, 'http://badger.sites.test/\n')
   })
 
   it('has to be named when there are several or none', async () => {
-    await using fixture = await startScriptedCli(answers)
     assert.match((await fixture.cli.run(['open'])).stderr, /No site was published from this folder/)
     fixture.remember('otter')
     fixture.remember('badger')
@@ -137,7 +131,6 @@ describe('the site of this folder', () => {
   })
 
   it('has to be claimed first when it is anonymous', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter', { claimToken: 'secret' })
     const { code, stderr } = await fixture.cli.run(['versions'], keyed)
     assert.equal(code, 1)
@@ -145,7 +138,6 @@ describe('the site of this folder', () => {
   })
 
   it('claim moves it to the account and removes the token', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter', { claimToken: 'secret', claimUrl: 'x', expiresAt: 'y' })
     const { code, stdout, stderr } = await fixture.cli.run(['claim'], keyed)
     assert.equal(code, 0)
@@ -156,7 +148,6 @@ describe('the site of this folder', () => {
   })
 
   it('claim signs in first when necessary', async () => {
-    await using fixture = await startScriptedCli(answers)
     fixture.remember('otter', { claimToken: 'secret' })
     const { code } = await fixture.cli.run(['claim'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
     assert.equal(code, 0)
@@ -181,7 +172,6 @@ describe('the site of this folder', () => {
   })
 
   it('claim accepts a link of any server, and sends its token to that server only', async () => {
-    await using fixture = await startScriptedCli(answers)
     const link = `${fixture.server.url}/claim?slug=otter&token=secret`
     const { code } = await fixture.cli.run(['claim', link], keyed)
     assert.equal(code, 0)

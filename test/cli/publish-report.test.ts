@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { errorResponse, sendJson } from './fake-server.ts'
-import { SiteCliHarness } from './site-cli-harness.ts'
+import { errorResponse } from './fake-server.ts'
+import { useSiteCli } from './site-cli-harness.ts'
+
+const fixture = useSiteCli()
 
 const ESCAPE = '\u001b'
 
 describe('what cannot be published', () => {
   it('is reported with names before anything is sent', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.write(
       Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`site/img/${at}.png`, 'x'])),
     )
@@ -18,7 +19,6 @@ describe('what cannot be published', () => {
   })
 
   it('includes an empty folder, a missing one, and the home folder', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.write({ 'empty/.keep': 'x', 'void/nothing.txt': '' })
     assert.match((await fixture.cli.run(['publish', 'empty'])).stderr, /There is nothing to publish in /)
     assert.match((await fixture.cli.run(['publish', 'void'])).stderr, /Left out, being empty: nothing\.txt/)
@@ -30,7 +30,6 @@ describe('what cannot be published', () => {
 
 describe('what is left out', () => {
   it('is listed in a short line', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.write({
       'site/.env': 'SECRET=1',
       'site/node_modules/a.js': 'x',
@@ -50,7 +49,6 @@ describe('what is left out', () => {
   })
 
   it('is listed in full by --dry-run, which a shortened line mentions', async () => {
-    await using fixture = await SiteCliHarness.start()
     const secrets = Array.from({ length: 10 }, (_, at) => `keys/${at}.pem`)
     fixture.cli.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
     fixture.cli.write({ 'site/void/empty.txt': '' })
@@ -60,7 +58,6 @@ describe('what is left out', () => {
   })
 
   it('--dry-run lists what would be published, and sends nothing', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.write({ 'site/.env': 'SECRET=1' })
     const { code, stdout, stderr } = await fixture.publish('--dry-run')
     assert.equal(code, 0)
@@ -70,7 +67,6 @@ describe('what is left out', () => {
   })
 
   it('a folder without index.html gets a hint to its build folder', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.write({ 'project/package.json': '{}', 'project/a.js': 'x', 'project/dist/index.html': 'x' })
     const { stderr } = await fixture.cli.run(['publish', 'project'])
     assert.match(stderr, /Did you mean the folder \S+project\/dist\?/)
@@ -85,10 +81,9 @@ describe('what is left out', () => {
       [['photo.jpg', '_redirects', '_headers'], undefined],
       [['index.html', 'b.txt'], undefined],
     ]
-    for (const [files, hint] of cases) {
-      await using fixture = await SiteCliHarness.start()
-      fixture.cli.write(Object.fromEntries(files.map((name) => [`odd/${name}`, 'x'])))
-      const { stderr } = await fixture.cli.run(['publish', 'odd'])
+    for (const [at, [files, hint]] of cases.entries()) {
+      fixture.cli.write(Object.fromEntries(files.map((name) => [`odd-${at}/${name}`, 'x'])))
+      const { stderr } = await fixture.cli.run(['publish', `odd-${at}`])
       assert.equal(/There is no index\.html at the top: (.*)\n/.exec(stderr)?.[1], hint, files.join(', '))
     }
   })
@@ -96,7 +91,6 @@ describe('what is left out', () => {
 
 describe('options', () => {
   it('are sent with the manifest', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     await fixture.publish('--title', 'Hello', '--description', '', '--spa', '--ttl', '3600')
     const { files, ...viewer } = JSON.parse(fixture.server.calls[0]!.body.toString())
@@ -105,7 +99,6 @@ describe('options', () => {
   })
 
   it('--draft prints the address of the version and how to make it live', async () => {
-    await using fixture = await SiteCliHarness.start()
     const { stdout, stderr } = await fixture.publish('--draft')
     assert.match(stdout, /^http:\/\/\S+--site-1\.sites\.test\/\n$/)
     assert.match(stderr, /To make it live: publish it again without --draft\n/)
@@ -116,22 +109,18 @@ describe('options', () => {
   })
 
   it('--json prints the whole result in place of the address', async () => {
-    await using fixture = await SiteCliHarness.start()
     const { siteUrl, claimUrl, files, live } = JSON.parse((await fixture.publish('--json')).stdout)
     assert.deepEqual({ siteUrl, files, live }, { siteUrl: 'http://site-1.sites.test/', files: 2, live: true })
     assert.match(claimUrl, /\/claim\?/)
   })
 
   it('--password asks on a terminal without echo, and is set before the site is visible', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     let change: unknown
-    fixture.server.intercept = ({ method, path, body }, _request, response) => {
-      if (method !== 'PATCH') return false
+    fixture.server.reply(/^PATCH/, ({ path, body }) => {
       change = [path, JSON.parse(body.toString()), fixture.server.sites.get('site-1')!.live]
-      sendJson(response, 200, {})
-      return true
-    }
+      return [200, {}]
+    })
     const { code, stderr } = await fixture.cli.run(['publish', 'site', '--password'], {
       typed: ['open sesame'],
     })
@@ -142,34 +131,26 @@ describe('options', () => {
   })
 
   it('--password that is refused publishes nothing', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
-    fixture.server.intercept = ({ method }, _request, response) => {
-      if (method === 'PATCH') sendJson(response, ...errorResponse(400, 'VALIDATION_ERROR'))
-      return method === 'PATCH'
-    }
+    fixture.server.reply(/^PATCH/, errorResponse(400, 'VALIDATION_ERROR'))
     const env = { SLIPWAY_SITE_PASSWORD: 'x' }
     assert.equal((await fixture.cli.run(['publish', 'site', '--password'], { env })).code, 1)
     assert.equal(fixture.server.sites.get('site-1')!.live, undefined)
   })
 
   it('--no-password removes it once the new version is live', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     let change: unknown
-    fixture.server.intercept = ({ method, body }, _request, response) => {
-      if (method !== 'PATCH') return false
+    fixture.server.reply(/^PATCH/, ({ body }) => {
       change = [JSON.parse(body.toString()), fixture.server.sites.get('site-1')!.live !== undefined]
-      sendJson(response, 200, {})
-      return true
-    }
+      return [200, {}]
+    })
     const { stderr } = await fixture.publish('--no-password')
     assert.match(stderr, /Visitors need no password\.\n/)
     assert.deepEqual(change, [{ password: null }, true])
   })
 
   it('--password without an account is refused before anything is sent', async () => {
-    await using fixture = await SiteCliHarness.start()
     const { code, stderr } = await fixture.publish('--password')
     assert.equal(code, 1)
     assert.match(stderr, /Only a site with an owner can have a password/)
@@ -177,7 +158,6 @@ describe('options', () => {
   })
 
   it('that are invalid exit with 2', async () => {
-    await using fixture = await SiteCliHarness.start()
     for (const args of [
       ['--ttl', 'soon'],
       ['--spa', '--no-spa'],
@@ -195,15 +175,11 @@ describe('options', () => {
 
 describe('a message of the server', () => {
   it('is printed unchanged, with all details', async () => {
-    await using fixture = await SiteCliHarness.start()
-    fixture.server.intercept = (_call, _request, response) => {
-      const details = [
-        { field: 'files[0].path', message: 'is odd' },
-        { field: 'title', message: 'is too long' },
-      ]
-      sendJson(response, ...errorResponse(400, 'VALIDATION_ERROR', details))
-      return true
-    }
+    const details = [
+      { field: 'files[0].path', message: 'is odd' },
+      { field: 'title', message: 'is too long' },
+    ]
+    fixture.server.reply(/./, errorResponse(400, 'VALIDATION_ERROR', details))
     const { stderr } = await fixture.publish()
     assert.match(
       stderr,
@@ -212,11 +188,7 @@ describe('a message of the server', () => {
   })
 
   it('about a rate limit is printed with the time of its reset', async () => {
-    await using fixture = await SiteCliHarness.start()
-    fixture.server.intercept = (_call, _request, response) => {
-      sendJson(response, ...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1500' })
-      return true
-    }
+    fixture.server.reply(/./, [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1500' }])
     const { code, stderr } = await fixture.publish()
     assert.equal(code, 1)
     assert.match(
@@ -228,27 +200,17 @@ describe('a message of the server', () => {
   })
 
   it('about the files, such as a broken redirect, is printed', async () => {
-    await using fixture = await SiteCliHarness.start()
-    fixture.server.intercept = ({ path }, _request, response) => {
-      if (!path.endsWith('/finalize')) return false
-      const warnings = [
-        { file: '_headers', message: 'is too long' },
-        { file: '_redirects', line: 3, message: 'has no target' },
-      ]
-      sendJson(response, 200, {
-        slug: 'site-1',
-        siteUrl: 'http://site-1.sites.test/',
-        versionId: 'v',
-        warnings,
-      })
-      return true
-    }
+    const warnings = [
+      { file: '_headers', message: 'is too long' },
+      { file: '_redirects', line: 3, message: 'has no target' },
+    ]
+    const site = { slug: 'site-1', siteUrl: 'http://site-1.sites.test/', versionId: 'v' }
+    fixture.server.reply(/finalize$/, [200, { ...site, warnings }])
     const { stderr } = await fixture.publish()
     assert.match(stderr, /Careful: _headers: is too long\nCareful: _redirects:3: has no target\n/)
   })
 
   it('that does not arrive is replaced by the next step', async () => {
-    await using fixture = await SiteCliHarness.start()
     await fixture.server[Symbol.asyncDispose]()
     const { code, stderr } = await fixture.publish()
     assert.equal(code, 1)
@@ -259,18 +221,13 @@ describe('a message of the server', () => {
   })
 
   it('cannot move the cursor', async () => {
-    await using fixture = await SiteCliHarness.start()
-    fixture.server.intercept = (_call, _request, response) => {
-      sendJson(response, 400, { error: '\u001b[2Jgone', code: 'VALIDATION_ERROR', status: 400 })
-      return true
-    }
+    fixture.server.reply(/./, [400, { error: '\u001b[2Jgone', code: 'VALIDATION_ERROR', status: 400 }])
     assert.ok(!(await fixture.publish()).stderr.includes(ESCAPE))
   })
 })
 
 describe('the progress on a terminal', () => {
   it('is a bar on stderr that is cleared before the address is printed', async () => {
-    await using fixture = await SiteCliHarness.start()
     const { stdout, stderr } = await fixture.cli.run(['publish', 'site'], { typed: [] })
     assert.ok(stderr.includes(`\r${ESCAPE}[KUploading █`))
     assert.ok(stderr.includes(`\r${ESCAPE}[K${ESCAPE}[32m✓${ESCAPE}[39m Published`))
@@ -278,7 +235,6 @@ describe('the progress on a terminal', () => {
   })
 
   it('has no colors with NO_COLOR', async () => {
-    await using fixture = await SiteCliHarness.start()
     const { stderr } = await fixture.cli.run(['publish', 'site'], { typed: [], env: { NO_COLOR: '1' } })
     assert.ok(!stderr.includes(`${ESCAPE}[3`))
   })

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { errorResponse, type FakeServer, sendJson } from './fake-server.ts'
-import { SiteCliHarness } from './site-cli-harness.ts'
+import { errorResponse } from './fake-server.ts'
+import { useSiteCli } from './site-cli-harness.ts'
 
-const uploads = (server: FakeServer) => server.log.filter((line) => line.includes('/_upload/'))
+const fixture = useSiteCli()
 
 describe('the first publish, without an account', () => {
   it('prints only the address on stdout', async () => {
-    await using fixture = await SiteCliHarness.start()
     const { code, stdout } = await fixture.publish()
     assert.equal(code, 0)
     assert.equal(stdout, 'http://site-1.sites.test/\n')
@@ -17,7 +16,6 @@ describe('the first publish, without an account', () => {
   })
 
   it('prints on stderr the result, the expiry of the site, and how to keep it', async () => {
-    await using fixture = await SiteCliHarness.start()
     const { stderr } = await fixture.publish()
     assert.match(stderr, /Uploading 2 files \(16 bytes\) to http/)
     assert.match(stderr, /✓ Published 2 files \(16 bytes\) in 0\.0 s; all of it uploaded\./)
@@ -26,7 +24,6 @@ describe('the first publish, without an account', () => {
   })
 
   it('stores the claim token readable by its owner only', async () => {
-    await using fixture = await SiteCliHarness.start()
     await fixture.publish()
     const [site] = fixture.remembered()
     assert.equal(site!.folder, 'site')
@@ -36,7 +33,6 @@ describe('the first publish, without an account', () => {
   })
 
   it('never uploads its own .slipway folder', async () => {
-    await using fixture = await SiteCliHarness.start()
     await fixture.cli.run(['publish'])
     const { code, stderr } = await fixture.cli.run(['publish'])
     assert.equal(code, 0)
@@ -47,18 +43,16 @@ describe('the first publish, without an account', () => {
 
 describe('publishing again', () => {
   it('updates the same site and uploads only what changed', async () => {
-    await using fixture = await SiteCliHarness.start()
     await fixture.publish()
     fixture.cli.write({ 'site/style.css': 'h1 { color: red }' })
     fixture.server.calls.length = 0
     const { stdout, stderr } = await fixture.publish()
     assert.equal(stdout, 'http://site-1.sites.test/\n')
-    assert.equal(uploads(fixture.server).length, 1)
+    assert.equal(fixture.server.uploads.length, 1)
     assert.match(stderr, /1 file \(17 bytes\) uploaded, the rest was there already/)
   })
 
   it('creates a new site with --new, and explains how to keep the old one', async () => {
-    await using fixture = await SiteCliHarness.start()
     await fixture.publish()
     const { stdout, stderr } = await fixture.publish('--new')
     assert.equal(stdout, 'http://site-2.sites.test/\n')
@@ -66,7 +60,6 @@ describe('publishing again', () => {
   })
 
   it('publishes another folder as another site', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.write({ 'other/index.html': 'other' })
     await fixture.publish()
     const { stdout } = await fixture.cli.run(['publish', 'other'])
@@ -78,13 +71,8 @@ describe('publishing again', () => {
     ['SITE_EXPIRED', 410, 'has expired'],
   ] as const) {
     it(`reports that the site ${reason}, and creates a new one`, async () => {
-      await using fixture = await SiteCliHarness.start()
       await fixture.publish()
-      fixture.server.intercept = ({ method, path }, _request, response) => {
-        if (method !== 'PUT' || path !== '/api/v1/publish/site-1') return false
-        sendJson(response, ...errorResponse(status, code))
-        return true
-      }
+      fixture.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(status, code))
       const result = await fixture.publish()
       assert.equal(result.stdout, 'http://site-2.sites.test/\n')
       assert.ok(result.stderr.includes(`http://site-1.sites.test/ ${reason}. This becomes a new site.\n`))
@@ -96,7 +84,6 @@ describe('publishing again', () => {
   }
 
   it('uses the server that the folder remembers', async () => {
-    await using fixture = await SiteCliHarness.start()
     await fixture.publish()
     fixture.cli.env = {}
     assert.equal((await fixture.publish()).stdout, 'http://site-1.sites.test/\n')
@@ -105,7 +92,6 @@ describe('publishing again', () => {
 
 describe('with a key', () => {
   it('the site has an owner from the start', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     const { stderr } = await fixture.publish()
     assert.doesNotMatch(stderr, /owner|claim/)
@@ -114,7 +100,6 @@ describe('with a key', () => {
   })
 
   it('a site that was published anonymously is still updated by its claim token', async () => {
-    await using fixture = await SiteCliHarness.start()
     await fixture.publish()
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     const { stdout, stderr } = await fixture.publish()
@@ -123,7 +108,6 @@ describe('with a key', () => {
   })
 
   it('--site updates a site that this folder does not know', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     await fixture.publish()
     fixture.cli.write({ 'elsewhere/index.html': 'new' })
@@ -135,7 +119,6 @@ describe('with a key', () => {
 
 describe('without a key', () => {
   it('a site that was claimed since is refused with a hint to sign in', async () => {
-    await using fixture = await SiteCliHarness.start()
     await fixture.publish()
     fixture.server.sites.get('site-1')!.claimToken = undefined
     const { code, stderr } = await fixture.publish()
@@ -148,7 +131,6 @@ describe('without a key', () => {
   })
 
   it('a site of an account is refused with a hint to sign in', async () => {
-    await using fixture = await SiteCliHarness.start()
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     await fixture.publish()
     delete fixture.cli.env.SLIPWAY_KEY
@@ -160,13 +142,11 @@ describe('without a key', () => {
 
 describe('a publish that is interrupted', () => {
   it('by Ctrl-C explains that running it again resumes, which it does', async () => {
-    await using fixture = await SiteCliHarness.start()
     const stop = new AbortController()
-    fixture.server.intercept = (call) => {
-      if (!call.path.includes('/_upload/') || !call.path.includes('style.css')) return false
+    fixture.server.reply(/_upload.*style\.css/, () => {
       stop.abort()
-      return true
-    }
+      return 'none'
+    })
     const first = await fixture.cli.run(['publish', 'site'], { signal: stop.signal })
     assert.equal(first.code, 1)
     assert.equal(first.stdout, '')
@@ -181,24 +161,19 @@ describe('a publish that is interrupted', () => {
   })
 
   it('by a network failure explains what to do, and resumes later', async () => {
-    await using fixture = await SiteCliHarness.start()
-    fixture.server.intercept = (call, _request, response) => {
-      if (call.path.includes('style.css')) response.destroy()
-      return call.path.includes('style.css')
-    }
+    fixture.server.reply(/style\.css/, 'cut')
     const first = await fixture.cli.run(['publish', 'site'])
     assert.equal(first.code, 1)
     assert.match(first.stderr, /The connection to http\S+ broke/)
     fixture.server.intercept = () => false
     fixture.server.calls.length = 0
     assert.equal((await fixture.publish()).code, 0)
-    assert.equal(uploads(fixture.server).length, 1)
+    assert.equal(fixture.server.uploads.length, 1)
   })
 })
 
 describe('files that change while they are published', () => {
   it('are read again, once', async () => {
-    await using fixture = await SiteCliHarness.start()
     const path = join(fixture.cli.cwd, 'site/index.html')
     fixture.server.intercept = (call) => {
       if (fixture.server.calls.length === 1 && call.method === 'POST') writeFileSync(path, 'changed')
@@ -212,7 +187,6 @@ describe('files that change while they are published', () => {
   })
 
   it('are given up when they keep changing', async () => {
-    await using fixture = await SiteCliHarness.start()
     const path = join(fixture.cli.cwd, 'site/index.html')
     fixture.server.intercept = (call) => {
       if (!call.path.includes('/_upload/')) writeFileSync(path, 'x'.repeat(fixture.server.calls.length))

@@ -6,8 +6,8 @@ import {
   type ResumableOptions,
   SiteOwnedError,
 } from '../../client/sdk/resume.ts'
-import { file, startClientFixture, uploads } from './client-fixture.ts'
-import { errorResponse, sendJson } from './fake-server.ts'
+import { file, startClientFixture } from './client-fixture.ts'
+import { errorResponse } from './fake-server.ts'
 
 const FILES = [file('index.html', 'the larger one'), file('style.css', 'two')]
 
@@ -34,7 +34,7 @@ describe('a publish that is remembered', () => {
     const resumed: boolean[] = []
     await publisher.publish({ onStaged: (_staged, isResumed) => void resumed.push(isResumed) })
     assert.equal(publisher.server.log[0], 'POST /api/v1/publish/site-1/uploads/refresh')
-    assert.equal(uploads(publisher.server).length, 1)
+    assert.equal(publisher.server.uploads.length, 1)
     assert.deepEqual(resumed, [true])
     assert.equal(publisher.site?.pending, undefined)
   })
@@ -90,7 +90,7 @@ describe('a publish that is remembered', () => {
     it(`is replaced by a new site when it is ${reason}`, async () => {
       await using publisher = await startPublisher()
       await publisher.publish()
-      publisher.refuse('PUT /api/v1/publish/site-1', errorResponse(status, code))
+      publisher.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(status, code))
       const replaced: string[] = []
       const { site } = await publisher.publish({
         hasAccount: true,
@@ -107,7 +107,7 @@ describe('a publish that is remembered', () => {
     await using publisher = await startPublisher()
     await assert.rejects(publisher.publish({ slug: 'missing', hasAccount: true }), { code: 'NOT_FOUND' })
     await publisher.publish()
-    publisher.refuse('PUT /api/v1/publish/site-1', errorResponse(404, 'NOT_FOUND'))
+    publisher.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(404, 'NOT_FOUND'))
     await assert.rejects(publisher.publish({ slug: 'site-1' }), { code: 'NOT_FOUND' })
     assert.equal(publisher.server.sites.size, 1)
     assert.deepEqual(publisher.forgotten, [])
@@ -124,7 +124,7 @@ describe('a publish that is remembered', () => {
   it('tries no other credentials once a version is staged', async () => {
     await using publisher = await startPublisher()
     await publisher.publish()
-    publisher.refuse('POST /api/v1/publish/site-1/finalize', errorResponse(404, 'NOT_FOUND'))
+    publisher.server.reply(/^POST \/api\/v1\/publish\/site-1\/finalize$/, errorResponse(404, 'NOT_FOUND'))
     publisher.server.calls.length = 0
     const files = [file('index.html', 'other')]
     await assert.rejects(publisher.publish({ files, manifest: 'm2', hasAccount: true }), {
@@ -164,24 +164,13 @@ async function startPublisher() {
       }),
     /** Aborts a publish after its first upload. */
     async interrupt() {
-      server.intercept = (call, _request, response) => {
-        const isCut = call.path.includes('style.css')
-        if (isCut) response.destroy()
-        return isCut
-      }
+      server.reply(/style\.css/, 'cut')
       await assert.rejects(this.publish(), { code: 'NETWORK' })
       server.intercept = () => false
       server.calls.length = 0
     },
     claim() {
       server.sites.get('site-1')!.claimToken = undefined
-    },
-    refuse(call: string, [status, body]: [number, unknown]) {
-      server.intercept = ({ method, path }, _request, response) => {
-        if (`${method} ${path}` !== call) return false
-        sendJson(response, status, body)
-        return true
-      }
     },
     [Symbol.asyncDispose]: dispose,
   }

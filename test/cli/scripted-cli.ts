@@ -35,6 +35,7 @@ export async function startScriptedCli(overrides: Record<string, unknown> = {}) 
   return {
     server,
     cli,
+    responses,
     config: join(cli.home, '.config/slipway/config.json'),
     remember: (slug: string, more: object = {}) => {
       const site = { server: server.url, slug, siteUrl: `http://${slug}.sites.test/`, ...more }

@@ -1,51 +1,42 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import { PHONE } from '../visitor.ts'
-import { newAddress, type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { toFiles } from '../api/content.ts'
+import { PHONE } from '../support/browser.ts'
+import { newAddress, type Owner, requiresBrowser, useWeb } from './web-fixture.ts'
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
-let web: WebFixture
-
-before(async () => {
-  web = await WebFixture.open({ RATE_FREE: '60' })
-})
-
-after(() => web?.[Symbol.asyncDispose]())
+const web = useWeb({ RATE_FREE: '60' })
 
 describe('the account page', requiresBrowser, () => {
   test('shows the account, and asks for confirmation before a change', async () => {
-    await using owner = await web.owner({ viewport: PHONE })
-    const { visitor } = owner
-    const { page } = visitor
-    await publish(owner.key)
-    await open(page)
+    const { page, owner } = await web.asOwner(undefined, { viewport: PHONE })
+    await publish(owner)
+    await page.goto(web.url('/account'))
     await page.getByText('this one').waitFor()
-    await visitor.assertAccessibleInAllViewports()
+    await owner.assertAccessibleInAllViewports()
 
     await page.getByRole('button', { name: 'Make a new key' }).click()
     const dialog = page.getByRole('dialog', { name: 'Make a new key?' })
-    await visitor.assertAccessibleInAllViewports()
+    await owner.assertAccessibleInAllViewports()
     await dialog.getByRole('button', { name: 'Make a new key' }).click()
     await page.getByRole('heading', { name: 'Your new key' }).and(page.locator(':focus')).waitFor()
-    await visitor.assertAccessibleInAllViewports()
+    await owner.assertAccessibleInAllViewports()
 
     await page.getByRole('button', { name: 'Delete everything' }).click()
     await page.getByRole('dialog', { name: 'Delete your account?' }).waitFor()
-    await visitor.assertAccessibleInAllViewports()
-    visitor.assertNoComplaints()
-    web.assertPolicyKept()
+    await owner.assertAccessibleInAllViewports()
+    owner.assertNoComplaints()
   })
 
   test('shows the usage of the plan, without adding to it', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    const slug = await publish(owner.key)
-    await web.service.client(owner.key).addDomain('www.use.example.com', slug)
-    const before = (await web.service.client(owner.key).me()).usage.requestsThisHour
-    await open(page)
+    const { page, owner } = await web.asOwner()
+    const slug = await publish(owner)
+    await owner.client.addDomain('www.use.example.com', slug)
+    const before = (await owner.client.me()).usage.requestsThisHour
+    await page.goto(web.url('/account'))
     const part = page.getByRole('region', { name: 'Plan and use' })
     await part.getByText('Free').waitFor()
     await part.getByText(`${before} of 60`).waitFor()
@@ -62,12 +53,10 @@ describe('the account page', requiresBrowser, () => {
 
 describe('the API key', requiresBrowser, () => {
   test('is replaced after confirmation, shown once, and the previous one stops working', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    await open(page)
+    const { page, owner } = await web.asOwner('/account')
     await page.getByRole('button', { name: 'Make a new key' }).click()
     await page.getByRole('button', { name: 'Keep it' }).click()
-    assert.equal((await web.service.client(owner.key).me()).email, owner.email)
+    assert.equal((await owner.client.me()).email, owner.email)
 
     await page.getByRole('button', { name: 'Make a new key' }).click()
     const dialog = page.getByRole('dialog')
@@ -75,15 +64,13 @@ describe('the API key', requiresBrowser, () => {
     await dialog.getByRole('button', { name: 'Make a new key' }).click()
     const key = await shownKey(page)
     assert.equal((await web.service.client(key).me()).email, owner.email)
-    assert.equal(await isUnauthorized(web.service.client(owner.key).me()), true)
+    assert.equal(await isUnauthorized(owner.client.me()), true)
     await page.getByText(`export SLIPWAY_URL=${web.service.baseUrl}`).waitFor()
     await page.getByText(`export SLIPWAY_KEY=${key}`).waitFor()
   })
 
   test('is stored nowhere: it disappears when the page is left', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    await open(page)
+    const { page } = await web.asOwner('/account')
     await page.getByRole('button', { name: 'Make a new key' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click()
     const key = await shownKey(page)
@@ -104,8 +91,7 @@ describe('the API key', requiresBrowser, () => {
   })
 
   test('is created without confirmation where there is none', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     await signIn(page, newAddress())
     await page.getByText('There is no key yet.').waitFor()
     await page.getByRole('button', { name: 'Make a key' }).click()
@@ -118,12 +104,11 @@ describe('the API key', requiresBrowser, () => {
 
 describe('browsers that are signed in', requiresBrowser, () => {
   test('are listed with this one first, and can be signed out individually or all together', async () => {
-    await using owner = await web.owner()
+    const { page, owner } = await web.asOwner()
     await using second = await web.visitor({ userAgent: FIREFOX })
     await using third = await web.visitor()
-    const { page } = owner.visitor
     for (const visitor of [second, third]) await signIn(visitor.page, owner.email)
-    await open(page)
+    await page.goto(web.url('/account'))
     const rows = page.getByRole('region', { name: 'Browsers that are signed in' }).getByRole('listitem')
     await rows.first().getByText('this one').waitFor()
     assert.equal(await rows.count(), 3)
@@ -134,7 +119,7 @@ describe('browsers that are signed in', requiresBrowser, () => {
     await page.getByRole('status').getByText('1 other browser signed out.').waitFor()
     assert.equal(await rows.count(), 1)
     for (const visitor of [second, third]) {
-      await open(visitor.page)
+      await visitor.page.goto(web.url('/account'))
       await visitor.page.getByRole('dialog', { name: 'You are signed out.' }).waitFor()
     }
     await page.reload()
@@ -142,11 +127,10 @@ describe('browsers that are signed in', requiresBrowser, () => {
   })
 
   test('that were signed out elsewhere since the list was loaded are shown as signed out', async () => {
-    await using owner = await web.owner()
+    const { page, owner } = await web.asOwner()
     await using second = await web.visitor({ userAgent: FIREFOX })
     await signIn(second.page, owner.email)
-    const { page } = owner.visitor
-    await open(page)
+    await page.goto(web.url('/account'))
     const end = page.getByRole('button', { name: 'Sign out Firefox on Windows' })
     await end.waitFor()
     await page.evaluate(() => fetch('/api/v1/me/sessions', { method: 'DELETE' }))
@@ -158,15 +142,14 @@ describe('browsers that are signed in', requiresBrowser, () => {
 
 describe('signing out', requiresBrowser, () => {
   test('opens the front page and signs out every tab', async () => {
-    await using owner = await web.owner()
-    const { page, context } = owner.visitor
-    const other = await context.newPage()
-    await open(other)
+    const { page, owner } = await web.asOwner()
+    const other = await page.context().newPage()
+    await other.goto(web.url('/account'))
     await other.getByText(owner.email).first().waitFor()
-    await open(page)
+    await page.goto(web.url('/account'))
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     await page.getByRole('status').getByText('You are signed out.').waitFor()
-    await page.waitForURL(`${web.service.baseUrl}/`)
+    await page.waitForURL(web.url('/'))
     await page.getByRole('link', { name: 'Sign in' }).waitFor()
     await other.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
     assert.equal(await other.getByText(owner.email).count(), 0)
@@ -174,36 +157,31 @@ describe('signing out', requiresBrowser, () => {
   })
 
   test('also happens when this browser is signed out in the list', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    await open(page)
+    const { page } = await web.asOwner('/account')
     await page.getByRole('listitem').getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('status').getByText('You are signed out.').waitFor()
-    await page.waitForURL(`${web.service.baseUrl}/`)
+    await page.waitForURL(web.url('/'))
   })
 
   test('reports when the server cannot be reached', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    await open(page)
+    const { page } = await web.asOwner('/account')
     await page.getByText('this one').waitFor()
     await page.route('**/api/auth/session', (route) => route.abort())
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     await page.getByRole('alert').getByText('The server does not answer.').waitFor()
     await page.unroute('**/api/auth/session')
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-    await page.waitForURL(`${web.service.baseUrl}/`)
+    await page.waitForURL(web.url('/'))
   })
 })
 
 describe('deleting the account', requiresBrowser, () => {
   test('shows how much will be deleted, requires the address, and deletes everything', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    const slug = await publish(owner.key)
-    await publish(owner.key)
-    await web.service.client(owner.key).addDomain('www.leaving.example.com', slug)
-    await open(page)
+    const { page, owner } = await web.asOwner()
+    const slug = await publish(owner)
+    await publish(owner)
+    await owner.client.addDomain('www.leaving.example.com', slug)
+    await page.goto(web.url('/account'))
     await page.getByRole('button', { name: 'Delete everything' }).click()
     const dialog = page.getByRole('dialog', { name: 'Delete your account?' })
     await dialog.getByText('2 sites (28 bytes) with every version').waitFor()
@@ -213,24 +191,22 @@ describe('deleting the account', requiresBrowser, () => {
     const field = dialog.getByLabel('Your address, to be sure')
     await field.fill('other@example.test')
     await field.press('Enter')
-    assert.equal((await web.service.client(owner.key).me()).email, owner.email)
+    assert.equal((await owner.client.me()).email, owner.email)
 
     await field.fill(owner.email.toUpperCase())
     await dialog.getByRole('button', { name: 'Delete everything' }).click()
     await page.getByRole('status').getByText('Your account is deleted, and everything in it.').waitFor()
-    await page.waitForURL(`${web.service.baseUrl}/`)
+    await page.waitForURL(web.url('/'))
     await page.getByRole('link', { name: 'Sign in' }).waitFor()
-    assert.equal(await isUnauthorized(web.service.client(owner.key).me()), true)
-    owner.visitor.assertNoComplaints()
+    assert.equal(await isUnauthorized(owner.client.me()), true)
+    owner.assertNoComplaints()
 
     const key = await web.service.signIn(owner.email)
     assert.deepEqual((await web.service.client(key).list()).publishes, [])
   })
 
   test('keeps everything when it is cancelled', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    await open(page)
+    const { page, owner } = await web.asOwner('/account')
     await page.getByRole('button', { name: 'Delete everything' }).click()
     const field = page.getByLabel('Your address, to be sure')
     await field.fill(owner.email)
@@ -238,28 +214,20 @@ describe('deleting the account', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Delete everything' }).and(page.locator(':focus')).click()
     assert.equal(await field.inputValue(), '')
     await page.getByRole('button', { name: 'Keep it' }).click()
-    assert.equal((await web.service.client(owner.key).me()).email, owner.email)
+    assert.equal((await owner.client.me()).email, owner.email)
   })
 })
 
-async function open(page: Page): Promise<void> {
-  await page.goto(`${web.service.baseUrl}/account`)
-}
-
 /** Signs in through the dashboard, so that the account has no API key, and opens the account page. */
 async function signIn(page: Page, email: string): Promise<void> {
-  await open(page)
-  await page.getByLabel('Your email address').fill(email)
-  await page.getByRole('button', { name: 'Mail me a code' }).click()
-  await page.getByText(`A code is on its way to ${email}.`).waitFor()
-  await page.getByLabel('Code from the mail').fill(await web.service.mailedCode(email))
+  await page.goto(web.url('/account'))
+  await web.askForCode(page, email)
+  await web.writeCode(page, email)
   await page.getByText('this one').waitFor()
 }
 
-async function publish(key: Owner['key']): Promise<string> {
-  const page = Buffer.from('<h1>Hello</h1>')
-  const files = [{ path: 'index.html', size: page.length, contentType: 'text/html', open: () => page }]
-  return (await web.service.client(key).publish({ files })).slug
+async function publish({ client }: Owner): Promise<string> {
+  return (await client.publish({ files: toFiles({ 'index.html': '<h1>Hello</h1>' }) })).slug
 }
 
 async function shownKey(page: Page): Promise<string> {

@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
-import { PHONE } from '../visitor.ts'
-import { newAddress, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { toFiles } from '../api/content.ts'
+import { PHONE } from '../support/browser.ts'
+import { newAddress, requiresBrowser, tabTo, useWeb } from './web-fixture.ts'
 
-let web: WebFixture
-
-before(async () => {
-  web = await WebFixture.open()
-})
-
-after(() => web?.[Symbol.asyncDispose]())
+const web = useWeb()
 
 describe('the claim page', requiresBrowser, () => {
   test(`makes a site its visitor's by a mailed code`, async () => {
-    await using visitor = await web.visitor({ viewport: PHONE })
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor(undefined, { viewport: PHONE })
     const site = await publish({ title: 'A small site' })
     const email = newAddress()
 
@@ -38,11 +32,10 @@ describe('the claim page', requiresBrowser, () => {
     await page.getByText(`A code is on its way to ${email}. It works for 10 minutes.`).waitFor()
     await visitor.assertAccessibleInAllViewports()
 
-    await writeCode(page, email)
+    await web.writeCode(page, email)
     await isClaimed(page, site.slug)
     assert.deepEqual(await ownership(site), { slug: site.slug, claimed: true })
     visitor.assertNoComplaints()
-    web.assertPolicyKept()
   })
 
   for (const [what, end] of [
@@ -53,12 +46,11 @@ describe('the claim page', requiresBrowser, () => {
     ['claimed by another account', (page: Page) => page.getByText('This site is already claimed.').waitFor()],
   ] as const) {
     test(`removes a site that is ${what} from what the front page remembers`, async () => {
-      await using owner = await web.owner()
-      const { page } = owner.visitor
+      const { page, owner } = await web.asOwner()
       const site = await publish()
       const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
       await page.evaluate(remember, { ...site, expiresAt })
-      if (what !== 'claimed') await web.service.client(owner.key).claim(site.slug, site.claimToken)
+      if (what !== 'claimed') await owner.client.claim(site.slug, site.claimToken)
       await page.goto(web.service.baseUrl)
       await page.getByRole('link', { name: `Claim ${new URL(site.siteUrl).host}` }).click()
       await end(page, owner.email)
@@ -67,8 +59,7 @@ describe('the claim page', requiresBrowser, () => {
   }
 
   test('can be used with the keyboard alone', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const email = newAddress()
     const site = await publish()
     await page.goto(site.claimUrl)
@@ -83,52 +74,38 @@ describe('the claim page', requiresBrowser, () => {
   })
 
   test('takes one click when signed in', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
+    const { page, owner } = await web.asOwner()
     const site = await publish()
     await page.goto(site.claimUrl)
     await page.getByRole('button', { name: `Claim as ${owner.email}` }).click()
     await isClaimed(page, site.slug)
     assert.deepEqual(await ownership(site), { slug: site.slug, claimed: true })
-    owner.visitor.assertNoComplaints()
-  })
-
-  test('does not change the API key of the account', async () => {
-    await using visitor = await web.visitor()
-    const email = newAddress()
-    const apiKey = await web.service.signIn(email)
-    await claim(visitor.page, await publish(), email)
-    assert.equal((await web.service.client(apiKey).me()).usage.sites, 1)
+    owner.assertNoComplaints()
   })
 
   test('lets a signed-in user claim with another account', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
+    const { page, owner } = await web.asOwner()
     const [site, other] = [await publish(), newAddress()]
     await page.goto(site.claimUrl)
     await page.getByRole('button', { name: 'Use another address' }).click()
-    await page.getByLabel('Your email address').fill(other)
-    await page.getByRole('button', { name: 'Mail me a code' }).click()
-    await page.getByText(`A code is on its way to ${other}.`).waitFor()
-    await writeCode(page, other)
+    await web.askForCode(page, other)
+    await web.writeCode(page, other)
     await isClaimed(page, site.slug)
-    assert.equal((await web.service.client(owner.key).me()).usage.sites, 0)
+    assert.equal((await owner.client.me()).usage.sites, 0)
   })
 
   test('still shows the code field when it is opened again after the mail was read', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const [site, email] = [await publish(), newAddress()]
     await askForCode(page, site.claimUrl, email)
     await page.reload()
     await page.getByText(`A code is on its way to ${email}.`).waitFor()
-    await writeCode(page, email)
+    await web.writeCode(page, email)
     await isClaimed(page, site.slug)
   })
 
   test('continues at the same step when the network is back', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     const [site, email] = [await publish(), newAddress()]
     await page.route('**/api/**', (route) => route.abort())
     await page.goto(site.claimUrl)
@@ -147,30 +124,15 @@ describe('the claim page', requiresBrowser, () => {
 
     await page.getByText(`A code is on its way to ${email}.`).waitFor()
     await page.route('**/claim', (route) => route.abort())
-    await writeCode(page, email)
+    await web.writeCode(page, email)
     await page.getByRole('alert').getByText('The server does not answer.').waitFor()
     await page.unroute('**/claim')
     await page.getByRole('button', { name: `Claim as ${email}` }).click()
     await isClaimed(page, site.slug)
   })
 
-  test('requests a new code when a sign-in has expired, and then continues', async () => {
-    await using owner = await web.owner()
-    const { page, context } = owner.visitor
-    const site = await publish()
-    await page.goto(site.claimUrl)
-    await context.clearCookies()
-    await page.getByRole('button', { name: `Claim as ${owner.email}` }).click()
-    const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
-    await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
-    await dialog.getByText('A code is on its way').waitFor()
-    await writeCode(page, owner.email)
-    await isClaimed(page, site.slug)
-  })
-
   test('reports when the browser does not keep the session, and asks to sign in once more only', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     const [site, email] = [await publish(), newAddress()]
     await page.route('**/api/auth/session', async (route) => {
       const response = await route.fetch()
@@ -179,19 +141,18 @@ describe('the claim page', requiresBrowser, () => {
       await route.fulfill({ response, headers })
     })
     await askForCode(page, site.claimUrl, email)
-    await writeCode(page, email)
+    await web.writeCode(page, email)
     await page.getByText('This browser did not stay signed in.').waitFor()
     await page.getByLabel('Your email address').waitFor()
     assert.equal(await page.getByRole('dialog').count(), 0)
   })
 
   test('reports a link that is incomplete, of another site, or of no site', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     const { claimUrl, slug } = await publish()
     for (const [link, answer] of [
-      [`${web.service.baseUrl}/claim`, 'This claim link is not whole.'],
-      [`${web.service.baseUrl}/claim?slug=${slug}`, 'This claim link is not whole.'],
+      [web.url('/claim'), 'This claim link is not whole.'],
+      [web.url(`/claim?slug=${slug}`), 'This claim link is not whole.'],
       [claimUrl.slice(0, -1), 'The claim token does not belong to this site.'],
       [claimUrl.replace(slug, 'no-such-site'), 'There is no such site, or it belongs to somebody else.'],
     ] as const) {
@@ -209,7 +170,7 @@ describe('the claim page', requiresBrowser, () => {
     await askForCode(second.page, site.claimUrl, email)
     await claim(first.page, site, newAddress())
 
-    await writeCode(second.page, email)
+    await web.writeCode(second.page, email)
     await second.page.getByRole('heading', { name: 'The site was claimed by another account.' }).waitFor()
 
     await first.page.goto(site.claimUrl)
@@ -219,8 +180,7 @@ describe('the claim page', requiresBrowser, () => {
   })
 
   test('counts down to the expiry of a site and reports when it has expired', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const { claimUrl } = await publish()
     await page.clock.install()
     await page.goto(claimUrl)
@@ -242,8 +202,7 @@ describe('the claim page', requiresBrowser, () => {
   })
 
   test('shows a site with an incomplete upload without a preview', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     const files = [{ path: 'index.html', size: 14, contentType: 'text/html' }]
     const { claimUrl } = await web.service.client().create({ files })
     await page.goto(claimUrl!)
@@ -253,8 +212,7 @@ describe('the claim page', requiresBrowser, () => {
   })
 
   test('shows a title as text, even if it contains markup', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     const title = '<img src=x onerror="document.title=1"> & <b>bold</b>'
     await page.goto((await publish({ title })).claimUrl)
     await page.getByRole('heading', { name: title }).waitFor()
@@ -265,8 +223,7 @@ describe('the claim page', requiresBrowser, () => {
 /** A new anonymous site with one page. */
 async function publish(viewer: { title?: string } = {}) {
   web.service.clock.now = Date.now()
-  const page = Buffer.from('<h1>Hello</h1>')
-  const files = [{ path: 'index.html', size: page.length, contentType: 'text/html', open: () => page }]
+  const files = toFiles({ 'index.html': '<h1>Hello</h1>' })
   const { slug, siteUrl, claimToken, claimUrl } = await web.service.client().publish({ files, ...viewer })
   assert.ok(claimToken && claimUrl)
   return { slug, siteUrl, claimToken, claimUrl }
@@ -279,19 +236,12 @@ function ownership({ slug, claimToken }: { slug: string; claimToken: string }) {
 /** Opens a claim link and requests a code. */
 async function askForCode(page: Page, claimUrl: string, email: string): Promise<void> {
   await page.goto(claimUrl)
-  await page.getByLabel('Your email address').fill(email)
-  await page.getByRole('button', { name: 'Mail me a code' }).click()
-  await page.getByText(`A code is on its way to ${email}.`).waitFor()
-}
-
-/** Types the code, which is submitted as soon as it is complete. */
-async function writeCode(page: Page, email: string): Promise<void> {
-  await page.getByLabel('Code from the mail').fill(await web.service.mailedCode(email))
+  await web.askForCode(page, email)
 }
 
 async function claim(page: Page, site: { slug: string; claimUrl: string }, email: string): Promise<void> {
   await askForCode(page, site.claimUrl, email)
-  await writeCode(page, email)
+  await web.writeCode(page, email)
   await isClaimed(page, site.slug)
 }
 
@@ -307,13 +257,4 @@ async function isClaimed(page: Page, slug: string): Promise<void> {
 /** Runs in the page: returns what the front page stores of a site that was published there without an account. */
 function remember(site: object): void {
   localStorage.setItem('slipway.anonymous-sites', JSON.stringify([site]))
-}
-
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  await target.waitFor()
-  for (let presses = 0; presses < 20; presses++) {
-    if (await target.evaluate((element) => element === document.activeElement)) return
-    await page.keyboard.press('Tab')
-  }
-  assert.fail('it cannot be reached with the Tab key')
 }

@@ -3,18 +3,18 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Plan } from '../../protocol/api/account.ts'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import { type OperatorContext, openForOperator } from '../../server/app.ts'
-import { readConfig } from '../../server/config/settings.ts'
+import type { OperatorContext } from '../../server/app.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
+import { toFiles } from '../api/content.ts'
+import { openOperator } from '../blobs/service-with-internals.ts'
 import { PROXY, startTestDns, type TestDns } from '../domains/domain-fixture.ts'
+import { PHONE } from '../support/browser.ts'
 import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
-import { PHONE } from '../visitor.ts'
 import { newAddress, type Owner, WebFixture } from './web-fixture.ts'
 
 // A browser, a real DNS and a real CA: from the form to https:// without a reload.
@@ -38,8 +38,8 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
       ACME_URL: pebble.directory,
       ACME_CA_FILE: pebble.caFile,
     }
-    web = await WebFixture.open(settings)
-    operator = await openOperator(web, settings)
+    web = await new WebFixture().start(settings)
+    operator = await openOperator(web.service, settings)
   })
 
   after(async () => {
@@ -53,10 +53,9 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
   async function createSiteOwner(options = {}, plan: Plan = 'hobby') {
     const owner = await web.owner(options, newAddress())
     await operator.accounts.setPlan(owner.email, plan)
-    const client = web.service.client(owner.key)
-    const files = [{ path: 'index.html', size: 1, contentType: 'text/html', open: () => Buffer.from('a') }]
-    const { slug } = await client.publish({ files, title: 'A garden in May' })
-    return Object.assign(owner, { client, slug, page: owner.visitor.page })
+    const files = toFiles({ 'index.html': 'a' })
+    const { slug } = await owner.client.publish({ files, title: 'A garden in May' })
+    return Object.assign(owner, { slug })
   }
 
   const open = async (page: Page, path: string) => {
@@ -86,7 +85,7 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
 
   test('leads from a name to HTTPS, following DNS and the CA', async () => {
     await using owner = await createSiteOwner()
-    const { page, slug, visitor } = owner
+    const { page, slug } = owner
     await open(page, `/domains?site=${slug}`)
     await page.getByRole('textbox', { name: 'Domain' }).fill(' https://www.garden.test/roses?red#now ')
     assert.equal(await page.getByRole('combobox', { name: 'Site it shows' }).inputValue(), slug)
@@ -124,7 +123,7 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
     const certificate = page.getByRole('region', { name: 'Certificate' })
     for (const fact of ['Issued', 'Lasts until', 'Renews itself about'])
       await certificate.getByText(fact).waitFor()
-    visitor.assertNoComplaints()
+    owner.assertNoComplaints()
     web.assertPolicyKept()
   })
 
@@ -306,33 +305,32 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
   })
 
   test('asks to publish a site first where there is none', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
+    const { page, owner } = await web.asOwner()
     await open(page, '/domains')
     await page.getByRole('heading', { name: 'Publish a site first' }).waitFor()
-    await owner.visitor.assertAccessible()
+    await owner.assertAccessible()
   })
 
   test('is accessible in all viewports and color schemes', async () => {
     await using owner = await createSiteOwner({ viewport: PHONE })
-    const { page, client, slug, visitor } = owner
+    const { page, client, slug } = owner
     const zone = 'readable.test'
     for (const domain of [`www.${zone}`, zone, `a.long-name-for-a-shop.${zone}`])
       await client.addDomain(domain, slug)
     await put(owner, zone, active())
     await open(page, `/domains?site=${slug}`)
     await page.getByRole('textbox', { name: 'Domain' }).waitFor()
-    await visitor.assertAccessibleInAllViewports()
+    await owner.assertAccessibleInAllViewports()
     for (const domain of [zone, `a.long-name-for-a-shop.${zone}`]) {
       await open(page, `/domains?domain=${domain}`)
       await page.getByText(/^Looked up/).waitFor()
       for (const summary of await page.locator('summary').all()) await summary.click()
-      await visitor.assertAccessibleInAllViewports()
+      await owner.assertAccessibleInAllViewports()
     }
     await button(page, 'Remove the domain').click()
     await page.getByRole('dialog').waitFor()
-    await visitor.assertAccessibleInAllViewports()
-    visitor.assertNoComplaints()
+    await owner.assertAccessibleInAllViewports()
+    owner.assertNoComplaints()
     web.assertPolicyKept()
   })
 })
@@ -341,16 +339,4 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
 function show(state: string): void {
   Object.defineProperty(document, 'visibilityState', { value: state, configurable: true })
   document.dispatchEvent(new Event('visibilitychange'))
-}
-
-/** Opens the parts of the same service again, to run its periodic jobs immediately. */
-function openOperator(
-  { service }: WebFixture,
-  settings: Record<string, string>,
-): Promise<OperatorContext & AsyncDisposable> {
-  const given = { ...settings, DATA: service.data, BASE_URL: service.baseUrl }
-  const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
-  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const config = readConfig(Object.fromEntries(environment))
-  return openForOperator(config, { log, version: 'test', clock: () => service.clock.now })
 }

@@ -1,81 +1,60 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { folders } from '../archive/malformed-zip.ts'
-import { PHONE } from '../visitor.ts'
-import { buildZip, Disk, dropOn, liveAt, pickFiles, pickFolder, recordCalls, visited } from './file-drop.ts'
-import { requiresBrowser, WebFixture } from './web-fixture.ts'
+import type { ZipPart } from '../archive/zip-file.ts'
+import { PHONE } from '../support/browser.ts'
+import {
+  buildZip,
+  type Contents,
+  dropOn,
+  liveAt,
+  pickFiles,
+  pickFolder,
+  recordCalls,
+  useDisk,
+  visited,
+} from './file-drop.ts'
+import { requiresBrowser, useWeb } from './web-fixture.ts'
 
 const FILE_BYTES = 3_000_000
 const SITE_BYTES = 4_000_000
 
-let web: WebFixture
-let disk: Disk
+const limits = { ANONYMOUS_FILE_BYTES: String(FILE_BYTES), ANONYMOUS_SITE_BYTES: String(SITE_BYTES) }
+const web = useWeb(limits)
+const disk = useDisk()
 
-before(async () => {
-  const limits = { ANONYMOUS_FILE_BYTES: String(FILE_BYTES), ANONYMOUS_SITE_BYTES: String(SITE_BYTES) }
-  web = await WebFixture.open(limits)
-  disk = new Disk()
-})
+const X = Buffer.from('x')
 
-after(async () => {
-  disk?.[Symbol.dispose]()
-  await web?.[Symbol.asyncDispose]()
-})
-
-const data = (text: string) => Buffer.from(text)
-
-/** What is dropped, and the message that is shown before anything is sent. */
-const REFUSED: [what: string, drop: () => string, messages: string[]][] = [
+/** Files of a folder, and the messages that are shown before anything is sent. */
+const FOLDERS: [what: string, contents: Contents, messages: string[]][] = [
   [
     '1,001 files',
-    () =>
-      disk.folder(
-        'many',
-        Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`img/${at}.txt`, 'x'])),
-      ),
+    Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`img/${at}.txt`, 'x'])),
     ['1,001 files; a site can have at most 1,000 (img/ has 1,001)'],
   ],
   [
     'files that are too large together',
-    () =>
-      disk.folder('much', {
-        'index.html': 'x',
-        'a.bin': Buffer.alloc(2_200_000),
-        'b.bin': Buffer.alloc(2_200_000),
-      }),
+    { 'index.html': 'x', 'a.bin': Buffer.alloc(2_200_000), 'b.bin': Buffer.alloc(2_200_000) },
     ['4.4 MB together; a site can have at most 4.0 MB'],
   ],
   [
     'two names that are one to Unicode',
-    () => disk.folder('twins', { 'index.html': 'x', 'caf\u00e9': 'x', 'cafe\u0301': 'x' }),
+    { 'index.html': 'x', 'caf\u00e9': 'x', 'cafe\u0301': 'x' },
     ['café is there 2 times, written in different Unicode forms:', 'caf\\u{e9}', 'cafe\\u{301}'],
   ],
-  ['an empty folder of nothing but litter', () => disk.folder('litter', { '.DS_Store': 'x' }), ['.DS_Store']],
+  ['an empty folder of nothing but litter', { '.DS_Store': 'x' }, ['.DS_Store']],
+]
+
+const BAD_NAMES = ['../up', 'a\\b', '/root', 'tab\t', 'n'.repeat(501)]
+
+const ZIPS: [what: string, zip: ZipPart[] | string, messages: string[]][] = [
+  ['a bomb', [{ name: 'a', data: X, size: 0xfffffff0 }], ['a: 4.3 GB; a file can have at most 3.0 MB']],
+  ['an encrypted one', [{ name: 'a.txt', data: X, flags: 1 }], ['a.txt is encrypted']],
+  ['a link', [{ name: 'a.txt', data: X, mode: 0o120777 }], ['a.txt is a symbolic link']],
   [
-    'a zip bomb',
-    () => disk.file('bomb.zip', buildZip([{ name: 'a', data: data('x'), size: 0xfffffff0 }])),
-    ['a: 4.3 GB; a file can have at most 3.0 MB'],
-  ],
-  [
-    'an encrypted zip',
-    () => disk.file('locked.zip', buildZip([{ name: 'a.txt', data: data('x'), flags: 1 }])),
-    ['a.txt is encrypted'],
-  ],
-  [
-    'a zip with a link in it',
-    () => disk.file('link.zip', buildZip([{ name: 'a.txt', data: data('/etc/passwd'), mode: 0o120777 }])),
-    ['a.txt is a symbolic link'],
-  ],
-  [
-    'a zip with names that no site can have',
-    () =>
-      disk.file(
-        'names.zip',
-        buildZip(
-          ['../up', 'a\\b', '/root', 'tab\t', 'n'.repeat(501)].map((name) => ({ name, data: data('x') })),
-        ),
-      ),
+    'names that no site can have',
+    BAD_NAMES.map((name) => ({ name, data: X })),
     [
       'Left out, as junk or secret: ../',
       "a\\b: must not contain a backslash; folders are parted by '/'",
@@ -85,52 +64,36 @@ const REFUSED: [what: string, drop: () => string, messages: string[]][] = [
     ],
   ],
   [
-    'a zip with a file that is a folder as well',
-    () => disk.file('both.zip', buildZip(['a', 'a/b'].map((name) => ({ name, data: data('x') })))),
+    'a file that is a folder as well',
+    ['a', 'a/b'].map((name) => ({ name, data: X })),
     ["'a' is a file here and a folder of 'a/b'"],
   ],
-  [
-    'a broken zip',
-    () => disk.file('broken.zip', 'PK but no zip'),
-    ['broken.zip cannot be read: it is broken, or no zip.'],
-  ],
-  [
-    'a zip with too many entries',
-    () => disk.file('entries.zip', buildZip(folders(20_001))),
-    ['entries.zip is no site: it has more than 20,000 entries.'],
-  ],
-  [
-    'a zip with a file that is damaged',
-    () => disk.file('damaged.zip', buildZip([{ name: 'a.txt', data: data('x'), crc32: 1 }])),
-    ['a.txt is damaged in the zip.'],
-  ],
-  [
-    'a zip with a file that exceeds its declared size',
-    () => disk.file('lie.zip', buildZip([{ name: 'a.txt', data: Buffer.alloc(2_000_000), size: 100 }])),
-    ['a.txt is damaged in the zip.'],
-  ],
+  ['a broken one', 'PK but no zip', ['it is broken, or no zip.']],
+  ['too many entries', folders(20_001), ['is no site: it has more than 20,000 entries.']],
+  ['a damaged file', [{ name: 'a.txt', data: X, crc32: 1 }], ['a.txt is damaged in the zip.']],
 ]
 
 describe('before anything is sent, the page', requiresBrowser, () => {
   test('names the files that cannot be published', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     const calls = recordCalls(page)
     await page.goto(web.service.baseUrl)
-    for (const [what, drop, messages] of REFUSED) {
-      await dropOn(page, 'main', drop())
+    const paths = [
+      ...FOLDERS.map(([what, contents]) => disk.folder(what, contents)),
+      ...ZIPS.map(([what, zip]) => disk.file(`${what}.zip`, typeof zip === 'string' ? zip : buildZip(zip))),
+    ]
+    for (const [at, [what, , messages]] of [...FOLDERS, ...ZIPS].entries()) {
+      await dropOn(page, 'main', paths[at]!)
       for (const sentence of messages) await page.getByText(sentence).waitFor()
       assert.ok((await page.getByRole('button', { name: /^Publish/ }).count()) === 0, what)
       await page.getByRole('button', { name: 'Choose something else' }).click()
     }
     assert.deepEqual(calls, [])
     visitor.assertNoComplaints()
-    web.assertPolicyKept()
   })
 
   test('reports an empty folder, dropped or picked', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const folder = disk.emptyFolder('nothing')
     await page.goto(web.service.baseUrl)
     for (const bring of [() => pickFolder(page, folder), () => dropOn(page, 'main', folder)]) {
@@ -141,9 +104,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
   })
 
   test('offers to leave out a file that is too large', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page } = await web.asVisitor('/')
     await pickFolder(
       page,
       disk.folder('large', { 'index.html': 'Hello', 'film.mp4': Buffer.alloc(FILE_BYTES + 1_000_000) }),
@@ -154,8 +115,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
   })
 
   test('explains what visitors see without an index.html, and publishes on confirmation', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const calls = recordCalls(page)
     await page.goto(web.service.baseUrl)
     await pickFolder(page, disk.folder('list', { 'A.txt': 'A', 'a.txt': 'a', 'b.txt': 'b' }))
@@ -168,9 +128,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
   })
 
   test('suggests the build folder of a project', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page } = await web.asVisitor('/')
     const project = {
       'package.json': '{}',
       'src/main.ts': 'x',
@@ -189,9 +147,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
   })
 
   test('asks accessibly in all viewports and color schemes', async () => {
-    await using visitor = await web.visitor({ viewport: PHONE })
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page, visitor } = await web.asVisitor('/', { viewport: PHONE })
     await pickFolder(
       page,
       disk.folder('odd', { 'a/A.txt': 'A', 'a/a.txt': 'a', '.env': 'x', 'empty.txt': '' }),
@@ -199,7 +155,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
     await isAt(page, 'Is this as you want it?')
     await visitor.assertAccessibleInAllViewports()
     await page.getByRole('button', { name: 'Choose something else' }).click()
-    await pickFiles(page, disk.file('locked.zip', buildZip([{ name: 'a.txt', data: data('x'), flags: 1 }])))
+    await pickFiles(page, disk.file('locked.zip', buildZip([{ name: 'a.txt', data: X, flags: 1 }])))
     await isAt(page, 'This cannot be published as it is.')
     await visitor.assertAccessibleInAllViewports()
   })

@@ -1,8 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { after } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type ZipPart, zip } from '../archive/zip-file.ts'
+import { httpGet } from '../journeys/http-get.ts'
 
 export type Contents = Record<string, string | Buffer>
 
@@ -87,16 +89,7 @@ export function recordCalls(page: Page): string[] {
 
 /** Requests a file of a site as a visitor. */
 export async function visited(siteUrl: string, path = ''): Promise<string> {
-  const { port, host } = new URL(siteUrl)
-  const { get } = await import('node:http')
-  return new Promise((resolve, reject) => {
-    const request = get({ host: '127.0.0.1', port, path: `/${path}`, headers: { host } }, (answer) => {
-      const chunks: Buffer[] = []
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-      answer.on('end', () => resolve(Buffer.concat(chunks).toString()))
-    })
-    request.on('error', reject)
-  })
+  return (await httpGet(siteUrl + path)).body.toString()
 }
 
 /** Waits until the site is live and returns its address. */
@@ -104,4 +97,11 @@ export async function liveAt(page: Page): Promise<string> {
   await page.getByRole('heading', { name: /is live\.$/ }).waitFor()
   const address = page.getByRole('link', { name: /^http/ })
   return (await address.getAttribute('href'))!
+}
+
+/** A folder for the tests of one file. */
+export function useDisk(): Disk {
+  const disk = new Disk()
+  after(() => disk[Symbol.dispose]())
+  return disk
 }

@@ -1,31 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
-import { PHONE } from '../visitor.ts'
-import { Disk, liveAt, pickFiles, visited } from './file-drop.ts'
-import { newAddress, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { describe, test } from 'node:test'
+import { PHONE } from '../support/browser.ts'
+import { liveAt, pickFiles, useDisk, visited } from './file-drop.ts'
+import { newAddress, requiresBrowser, tabTo, useWeb } from './web-fixture.ts'
 
 /** Maximum compressed size of the scripts of the first load. */
 const SCRIPT_BYTES = 60 * 1024
 
-let web: WebFixture
-let disk: Disk
-
-before(async () => {
-  web = await WebFixture.open()
-  disk = new Disk()
-})
-
-after(async () => {
-  disk?.[Symbol.dispose]()
-  await web?.[Symbol.asyncDispose]()
-})
+const web = useWeb()
+const disk = useDisk()
 
 describe('the front page', requiresBrowser, () => {
   test('leads from a file to its published address', async () => {
-    await using visitor = await web.visitor({ viewport: PHONE })
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page, visitor } = await web.asVisitor('/', { viewport: PHONE })
     await page.getByRole('heading', { name: 'Drop a folder, get an address.', level: 1 }).waitFor()
     await page.getByText('Up to 1,000 files, 250 MiB a file and 1 GiB in all.').waitFor()
     await visitor.assertAccessibleInAllViewports()
@@ -47,13 +34,10 @@ describe('the front page', requiresBrowser, () => {
       await visitor.assertAccessibleInAllViewports()
     }
     visitor.assertNoComplaints()
-    web.assertPolicyKept()
   })
 
   test('copies the address', async () => {
-    await using visitor = await web.visitor({ permissions: ['clipboard-read', 'clipboard-write'] })
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page } = await web.asVisitor('/', { permissions: ['clipboard-read', 'clipboard-write'] })
     await pickFiles(page, disk.file('copied.txt', 'copied'))
     const siteUrl = await liveAt(page)
     await page.getByRole('button', { name: 'Copy the address' }).click()
@@ -62,13 +46,11 @@ describe('the front page', requiresBrowser, () => {
   })
 
   test('offers only files on a phone, which has no folders', async () => {
-    await using visitor = await web.visitor({
+    const { page } = await web.asVisitor('/', {
       viewport: { width: 360, height: 740 },
       isMobile: true,
       hasTouch: true,
     })
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
     await page.getByText('Choose what to publish').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Choose a folder' }).count(), 0)
     await pickFiles(page, disk.file('phone.txt', 'from a phone'))
@@ -80,16 +62,13 @@ describe('the front page', requiresBrowser, () => {
   })
 
   test('explains at its top how to publish without scripts', async () => {
-    await using visitor = await web.visitor({ javaScriptEnabled: false })
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page } = await web.asVisitor('/', { javaScriptEnabled: false })
     const heading = await page.getByRole('heading', { name: 'Drop a folder, get an address.' }).boundingBox()
     assert.ok(heading!.y < 100, `${heading!.y} px from the top`)
   })
 
   test('can be used with the keyboard alone', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const choosing = page.waitForEvent('filechooser')
     await page.goto(web.service.baseUrl)
     await tabTo(page, page.getByRole('button', { name: 'Choose files or a zip' }))
@@ -100,9 +79,8 @@ describe('the front page', requiresBrowser, () => {
   })
 
   test('loads few bytes and sends no API request before a drop', async () => {
-    await using visitor = await web.visitor()
-    const { page, context } = visitor
-    const session = await context.newCDPSession(page)
+    const { page } = await web.asVisitor()
+    const session = await page.context().newCDPSession(page)
     const scripts = new Map<string, number>()
     const requests: string[] = []
     page.on('request', (request) => {
@@ -127,50 +105,44 @@ describe('the front page', requiresBrowser, () => {
 
 describe('what was published from this browser', requiresBrowser, () => {
   test('can be updated by another drop, claimed, and removed from the list', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page } = await web.asVisitor('/')
     await pickFiles(page, disk.file('first/index.html', 'First'))
     const siteUrl = await liveAt(page)
     const { host } = new URL(siteUrl)
 
-    await using again = { page: await page.context().newPage(), [Symbol.asyncDispose]: () => page.close() }
-    await again.page.goto(web.service.baseUrl)
-    const list = again.page.getByRole('region', { name: 'Published from this browser' })
+    const again = await page.context().newPage()
+    await again.goto(web.service.baseUrl)
+    const list = again.getByRole('region', { name: 'Published from this browser' })
     await list.getByRole('button', { name: `Update ${host}` }).click()
-    await again.page.getByText(`Drop the new version of ${host}`).waitFor()
-    await pickFiles(again.page, disk.file('second/index.html', 'Second'))
-    await again.page.getByRole('heading', { name: 'The new version is live.' }).waitFor()
-    assert.equal(await liveAt(again.page), siteUrl)
+    await again.getByText(`Drop the new version of ${host}`).waitFor()
+    await pickFiles(again, disk.file('second/index.html', 'Second'))
+    await again.getByRole('heading', { name: 'The new version is live.' }).waitFor()
+    assert.equal(await liveAt(again), siteUrl)
     assert.equal(await visited(siteUrl), 'Second')
 
     await list.getByRole('button', { name: `Forget ${host}` }).click()
-    await again.page.getByText(`${host} is forgotten here.`).waitFor()
+    await again.getByText(`${host} is forgotten here.`).waitFor()
     assert.equal(await list.count(), 0)
-    await again.page.getByRole('button', { name: 'Undo' }).click()
+    await again.getByRole('button', { name: 'Undo' }).click()
 
     await using owner = await web.owner()
     const kept = await page.evaluate(() => localStorage.getItem('slipway.anonymous-sites')!)
-    await owner.visitor.page.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
-    await owner.visitor.page.goto(`${web.service.baseUrl}/sites`)
-    await owner.visitor.page.getByRole('link', { name: `Claim ${host}` }).waitFor()
+    await owner.page.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
+    await owner.page.goto(web.url('/sites'))
+    await owner.page.getByRole('link', { name: `Claim ${host}` }).waitFor()
 
     await list.getByRole('link', { name: `Claim ${host}` }).click()
     const email = newAddress()
-    await again.page.getByLabel('Your email address').fill(email)
-    await again.page.getByRole('button', { name: 'Mail me a code' }).click()
-    await again.page.getByText('A code is on its way').waitFor()
-    await again.page.keyboard.type(await web.service.mailedCode(email))
-    await again.page.waitForURL('**/sites/*')
-    await again.page.getByRole('link', { name: 'Slipway', exact: true }).click()
-    await again.page.getByText('What you publish here belongs to your account.').waitFor()
+    await web.askForCode(again, email)
+    await again.keyboard.type(await web.service.mailedCode(email))
+    await again.waitForURL('**/sites/*')
+    await again.getByRole('link', { name: 'Slipway', exact: true }).click()
+    await again.getByText('What you publish here belongs to your account.').waitFor()
     assert.equal(await list.count(), 0)
   })
 
   test('is removed from the list when an update finds it deleted', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(web.service.baseUrl)
+    const { page } = await web.asVisitor('/')
     await pickFiles(page, disk.file('lost/index.html', 'Lost'))
     const siteUrl = await liveAt(page)
     const { host } = new URL(siteUrl)
@@ -183,25 +155,6 @@ describe('what was published from this browser', requiresBrowser, () => {
     await pickFiles(page, disk.file('found/index.html', 'Found'))
     await page.getByRole('alert').waitFor()
     await page.getByRole('region', { name: 'Published from this browser' }).waitFor({ state: 'detached' })
-  })
-
-  test('is shown despite invalid entries in local storage', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    const bad = [
-      null,
-      7,
-      { slug: 'a' },
-      { slug: 'a', siteUrl: 'javascript:alert(1)', claimUrl: 'x', claimToken: 'x', expiresAt: '2999-01-01' },
-    ]
-    await page.goto(web.service.baseUrl)
-    for (const kept of ['{', '7', JSON.stringify(bad)]) {
-      await page.evaluate((text) => localStorage.setItem('slipway.anonymous-sites', text), kept)
-      await page.reload()
-      await page.getByText('Drop a folder, files or a zip here').waitFor()
-      assert.equal(await page.getByText('Published from this browser').count(), 0)
-    }
-    visitor.assertNoComplaints()
   })
 })
 
@@ -223,20 +176,8 @@ describe('the rate limit', requiresBrowser, () => {
 
     const email = newAddress()
     await way.click()
-    await page.getByLabel('Your email address').fill(email)
-    await page.getByRole('button', { name: 'Mail me a code' }).click()
-    await page.getByText('A code is on its way').waitFor()
+    await strict.askForCode(page, email)
     await page.keyboard.type(await strict.service.mailedCode(email))
     assert.equal(await visited(await liveAt(page), 'two.txt'), 'two')
   })
 })
-
-/** Presses Tab until the element has the focus. */
-async function tabTo(page: Page, wanted: Locator): Promise<void> {
-  await wanted.waitFor()
-  for (let stop = 0; stop < 20; stop++) {
-    await page.keyboard.press('Tab')
-    if (await wanted.evaluate((element) => element === document.activeElement)) return
-  }
-  assert.fail('the keyboard does not get there')
-}

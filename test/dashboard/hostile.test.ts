@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { BrowserContext, Page, Route } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { buildZip, Disk, liveAt, pickFiles, visited } from './file-drop.ts'
-import { newAddress, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { newAddress, requiresBrowser, useWeb } from './web-fixture.ts'
 
-let web: WebFixture
-
-before(async () => {
-  web = await WebFixture.open()
-})
-
-after(() => web?.[Symbol.asyncDispose]())
+const web = useWeb()
 
 /** Requests the focus in every animation frame, and counts the attempts in its address. */
 const FOCUS_STEALING = `<!doctype html><title>Grasping</title><input id="field"><script>
@@ -27,8 +21,7 @@ const FOCUS_STEALING = `<!doctype html><title>Grasping</title><input id="field">
 
 describe('a site in a preview', requiresBrowser, () => {
   test('runs no script on the claim page', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const { claimUrl } = await web.service
       .client()
       .publish({ files: toFiles({ 'index.html': FOCUS_STEALING }) })
@@ -49,12 +42,11 @@ describe('a site in a preview', requiresBrowser, () => {
   })
 
   test('cannot keep the keyboard focus', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
+    const { page, owner } = await web.asOwner()
     const { slug } = await web.service
       .client(owner.key)
       .publish({ files: toFiles({ 'index.html': '<input id="field">' }) })
-    await page.goto(`${web.service.baseUrl}/sites/${slug}`)
+    await page.goto(web.url(`/sites/${slug}`))
     const button = page.getByRole('button', { name: 'Choose files or a zip' })
     await button.focus()
     await page.frameLocator('iframe').locator('#field').waitFor()
@@ -86,14 +78,14 @@ describe('the storage of a browser', requiresBrowser, () => {
     ],
   ] as const) {
     test(`does not prevent publishing when it ${what}`, async () => {
-      await using visitor = await web.visitor()
-      const { page } = visitor
-      await page.goto(web.service.baseUrl)
+      const { page, visitor } = await web.asVisitor('/')
       await page.evaluate((text) => {
         localStorage.setItem('slipway.anonymous-sites', text)
         for (const name of ['slipway.pending', 'slipway.code-sent']) sessionStorage.setItem(name, text)
       }, rubbish)
       await page.reload()
+      await page.getByText('Drop a folder, files or a zip here').waitFor()
+      assert.equal(await page.getByText('Published from this browser').count(), 0)
       await page
         .getByLabel('Files or a zip')
         .setInputFiles([{ name: 'index.html', mimeType: 'text/html', buffer: Buffer.from('<h1>Here</h1>') }])
@@ -107,8 +99,7 @@ describe('the storage of a browser', requiresBrowser, () => {
 
 describe('a zip', requiresBrowser, () => {
   test('with a path of thousands of folders is refused at once', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     using disk = new Disk()
     const endless = Array.from({ length: 40 }, (_, at) => ({
       name: `${at}${'/a'.repeat(30_000)}`,
@@ -123,27 +114,24 @@ describe('a zip', requiresBrowser, () => {
 })
 
 test('sites of one account are not shown to the next account that signs in', requiresBrowser, async () => {
-  await using owner = await web.owner()
-  const { page, context } = owner.visitor
-  await page.goto(web.service.baseUrl)
+  const { page } = await web.asOwner('/')
   await page
     .getByLabel('Files or a zip')
     .setInputFiles([{ name: 'index.html', mimeType: 'text/html', buffer: Buffer.from('hers') }])
   await liveAt(page)
-  await signInElsewhere(context)
+  await signInElsewhere(page.context())
   await page.getByRole('button', { name: 'Choose files or a zip' }).waitFor()
   assert.equal(await page.getByRole('heading', { name: 'It is live.' }).count(), 0)
 })
 
 describe('a late response', requiresBrowser, () => {
   test('does not show data of another account', async () => {
-    await using owner = await web.owner()
-    const { page, context } = owner.visitor
-    const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'hers' }) })
+    const { page, owner } = await web.asOwner()
+    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'hers' }) })
     const late = await held(page, '**/api/v1/publishes*')
-    await page.goto(`${web.service.baseUrl}/sites`)
+    await page.goto(web.url('/sites'))
     await late.requested
-    const email = await signInElsewhere(context)
+    const email = await signInElsewhere(page.context())
     await page.getByText('No site is yours yet.').waitFor()
     await late.release()
     await page.getByRole('link', { name: 'Account', exact: true }).click()
@@ -154,10 +142,9 @@ describe('a late response', requiresBrowser, () => {
   })
 
   test('does not overwrite what the user has typed since', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
-    await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
+    const { page, owner } = await web.asOwner()
+    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a' }) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
     const title = page.getByLabel('Title')
     await title.fill('Bread')
     const late = await held(page, '**/metadata')
@@ -172,10 +159,9 @@ describe('a late response', requiresBrowser, () => {
   })
 
   test('does not navigate away from another page that was opened since', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
-    await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
+    const { page, owner } = await web.asOwner()
+    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a' }) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
     const late = await held(page, '**/duplicate')
     await page.getByRole('button', { name: 'Duplicate' }).click()
     await late.requested
@@ -187,10 +173,9 @@ describe('a late response', requiresBrowser, () => {
   })
 
   test('is awaited when something is deleted for good, whatever is pressed', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    const { slug } = await web.service.client(owner.key).publish({ files: toFiles({ 'index.html': 'a' }) })
-    await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
+    const { page, owner } = await web.asOwner()
+    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a' }) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
     await page.getByRole('button', { name: 'Delete the site' }).click()
     await page.getByLabel(`Type ${slug} to delete it`).fill(slug)
     const late = await held(page, `**/api/v1/publish/${slug}`)
@@ -224,17 +209,8 @@ async function held(
 /** Signs in a new account in another tab of the same browser. */
 async function signInElsewhere(context: BrowserContext): Promise<string> {
   const tab = await context.newPage()
-  await tab.goto(`${web.service.baseUrl}/docs`)
+  await tab.goto(web.url('/docs'))
   const email = newAddress()
-  await web.service.client().requestCode(email)
-  await tab.evaluate(signInAs, { email, code: await web.service.mailedCode(email) })
+  await web.signIn(tab, email)
   return email
-}
-
-/** Runs in another tab: signs the browser in with another account. */
-async function signInAs(body: { email: string; code: string }): Promise<void> {
-  const headers = { 'Content-Type': 'application/json' }
-  const answer = await fetch('/api/auth/session', { method: 'POST', headers, body: JSON.stringify(body) })
-  if (!answer.ok) throw new Error(await answer.text())
-  localStorage.setItem('slipway.signed-in', body.email)
 }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { digestAll } from '../../dashboard/drop/reader/digest.ts'
 import { ZipArchive } from '../../dashboard/drop/reader/zip.ts'
+import { sha256 } from '../api/content.ts'
 import { noise, text } from '../archive/bytes.ts'
 import { MIB } from '../support/units.ts'
 import { buildZip } from './file-drop.ts'
 
 describe('hashing in a browser', () => {
   const contents = [text('small'), noise(64 * 1024), noise(4 * MIB), noise(4 * MIB + 1), noise(9 * MIB)]
-  const expected = contents.map((bytes) => createHash('sha256').update(bytes).digest('hex'))
+  const expected = contents.map(sha256)
   const total = contents.reduce((sum, { length }) => sum + length, 0)
 
   test('is correct for files of every size, and reports its progress', async () => {
@@ -29,10 +29,7 @@ describe('hashing in a browser', () => {
       [...many, noise(MIB)].map((one) => new Blob([new Uint8Array(one)])),
       () => {},
     )
-    assert.deepEqual(
-      hashes.slice(0, -1),
-      many.map((one) => createHash('sha256').update(one).digest('hex')),
-    )
+    assert.deepEqual(hashes.slice(0, -1), many.map(sha256))
     assert.ok(many.every((one, at) => one.equals(bytes[at]!)))
     assert.equal(bytes.at(-1), undefined)
   })

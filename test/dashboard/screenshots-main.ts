@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { VIEWPORTS } from '../visitor.ts'
+import { VIEWPORTS } from '../support/browser.ts'
 import { Disk, pickFolder } from './file-drop.ts'
 import { sampleSite } from './sample-site.ts'
 import { seedAccount } from './seeded-account.ts'
@@ -14,7 +14,7 @@ const [folder] = process.argv.slice(2)
 if (folder === undefined) throw new Error('Usage: npm run screenshots -- FOLDER')
 await mkdir(folder, { recursive: true })
 
-await using web = await WebFixture.open({ PORT: '8080' })
+await using web = await new WebFixture().start({ PORT: '8080' })
 await using owner = await web.owner()
 const { sites, claimPath, domain } = await seedAccount(web, owner)
 const [first] = sites
@@ -39,7 +39,7 @@ for (const { name, ...options } of VIEWPORTS) {
   for (const isSignedIn of [true, false]) {
     await using visitor = await web.visitor(options)
     if (isSignedIn) {
-      const { cookies, origins } = await owner.visitor.context.storageState()
+      const { cookies, origins } = await owner.context.storageState()
       await visitor.context.addCookies(cookies)
       const kept = origins.flatMap(({ localStorage }) => localStorage)
       await visitor.context.addInitScript((items) => {

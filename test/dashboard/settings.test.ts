@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
+import type { BrowserContextOptions } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
-import { type BrowserUser, PHONE } from '../visitor.ts'
-import { type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { toFiles } from '../api/content.ts'
+import { PHONE } from '../support/browser.ts'
+import { requiresBrowser, useWeb } from './web-fixture.ts'
 
-let web: WebFixture
-let ada: Owner
 let client: Slipway
-
-before(async () => {
-  web = await WebFixture.open()
-  if (requiresBrowser.skip) return
-  ada = await web.owner()
-  client = web.service.client(ada.key)
-})
-
-after(async () => {
-  await ada?.[Symbol.asyncDispose]()
-  await web?.[Symbol.asyncDispose]()
+const web = useWeb({}, (account) => {
+  client = account.client
 })
 
 const picture = (word: string) =>
@@ -37,43 +28,35 @@ const BAKERY: Record<string, string> = {
 }
 
 /** Publishes a site and opens its settings. */
-async function openSettings({ page }: BrowserUser, texts: Record<string, string> = BAKERY) {
-  const { slug, siteUrl } = await client.publish({ files: Object.entries(texts).map(toFile) })
+async function openSettings(texts: Record<string, string> = BAKERY, options?: BrowserContextOptions) {
+  const { page, user } = await web.asAccount(undefined, options)
+  const { slug, siteUrl } = await client.publish({ files: toFiles(texts) })
   const open = async () => {
-    await page.goto(`${web.service.baseUrl}/sites/${slug}/settings`)
+    await page.goto(web.url(`/sites/${slug}/settings`))
     await page.getByRole('heading', { name: 'Password' }).waitFor()
   }
   await open()
   const part = (name: string) => page.getByRole('region', { name })
-  return { slug, siteUrl, page, open, part, details: () => client.details(slug) }
-}
-
-function toFile([path, text]: [string, string]) {
-  const bytes = new TextEncoder().encode(text)
-  const contentType = path.endsWith('.svg') ? 'image/svg+xml' : 'text/html; charset=utf-8'
-  return { path, size: bytes.length, contentType, open: () => bytes }
+  return { slug, siteUrl, page, user, open, part, details: () => client.details(slug) }
 }
 
 describe('the settings of a site', requiresBrowser, () => {
   test('are accessible in all viewports and color schemes', async () => {
-    await using owner = await web.visitorSignedInAs(ada, { viewport: PHONE })
-    const { page, part } = await openSettings(owner)
+    const { page, user, part } = await openSettings(undefined, { viewport: PHONE })
     await page.getByText('The & bakery').waitFor()
     await page.getByRole('button', { name: 'Choose a picture' }).click()
-    await owner.assertAccessibleInAllViewports()
+    await user.assertAccessibleInAllViewports()
     await page.getByRole('button', { name: 'images/loaf of bread.svg' }).click()
     await page.getByLabel('Description').fill('long '.repeat(110))
     await part('Time to live').getByLabel('The site goes').selectOption('On a date')
-    await owner.assertAccessibleInAllViewports()
+    await user.assertAccessibleInAllViewports()
     await page.getByRole('button', { name: 'Delete the site' }).click()
-    await owner.assertAccessibleInAllViewports()
-    owner.assertNoComplaints()
-    web.assertPolicyKept()
+    await user.assertAccessibleInAllViewports()
+    user.assertNoComplaints()
   })
 
   test('show the metadata of the document, and a card that updates while typing', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page, part, details } = await openSettings(owner)
+    const { page, user, part, details } = await openSettings()
     const card = part('When it is shared').getByRole('figure')
     await card.getByText('The & bakery').waitFor()
     await card.getByText('Bread, "daily">').waitFor()
@@ -102,47 +85,34 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: (await details()).slug }).waitFor()
     assert.deepEqual(pickMetadata(await details()), [null, null, null])
-    owner.assertNoComplaints()
-    web.assertPolicyKept()
+    user.assertNoComplaints()
   })
 
-  for (const { of, texts, hint } of [
-    {
-      of: 'a site without a root document',
-      texts: { 'about.html': '<title>About</title>' },
-      hint: /\.localhost/,
-    },
-    { of: 'a document without metadata', texts: { 'index.html': '<h1>Bread</h1>' }, hint: /\.localhost/ },
-    {
-      of: 'a head that never ends',
-      texts: { 'index.html': '<title>Bread</title><script>' },
-      hint: /^Bread$/,
-    },
-    {
-      of: 'a picture from elsewhere',
-      texts: { 'index.html': '<meta property="og:image" content="https://pictures.example/oven.png">' },
-      hint: /A picture from pictures\.example/,
-    },
-    {
-      of: 'a picture that is not there',
-      texts: { 'index.html': '<title>Bread</title><meta property="og:image" content="/%E0.png">' },
-      hint: /^Bread$/,
-    },
-  ] as { of: string; texts: Record<string, string>; hint: RegExp }[]) {
+  const root = (html: string) => ({ 'index.html': html })
+  const image = (address: string) => `<meta property="og:image" content="${address}">`
+  const cards: [of: string, texts: Record<string, string>, hint: RegExp][] = [
+    ['a site without a root document', { 'about.html': '<title>About</title>' }, /\.localhost/],
+    ['a document without metadata', root('<h1>Bread</h1>'), /\.localhost/],
+    ['a head that never ends', root('<title>Bread</title><script>'), /^Bread$/],
+    [
+      'a picture from elsewhere',
+      root(image('https://pictures.example/oven.png')),
+      /A picture from pictures\.example/,
+    ],
+    ['a picture that is not there', root(`<title>Bread</title>${image('/%E0.png')}`), /^Bread$/],
+  ]
+  for (const [of, texts, hint] of cards) {
     test(`have a card for ${of}`, async () => {
-      await using owner = await web.visitorSignedInAs(ada)
-      const { part } = await openSettings(owner, texts)
+      const { user, part } = await openSettings(texts)
       const card = part('When it is shared').getByRole('figure')
       await card.getByText(hint).first().waitFor()
       assert.equal(await card.getByRole('img').count(), 0)
-      owner.assertNoComplaints()
-      web.assertPolicyKept()
+      user.assertNoComplaints()
     })
   }
 
   test('count the remaining characters, and do not save a text that is too long', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page, part, details } = await openSettings(owner)
+    const { page, user, part, details } = await openSettings()
     await page.getByLabel('Title').fill('🥖'.repeat(200))
     await part('When it is shared').getByText('0 of 200 characters left').waitFor()
     await page.getByLabel('Title').fill('🥖'.repeat(201))
@@ -152,13 +122,12 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     assert.equal((await details()).title, '🥖'.repeat(200))
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('find an image by its name among many', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
     const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.svg`)
-    const { page } = await openSettings(owner, Object.fromEntries(names.map((name) => [name, picture(name)])))
+    const { page, user } = await openSettings(Object.fromEntries(names.map((name) => [name, picture(name)])))
     await page.getByRole('button', { name: 'Choose a picture' }).click()
     const dialog = page.getByRole('dialog')
     const pictures = dialog.getByRole('listitem')
@@ -172,12 +141,11 @@ describe('the settings of a site', requiresBrowser, () => {
     await dialog.getByRole('button', { name: 'pictures/29.svg' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('figure').getByRole('img', { name: 'pictures/29.svg' }).waitFor()
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('set, change and remove a password', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page, part, siteUrl, details } = await openSettings(owner)
+    const { page, user, part, siteUrl, details } = await openSettings()
     await using visitor = await web.visitor()
     const guarded = async () => (await visitor.page.goto(siteUrl))!.status()
     const password = part('Password')
@@ -203,12 +171,11 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByText('Everybody can see the site now.').waitFor()
     assert.equal(await guarded(), 200)
     assert.equal((await details()).hasPassword, false)
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('turn on single-page application mode', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page, siteUrl } = await openSettings(owner)
+    const { page, user, siteUrl } = await openSettings()
     await using visitor = await web.visitor()
     await page.getByRole('switch', { name: 'Single-page application' }).click()
     await page.getByText('Pages without a file get index.html now.').waitFor()
@@ -216,12 +183,11 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByRole('switch', { name: 'Single-page application', checked: true }).click()
     await page.getByText('Pages without a file are not found now.').waitFor()
     assert.equal((await visitor.page.goto(`${siteUrl}users/7`))!.status(), 404)
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('set an expiry after a duration or at a date, and remove it', async () => {
-    await using owner = await web.visitorSignedInAs(ada, { timezoneId: 'Asia/Kolkata' })
-    const { page, part, details } = await openSettings(owner)
+    const { page, user, part, details } = await openSettings(undefined, { timezoneId: 'Asia/Kolkata' })
     const life = part('Time to live')
     const goes = life.getByLabel('The site goes')
     const set = life.getByRole('button', { name: 'Set time to live' })
@@ -248,12 +214,11 @@ describe('the settings of a site', requiresBrowser, () => {
     await set.click()
     await life.getByText('It stays until you delete it.').waitFor()
     assert.equal((await details()).expiresAt, null)
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('duplicate the site and open the copy, and download all files', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page, slug, part } = await openSettings(owner)
+    const { page, user, slug, part } = await openSettings()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       part('Copies').getByRole('link', { name: 'Download all files' }).click(),
@@ -264,12 +229,11 @@ describe('the settings of a site', requiresBrowser, () => {
     const copy = new URL(page.url()).pathname.split('/').at(-1)!
     assert.notEqual(copy, slug)
     assert.deepEqual((await client.details(copy)).files, (await client.details(slug)).files)
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('delete the site once its name is typed', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page, slug } = await openSettings(owner)
+    const { page, user, slug } = await openSettings()
     await page.getByRole('button', { name: 'Delete the site' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel(`Type ${slug} to delete it`).fill('another')
@@ -280,12 +244,11 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.waitForURL('**/sites')
     await page.getByText(`${slug} is deleted.`).waitFor()
     await assert.rejects(client.details(slug), { code: 'NOT_FOUND' })
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('keep the input when it cannot be saved, and show the reason', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page, part, slug } = await openSettings(owner)
+    const { page, part, slug } = await openSettings()
     await page.getByLabel('Title').fill('Loaves')
     await page.route('**/metadata', (route) => route.abort())
     await page.getByRole('button', { name: 'Save' }).click()
@@ -299,8 +262,7 @@ describe('the settings of a site', requiresBrowser, () => {
   })
 
   test('cost two requests to open', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page, open } = await openSettings(owner)
+    const { page, open } = await openSettings()
     await page.getByText('The & bakery').waitFor()
     const requests: string[] = []
     page.on('request', (request) => {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import { describe, test } from 'node:test'
 import { findCode } from '../../dashboard/sign-in/mailed-code.ts'
-import { PHONE } from '../visitor.ts'
-import { newAddress, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { PHONE } from '../support/browser.ts'
+import { newAddress, requiresBrowser, useWeb } from './web-fixture.ts'
 
 describe('a code', () => {
   for (const [how, typed, read] of [
@@ -33,28 +32,19 @@ describe('a code', () => {
   }
 })
 
-let web: WebFixture
-
-before(async () => {
-  web = await WebFixture.open()
-})
-
-after(() => web?.[Symbol.asyncDispose]())
+const web = useWeb()
 
 describe('signing in', requiresBrowser, () => {
   test('takes an address and a mailed code', async () => {
-    await using visitor = await web.visitor({ viewport: PHONE })
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor('/sign-in', { viewport: PHONE })
     const email = newAddress()
-    await page.goto(`${web.service.baseUrl}/sign-in`)
     await page.getByText('an API key that you have goes on working').waitFor()
     await visitor.assertAccessibleInAllViewports()
-    await askForCode(page, email)
+    await web.askForCode(page, email)
     await visitor.assertAccessibleInAllViewports()
-    await writeCode(page, email)
+    await web.writeCode(page, email)
     await page.waitForURL('**/sites')
     visitor.assertNoComplaints()
-    web.assertPolicyKept()
   })
 
   test('submits a complete code by itself, also one that was pasted with surrounding text', async () => {
@@ -65,16 +55,15 @@ describe('signing in', requiresBrowser, () => {
       await using visitor = await web.visitor()
       const { page } = visitor
       const email = newAddress()
-      await page.goto(`${web.service.baseUrl}/sign-in`)
-      await askForCode(page, email)
+      await page.goto(web.url('/sign-in'))
+      await web.askForCode(page, email)
       await page.getByLabel('Code from the mail').fill(write(await web.service.mailedCode(email)))
       await page.waitForURL('**/sites')
     }
   })
 
   test('continues to the requested page, and only within this service', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
+    const { page } = await web.asOwner()
     for (const [then, place] of [
       ['/account', '/account'],
       ['/domains?site=abc', '/domains?site=abc'],
@@ -88,42 +77,27 @@ describe('signing in', requiresBrowser, () => {
       ['/api/v1/me', '/sites'],
       ['', '/sites'],
     ] as const) {
-      await page.goto(`${web.service.baseUrl}/sign-in?then=${encodeURIComponent(then)}`)
+      await page.goto(web.url(`/sign-in?then=${encodeURIComponent(then)}`))
       await page.waitForURL(web.service.baseUrl + place)
     }
   })
 
-  test('leaves the API key as it is', async () => {
-    const email = newAddress()
-    const key = await web.service.signIn(email)
-    await using visitor = await web.visitor()
-    await visitor.page.goto(`${web.service.baseUrl}/sign-in`)
-    await askForCode(visitor.page, email)
-    await writeCode(visitor.page, email)
-    await visitor.page.waitForURL('**/sites')
-    assert.equal((await web.service.client(key).me()).email, email)
-  })
-
   test('reports a wrong code after one request, and accepts the right one after it', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor('/sign-in')
     const email = newAddress()
-    await page.goto(`${web.service.baseUrl}/sign-in`)
-    await askForCode(page, email)
+    await web.askForCode(page, email)
     const field = page.getByLabel('Code from the mail')
     await field.fill('AAAA-AAAA')
     await page.getByRole('alert').getByText('The code is wrong, used or no longer valid').waitFor()
     assert.equal(await field.inputValue(), 'AAAA-AAAA')
     assert.equal(await field.getAttribute('aria-invalid'), 'true')
     await visitor.assertAccessible()
-    await writeCode(page, email)
+    await web.writeCode(page, email)
     await page.waitForURL('**/sites')
   })
 
   test('reports what is wrong with an address that cannot receive mail', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(`${web.service.baseUrl}/sign-in`)
+    const { page } = await web.asVisitor('/sign-in')
     const field = page.getByLabel('Your email address')
     for (const address of ['user@nowhere', 'user', '']) {
       await field.fill(address)
@@ -135,11 +109,10 @@ describe('signing in', requiresBrowser, () => {
   })
 
   test('moves the focus from step to step, and mails a new code, also to another address', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const [first, second] = [newAddress(), newAddress()]
-    await page.goto(`${web.service.baseUrl}/sign-in`)
-    await askForCode(page, first)
+    await page.goto(web.url('/sign-in'))
+    await web.askForCode(page, first)
     const code = page.getByLabel('Code from the mail')
     await code.and(page.locator(':focus')).waitFor()
     const old = await web.service.mailedCode(first)
@@ -150,22 +123,20 @@ describe('signing in', requiresBrowser, () => {
 
     await page.getByRole('button', { name: 'Use another address' }).click()
     await page.getByLabel('Your email address').and(page.locator(':focus')).waitFor()
-    await askForCode(page, second)
+    await web.askForCode(page, second)
     // Wrong codes of other clients do not count, because the page sends its attempt.
     for (let tries = 0; tries < 6; tries++)
       await web.service
         .client()
         .verifyCode(second, 'ABCD-EFGH')
         .catch(() => undefined)
-    await writeCode(page, second)
+    await web.writeCode(page, second)
     await page.waitForURL('**/sites')
   })
 
   test('mails one code however often its button is pressed', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor('/sign-in')
     const email = newAddress()
-    await page.goto(`${web.service.baseUrl}/sign-in`)
     await page.getByLabel('Your email address').fill(email)
     await page.getByRole('button', { name: 'Mail me a code' }).dblclick()
     await page.getByLabel('Code from the mail').waitFor()
@@ -173,11 +144,10 @@ describe('signing in', requiresBrowser, () => {
   })
 
   test('reports the limit of codes per hour, and when it resets', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page, visitor } = await web.asVisitor()
     const email = newAddress()
     for (let codes = 0; codes < 5; codes++) await web.service.client().requestCode(email)
-    await page.goto(`${web.service.baseUrl}/sign-in`)
+    await page.goto(web.url('/sign-in'))
     await page.getByLabel('Your email address').fill(email)
     await page.getByRole('button', { name: 'Mail me a code' }).click()
     await page.getByText('At most 5 codes an hour are mailed to one address.', { exact: true }).waitFor()
@@ -186,12 +156,11 @@ describe('signing in', requiresBrowser, () => {
   })
 
   test('still shows the code field when the page is opened again, until the code has expired', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+    const { page } = await web.asVisitor()
     const email = newAddress()
     await page.clock.install()
-    await page.goto(`${web.service.baseUrl}/sign-in`)
-    await askForCode(page, email)
+    await page.goto(web.url('/sign-in'))
+    await web.askForCode(page, email)
     await page.clock.fastForward('07:00')
     await page.reload()
     await page.getByText(`A code is on its way to ${email}. It works for 3 minutes.`).waitFor()
@@ -202,14 +171,14 @@ describe('signing in', requiresBrowser, () => {
   })
 
   test('in one tab signs in the other tabs', async () => {
-    await using visitor = await web.visitor()
-    const [first, second] = [visitor.page, await visitor.context.newPage()]
+    const { page, visitor } = await web.asVisitor()
+    const [first, second] = [page, await visitor.context.newPage()]
     const email = newAddress()
-    await second.goto(`${web.service.baseUrl}/account`)
+    await second.goto(web.url('/account'))
     await second.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
-    await first.goto(`${web.service.baseUrl}/sign-in?then=/domains`)
-    await askForCode(first, email)
-    await writeCode(first, email)
+    await first.goto(web.url('/sign-in?then=/domains'))
+    await web.askForCode(first, email)
+    await web.writeCode(first, email)
     await first.waitForURL('**/domains')
     await second.getByText(email).waitFor()
   })
@@ -217,35 +186,32 @@ describe('signing in', requiresBrowser, () => {
 
 describe('an expired session', requiresBrowser, () => {
   test('asks to sign in again and then continues the interrupted action', async () => {
-    await using owner = await web.owner()
-    const { page, context } = owner.visitor
-    await page.goto(`${web.service.baseUrl}/account`)
+    const { page, owner } = await web.asOwner('/account')
     await page.getByRole('button', { name: 'Delete everything' }).click()
     const form = page.getByRole('dialog', { name: 'Delete your account?' })
     await form.getByLabel('Your address, to be sure').fill(owner.email)
-    await context.clearCookies()
+    await page.context().clearCookies()
     await form.getByRole('button', { name: 'Delete everything' }).click()
 
     const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
     await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
     await dialog.getByText('A code is on its way').waitFor()
-    await owner.visitor.assertAccessible()
+    await owner.assertAccessible()
     assert.equal(await form.getByLabel('Your address, to be sure').inputValue(), owner.email)
-    await writeCode(page, owner.email)
+    await web.writeCode(page, owner.email)
     await page.getByRole('status').getByText('Your account is deleted').waitFor()
   })
 
   test('asks once for all interrupted requests, which then continue', async () => {
-    await using owner = await web.owner()
+    const { page, owner } = await web.asOwner()
     await using second = await web.visitor()
-    const { page, context } = owner.visitor
-    await second.page.goto(`${web.service.baseUrl}/sign-in`)
-    await askForCode(second.page, owner.email)
-    await writeCode(second.page, owner.email)
+    await second.page.goto(web.url('/sign-in'))
+    await web.askForCode(second.page, owner.email)
+    await web.writeCode(second.page, owner.email)
     await second.page.waitForURL('**/sites')
-    await page.goto(`${web.service.baseUrl}/account`)
+    await page.goto(web.url('/account'))
     await page.getByRole('button', { name: 'Sign out all others' }).waitFor()
-    await context.clearCookies()
+    await owner.context.clearCookies()
     const both = page.getByRole('button', { name: /^(Sign out all others|Make a new key)$/ })
     await both.evaluateAll((buttons) => {
       for (const button of buttons as HTMLElement[]) button.click()
@@ -257,21 +223,20 @@ describe('an expired session', requiresBrowser, () => {
     await form.locator('form').evaluate((form: HTMLFormElement) => form.requestSubmit())
     await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
     await dialog.getByText('A code is on its way').waitFor()
-    await writeCode(page, owner.email)
+    await web.writeCode(page, owner.email)
     await page.getByRole('status').getByText('2 other browsers signed out.').waitFor()
     await page.getByRole('heading', { name: 'Your new key' }).waitFor()
     assert.equal(await dialog.count(), 0)
   })
 
   test('asks once, whatever the page had cached, and can be dismissed', async () => {
-    await using owner = await web.owner()
-    const { page, context } = owner.visitor
-    await context.clearCookies()
+    const { page } = await web.asOwner()
+    await page.context().clearCookies()
     let calls = 0
     page.on('request', (request) => {
       if (request.url().includes('/api/')) calls++
     })
-    await page.goto(`${web.service.baseUrl}/account`)
+    await page.goto(web.url('/account'))
     const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
     await dialog.getByRole('button', { name: 'Not now' }).click()
     await page.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
@@ -285,58 +250,46 @@ describe('an expired session', requiresBrowser, () => {
   test('asks also when the rate limit of the address is used up', async () => {
     await using few = await web.another({ RATE_ANONYMOUS: '1' })
     await using owner = await few.owner()
-    const { page, context } = owner.visitor
+    const { page, context } = owner
     await context.clearCookies()
     await page.evaluate(() => fetch('/api/v1/publishes'))
     await page.goto(`${few.service.baseUrl}/sites`)
     await page.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
     await page.getByText('A code is on its way').waitFor()
-    await page.getByLabel('Code from the mail').fill(await few.service.mailedCode(owner.email))
+    await few.writeCode(page, owner.email)
     await page.getByText('No site is yours yet.').waitFor()
   })
 
   test('ends in every tab when one has signed in again', async () => {
-    await using owner = await web.owner()
-    const [first, second] = [owner.visitor.page, await owner.visitor.context.newPage()]
-    await owner.visitor.context.clearCookies()
+    const { page, owner } = await web.asOwner()
+    const [first, second] = [page, await owner.context.newPage()]
+    await owner.context.clearCookies()
     for (const page of [first, second]) {
-      await page.goto(`${web.service.baseUrl}/account`)
+      await page.goto(web.url('/account'))
       await page.getByRole('dialog', { name: 'You are signed out.' }).waitFor()
     }
     await first.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
     await first.getByText('A code is on its way').waitFor()
-    await writeCode(first, owner.email)
+    await web.writeCode(first, owner.email)
     for (const page of [first, second]) await page.getByRole('heading', { name: 'Plan and use' }).waitFor()
   })
 
   test('shows no data of the previous account when another one signs in', async () => {
-    await using owner = await web.owner()
-    const { page, context } = owner.visitor
+    const { page, owner } = await web.asOwner()
     const other = newAddress()
-    await page.goto(`${web.service.baseUrl}/account`)
+    await page.goto(web.url('/account'))
     await page.getByText(owner.email).waitFor()
-    await context.clearCookies()
-    const second = await context.newPage()
-    await second.goto(`${web.service.baseUrl}/account`)
+    await page.context().clearCookies()
+    const second = await page.context().newPage()
+    await second.goto(web.url('/account'))
     await second.getByRole('button', { name: 'Not now' }).click()
     await page.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
-    await askForCode(second, other)
-    await writeCode(second, other)
+    await web.askForCode(second, other)
+    await web.writeCode(second, other)
     await page.getByText(other).waitFor()
     assert.equal(await page.getByText(owner.email).count(), 0)
   })
 })
-
-async function askForCode(page: Page, email: string): Promise<void> {
-  await page.getByLabel('Your email address').fill(email)
-  await page.getByRole('button', { name: 'Mail me a code' }).click()
-  await page.getByText(`A code is on its way to ${email}.`).waitFor()
-}
-
-/** Types the code, which is submitted as soon as it is complete. */
-async function writeCode(page: Page, email: string): Promise<void> {
-  await page.getByLabel('Code from the mail').fill(await web.service.mailedCode(email))
-}
 
 function countLetters(email: string): number {
   const folder = join(web.service.data, 'mail')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
-import { PHONE } from '../visitor.ts'
-import { newAddress, type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { PHONE } from '../support/browser.ts'
+import { newAddress, type Owner, requiresBrowser, useWeb } from './web-fixture.ts'
 
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="teal"/></svg>'
@@ -22,28 +22,17 @@ const FILES = {
 
 const MINUTE_MS = 60_000
 
-let web: WebFixture
 /** An account with a site of every kind. */
 let ada: Owner
 let slugs: Awaited<ReturnType<typeof severalSites>>
-
-before(async () => {
-  web = await WebFixture.open()
-  if (requiresBrowser.skip) return
-  ada = await web.owner()
+const web = useWeb({}, async (account) => {
+  ada = account
   slugs = await severalSites(ada)
-})
-
-after(async () => {
-  await ada?.[Symbol.asyncDispose]()
-  await web?.[Symbol.asyncDispose]()
 })
 
 describe('the list of sites and the page of a site', requiresBrowser, () => {
   test('are accessible in all viewports and color schemes', async () => {
-    await using visitor = await web.visitorSignedInAs(ada, { viewport: PHONE })
-    const { page } = visitor
-    await go({ visitor }, '/sites')
+    const { page, user } = await web.asAccount('/sites', { viewport: PHONE })
     const rows = page.getByRole('main').getByRole('listitem')
     await rows.first().waitFor()
     assert.deepEqual(await rows.getByRole('heading').allTextContents(), [
@@ -53,25 +42,24 @@ describe('the list of sites and the page of a site', requiresBrowser, () => {
       'Songs',
       'The harbour',
     ])
-    await visitor.assertAccessibleInAllViewports()
+    await user.assertAccessibleInAllViewports()
     await page.getByRole('link', { name: 'The harbour' }).click()
     await page.getByRole('heading', { level: 1, name: 'The harbour' }).waitFor()
     await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
-    await visitor.assertAccessibleInAllViewports()
+    await user.assertAccessibleInAllViewports()
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('link', { name: 'site.css' }).waitFor()
-    await visitor.assertAccessibleInAllViewports()
-    await go({ visitor }, `/sites/${slugs.pending}`)
+    await user.assertAccessibleInAllViewports()
+    await page.goto(web.url(`/sites/${slugs.pending}`))
     await page.getByText('This site is not live yet.').waitFor()
-    await visitor.assertAccessibleInAllViewports()
-    assertNoProblems({ visitor })
+    await user.assertAccessibleInAllViewports()
+    user.assertNoComplaints()
   })
 })
 
 describe('the list of sites', requiresBrowser, () => {
   test('shows title, address and state of each site', async () => {
-    const { page } = ada.visitor
-    await go(ada, '/sites')
+    const page = await go('/sites')
     const rows = page.getByRole('main').getByRole('listitem')
     for (const [title, expected] of [
       [slugs.pending, /2 files, 3\.1 kB, changed .*Not live yet$/],
@@ -86,12 +74,11 @@ describe('the list of sites', requiresBrowser, () => {
     const picture = rows.filter({ hasText: 'The harbour' }).locator('img')
     await picture.evaluate((image: HTMLImageElement) => image.decode())
     assert.equal(await rows.locator('img').count(), 1)
-    assertNoProblems(ada)
+    ada.assertNoComplaints()
   })
 
   test('is searched by title and by address while typing', async () => {
-    const { page } = ada.visitor
-    await go(ada, '/sites')
+    const page = await go('/sites')
     const headings = page.getByRole('main').getByRole('listitem').getByRole('heading')
     const search = page.getByRole('searchbox', { name: 'Search' })
     for (const [typed, found] of [
@@ -111,30 +98,29 @@ describe('the list of sites', requiresBrowser, () => {
 
   test('is searched on the server when it is longer than the page', async () => {
     await using bea = await web.owner()
-    const client = web.service.client(bea.key)
+    const client = bea.client
     const files = toFiles({ 'index.html': 'x' })
     for (let at = 0; at < 52; at++) {
       const { slug } = await client.publish({ files })
       await client.setMetadata(slug, { title: at === 0 ? 'The oldest' : `Project ${at}` })
       web.service.clock.now += 1
     }
-    const { page } = bea.visitor
-    await go(bea, '/sites')
+    const { page } = bea
+    await page.goto(web.url('/sites'))
     await page.getByRole('searchbox', { name: 'Search' }).fill('OLD the')
     await page.getByRole('status').getByText('1 site found').waitFor()
     await page.getByRole('listitem').getByRole('heading', { name: 'The oldest' }).waitFor()
-    assertNoProblems(bea)
+    bea.assertNoComplaints()
   })
 
   test('shows the kind of a site whose image fails to load, and recovers after a network failure', async () => {
-    await using owner = await web.owner()
-    await web.service.client(owner.key).publish({ title: 'The harbour', files: toFiles(FILES) })
-    const { page } = owner.visitor
+    const { page, owner } = await web.asOwner()
+    await owner.client.publish({ title: 'The harbour', files: toFiles(FILES) })
     await page.route('**/favicon.svg', (route) =>
       route.request().url().includes('--') ? route.abort() : route.continue(),
     )
     await page.route('**/api/v1/publishes*', (route) => route.abort())
-    await go(owner, '/sites')
+    await page.goto(web.url('/sites'))
     await page.getByRole('alert').getByText('The server does not answer.').waitFor()
     await page.unroute('**/api/v1/publishes*')
     await page.getByRole('button', { name: 'Try again' }).click()
@@ -144,19 +130,17 @@ describe('the list of sites', requiresBrowser, () => {
   })
 
   test('explains how to publish the first one, shows fifty at first, and more when requests', async () => {
-    await using owner = await web.owner()
-    const { page } = owner.visitor
-    await go(owner, '/sites')
+    const { page, owner } = await web.asOwner('/sites')
     await page.getByText('No site is yours yet.').waitFor()
     await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
-    await owner.visitor.assertAccessible()
+    await owner.assertAccessible()
     await page.getByRole('link', { name: 'Publish a folder' }).click()
-    await page.waitForURL(`${web.service.baseUrl}/`)
+    await page.waitForURL(web.url('/'))
 
-    const client = web.service.client(owner.key)
+    const client = owner.client
     const { slug } = await client.publish({ files: toFiles({ 'index.html': 'first' }) })
     for (let made = 1; made < 52; made++) await client.duplicate(slug)
-    await go(owner, '/sites')
+    await page.goto(web.url('/sites'))
     const rows = page.getByRole('main').getByRole('listitem')
     await rows.nth(49).waitFor()
     assert.equal(await rows.count(), 50)
@@ -165,15 +149,15 @@ describe('the list of sites', requiresBrowser, () => {
     assert.equal(await rows.count(), 52)
     assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
     await page.waitForFunction(() => document.activeElement?.closest('li')?.previousElementSibling)
-    assertNoProblems(owner)
+    owner.assertNoComplaints()
   })
 })
 
 describe('a site’s page', requiresBrowser, () => {
   test('has its address to copy and to open, and its details', async () => {
-    const { page, context } = ada.visitor
+    const { page, context } = ada
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await go(ada, `/sites/${slugs.harbour}`)
+    await go(`/sites/${slugs.harbour}`)
     await page.getByRole('button', { name: 'Copy the address' }).click()
     await page.getByText('Copied').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), toSiteUrl(slugs.harbour))
@@ -185,18 +169,18 @@ describe('a site’s page', requiresBrowser, () => {
       Lasts: 'For good',
       Password: 'None',
     })
-    const opened = await openedBy(ada, () => page.getByRole('link', { name: 'Open the site' }).click())
+    const opened = await openedBy(() => page.getByRole('link', { name: 'Open the site' }).click())
     assert.equal(opened.url(), toSiteUrl(slugs.harbour))
   })
 
   test('sends two requests, and one more for its versions', async () => {
-    const { page } = ada.visitor
+    const { page } = ada
     const requests: string[] = []
     page.on('request', (request) => {
       const { pathname } = new URL(request.url())
       if (pathname.startsWith('/api/')) requests.push(pathname)
     })
-    await go(ada, `/sites/${slugs.harbour}`)
+    await go(`/sites/${slugs.harbour}`)
     await page.getByRole('region', { name: 'Domains' }).getByText('None yet.').waitFor()
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('heading', { level: 2, name: 'Files' }).waitFor()
@@ -207,60 +191,56 @@ describe('a site’s page', requiresBrowser, () => {
   })
 
   test('shows its domains, and links to the form that adds one', async () => {
-    await web.service.client(ada.key).addDomain('www.songs.example', slugs.songs)
-    const { page } = ada.visitor
-    await go(ada, `/sites/${slugs.songs}`)
+    await ada.client.addDomain('www.songs.example', slugs.songs)
+    const page = await go(`/sites/${slugs.songs}`)
     const domains = page.getByRole('region', { name: 'Domains' })
     await domains
       .getByRole('listitem')
       .filter({ hasText: 'www.songs.example' })
       .getByText('Pending')
       .waitFor()
-    await go(ada, `/sites/${slugs.harbour}`)
+    await go(`/sites/${slugs.harbour}`)
     await domains.getByText('None yet.').waitFor()
     await domains.getByRole('link', { name: 'Add a domain' }).click()
     await page.waitForURL(`**/domains?site=${slugs.harbour}`)
   })
 
   test('shows that it has a password in place of a preview', async () => {
-    const { page } = ada.visitor
-    await go(ada, `/sites/${slugs.locked}`)
+    const page = await go(`/sites/${slugs.locked}`)
     await page.getByText('Visitors are asked for a password.').waitFor()
     assert.equal(await page.locator('iframe').count(), 0)
-    assertNoProblems(ada)
+    ada.assertNoComplaints()
   })
 
   test('explains a site with an incomplete upload, and an incomplete update', async () => {
-    const { page } = ada.visitor
-    await go(ada, `/sites/${slugs.pending}/files`)
+    const page = await go(`/sites/${slugs.pending}/files`)
     const files = page.getByRole('region', { name: 'Files' })
     await files.getByText('big.zip').waitFor()
     assert.equal(await files.getByRole('link').count(), 0)
     await page.getByRole('link', { name: 'Versions' }).click()
     await page.getByText('nothing of this site has been live').waitFor()
     const entries = [{ path: 'a.mp3', size: 7, contentType: 'audio/mpeg' }]
-    await web.service.client(ada.key).update(slugs.songs, { files: entries })
-    await go(ada, `/sites/${slugs.songs}`)
+    await ada.client.update(slugs.songs, { files: entries })
+    await go(`/sites/${slugs.songs}`)
     await page.getByRole('status').getByText('An update has begun and is not finished.').waitFor()
-    assertNoProblems(ada)
+    ada.assertNoComplaints()
   })
 
   test('explains a site that is unknown, of another account or expired, and links to the list', async () => {
-    await using owner = await web.owner()
-    const client = web.service.client(owner.key)
+    const { page, owner } = await web.asOwner()
+    const client = owner.client
     const otherClient = web.service.client(await web.service.signIn(newAddress()))
     const [deleted, short, theirs] = await Promise.all([
       client.publish({ files: toFiles(FILES) }),
       client.publish({ files: toFiles(FILES), ttlSeconds: 60 }),
       otherClient.publish({ files: toFiles(FILES) }),
     ])
-    const { page } = owner.visitor
-    await go(owner, '/sites')
+    await page.goto(web.url('/sites'))
     await page.getByRole('heading', { name: deleted.slug }).waitFor()
     await client.delete(deleted.slug)
     await page.getByRole('link', { name: deleted.slug, exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'This site is not here.' }).waitFor()
-    await owner.visitor.assertAccessible()
+    await owner.assertAccessible()
     await page.getByRole('link', { name: 'Your sites' }).click()
     await page.getByRole('heading', { name: short.slug }).waitFor()
     assert.equal(await page.getByRole('heading', { name: deleted.slug }).count(), 0)
@@ -271,7 +251,7 @@ describe('a site’s page', requiresBrowser, () => {
       [short.slug, 'This site has expired.'],
       [`${short.slug}/nowhere`, 'There is no page here.'],
     ] as const) {
-      await go(owner, `/sites/${path}`)
+      await page.goto(web.url(`/sites/${path}`))
       await page.getByRole('heading', { level: 1, name: expected }).waitFor()
     }
   })
@@ -279,8 +259,7 @@ describe('a site’s page', requiresBrowser, () => {
 
 describe('a site’s files', requiresBrowser, () => {
   test('are shown in folders that open and close by keyboard', async () => {
-    const { page } = ada.visitor
-    await go(ada, `/sites/${slugs.harbour}/files`)
+    const page = await go(`/sites/${slugs.harbour}/files`)
     const files = page.getByRole('region', { name: 'Files' })
     const names = () => files.locator('bdi:visible').allTextContents()
     const inFolders = [
@@ -306,9 +285,8 @@ describe('a site’s files', requiresBrowser, () => {
   })
 
   test('open at the site’s address, whatever their names, except those that are never served', async () => {
-    const { page } = ada.visitor
-    await go(ada, `/sites/${slugs.harbour}/files`)
-    const opened = await openedBy(ada, () => page.getByRole('link', { name: 'boat 1%.svg' }).click())
+    const page = await go(`/sites/${slugs.harbour}/files`)
+    const opened = await openedBy(() => page.getByRole('link', { name: 'boat 1%.svg' }).click())
     assert.equal(opened.url(), `${toSiteUrl(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
     assert.equal(await opened.locator('rect').count(), 1)
     assert.equal(await page.getByText('_headers').count(), 1)
@@ -318,9 +296,8 @@ describe('a site’s files', requiresBrowser, () => {
   test('are found by a part of their names when there are a thousand', async () => {
     const paths = Array.from({ length: 1000 }, (_, at) => `part ${at % 10}/page-${at}.html`)
     const contents = Object.fromEntries(paths.map((path) => [path, path]))
-    const { slug } = await web.service.client(ada.key).publish({ files: toFiles(contents) })
-    const { page } = ada.visitor
-    await go(ada, `/sites/${slug}/files`)
+    const { slug } = await ada.client.publish({ files: toFiles(contents) })
+    const page = await go(`/sites/${slug}/files`)
     const files = page.getByRole('region', { name: 'Files' })
     await files.getByText('1,000 files, 20 kB').waitFor()
     assert.equal(await files.getByRole('link').count(), 0)
@@ -332,7 +309,7 @@ describe('a site’s files', requiresBrowser, () => {
     await files.getByRole('status').getByText('2 of 1,000 files').waitFor()
     const found = await files.getByRole('link').allTextContents()
     assert.deepEqual(found, ['part 9/page-99.html', 'part 9/page-999.html'])
-    assertNoProblems(ada)
+    ada.assertNoComplaints()
   })
 })
 
@@ -384,12 +361,14 @@ function toSiteUrl(slug: string): string {
   return `http://${toHost(slug)}/`
 }
 
-async function go({ visitor }: Pick<Owner, 'visitor'>, path: string): Promise<void> {
-  await visitor.page.goto(web.service.baseUrl + path)
+/** Opens a page of the dashboard in the shared browser. */
+async function go(path: string): Promise<Page> {
+  await ada.page.goto(web.url(path))
+  return ada.page
 }
 
-async function openedBy({ visitor }: Owner, act: () => Promise<void>): Promise<Page> {
-  const opening = visitor.context.waitForEvent('page')
+async function openedBy(act: () => Promise<void>): Promise<Page> {
+  const opening = ada.context.waitForEvent('page')
   await act()
   const page = await opening
   await page.waitForLoadState()
@@ -400,9 +379,4 @@ async function facts(page: Page): Promise<Record<string, string>> {
   const names = await page.getByRole('term').allTextContents()
   const values = await page.getByRole('definition').allTextContents()
   return Object.fromEntries(names.map((name, at) => [name, values[at]!]))
-}
-
-function assertNoProblems({ visitor }: Pick<Owner, 'visitor'>): void {
-  visitor.assertNoComplaints()
-  web.assertPolicyKept()
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
-import { httpGet } from '../journeys/http-get.ts'
-import { DESKTOP, PHONE } from '../visitor.ts'
-import { type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { DESKTOP, PHONE } from '../support/browser.ts'
+import { visited } from './file-drop.ts'
+import { type Owner, requiresBrowser, useWeb } from './web-fixture.ts'
 
 const FIRST = { 'index.html': '<h1>First</h1>', 'old.html': 'old', 'style.css': 'a{}' }
 const SECOND = {
@@ -14,32 +14,18 @@ const SECOND = {
   'img/new one.svg': '<svg/>',
   _redirects: '/a /',
 }
-const DRAFT = {
-  'index.html': '<h1>Draft</h1>',
-  'style.css': 'a{}',
-  'img/new one.svg': '<svg/>',
-  _redirects: '/a /',
-}
+const DRAFT = { ...SECOND, 'index.html': '<h1>Draft</h1>' }
 
 const MINUTE_MS = 60_000
 
-let web: WebFixture
 let ada: Owner
-
-before(async () => {
-  web = await WebFixture.open()
-  if (!requiresBrowser.skip) ada = await web.owner()
-})
-
-after(async () => {
-  await ada?.[Symbol.asyncDispose]()
-  await web?.[Symbol.asyncDispose]()
+const web = useWeb({}, (account) => {
+  ada = account
 })
 
 describe('the versions of a site', requiresBrowser, () => {
   test('show when, by whom and with what each was published, and what changed', async () => {
-    const { slug } = await versions()
-    await opened(slug)
+    await openVersions()
     const texts = await rows().allTextContents()
     assert.match(texts[0]!, /^1 hour ago ?Draft.*You, with an API key · 4 files · 27 bytes1 file changed$/)
     assert.match(texts[1]!, /^2 hours ago ?Live.*You, in the dashboard · 4 files · \d+ bytes/)
@@ -49,12 +35,12 @@ describe('the versions of a site', requiresBrowser, () => {
       /^3 hours ago.*Without an account · 3 files · \d+ bytesThe first version that is kept$/,
     )
     assert.equal(texts.length, 3)
-    assertNoProblems()
+    ada.assertNoComplaints()
   })
 
   test('show the changed files and a preview', async () => {
     const { slug } = await versions()
-    const { page } = ada.visitor
+    const { page } = ada
     await page.setViewportSize(PHONE)
     const requests: string[] = []
     page.on('request', (request) => requests.push(new URL(request.url()).pathname))
@@ -77,26 +63,24 @@ describe('the versions of a site', requiresBrowser, () => {
     const preview = page.frameLocator('iframe[title="The site in this version"]')
     await preview.getByRole('heading', { name: 'Second' }).waitFor()
     assert.equal(requests.filter((path) => /\/versions\/\w+$/.test(path)).length, 1)
-    await ada.visitor.assertAccessibleInAllViewports()
+    await ada.assertAccessibleInAllViewports()
     await page.setViewportSize(DESKTOP)
-    assertNoProblems()
+    ada.assertNoComplaints()
   })
 
   test('are restored with one click and reverted with another, also from another page', async () => {
-    const { slug, siteUrl } = await versions()
-    const { page } = ada.visitor
-    await opened(slug)
+    const { page, siteUrl } = await openVersions()
     await page.getByRole('button', { name: 'Restore: the version of' }).press('Enter')
     await rows().nth(2).getByText('Live', { exact: true }).waitFor()
-    assert.equal(await shown(siteUrl), FIRST['index.html'])
-    await ada.visitor.assertAccessible()
+    assert.equal(await visited(siteUrl), FIRST['index.html'])
+    await ada.assertAccessible()
     await page
       .getByRole('status')
       .getByText(/^The version of .* is live\.$/)
       .waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('The version before is live again.').waitFor()
-    assert.equal(await shown(siteUrl), SECOND['index.html'])
+    assert.equal(await visited(siteUrl), SECOND['index.html'])
     await rows().nth(1).getByText('Live', { exact: true }).waitFor()
 
     await page.getByRole('button', { name: 'Restore: the version of' }).click()
@@ -105,27 +89,23 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByRole('heading', { level: 1, name: 'Sites' }).waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('The version before is live again.').waitFor()
-    assert.equal(await shown(siteUrl), SECOND['index.html'])
-    assertNoProblems()
+    assert.equal(await visited(siteUrl), SECOND['index.html'])
+    ada.assertNoComplaints()
   })
 
   test('are not reverted when another version went live since', async () => {
-    const { slug, siteUrl } = await versions()
-    const { page } = ada.visitor
-    await opened(slug)
+    const { page, slug, siteUrl } = await openVersions()
     await page.getByRole('button', { name: 'Restore: the version of' }).click()
     await page.getByText(/^The version of .* is live\.$/).waitFor()
-    await web.service.client(ada.key).publish({ slug, files: toFiles({ 'index.html': 'Newer' }) })
+    await ada.client.publish({ slug, files: toFiles({ 'index.html': 'Newer' }) })
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Not undone. Another version is live by now.').waitFor()
-    assert.equal(await shown(siteUrl), 'Newer')
-    assertNoProblems()
+    assert.equal(await visited(siteUrl), 'Newer')
+    ada.assertNoComplaints()
   })
 
   test('show the restored version on every view of the site', async () => {
-    const { slug } = await versions()
-    const { page } = ada.visitor
-    await opened(slug)
+    const { page } = await openVersions()
     await page.getByRole('button', { name: 'Restore: the version of' }).click()
     await rows().nth(2).getByText('Live', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Files' }).click()
@@ -136,23 +116,20 @@ describe('the versions of a site', requiresBrowser, () => {
   })
 
   test('that are drafts can be published', async () => {
-    const { slug, siteUrl } = await versions()
-    await opened(slug)
-    await ada.visitor.page.getByRole('button', { name: 'Make live: the version of' }).click()
+    const { siteUrl } = await openVersions()
+    await ada.page.getByRole('button', { name: 'Make live: the version of' }).click()
     await rows().first().getByText('Live', { exact: true }).waitFor()
     assert.equal(await rows().first().getByText('Draft').count(), 0)
-    assert.equal(await shown(siteUrl), DRAFT['index.html'])
+    assert.equal(await visited(siteUrl), DRAFT['index.html'])
   })
 
   test('are deleted after confirmation, but never the live one', async () => {
-    const { slug } = await versions()
-    const { page } = ada.visitor
-    await opened(slug)
+    const { page, slug } = await openVersions()
     for (const summary of await rows().locator('summary').all()) await summary.click()
     await page.getByRole('button', { name: 'Delete' }).nth(1).waitFor()
     assert.equal(await rows().nth(1).getByRole('button', { name: 'Delete' }).count(), 0)
     await rows().nth(2).getByRole('button', { name: 'Delete' }).click()
-    await ada.visitor.assertAccessible()
+    await ada.assertAccessible()
     await page.getByRole('button', { name: 'Keep it' }).click()
     assert.equal(await rows().count(), 3)
     await rows().nth(2).getByRole('button', { name: 'Delete' }).click()
@@ -160,16 +137,14 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await rows().nth(1).getByText('The first version that is kept').waitFor()
     assert.equal(await rows().count(), 2)
-    const { versions: kept } = await web.service.client(ada.key).versions(slug)
+    const { versions: kept } = await ada.client.versions(slug)
     assert.equal(kept.length, 2)
     await page.getByRole('list', { name: 'Versions' }).and(page.locator(':focus')).waitFor()
-    assertNoProblems()
+    ada.assertNoComplaints()
   })
 
   test('can be downloaded as an archive', async () => {
-    const { slug } = await versions()
-    const { page } = ada.visitor
-    await opened(slug)
+    const { page, slug } = await openVersions()
     await rows().nth(2).locator('summary').click()
     const downloading = page.waitForEvent('download')
     await rows().nth(2).getByRole('link', { name: 'Download' }).click()
@@ -180,65 +155,63 @@ describe('the versions of a site', requiresBrowser, () => {
   })
 
   test('that were deleted in another tab are reported as deleted, with a link to the others', async () => {
-    const { slug, first } = await versions()
-    const { page } = ada.visitor
-    await opened(slug)
-    await web.service.client(ada.key).deleteVersion(slug, first)
+    const { page, slug, first } = await openVersions()
+    await ada.client.deleteVersion(slug, first)
     await page.getByRole('button', { name: 'Restore: the version of' }).click()
     await page.getByRole('alert').getByText('It may have been deleted in another tab.').waitFor()
     await page.getByRole('button', { name: 'Try again' }).click()
     await rows().nth(2).waitFor({ state: 'detached' })
     assert.equal(await rows().count(), 2)
-    ada.visitor.complaints.length = 0
+    ada.complaints.length = 0
   })
 
   test('of a site with a password are not shown in a frame', async () => {
     const { slug } = await versions()
-    const { page } = ada.visitor
-    await web.service.client(ada.key).setMetadata(slug, { password: 'open sesame' })
+    const { page } = ada
+    await ada.client.setMetadata(slug, { password: 'open sesame' })
     await opened(slug)
     await rows().nth(1).locator('summary').click()
     await rows().nth(1).getByText('old.html').waitFor()
     assert.equal(await page.locator('iframe').count(), 0)
-    assertNoProblems()
+    ada.assertNoComplaints()
   })
 })
 
 describe('dropping files on an own site', requiresBrowser, () => {
   test('publishes the next version, on its page', async () => {
     const { slug, siteUrl } = await versions()
-    const { page } = ada.visitor
-    await page.goto(`${web.service.baseUrl}/sites/${slug}`)
+    const { page } = ada
+    await page.goto(web.url(`/sites/${slug}`))
     await page
       .getByLabel('Files or a zip')
       .setInputFiles([{ name: 'index.html', mimeType: 'text/html', buffer: Buffer.from('<h1>Dropped</h1>') }])
     const preview = page.frameLocator('iframe[title="The site as it is now"]')
     await preview.getByRole('heading', { name: 'Dropped' }).waitFor()
-    assert.equal(await shown(siteUrl), '<h1>Dropped</h1>')
+    assert.equal(await visited(siteUrl), '<h1>Dropped</h1>')
     await page.getByRole('link', { name: 'Versions' }).click()
     await rows().nth(3).waitFor()
     assert.match((await rows().first().textContent())!, /Live.*You, in the dashboard · 1 file/)
-    assertNoProblems()
+    ada.assertNoComplaints()
   })
 
   test('publishes the next version, in the list', async () => {
     const { slug, siteUrl } = await versions()
-    const { page } = ada.visitor
-    await page.goto(`${web.service.baseUrl}/sites`)
+    const { page } = ada
+    await page.goto(web.url('/sites'))
     const row = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: slug }) })
     await row.getByText('4 files').waitFor()
     await dropOn(page, slug, '<h1>Onto the row</h1>')
     await row.getByText(/^1 file,/).waitFor()
-    assert.equal(await shown(siteUrl), '<h1>Onto the row</h1>')
-    await ada.visitor.assertAccessible()
-    assertNoProblems()
+    assert.equal(await visited(siteUrl), '<h1>Onto the row</h1>')
+    await ada.assertAccessible()
+    ada.assertNoComplaints()
   })
 })
 
 /** Creates a site with three versions: one from before it was claimed, a live one from the dashboard, and a draft. */
 async function versions(): Promise<{ slug: string; siteUrl: string; first: string }> {
   const { clock } = web.service
-  const client = web.service.client(ada.key)
+  const client = ada.client
   clock.now = Date.now() - 180 * MINUTE_MS - 10_000
   const created = await web.service.client().publish({ files: toFiles(FIRST) })
   const { slug, siteUrl } = created
@@ -252,7 +225,7 @@ async function versions(): Promise<{ slug: string; siteUrl: string; first: strin
 }
 
 async function publishInPage(slug: string, contents: Record<string, string>): Promise<void> {
-  const { page } = ada.visitor
+  const { page } = ada
   if (new URL(page.url()).origin !== web.service.baseUrl) await page.goto(web.service.baseUrl)
   const entries = toFiles(contents).map(({ open: _, ...entry }) => entry)
   await page.evaluate(publishHere, { slug, entries, contents })
@@ -281,17 +254,20 @@ async function publishHere({ slug, entries, contents }: Update): Promise<void> {
   if (!done.ok) throw new Error(await done.text())
 }
 
+/** Creates such a site and opens the list of its versions. */
+async function openVersions() {
+  const site = await versions()
+  await opened(site.slug)
+  return { page: ada.page, ...site }
+}
+
 async function opened(slug: string): Promise<void> {
-  await ada.visitor.page.goto(`${web.service.baseUrl}/sites/${slug}/versions`)
+  await ada.page.goto(web.url(`/sites/${slug}/versions`))
   await rows().first().waitFor()
 }
 
 function rows() {
-  return ada.visitor.page.getByRole('list', { name: 'Versions' }).locator('> li')
-}
-
-async function shown(siteUrl: string): Promise<string> {
-  return String((await httpGet(siteUrl)).body)
+  return ada.page.getByRole('list', { name: 'Versions' }).locator('> li')
 }
 
 /** Drops a file on the row of a site. */
@@ -304,9 +280,4 @@ async function dropOn(page: Page, slug: string, content: string): Promise<void> 
   const heading = page.getByRole('heading', { name: slug })
   await heading.dispatchEvent('dragover', { dataTransfer: carried })
   await heading.dispatchEvent('drop', { dataTransfer: carried })
-}
-
-function assertNoProblems(): void {
-  ada.visitor.assertNoComplaints()
-  web.assertPolicyKept()
 }

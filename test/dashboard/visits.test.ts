@@ -1,31 +1,21 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import { DESKTOP, PHONE } from '../visitor.ts'
-import { type Owner, requiresBrowser, WebFixture } from './web-fixture.ts'
+import { toFiles } from '../api/content.ts'
+import { DESKTOP, PHONE } from '../support/browser.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { requiresBrowser, useWeb } from './web-fixture.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-let web: WebFixture
-let ada: Owner
 let client: Slipway
 /** The slug of a site whose visits do not change during the tests. */
 let visited: string
-
-before(async () => {
-  web = await WebFixture.open()
-  if (requiresBrowser.skip) return
-  ada = await web.owner()
-  client = web.service.client(ada.key)
+const web = useWeb({}, async (account) => {
+  client = account.client
   visited = await visitedSite()
-})
-
-after(async () => {
-  await ada?.[Symbol.asyncDispose]()
-  await web?.[Symbol.asyncDispose]()
 })
 
 const PATHS = ['/', '/', '/', '/about', ...Array.from({ length: 11 }, (_, at) => `/gone/${at}`)]
@@ -45,25 +35,18 @@ async function visitedSite(): Promise<string> {
 }
 
 function published(client: Slipway) {
-  const pages = ['index.html', 'about.html'].map((path) => {
-    const bytes = new TextEncoder().encode('<h1>Bread</h1>')
-    return { path, size: bytes.length, contentType: 'text/html', open: () => bytes }
+  return client.publish({
+    files: toFiles({ 'index.html': '<h1>Bread</h1>', 'about.html': '<h1>Bread</h1>' }),
   })
-  return client.publish({ files: pages })
 }
 
-function visit(address: string): Promise<void> {
+async function visit(address: string): Promise<void> {
   const { host, pathname } = new URL(address)
-  const headers = { Host: host, 'User-Agent': 'Firefox', Referer: 'https://news.example/bread' }
-  return new Promise((done, fail) => {
-    const sent = request({ host: '127.0.0.1', port: web.service.port, path: pathname, headers }, (answer) => {
-      answer.resume().on('end', done)
-    })
-    sent.on('error', fail).end()
-  })
+  const headers = { host, 'User-Agent': 'Firefox', Referer: 'https://news.example/bread' }
+  await sendRequest(web.service.port, { path: pathname, headers })
 }
 
-const visitsAt = (slug: string, query = '') => `${web.service.baseUrl}/sites/${slug}/visits${query}`
+const visitsPath = (slug: string, query = '') => `/sites/${slug}/visits${query}`
 
 const total = (page: Page, name: string) =>
   page.getByRole('region', { name: 'Over time' }).locator('div', { has: page.getByRole('heading', { name }) })
@@ -79,25 +62,20 @@ async function readRows(page: Page, part: string): Promise<string[][]> {
 
 describe('the visits of a site', requiresBrowser, () => {
   test('are accessible in all viewports and color schemes', async () => {
-    await using owner = await web.visitorSignedInAs(ada, { viewport: PHONE })
-    const { page } = owner
-    await page.goto(visitsAt(visited, '?range=30d'))
+    const { page, user } = await web.asAccount(visitsPath(visited, '?range=30d'), { viewport: PHONE })
     await page.getByText('All numbers by day').click()
-    await owner.assertAccessibleInAllViewports()
-    owner.assertNoComplaints()
-    web.assertPolicyKept()
+    await user.assertAccessibleInAllViewports()
+    user.assertNoComplaints()
   })
 
   test('are shown for ranges with addresses of their own, with the most requested paths first', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page } = owner
-    await page.goto(visitsAt(visited))
+    const { page, user } = await web.asAccount(visitsPath(visited))
     await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
     await chosenRange(page).getByText('7 days').waitFor()
     await page.getByRole('link', { name: '30 days' }).click()
     await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
     await total(page, 'Visitors').getByText('3', { exact: true }).waitFor()
-    assert.equal(page.url(), visitsAt(visited, '?range=30d'))
+    assert.equal(page.url(), web.url(visitsPath(visited, '?range=30d')))
     assert.deepEqual(await readRows(page, 'Pages and files'), [
       ['/', '9'],
       ['/about', '3'],
@@ -111,14 +89,11 @@ describe('the visits of a site', requiresBrowser, () => {
     await page.goBack()
     await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
     await chosenRange(page).getByText('7 days').waitFor()
-    owner.assertNoComplaints()
-    web.assertPolicyKept()
+    user.assertNoComplaints()
   })
 
   test('are shown in a chart with tooltips, and in a table', async () => {
-    await using owner = await web.visitorSignedInAs(ada, { viewport: DESKTOP })
-    const { page } = owner
-    await page.goto(visitsAt(visited, '?range=30d'))
+    const { page, user } = await web.asAccount(visitsPath(visited, '?range=30d'), { viewport: DESKTOP })
     const part = page.getByRole('region', { name: 'Over time' })
     const plots = part.getByRole('img')
     assert.match(
@@ -136,13 +111,11 @@ describe('the visits of a site', requiresBrowser, () => {
     assert.equal(rows.length, 31)
     assert.match(rows.at(-1)!, /, so far\s+1\s+15\s/)
     assert.equal(rows.filter((row) => /\s0\s+0\s+0 bytes$/.test(row)).length, 27)
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('are redrawn when the window or its color scheme changes', async () => {
-    await using owner = await web.visitorSignedInAs(ada, { viewport: DESKTOP })
-    const { page } = owner
-    await page.goto(visitsAt(visited))
+    const { page, user } = await web.asAccount(visitsPath(visited), { viewport: DESKTOP })
     await page.locator('canvas').first().waitFor()
     const drawn = () => page.evaluate(() => document.querySelector('canvas')!.toDataURL())
     const changes = (before: string) =>
@@ -153,17 +126,17 @@ describe('the visits of a site', requiresBrowser, () => {
     const wide = await drawn()
     await page.setViewportSize({ width: 360, height: 800 })
     await changes(wide)
-    await owner.assertAccessible()
-    owner.assertNoComplaints()
+    await user.assertAccessible()
+    user.assertNoComplaints()
   })
 
   test('of the last day are shown in the time zone of the browser', async () => {
-    await using owner = await web.visitorSignedInAs(ada, { timezoneId: 'Asia/Kolkata' })
-    const { page } = owner
-    await page.goto(visitsAt(visited, '?range=24h'))
+    const { page, user } = await web.asAccount(visitsPath(visited, '?range=24h'), {
+      timezoneId: 'Asia/Kolkata',
+    })
     await page.getByText('All numbers by hour').click()
     const hours = await page.getByRole('group').getByRole('rowheader').allInnerTexts()
-    await owner.assertAccessible()
+    await user.assertAccessible()
     assert.equal(hours.length, 24)
     assert.ok(hours.every((hour) => /^\w+, \d\d:30(, so far)?$/.test(hour)))
     await page.getByText('Hours are told by the clock of this device.').waitFor()
@@ -171,27 +144,24 @@ describe('the visits of a site', requiresBrowser, () => {
       .getByRole('region', { name: 'Pages and files' })
       .getByText(/00:00 UTC/)
       .waitFor()
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('explain how they are counted when there are none, and show the next one', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page } = owner
+    const { page, user } = await web.asAccount()
     const { slug, siteUrl } = await published(client)
-    await page.goto(visitsAt(slug))
+    await page.goto(web.url(visitsPath(slug)))
     await page.getByText('Nobody came in the last 7 days.').waitFor()
     await page.getByText('No cookie is set').waitFor()
-    await owner.assertAccessible()
+    await user.assertAccessible()
     await visit(siteUrl)
     await page.getByRole('button', { name: 'Refresh' }).click()
     await total(page, 'Visitors').getByText('1', { exact: true }).waitFor()
-    owner.assertNoComplaints()
+    user.assertNoComplaints()
   })
 
   test('can be reloaded after a network failure', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page } = owner
-    await page.goto(visitsAt(visited))
+    const { page } = await web.asAccount(visitsPath(visited))
     await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
     await page.route('**/analytics*', (route) => route.abort())
     await page.getByRole('link', { name: '30 days' }).click()
@@ -202,12 +172,11 @@ describe('the visits of a site', requiresBrowser, () => {
   })
 
   test('cost one request for each range, once, and load the chart script only here', async () => {
-    await using owner = await web.visitorSignedInAs(ada)
-    const { page } = owner
+    const { page } = await web.asAccount()
     const requests: string[] = []
     page.on('request', (request) => requests.push(new URL(request.url()).pathname))
     const times = (what: string) => requests.filter((path) => path.includes(what)).length
-    await page.goto(`${web.service.baseUrl}/sites/${visited}/settings`)
+    await page.goto(web.url(`/sites/${visited}/settings`))
     await page.getByRole('heading', { name: 'Password' }).waitFor()
     assert.equal(times('visits-view'), 0)
     const ways = page.getByRole('navigation', { name: 'How far back' })
@@ -223,17 +192,17 @@ describe('the visits of a site', requiresBrowser, () => {
   test('are not requested where they are not counted', async () => {
     await using quiet = await web.another({ VISITS: 'off' })
     await using owner = await quiet.owner()
-    const { page } = owner.visitor
+    const { page } = owner
     const { slug } = await published(quiet.service.client(owner.key))
     const requests: string[] = []
     page.on('request', (request) => requests.push(request.url()))
     await page.goto(`${quiet.service.baseUrl}/sites/${slug}/visits`)
     await page.getByText('Visits are not counted here.').waitFor()
-    await owner.visitor.assertAccessible()
+    await owner.assertAccessible()
     assert.deepEqual(
       requests.filter((url) => url.includes('analytics')),
       [],
     )
-    owner.visitor.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { noise } from '../edge/fixture.ts'
-import { type Browser, openBrowser } from '../tools/chromium.ts'
+import { type Browser, openBrowser } from '../support/browser.ts'
 import { requires } from '../tools/part.ts'
 import { ENGINE_NAMES, Http2Fixture } from './http2-fixture.ts'
 

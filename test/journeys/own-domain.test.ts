@@ -12,7 +12,7 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { type Account, Api, HOUR_MS } from '../api/api.ts'
 import { PROXY, startTestDns, type TestDns } from '../domains/domain-fixture.ts'
 import { run as runProgram } from '../operator/program.ts'
-import { openBrowser } from '../tools/chromium.ts'
+import { openBrowser } from '../support/browser.ts'
 import { requires } from '../tools/part.ts'
 import { type Pebble, startPebble } from '../tools/pebble.ts'
 import { freePort } from '../tools/port.ts'
@@ -89,17 +89,8 @@ describe('a custom domain', requires('knot', 'unbound', 'pebble', 'curl', 'chrom
     const host = new URL(url).hostname
     const at = [ports.http, ports.https].flatMap((port) => ['--resolve', `${host}:${port}:127.0.0.1`])
     const write = ['--write-out', '\n%{http_code} %{http_version} %{redirect_url}']
-    const { stdout } = await run('curl', [
-      '--silent',
-      '--max-time',
-      '20',
-      '--cacert',
-      root,
-      ...at,
-      ...write,
-      ...more,
-      url,
-    ])
+    const usual = ['--silent', '--max-time', '20', '--cacert', root]
+    const { stdout } = await run('curl', [...usual, ...at, ...write, ...more, url])
     const [body, status, version, location] = /^(.*)\n(\d+) (\S+) (.*)$/s.exec(stdout)!.slice(1)
     return { body, status: Number(status), version, location }
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type Config, ConfigError, describeSettings, readConfig } from '../../server/config/settings.ts'
+import { findSharedDomain } from '../../server/domains/name.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -221,6 +222,38 @@ test('the start logs a warning with both names of a setting that has its former 
   )
 })
 
+const SHARED_DOMAINS: [serviceHost: string, siteDomain: string, shared: string | undefined][] = [
+  ['slipway.example.com', 'sites.example.com', 'example.com'],
+  ['example.com', 'example.com', 'example.com'],
+  ['example.com', 'sites.example.com', 'example.com'],
+  ['sites.example.co.uk', 'example.co.uk', 'example.co.uk'],
+  ['example.com', 'example.org', undefined],
+  ['one.co.uk', 'two.co.uk', undefined],
+  // On the Public Suffix List, in its section for private domains.
+  ['pages.dev', 'pages.dev', undefined],
+  ['www.github.io', 'github.io', undefined],
+  ['localhost', 'localhost', undefined],
+  ['api.localhost', 'sites.localhost', undefined],
+  ['192.0.2.1', 'sites.example.com', undefined],
+]
+
+for (const [serviceHost, siteDomain, shared] of SHARED_DOMAINS)
+  test(`a service at ${serviceHost} and sites at ${siteDomain} share ${shared ?? 'no registrable domain'}`, async () => {
+    assert.equal(await findSharedDomain(serviceHost, siteDomain), shared)
+  })
+
+test('the start warns when sites and service share a registrable domain', async () => {
+  await using folder = await memoryFolder()
+  await using program = await Program.serve({
+    DATA: folder.path,
+    BASE_URL: 'http://slipway.example.com',
+    SITE_DOMAIN: 'sites.example.com',
+  })
+  const line = program.lines.find((text) => text.includes('registrable domain'))
+  const { level, shared } = JSON.parse(line!)
+  assert.deepEqual([level, shared], ['warn', 'example.com'])
+})
+
 test('the server ignores settings of the client and variables of other programs', () => {
   readConfig({ SLIPWAY_URL: 'x', SLIPWAY_KEY: 'y', SLIPWAY_SITE_PASSWORD: 'z', PORT: '-1', PATH: '/bin' })
 })
@@ -292,17 +325,13 @@ test('an unusable data folder stops the start with a one-line message', async ()
   }
 })
 
-test(
-  'a data folder on a read-only disk stops the start with a one-line message',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(2 ** 20)
-    await disk.readOnly(true)
-    const { code, stderr } = await run([], { DATA: join(disk.folder, 'data'), PORT: '0' })
-    assert.equal(code, 1)
-    assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+\n$/)
-  },
-)
+test('a data folder on a read-only disk stops the start with one line', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(2 ** 20)
+  await disk.readOnly(true)
+  const { code, stderr } = await run([], { DATA: join(disk.folder, 'data'), PORT: '0' })
+  assert.equal(code, 1)
+  assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+\n$/)
+})
 
 test('data of a newer version stops the start with a one-line message, with one process or several', async () => {
   await using folder = await memoryFolder()

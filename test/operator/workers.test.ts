@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type HttpResponse, sendRequest } from '../support/http-client.ts'
@@ -115,6 +117,51 @@ test('workers exit with a killed supervisor, and their port is free', async () =
   await first.ended
   await using second = await Program.serve({ DATA: folder.path, WORKERS: '2', PORT: String(port) })
   assert.equal((await sendRequest(second.port, { path: '/health' })).status, 200)
+})
+
+test('a service whose workers have all exited shuts down in order', async () => {
+  await using folder = await memoryFolder()
+  await using service = await Program.serve({ DATA: folder.path, WORKERS: '2' })
+  for (const worker of service.workers) process.kill(worker, 'SIGKILL')
+  const line = await service.waitForLine(/worker exited/)
+  await service.waitForLine(/worker exited/, service.lines.indexOf(line) + 1)
+  assert.equal((await service.stop()).code, 0)
+})
+
+/** A worker whose refresh after a change ends on command. */
+const WORKER = `
+  import { WorkerChannel } from ${JSON.stringify(join(import.meta.dirname, '..', '..', 'server', 'workers.ts'))}
+  const refresh = Promise.withResolvers()
+  process.on('message', ({ kind }) => kind === 'finish' && refresh.resolve())
+  new WorkerChannel(() => process.disconnect()).ready({
+    baseUrl: 'http://localhost',
+    async invalidate() {
+      process.send({ kind: 'refreshing' })
+      await refresh.promise
+      process.send({ kind: 'refreshed' })
+    },
+  })
+`
+
+test('a worker acknowledges a change after it has refreshed the affected caches, not before', async () => {
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', WORKER], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const messages: { kind: string; id?: number }[] = []
+  const ended = once(worker, 'exit')
+  worker.on('message', (message: { kind: string }) => {
+    messages.push(message)
+    if (message.kind === 'ready') worker.send({ kind: 'invalidate', id: 7, slugs: ['www.example.test'] })
+    // An early acknowledgement would have been sent by now.
+    if (message.kind === 'refreshing') worker.send({ kind: 'finish' })
+    if (messages.length === 4) worker.send({ kind: 'stop' })
+  })
+  await ended
+  assert.deepEqual(
+    messages.map(({ kind }) => kind),
+    ['ready', 'refreshing', 'refreshed', 'invalidated'],
+  )
+  assert.equal(messages.at(-1)!.id, 7)
 })
 
 test('a site expires within the same second on every worker', async (context) => {

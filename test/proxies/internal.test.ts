@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -7,6 +6,7 @@ import { ApiError } from '../../server/lib/errors.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { OnDemandTlsServer } from '../../server/net/on-demand-tls.ts'
 import { Program } from '../operator/program.ts'
+import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { freePort } from '../tools/port.ts'
@@ -18,26 +18,11 @@ const ROUTE = '/internal/tls-allowed'
 interface StatusRequest {
   method?: string
   host?: string
-  address?: string
 }
 
 /** Sends a request and returns the status of its response. */
-function fetchStatus(
-  port: number,
-  path: string,
-  { method = 'GET', host, address = '127.0.0.1' }: StatusRequest = {},
-) {
-  const headers = host === undefined ? {} : { Host: host }
-  const outgoing = request({ host: address, port, path, method, headers, agent: false })
-  return new Promise<number>((resolve, reject) => {
-    outgoing
-      .on('response', (response) => {
-        response.resume()
-        resolve(response.statusCode!)
-      })
-      .on('error', reject)
-      .end()
-  })
+async function fetchStatus(port: number, path: string, { method, host = '127.0.0.1' }: StatusRequest = {}) {
+  return (await sendRequest(port, { path, headers: { host }, ...(method && { method }) })).status
 }
 
 const sendAllowedRequest = (port: number, name: string) => fetchStatus(port, `${ROUTE}?domain=${name}`)

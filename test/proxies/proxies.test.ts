@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { request as plainRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { connect as http2 } from 'node:http2'
 import { type RequestOptions, request } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { connect, getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { sha256, toFiles } from '../api/content.ts'
+import { sendRequest as sendPlainRequest } from '../support/http-client.ts'
 import { requires } from '../tools/part.ts'
 import { giveDomain } from './active-domain.ts'
 import { DOMAIN, type ProxyName, type RunningProxy, startProxy } from './proxy.ts'
@@ -38,32 +39,9 @@ async function sendRequest(
     ...options,
     headers: { Host: host, ...(options.headers as Record<string, string>) },
   })
-  return new Promise((resolve, reject) => {
-    outgoing
-      .on('error', reject)
-      .on('response', async (response) => {
-        resolve({ status: response.statusCode!, headers: response.headers, body: await buffer(response) })
-      })
-      .end()
-  })
-}
-
-function redirected(proxy: RunningProxy, host: string, path: string): Promise<Answer> {
-  const outgoing = plainRequest({
-    host: '127.0.0.1',
-    port: proxy.httpPort,
-    path,
-    headers: { Host: host },
-    agent: false,
-  })
-  return new Promise((resolve, reject) => {
-    outgoing
-      .on('error', reject)
-      .on('response', async (response) => {
-        resolve({ status: response.statusCode!, headers: response.headers, body: await buffer(response) })
-      })
-      .end()
-  })
+  outgoing.end()
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return { status: response.statusCode!, headers: response.headers, body: await buffer(response) }
 }
 
 /** The error code of a failed TLS handshake for this name. */
@@ -131,7 +109,8 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
     })
 
     await t.test('plain HTTP is redirected to HTTPS', async () => {
-      const { status, headers } = await redirected(proxy, DOMAIN, '/a%20page?and=more')
+      const path = '/a%20page?and=more'
+      const { status, headers } = await sendPlainRequest(proxy.httpPort, { path, headers: { host: DOMAIN } })
       assert.deepEqual([status, headers.location], [308, `https://${DOMAIN}/a%20page?and=more`])
     })
 

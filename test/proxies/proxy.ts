@@ -35,8 +35,8 @@ interface Recipe {
   isReady(line: string): boolean
   args(configuration: string): string[]
   changes(ports: Ports): Changes
-  /** Writes the certificates and returns their root. */
-  certificates(folder: string): Promise<string>
+  /** Contents of the files of a certificate, by their endings; by default `crt` and `key`. */
+  certificateFiles?(chain: string, key: string): Record<string, string>
 }
 
 const RECIPES: Record<ProxyName, Recipe> = {
@@ -54,19 +54,11 @@ const RECIPES: Record<ProxyName, Recipe> = {
         `{\n\tadmin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port ${http}\n\thttps_port ${https}\n\tdefault_bind 127.0.0.1\n\tstorage file_system ${folder}/data\n\ton_demand_tls`,
       ],
     ],
-    certificates: (folder) => writeCertificates(folder, (chain, key) => ({ crt: chain, key })),
   },
   nginx: {
     file: 'nginx.conf',
     isReady: (line) => line.includes('start worker process '),
-    args: (configuration) => [
-      '-c',
-      configuration,
-      '-e',
-      'stderr',
-      '-g',
-      'daemon off; error_log stderr notice;',
-    ],
+    args: (file) => ['-c', file, '-e', 'stderr', '-g', 'daemon off; error_log stderr notice;'],
     changes: ({ folder, http, https, service }) => [
       ['127.0.0.1:8080', `127.0.0.1:${service}`],
       ['worker_processes auto;', 'worker_processes 1; user root;'],
@@ -80,7 +72,6 @@ const RECIPES: Record<ProxyName, Recipe> = {
       ['    slipway.example slipway.example;', '    localhost localhost;'],
       ['*.sites.example sites.example', '*.sites.test sites.test'],
     ],
-    certificates: (folder) => writeCertificates(folder, (chain, key) => ({ crt: chain, key })),
   },
   haproxy: {
     file: 'haproxy.cfg',
@@ -92,7 +83,7 @@ const RECIPES: Record<ProxyName, Recipe> = {
       ['bind :443', `bind 127.0.0.1:${https}`],
       ['crt /etc/slipway/tls/ ', `crt ${folder}/tls/ `],
     ],
-    certificates: (folder) => writeCertificates(folder, (chain, key) => ({ pem: chain + key })),
+    certificateFiles: (chain, key) => ({ pem: chain + key }),
   },
 }
 
@@ -106,16 +97,13 @@ export async function startProxy(name: ProxyName, settings: Record<string, strin
       name,
       ports: 2,
       async prepare(folder, [http, https]) {
-        service = started.use(await startService(https!, settings))
-        root = await recipe.certificates(folder)
-        const internal = service.service.internalPort!
-        const changes = recipe.changes({
-          folder,
-          http: http!,
-          https: https!,
-          service: service.port,
-          internal,
-        })
+        // The settings that deploy/README.md names.
+        const given = { BASE_URL: `https://localhost:${https}`, SITE_DOMAIN: 'sites.test' }
+        const proxied = { TRUSTED_PROXIES: '1', INTERNAL_PORT: '0' }
+        service = started.use(await startTestService({ ...given, ...proxied, ...settings }))
+        root = await writeCertificates(folder, recipe)
+        const ports = { http: http!, https: https!, service: service.port }
+        const changes = recipe.changes({ folder, ...ports, internal: service.service.internalPort! })
         const configuration = join(folder, recipe.file)
         await writeFile(configuration, changed(recipe.file, changes))
         return recipe.args(configuration)
@@ -129,17 +117,6 @@ export async function startProxy(name: ProxyName, settings: Record<string, strin
   return { service, httpPort, httpsPort, root, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** With the settings that deploy/README.md names. */
-function startService(https: number, settings: Record<string, string>): Promise<RunningService> {
-  return startTestService({
-    BASE_URL: `https://localhost:${https}`,
-    SITE_DOMAIN: 'sites.test',
-    TRUSTED_PROXIES: '1',
-    INTERNAL_PORT: '0',
-    ...settings,
-  })
-}
-
 function changed(file: string, changes: Changes): string {
   const text = readFileSync(new URL(`../../deploy/edge/${file}`, import.meta.url), 'utf8')
   return changes.reduce((before, [from, to]) => {
@@ -150,7 +127,7 @@ function changed(file: string, changes: Changes): string {
 
 async function writeCertificates(
   folder: string,
-  files: (chain: string, key: string) => Record<string, string>,
+  { certificateFiles = (crt, key) => ({ crt, key }) }: Recipe,
 ): Promise<string> {
   const issuer = await Issuer.create()
   await mkdir(join(folder, 'tls'))
@@ -160,7 +137,7 @@ async function writeCertificates(
     [DOMAIN, [DOMAIN]],
   ] as const) {
     const { chain, key } = await issuer.issueWithKey({ names, ...FOREVER })
-    for (const [ending, text] of Object.entries(files(chain, key))) {
+    for (const [ending, text] of Object.entries(certificateFiles(chain, key))) {
       await writeFile(join(folder, 'tls', `${name}.${ending}`), text)
     }
   }

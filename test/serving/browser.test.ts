@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Frame, Page } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
-import { ContextPool } from '../context-pool.ts'
+import { ContextPool, PHONE } from '../support/browser.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
-import { PHONE } from '../visitor.ts'
 import { webm } from './webm.ts'
 
 // Browser features that depend on the server: range requests for videos, service workers, streaming compilation of

@@ -3,8 +3,37 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { ContextPool } from './context-pool.ts'
-import { requires } from './tools/part.ts'
+import { requires } from '../tools/part.ts'
+import { ContextPool, openBrowser } from './browser.ts'
+
+test('the test browser opens a site by its name and records errors', requires('chromium'), async () => {
+  await using server = createServer((request, response) => {
+    if (request.url === '/cut') return request.socket.destroy()
+    response.setHeader('Content-Type', 'text/html')
+    response.end(`<title>${request.headers.host}</title><link rel="icon" href="data:,">
+      <script>console.error('logged'); setTimeout(() => { fetch('/cut').catch(() => {}); oops() })</script>`)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const host = `some-slug.localhost:${(server.address() as AddressInfo).port}`
+
+  await using browser = await openBrowser()
+  const logged = browser.page.waitForEvent('console', (message) => message.text() === 'logged')
+  const thrown = browser.page.waitForEvent('pageerror')
+  const cut = browser.page.waitForEvent('requestfailed')
+  await browser.page.goto(`http://${host}/`)
+  assert.equal(await browser.page.title(), host)
+  await Promise.all([logged, thrown, cut])
+  for (const complaint of [
+    /^console: logged /,
+    /^script: oops is not defined/,
+    /^request: GET .*\/cut net::/,
+  ]) {
+    assert.ok(
+      browser.complaints.some((line) => complaint.test(line)),
+      `${complaint} in ${browser.complaints}`,
+    )
+  }
+})
 
 test('a reused context has no data of earlier pages and is online', requires('chromium'), async () => {
   await using server = createServer((_, response) => {

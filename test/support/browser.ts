@@ -1,7 +1,125 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import {
+  type BrowserContext,
+  type BrowserContextOptions,
+  type CDPSession,
+  chromium as engine,
+  type Page,
+  type Browser as PlaywrightBrowser,
+} from 'playwright-core'
+import { program } from '../../scripts/program.mjs'
+
+export interface Browser extends AsyncDisposable {
+  page: Page
+  /** Errors of the page, one line each: console errors, script errors, failed requests. */
+  complaints: string[]
+}
+
+const FLAGS = [
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/**
+ * Opens a page in headless Chromium with a new profile; tests use `requires('chromium')`.
+ * Chromium resolves every name under localhost to loopback, so that `http://slug.localhost:port/` works.
+ */
+export async function openBrowser(...flags: string[]): Promise<Browser> {
+  const browser = await launchChromium(...flags)
+  const page = await browser.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(`console: ${message.text()} (${message.location().url})`)
+  })
+  page.on('pageerror', (error) => complaints.push(`script: ${error.message}`))
+  page.on('requestfailed', (request) => {
+    complaints.push(`request: ${request.method()} ${request.url()} ${request.failure()?.errorText}`)
+  })
+  return { page, complaints, [Symbol.asyncDispose]: () => browser.close() }
+}
+
+/** Starts Chromium without a page; callers create contexts. */
+export function launchChromium(...flags: string[]): Promise<PlaywrightBrowser> {
+  return engine.launch({
+    executablePath: program('chromium')!,
+    headless: true,
+    chromiumSandbox: false,
+    args: [...FLAGS, ...flags],
+  })
+}
+
+interface PooledContext {
+  context: BrowserContext
+  /** Of a blank page that stays open, with which the next page of the context opens in half the time. */
+  session: CDPSession
+}
+
+/**
+ * One Chromium with browser contexts for the tests of one file. A new context costs more CPU time than most tests, so
+ * contexts are reset and reused; only their HTTP cache is kept. Contexts with custom options are not reused.
+ */
+export class ContextPool implements AsyncDisposable {
+  readonly #browser: PlaywrightBrowser
+  readonly #idle: PooledContext[] = []
+
+  static async open(): Promise<ContextPool> {
+    return new ContextPool(await launchChromium())
+  }
+
+  private constructor(browser: PlaywrightBrowser) {
+    this.#browser = browser
+  }
+
+  /** Opens a page in a context without cookies and storage. A `viewport` alone does not need a context of its own. */
+  async visitor(options: BrowserContextOptions = {}): Promise<BrowserUser> {
+    const { viewport, ...own } = options
+    if (Object.keys(own).length > 0) return BrowserUser.open(this.#browser, options)
+    const pooled = this.#idle.pop() ?? (await this.#create())
+    const page = await pooled.context.newPage()
+    if (viewport) await page.setViewportSize(viewport)
+    return new BrowserUser(page, () => this.#release(pooled))
+  }
+
+  async #create(): Promise<PooledContext> {
+    const context = await this.#browser.newContext()
+    return { context, session: await context.newCDPSession(await context.newPage()) }
+  }
+
+  async #release(pooled: PooledContext): Promise<void> {
+    if (await reset(pooled)) this.#idle.push(pooled)
+    else await pooled.context.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#browser.close()
+  }
+}
+
+/** Resets a context except for its HTTP cache; returns false when it cannot be reused. */
+async function reset({ context, session }: PooledContext): Promise<boolean> {
+  const [blank, ...pages] = context.pages()
+  if (!blank || (await blank.evaluate(hasFakeClock))) return false
+  await context.unrouteAll({ behavior: 'ignoreErrors' })
+  await Promise.all(pages.map((page) => page.close()))
+  await Promise.all([
+    context.setOffline(false),
+    context.clearPermissions(),
+    context.clearCookies(),
+    session.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: 'all' }),
+  ])
+  return true
+}
+
+/** Runs in the page. An installed clock stays in its context; it imitates even the text of `Date`. */
+function hasFakeClock(): boolean {
+  return !Function.prototype.toString.call(Date).includes('[native code]')
+}
 
 export interface Viewport {
   name: string
@@ -34,7 +152,7 @@ export class BrowserUser implements AsyncDisposable {
   readonly complaints: string[] = []
   readonly #close: () => Promise<void>
 
-  static async open(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserUser> {
+  static async open(browser: PlaywrightBrowser, options: BrowserContextOptions = {}): Promise<BrowserUser> {
     const context = await browser.newContext(options)
     return new BrowserUser(await context.newPage(), () => context.close())
   }
