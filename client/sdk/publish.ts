@@ -30,6 +30,8 @@ export interface PublishOptions extends SiteMetadata {
   pendingVersionId?: string | undefined
   /** `false` keeps the version as a draft. */
   live?: boolean | undefined
+  /** Drops the version if its files, rules and settings equal those of the live version: `unchanged` in the result. */
+  ifChanged?: boolean | undefined
   /** Concurrent uploads. */
   concurrency?: number | undefined
   signal?: AbortSignal | undefined
@@ -60,6 +62,8 @@ export interface PublishResult extends FinalizeResponse, Partial<AnonymousExtras
 const DEFAULT_CONCURRENCY = 16
 /** How often finalize may report missing files. */
 const MAX_FINALIZE_ATTEMPTS = 3
+/** How many versions one publish may stage. */
+const MAX_STAGED_VERSIONS = 3
 /** Errors of an upload target that can be replaced by a new one. */
 const STALE_TARGET_CODES = ['UPLOAD_EXPIRED', 'INVALID_UPLOAD_TOKEN'] as const
 
@@ -117,7 +121,19 @@ class PublishRun {
   }
 
   async run(): Promise<PublishResult> {
-    const staged = await this.#stage()
+    const { slug } = this.#options
+    let staged = await this.#stage()
+    for (let round = 1; ; round++) {
+      try {
+        return await this.#publish(staged)
+      } catch (error) {
+        if (slug === undefined || round === MAX_STAGED_VERSIONS || !this.#isOutdated(error)) throw error
+      }
+      staged = await this.#client.update(slug, this.#manifest())
+    }
+  }
+
+  async #publish(staged: StagedVersion): Promise<PublishResult> {
     await this.#options.onStaged?.(staged)
     this.#progress = this.#initialProgress(staged.upload)
     const { files: uploaded, bytes: uploadedBytes } = this.#progress
@@ -125,6 +141,11 @@ class PublishRun {
     const { claimToken, claimUrl, expiresAt, anonymous, warning } = staged
     const extras = claimToken === undefined ? {} : { claimToken, claimUrl, expiresAt, anonymous, warning }
     return { ...(extras as Partial<AnonymousExtras>), ...finalized, uploaded, uploadedBytes }
+  }
+
+  /** Whether another version can succeed: this one was dropped by a finalize whose response was lost. */
+  #isOutdated(error: unknown): boolean {
+    return this.#options.ifChanged === true && isSlipwayError(error, 'NOT_FOUND')
   }
 
   async #stage(): Promise<StagedVersion> {
@@ -164,10 +185,11 @@ class PublishRun {
     const claimToken = staged.claimToken ?? this.#options.claimToken
     const refresh = () => this.#client.refresh(slug, { versionId: plan.versionId, claimToken })
     const targets = new UploadTargets(plan, () => this.#withRetry(refresh), this.#retryPolicy.now)
-    const { live } = this.#options
+    const { live, ifChanged } = this.#options
     const request: FinalizeRequest = {
       versionId: plan.versionId,
       ...(live !== undefined && { live }),
+      ...(ifChanged !== undefined && { ifChanged }),
       ...(claimToken !== undefined && { claimToken }),
     }
     for (let round = 1; ; round++) {

@@ -103,6 +103,8 @@ export interface FinalizeRequest {
   live?: boolean
   /** Of an anonymous site: needed to make a draft live. */
   claimToken?: string
+  /** Drops the version if its files, rules and settings equal those of the live version. */
+  ifChanged?: boolean
 }
 
 export interface FinalizeResponse {
@@ -117,6 +119,8 @@ export interface FinalizeResponse {
   previewUrl: string
   /** Present when the version was finalized before. */
   replayed?: true
+  /** The version equals the live one and was dropped; the ids and URLs of the response are those of the live one. */
+  unchanged?: true
   /** Problems in the files that do not break the site, such as an invalid line of `_redirects`. */
   warnings?: PublishWarning[]
 }

@@ -118,7 +118,7 @@ const INCLUDABLE = new Set(['dotfiles', 'secrets'])
 
 function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
   const query = request.query as Record<string, string | undefined>
-  const { title, description, ogImagePath, spaMode, ttlSeconds, live, keepTopFolder } = query
+  const { title, description, ogImagePath, spaMode, ttlSeconds, live, keepTopFolder, ifChanged } = query
   const include = query.include?.split(',') ?? []
   const problems = [
     ...Object.entries(request.query as object)
@@ -127,7 +127,7 @@ function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): Archive
     ...include
       .filter((name) => !INCLUDABLE.has(name))
       .map(() => ({ field: 'include', message: 'must be dotfiles, secrets, or both with a comma' })),
-    ...Object.entries({ spaMode, live, keepTopFolder })
+    ...Object.entries({ spaMode, live, keepTopFolder, ifChanged })
       .filter(([, value]) => value !== undefined && value !== 'true' && value !== 'false')
       .map(([field]) => ({ field, message: 'must be true or false' })),
   ]
@@ -143,6 +143,7 @@ function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): Archive
       ...(ttlSeconds === undefined ? {} : { ttlSeconds: Number(ttlSeconds) }),
     },
     live: live !== 'false',
+    ifChanged: ifChanged === 'true',
     include: { dotfiles: include.includes('dotfiles'), secrets: include.includes('secrets') },
     keepTopFolder: keepTopFolder === 'true',
     baseVersionId: query.baseVersionId,

@@ -77,6 +77,7 @@ const finalizeFields = {
   previewUrl: text('This version’s own address'),
 }
 const replayed = bool('The version was already finalized like this')
+const unchanged = bool('The version equals the live one and was dropped; the ids are those of the live one')
 const warnings = list(
   object(
     { file: text('The file’s path'), message: text('What is odd, for a person') },
@@ -90,9 +91,10 @@ export const finalizeRequest = object(
   {
     live: bool('false keeps the version as a draft; default true'),
     claimToken: text('The claim token of an anonymous site; needed to make a draft of it live'),
+    ifChanged: bool('Drop the version if its files, rules and settings equal those of the live version'),
   },
 )
-export const finalizeResponse = object(finalizeFields, { replayed, warnings })
+export const finalizeResponse = object(finalizeFields, { replayed, unchanged, warnings })
 /** A manifest gets an upload plan; an archive goes live immediately and gets the response of finalize. */
 const archiveFields = {
   ...finalizeFields,
@@ -111,7 +113,7 @@ const archiveFields = {
 export const refreshResponse = object({ slug, siteUrl, upload: uploadPlan })
 export const updateResponse = object(
   { slug, siteUrl },
-  { upload: uploadPlan, ...archiveFields, replayed, warnings },
+  { upload: uploadPlan, ...archiveFields, replayed, unchanged, warnings },
 )
 export const createResponse = object(
   { slug, siteUrl, status },
@@ -131,6 +133,7 @@ export const archiveQuery = object(
     include: text('dotfiles, secrets, or both with a comma: files that are excluded by default'),
     keepTopFolder: text('true keeps a top folder that all files share', { enum: ['true', 'false'] }),
     baseVersionId: text('Refuse unless this version is live'),
+    ifChanged: text('true drops the version if it equals the live one', { enum: ['true', 'false'] }),
     claimToken,
   },
 )

@@ -27,6 +27,8 @@ export interface ArchiveRequest {
   body: Readable
   viewer: SiteMetadata
   live: boolean
+  /** Drops the version if it equals the live one. */
+  ifChanged: boolean
   include: IncludeOptions
   /** Keeps a top folder that all files share; otherwise its contents are the site. */
   keepTopFolder: boolean
@@ -97,7 +99,8 @@ export class ArchivePublisher {
       unpacked = await this.#unpack(versionId, request, limits)
       staged = await stage(toPublishRequest(request, unpacked.files), versionId)
       await this.#recordReceived(versionId, unpacked.received)
-      finalized = await finalizer.finalize(caller, staged.slug, { versionId, live: request.live })
+      const { live, ifChanged } = request
+      finalized = await finalizer.finalize(caller, staged.slug, { versionId, live, ifChanged })
     } catch (error) {
       if (staged) await pendingVersions.abort(staged)
       await blobs.discard(versionId)

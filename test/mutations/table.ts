@@ -54,6 +54,8 @@ const ROWS: readonly Row[] = [
   ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return', 'return', FINALIZE],
   ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/finalize.test.ts', RATES],
   ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', RATES],
+  ['publishes an unchanged version', 'server/publish/finalize.ts', 'const unchanged = ifChanged ?', 'const unchanged = false ?', 'test/api/unchanged.test.ts'],
+  ['drops a version with a new title as unchanged', 'server/publish/unchanged-version.ts', 'site.liveVersionId === null || changesMetadata(site, version, now)', 'site.liveVersionId === null', 'test/api/unchanged.test.ts'],
   ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'if (baseVersionId === null || baseVersionId === site.liveVersionId) return', 'return', FINALIZE, 'test/api/update.test.ts'],
   ['deletes the live version', 'server/sites/version-history.ts', 'if (site.liveVersionId === versionId) {\n        throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
 
