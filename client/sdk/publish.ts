@@ -18,10 +18,17 @@ import { type PublishFile, type PutFile, upload } from './upload.ts'
 import { UploadTargets } from './upload-targets.ts'
 
 export interface PublishOptions extends SiteMetadata {
-  /** The complete site, unchanged files included. */
+  /** The complete site, unchanged files included; with `merge` only what it adds and replaces. */
   files: PublishFile[]
   /** The site to update; otherwise a new one is created. */
   slug?: string | undefined
+  /**
+   * Of an update: lays the files over those of the live version. Merges again when another version goes live before
+   * this one, unless `baseVersionId` is set.
+   */
+  merge?: boolean | undefined
+  /** With `merge`: paths of the live version that the new one does not have. */
+  delete?: string[] | undefined
   /** In place of a key, to update an anonymous site. */
   claimToken?: string | undefined
   /** Fail with VERSION_CONFLICT when another version is live. */
@@ -143,9 +150,14 @@ class PublishRun {
     return { ...(extras as Partial<AnonymousExtras>), ...finalized, uploaded, uploadedBytes }
   }
 
-  /** Whether another version can succeed: this one was dropped by a finalize whose response was lost. */
+  /**
+   * Whether another version can succeed: this one was merged with a version that is not live any more, or dropped by a
+   * finalize whose response was lost.
+   */
   #isOutdated(error: unknown): boolean {
-    return this.#options.ifChanged === true && isSlipwayError(error, 'NOT_FOUND')
+    const { merge, baseVersionId, ifChanged } = this.#options
+    if (merge && baseVersionId === undefined && isSlipwayError(error, 'VERSION_CONFLICT')) return true
+    return ifChanged === true && isSlipwayError(error, 'NOT_FOUND')
   }
 
   async #stage(): Promise<StagedVersion> {
@@ -167,7 +179,8 @@ class PublishRun {
   }
 
   #manifest(): PublishRequest {
-    const { title, description, ogImagePath, spaMode, ttlSeconds, baseVersionId, claimToken } = this.#options
+    const { title, description, ogImagePath, spaMode, ttlSeconds, merge } = this.#options
+    const { delete: deleted, baseVersionId, claimToken } = this.#options
     return {
       files: this.#options.files.map(toFileEntry),
       ...(title !== undefined && { title }),
@@ -175,6 +188,8 @@ class PublishRun {
       ...(ogImagePath !== undefined && { ogImagePath }),
       ...(spaMode !== undefined && { spaMode }),
       ...(ttlSeconds !== undefined && { ttlSeconds }),
+      ...(merge !== undefined && { merge }),
+      ...(deleted !== undefined && { delete: deleted }),
       ...(baseVersionId !== undefined && { baseVersionId }),
       ...(claimToken !== undefined && { claimToken }),
     }

@@ -119,7 +119,9 @@ export interface ArchiveOptions {
   ifChanged?: boolean
   /** Files that are excluded by default. Secrets with a hidden name need `dotfiles,secrets`. */
   include?: 'dotfiles' | 'secrets' | 'dotfiles,secrets'
-  /** Keeps a top folder that all files share; by default its contents are the site. */
+  /** Lays the files over those of the live version. */
+  merge?: boolean
+  /** Keeps a top folder that all files share, as `merge` does; by default its contents are the site. */
   keepTopFolder?: boolean
 }
 

@@ -32,6 +32,13 @@ export interface SiteMetadata {
 
 export interface PublishRequest extends SiteMetadata {
   files: FileEntry[]
+  /**
+   * Of an update: lays `files` over those of the live version, which becomes the base: finalize fails with
+   * VERSION_CONFLICT when another version went live.
+   */
+  merge?: boolean
+  /** With `merge`: paths of the live version that the new one does not have. */
+  delete?: string[]
   viewer?: SiteMetadata
   /** Fail with VERSION_CONFLICT when another version is live. */
   baseVersionId?: string
@@ -61,6 +68,17 @@ export interface UpdateResponse {
   slug: string
   siteUrl: string
   upload: UploadPlan
+  /** Absent when the version removes no file of the live one. */
+  removal?: Removal
+}
+
+/** The files of the live version that a pending version does not have. */
+export interface Removal {
+  files: number
+  /** All files of the live version. */
+  liveFiles: number
+  /** Whether the top `index.html` is one of them. */
+  index: boolean
 }
 
 /** Spec 2.4. */

@@ -30,6 +30,8 @@ export interface ArchiveRequest {
   /** Drops the version if it equals the live one. */
   ifChanged: boolean
   include: IncludeOptions
+  /** Lays the files over those of the live version. */
+  merge: boolean
   /** Keeps a top folder that all files share; otherwise its contents are the site. */
   keepTopFolder: boolean
   baseVersionId: string | undefined
@@ -108,8 +110,8 @@ export class ArchivePublisher {
     }
     return {
       ...finalized,
-      fileCount: unpacked.files.length,
-      totalBytes: sumSizes(unpacked.files),
+      fileCount: staged.files.length,
+      totalBytes: sumSizes(staged.files),
       excluded: unpacked.excluded,
       ...(unpacked.removedFolder === '' ? {} : { removedFolder: unpacked.removedFolder }),
       ...staged.anonymous,
@@ -159,12 +161,13 @@ export class ArchivePublisher {
 
 /** The equivalent manifest of a JSON publish. */
 function toPublishRequest(
-  { viewer, baseVersionId, claimToken }: ArchiveRequest,
+  { viewer, merge, baseVersionId, claimToken }: ArchiveRequest,
   files: StoredFile[],
 ): PublishRequest {
   return {
     files,
     ...viewer,
+    merge,
     ...(baseVersionId === undefined ? {} : { baseVersionId }),
     ...(claimToken === undefined ? {} : { claimToken }),
   }
