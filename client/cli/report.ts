@@ -46,6 +46,8 @@ export function progressObserver(
 
 interface PublishSummary extends ResumableResult {
   files: HashedFile[]
+  /** The files were added to those of the site. */
+  merged: boolean
   live: boolean
   signedIn: boolean
   /** Start in milliseconds. */
@@ -58,10 +60,10 @@ export function report(
   summary: PublishSummary,
   options: OptionValues,
 ): void {
-  const { published, files, live } = summary
+  const { published, files, merged, live } = summary
   const { program } = settings
   const elapsed = (retryPolicy.now() - summary.startedAt) / 1000
-  const done = live ? 'Published' : 'Kept as a draft:'
+  const done = !live ? 'Kept as a draft:' : merged ? 'Added' : 'Published'
   terminal.printNote(
     published.unchanged
       ? `${terminal.green('✓')} No changes: ${published.siteUrl} is already live.`

@@ -72,7 +72,10 @@ export interface UpdateResponse {
   removal?: Removal
 }
 
-/** The files of the live version that a pending version does not have. */
+/**
+ * The files of the live version that a pending version does not have. A file whose name differs only in a content hash
+ * takes the place of the other.
+ */
 export interface Removal {
   files: number
   /** All files of the live version. */

@@ -5,7 +5,7 @@ import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
 
-/** Violations of a request that merging does not depend on the live version for. */
+/** Violations that do not depend on the live version. */
 export function validateMerge({ merge, delete: deleted }: PublishRequest): FieldError[] {
   return deleted !== undefined && merge !== true ? [{ field: 'delete', message: 'needs merge: true' }] : []
 }
@@ -41,16 +41,24 @@ export function mergeManifest(
   return merged
 }
 
-/** The files of the live version that a new one does not have; undefined when it has all. */
+/**
+ * The files of the live version that a new one does not have; undefined when it has all. A file whose name differs only
+ * in a content hash, as build tools add it, has taken the place of the other.
+ */
 export function findRemoval(live: readonly StoredFile[], files: readonly FileEntry[]): Removal | undefined {
-  const paths = new Set(files.map(({ path }) => path))
-  const removed = live.filter(({ path }) => !paths.has(path))
+  const paths = new Set(files.map(({ path }) => withoutContentHash(path)))
+  const removed = live.filter(({ path }) => !paths.has(withoutContentHash(path)))
   if (removed.length === 0) return undefined
   return {
     files: removed.length,
     liveFiles: live.length,
     index: removed.some(({ path }) => path === 'index.html'),
   }
+}
+
+/** 'assets/index-BX3k9a2c.js' and 'assets/index.1f2e3d4c.js' without their hashes. */
+function withoutContentHash(path: string): string {
+  return path.replace(/[.-](?=[\w-]*[\dA-Z])[\w-]{8,}(?=(\.\w+)+$)/, '')
 }
 
 function deletedPaths(deleted: string[], replaced: Set<string>, live: Set<string>): Set<string> {

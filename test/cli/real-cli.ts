@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { startTestService } from '../support/service.ts'
 import { CliHarness } from './cli-harness.ts'
@@ -16,6 +17,15 @@ export async function startRealCli(files: Record<string, string>) {
     pass: () => {
       service.clock.now++
     },
+    /** The status that a visitor of a site receives. */
+    status: (siteUrl: string, path: string) =>
+      new Promise<number>((resolve, reject) => {
+        const headers = { host: new URL(siteUrl).host }
+        get(new URL(path, service.baseUrl), { headers }, (response) => {
+          response.resume()
+          resolve(response.statusCode!)
+        }).on('error', reject)
+      }),
     /** Uses the key of an account from now on. */
     async signIn(): Promise<Slipway> {
       const key = await service.signIn('ann@example.test')
