@@ -58,6 +58,7 @@ const ROWS: readonly Row[] = [
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],
   ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-replacement.test.ts'],
   ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-folder.test.ts'],
+  ['counts drafts as versions that were live', 'server/sites/version-history.ts', '.filter(({ publishedAt }) => publishedAt !== null)', '', 'test/api/retention.test.ts'],
   ['publishes an unchanged version', 'server/publish/finalize.ts', 'const unchanged = ifChanged ?', 'const unchanged = false ?', 'test/api/unchanged.test.ts'],
   ['drops a version with a new title as unchanged', 'server/publish/unchanged-version.ts', 'site.liveVersionId === null || changesMetadata(site, version, now)', 'site.liveVersionId === null', 'test/api/unchanged.test.ts'],
   ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'if (baseVersionId === null || baseVersionId === site.liveVersionId) return', 'return', FINALIZE, 'test/api/update.test.ts'],
