@@ -333,6 +333,8 @@ function createServices(
     precompressor,
     clock,
     maxVersions: config.versionsKept,
+    maxDrafts: config.draftsKept,
+    draftLifetime: config.draftLifetime,
   })
   const finalizer = new Finalizer({
     store,

@@ -1,3 +1,4 @@
+import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { chooseSite, notSignedIn, resolveKey } from './account.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import {
@@ -7,8 +8,10 @@ import {
   SERVER_OPTION,
   SITE_OPTION,
 } from './command.ts'
+import type { PublishPlan } from './publish-target.ts'
 import { serverAddress } from './server.ts'
 import { signIn } from './sign-in.ts'
+import { confirm } from './terminal/choose.ts'
 
 /** `slipway claim [link]` */
 export const claim: Command = {
@@ -30,6 +33,28 @@ site that was published from here. Signs you in first where that is needed.`,
     terminal.printNote(`${terminal.green('✓')} ${slug} ${outcome}.`)
     terminal.print(siteUrl)
   },
+}
+
+/**
+ * Claims the site of a plan that was published without an account when there is a key now; asks on a terminal. A site
+ * that cannot be claimed stays as it is.
+ */
+export async function claimRemembered(work: CommandContext, plan: PublishPlan): Promise<PublishPlan> {
+  const { server, key, remembered } = plan
+  if (key === undefined || remembered?.claimToken === undefined) return plan
+  const { claimToken, claimUrl: _url, expiresAt: _end, ...owned } = remembered
+  const { terminal, siteMemory } = work
+  const question = `${remembered.siteUrl} has no owner. Make it yours?`
+  if (terminal.interactive && !(await confirm(terminal, question))) return plan
+  try {
+    await work.connect(server, key).claim(remembered.slug, claimToken)
+  } catch (error) {
+    if (!isSlipwayError(error)) throw error
+    return plan
+  }
+  siteMemory.markClaimed(remembered.slug, server)
+  terminal.printNote(`${remembered.siteUrl} is yours now and does not expire.`)
+  return { ...plan, remembered: owned }
 }
 
 interface Claimable {

@@ -24,6 +24,8 @@ export interface PublishPlan {
   remembered: RememberedSite | undefined
   viewer: SiteMetadata
   live: boolean
+  /** Undefined asks before most of a site is replaced. */
+  mode: 'merge' | 'replace' | undefined
 }
 
 export type PublishObserver = {
@@ -38,14 +40,16 @@ export async function publishToSite(
   observer: PublishObserver,
 ): Promise<ResumableResult> {
   const { server, key, slug, viewer, live } = plan
+  const merge = plan.mode === 'merge'
   try {
     return await publishRemembered({
       ...viewer,
       ...observer,
       files,
       live,
+      ...(merge && { merge }),
       slug,
-      manifest: manifestDigest(viewer, files),
+      manifest: manifestDigest(viewer, files, merge),
       memory: createMemory(work, plan),
       hasAccount: key !== undefined,
       connect: (withAccount) => work.connect(server, withAccount ? key : undefined),
@@ -85,10 +89,10 @@ function ownedError(
     : new CliError(`${address} was claimed by somebody`, `Sign in as its owner: ${login}`, createNew)
 }
 
-/** A digest of the files and the metadata. */
-function manifestDigest(viewer: SiteMetadata, files: HashedFile[]): string {
+/** A digest of the files, the metadata, and whether the files are added. */
+function manifestDigest(viewer: SiteMetadata, files: HashedFile[], merge: boolean): string {
   const entries = files.map(({ path, size, contentType, hash }) => [path, size, contentType, hash])
   return createHash('sha256')
-    .update(JSON.stringify([viewer, entries]))
+    .update(JSON.stringify([viewer, entries, ...(merge ? ['merge'] : [])]))
     .digest('hex')
 }

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
-import { parse, resolve } from 'node:path'
 import type { SiteMetadata } from '../../protocol/api/publish.ts'
 import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, resolveKey } from './account.ts'
+import { claimRemembered } from './claim.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import {
   type Command,
@@ -16,7 +15,9 @@ import {
 import type { HashedFile } from './folder/digest.ts'
 import { notices, readFiles, scanOrThrow, skippedFiles } from './folder/read-site.ts'
 import type { FolderScan } from './folder/scan.ts'
+import { chooseFolder } from './publish-folder.ts'
 import { type PublishPlan, publishToSite } from './publish-target.ts'
+import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
 
@@ -27,9 +28,12 @@ export const publish: Command = {
   maxOperands: 1,
   summary: 'Publish a folder (or one file) and print its address',
   about: `
-Publishes a folder, by default this one, and prints the address alone on stdout. Publishing it again updates the
-same site and uploads only what changed; an interrupted publish goes on where it was. What was published from here is
-remembered in .slipway/, readable by you only.
+Publishes a folder and prints the address alone on stdout: by default the one that was published from here last,
+otherwise this one. Publishing it again updates the same site and uploads only what changed; an interrupted publish goes
+on where it was. What was published from here is remembered in .slipway/, readable by you only.
+
+An update that would remove index.html or more than half of the site's files asks first; without a terminal it needs
+--merge or --replace. After slipway login, the next publish makes a site yours that was published without an account.
 
 No account is needed: such a site lasts a day, and the claim link that is shown keeps it.
 
@@ -41,6 +45,8 @@ Always left out: .git .hg .svn .slipway .slipwayignore, and empty files.
   options: {
     site: { type: 'string', value: 'SLUG', help: 'Update this site of your account' },
     new: { type: 'boolean', help: 'Make a new site, whatever is remembered' },
+    merge: { type: 'boolean', help: 'Add the files to the site, whose other files stay' },
+    replace: { type: 'boolean', help: "Do not ask before most of the site's files are removed" },
     draft: { type: 'boolean', help: 'Do not go live: give the version an address of its own' },
     title: { type: 'string', value: 'TEXT', help: "Title in tabs and previews; '' takes it away" },
     description: { type: 'string', value: 'TEXT', help: "Description in previews; '' takes it away" },
@@ -59,38 +65,27 @@ Always left out: .git .hg .svn .slipway .slipwayignore, and empty files.
     json: { type: 'boolean', help: 'Print JSON in place of the address' },
     server: SERVER_OPTION,
   },
-  async run(work, options, [operand = '.']) {
-    const folder = resolve(work.cwd, operand)
-    assertFolder(work, folder, operand)
+  async run(work, options, [operand]) {
+    const folder = await chooseFolder(work, options, operand)
     const found = scanOrThrow(folder)
     if (options['dry-run'] === true) return printFiles(work, found)
-    const plan = buildPlan(work, options, folder)
+    const plan = await claimRemembered(work, buildPlan(work, options, folder))
     const password = await passwordFor(work, options, plan)
-    for (const line of notices(found, folder)) work.terminal.printNote(line)
+    for (const line of notices(found, folder, plan.mode === 'merge')) work.terminal.printNote(line)
     const startedAt = work.retryPolicy.now()
-    const { outcome, files } = await publishWithReread(work, { ...plan, password }, found)
-    if (password === null) await removePassword(work, plan, outcome)
-    report(work, { ...outcome, files, live: plan.live, signedIn: plan.key !== undefined, startedAt }, options)
+    const done = await publishWithReread(work, { ...plan, password }, found)
+    if (password === null) await removePassword(work, plan, done.outcome)
+    const { outcome, ...summary } = done
+    report(
+      work,
+      { ...outcome, ...summary, live: plan.live, signedIn: plan.key !== undefined, startedAt },
+      options,
+    )
     if (password !== undefined)
       work.terminal.printNote(
         password === null ? 'Visitors need no password.' : 'Visitors need the password.',
       )
   },
-}
-
-function assertFolder({ settings }: CommandContext, folder: string, operand: string): void {
-  if (!existsSync(folder)) {
-    throw new CliError(
-      `There is no ${stripControlChars(operand)} here`,
-      `Name a folder that is there, or a dot for this one: ${settings.program} publish .`,
-    )
-  }
-  if (folder === resolve(settings.home) || folder === parse(folder).root) {
-    throw new CliError(
-      `${folder} holds more than a site`,
-      `Name the folder to publish: ${settings.program} publish ./folder`,
-    )
-  }
 }
 
 function printFiles({ terminal }: CommandContext, found: FolderScan): void {
@@ -109,6 +104,13 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
   if (isNew && known?.claimUrl) {
     work.terminal.printNote(`Not forgotten: ${known.siteUrl} has no owner; to keep it: ${known.claimUrl}`)
   }
+  const mode = publishMode(options)
+  if (mode === 'merge' && (isNew || (slug ?? known) === undefined)) {
+    throw new UsageError(
+      'There is no site to add to',
+      `Publish without --merge, or name the site: --site SLUG`,
+    )
+  }
   return {
     folder,
     server,
@@ -117,7 +119,14 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
     remembered: isNew ? undefined : known,
     viewer: toMetadata(options),
     live: options.draft !== true,
+    mode,
   }
+}
+
+function publishMode({ merge, replace }: OptionValues): PublishPlan['mode'] {
+  if (merge === true && replace === true) throw new UsageError('--merge and --replace exclude each other')
+  if (merge === true) return 'merge'
+  return replace === true ? 'replace' : undefined
 }
 
 function bySlug({ siteMemory }: CommandContext, slug: string, server: string | undefined) {
@@ -185,6 +194,12 @@ async function removePassword(
 /** With the password to set, if any. */
 type PasswordPlan = PublishPlan & { password: string | null | undefined }
 
+interface PublishOutcome {
+  outcome: ResumableResult
+  files: HashedFile[]
+  merged: boolean
+}
+
 const FILE_CHANGED_CODES = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
 
 /** Publishes; reads the files again when they change during the upload. */
@@ -192,7 +207,7 @@ async function publishWithReread(
   work: CommandContext,
   plan: PasswordPlan,
   found: FolderScan,
-): Promise<{ outcome: ResumableResult; files: HashedFile[] }> {
+): Promise<PublishOutcome> {
   try {
     return await publishOnce(work, plan, found)
   } catch (error) {
@@ -211,19 +226,36 @@ async function publishWithReread(
   }
 }
 
-async function publishOnce(work: CommandContext, plan: PasswordPlan, found: FolderScan) {
+async function publishOnce(
+  work: CommandContext,
+  plan: PasswordPlan,
+  found: FolderScan,
+): Promise<PublishOutcome> {
   const files = await readFiles(work, found.files)
-  const { password } = plan
+  try {
+    return { files, merged: plan.mode === 'merge', outcome: await publishFiles(work, plan, files) }
+  } catch (error) {
+    if (!(error instanceof MergeInstead)) throw error
+    return { files, merged: true, outcome: await publishFiles(work, { ...plan, mode: 'merge' }, files) }
+  }
+}
+
+function publishFiles(
+  work: CommandContext,
+  plan: PasswordPlan,
+  files: HashedFile[],
+): Promise<ResumableResult> {
+  const { password, live, mode } = plan
   const observer = progressObserver(work, plan, files)
-  const outcome = await publishToSite(work, plan, files, {
+  return publishToSite(work, plan, files, {
     ...observer,
     async onStaged(staged, resumed) {
+      if (live && mode === undefined) await confirmReplacement(work, staged, files.length)
       await observer.onStaged(staged, resumed)
       // Before the version is live, so that it is never visible without the password.
       if (password) await work.connect(plan.server, plan.key).setMetadata(staged.slug, { password })
     },
   })
-  return { outcome, files }
 }
 
 function toStoppedError({ signal }: CommandContext, error: unknown): unknown {

@@ -46,6 +46,8 @@ export function progressObserver(
 
 interface PublishSummary extends ResumableResult {
   files: HashedFile[]
+  /** The files were added to those of the site. */
+  merged: boolean
   live: boolean
   signedIn: boolean
   /** Start in milliseconds. */
@@ -58,17 +60,20 @@ export function report(
   summary: PublishSummary,
   options: OptionValues,
 ): void {
-  const { published, files, live } = summary
+  const { published, files, merged, live } = summary
   const { program } = settings
   const elapsed = (retryPolicy.now() - summary.startedAt) / 1000
-  const done = live ? 'Published' : 'Kept as a draft:'
+  const done = !live ? 'Kept as a draft:' : merged ? 'Added' : 'Published'
   terminal.printNote(
-    `${terminal.green('✓')} ${done} ${formatFileCount(files)} in ${elapsed.toFixed(1)} s; ${describeUpload(summary)}.`,
+    published.unchanged
+      ? `${terminal.green('✓')} No changes: ${published.siteUrl} is already live.`
+      : `${terminal.green('✓')} ${done} ${formatFileCount(files)} in ${elapsed.toFixed(1)} s; ${describeUpload(summary)}.`,
   )
   printWarnings(terminal, published)
   const address = live ? published.siteUrl : published.previewUrl
   terminal.print(options.json === true ? JSON.stringify(toJson(summary), undefined, 2) : address)
-  if (!live) terminal.printNote(`To make it live: ${suggestNextStep(summary, program)}`)
+  if (!live && !published.unchanged)
+    terminal.printNote(`To make it live: ${suggestNextStep(summary, program)}`)
   for (const line of describeExpiry(summary, program, retryPolicy.now())) terminal.printNote(line)
 }
 
@@ -98,11 +103,11 @@ function formatWarning({ file, line, message }: PublishWarning): string {
 }
 
 function toJson({ published, site, files, live }: PublishSummary) {
-  const { slug, siteUrl, versionId, previewUrl, warnings } = published
+  const { slug, siteUrl, versionId, previewUrl, unchanged, warnings } = published
   const { claimUrl, expiresAt } = site
   const bytes = sumSizes(files)
   const about = { slug, siteUrl, versionId, previewUrl, live, files: files.length, bytes }
-  return { ...about, claimUrl, expiresAt, warnings }
+  return { ...about, unchanged, claimUrl, expiresAt, warnings }
 }
 
 function describeExpiry({ site, signedIn }: PublishSummary, program: string, now: number): string[] {

@@ -18,10 +18,17 @@ import { type PublishFile, type PutFile, upload } from './upload.ts'
 import { UploadTargets } from './upload-targets.ts'
 
 export interface PublishOptions extends SiteMetadata {
-  /** The complete site, unchanged files included. */
+  /** The complete site, unchanged files included; with `merge` only what it adds and replaces. */
   files: PublishFile[]
   /** The site to update; otherwise a new one is created. */
   slug?: string | undefined
+  /**
+   * Of an update: lays the files over those of the live version. Merges again when another version goes live before
+   * this one, unless `baseVersionId` is set.
+   */
+  merge?: boolean | undefined
+  /** With `merge`: paths of the live version that the new one does not have. */
+  delete?: string[] | undefined
   /** In place of a key, to update an anonymous site. */
   claimToken?: string | undefined
   /** Fail with VERSION_CONFLICT when another version is live. */
@@ -30,6 +37,8 @@ export interface PublishOptions extends SiteMetadata {
   pendingVersionId?: string | undefined
   /** `false` keeps the version as a draft. */
   live?: boolean | undefined
+  /** Drops the version if its files, rules and settings equal those of the live version: `unchanged` in the result. */
+  ifChanged?: boolean | undefined
   /** Concurrent uploads. */
   concurrency?: number | undefined
   signal?: AbortSignal | undefined
@@ -60,6 +69,8 @@ export interface PublishResult extends FinalizeResponse, Partial<AnonymousExtras
 const DEFAULT_CONCURRENCY = 16
 /** How often finalize may report missing files. */
 const MAX_FINALIZE_ATTEMPTS = 3
+/** How many versions one publish may stage. */
+const MAX_STAGED_VERSIONS = 3
 /** Errors of an upload target that can be replaced by a new one. */
 const STALE_TARGET_CODES = ['UPLOAD_EXPIRED', 'INVALID_UPLOAD_TOKEN'] as const
 
@@ -117,7 +128,19 @@ class PublishRun {
   }
 
   async run(): Promise<PublishResult> {
-    const staged = await this.#stage()
+    const { slug } = this.#options
+    let staged = await this.#stage()
+    for (let round = 1; ; round++) {
+      try {
+        return await this.#publish(staged)
+      } catch (error) {
+        if (slug === undefined || round === MAX_STAGED_VERSIONS || !this.#isOutdated(error)) throw error
+      }
+      staged = await this.#client.update(slug, this.#manifest())
+    }
+  }
+
+  async #publish(staged: StagedVersion): Promise<PublishResult> {
     await this.#options.onStaged?.(staged)
     this.#progress = this.#initialProgress(staged.upload)
     const { files: uploaded, bytes: uploadedBytes } = this.#progress
@@ -125,6 +148,16 @@ class PublishRun {
     const { claimToken, claimUrl, expiresAt, anonymous, warning } = staged
     const extras = claimToken === undefined ? {} : { claimToken, claimUrl, expiresAt, anonymous, warning }
     return { ...(extras as Partial<AnonymousExtras>), ...finalized, uploaded, uploadedBytes }
+  }
+
+  /**
+   * Whether another version can succeed: this one was merged with a version that is not live any more, or dropped by a
+   * finalize whose response was lost.
+   */
+  #isOutdated(error: unknown): boolean {
+    const { merge, baseVersionId, ifChanged } = this.#options
+    if (merge && baseVersionId === undefined && isSlipwayError(error, 'VERSION_CONFLICT')) return true
+    return ifChanged === true && isSlipwayError(error, 'NOT_FOUND')
   }
 
   async #stage(): Promise<StagedVersion> {
@@ -146,7 +179,8 @@ class PublishRun {
   }
 
   #manifest(): PublishRequest {
-    const { title, description, ogImagePath, spaMode, ttlSeconds, baseVersionId, claimToken } = this.#options
+    const { title, description, ogImagePath, spaMode, ttlSeconds, merge } = this.#options
+    const { delete: deleted, baseVersionId, claimToken } = this.#options
     return {
       files: this.#options.files.map(toFileEntry),
       ...(title !== undefined && { title }),
@@ -154,6 +188,8 @@ class PublishRun {
       ...(ogImagePath !== undefined && { ogImagePath }),
       ...(spaMode !== undefined && { spaMode }),
       ...(ttlSeconds !== undefined && { ttlSeconds }),
+      ...(merge !== undefined && { merge }),
+      ...(deleted !== undefined && { delete: deleted }),
       ...(baseVersionId !== undefined && { baseVersionId }),
       ...(claimToken !== undefined && { claimToken }),
     }
@@ -164,10 +200,11 @@ class PublishRun {
     const claimToken = staged.claimToken ?? this.#options.claimToken
     const refresh = () => this.#client.refresh(slug, { versionId: plan.versionId, claimToken })
     const targets = new UploadTargets(plan, () => this.#withRetry(refresh), this.#retryPolicy.now)
-    const { live } = this.#options
+    const { live, ifChanged } = this.#options
     const request: FinalizeRequest = {
       versionId: plan.versionId,
       ...(live !== undefined && { live }),
+      ...(ifChanged !== undefined && { ifChanged }),
       ...(claimToken !== undefined && { claimToken }),
     }
     for (let round = 1; ; round++) {

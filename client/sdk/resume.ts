@@ -61,7 +61,7 @@ export class SiteOwnedError extends SlipwayError {
 /**
  * Publishes to the named or remembered site, otherwise to a new one, and resumes an interrupted publish of the same
  * files. Updates by claim token, else as the account. A remembered site that no longer exists is replaced by a new
- * one. Rejects with a SlipwayError (a SiteOwnedError when only the owner can publish), or with the signal's reason.
+ * one. Without a change the live version stays (`ifChanged`). Rejects with a SlipwayError (a SiteOwnedError when only the owner can publish), or with the signal's reason.
  */
 export async function publishRemembered(options: ResumableOptions): Promise<ResumableResult> {
   const stored = options.memory.find()
@@ -146,6 +146,7 @@ async function attempt(
   } = options
   let site: PublishedSite | undefined
   const published = await connect(usesAccount).publish({
+    ifChanged: true,
     ...publishOptions,
     slug,
     claimToken: unowned?.claimToken,

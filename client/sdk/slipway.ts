@@ -115,9 +115,13 @@ export interface ArchiveOptions {
   ttlSeconds?: number
   /** `false` keeps the version as a draft. */
   live?: boolean
+  /** Drops the version if its files, rules and settings equal those of the live version. */
+  ifChanged?: boolean
   /** Files that are excluded by default. Secrets with a hidden name need `dotfiles,secrets`. */
   include?: 'dotfiles' | 'secrets' | 'dotfiles,secrets'
-  /** Keeps a top folder that all files share; by default its contents are the site. */
+  /** Lays the files over those of the live version. */
+  merge?: boolean
+  /** Keeps a top folder that all files share, as `merge` does; by default its contents are the site. */
   keepTopFolder?: boolean
 }
 

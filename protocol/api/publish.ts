@@ -32,6 +32,13 @@ export interface SiteMetadata {
 
 export interface PublishRequest extends SiteMetadata {
   files: FileEntry[]
+  /**
+   * Of an update: lays `files` over those of the live version, which becomes the base: finalize fails with
+   * VERSION_CONFLICT when another version went live.
+   */
+  merge?: boolean
+  /** With `merge`: paths of the live version that the new one does not have. */
+  delete?: string[]
   viewer?: SiteMetadata
   /** Fail with VERSION_CONFLICT when another version is live. */
   baseVersionId?: string
@@ -61,6 +68,20 @@ export interface UpdateResponse {
   slug: string
   siteUrl: string
   upload: UploadPlan
+  /** Absent when the version removes no file of the live one. */
+  removal?: Removal
+}
+
+/**
+ * The files of the live version that a pending version does not have. A file whose name differs only in a content hash
+ * takes the place of the other.
+ */
+export interface Removal {
+  files: number
+  /** All files of the live version. */
+  liveFiles: number
+  /** Whether the top `index.html` is one of them. */
+  index: boolean
 }
 
 /** Spec 2.4. */
@@ -103,6 +124,8 @@ export interface FinalizeRequest {
   live?: boolean
   /** Of an anonymous site: needed to make a draft live. */
   claimToken?: string
+  /** Drops the version if its files, rules and settings equal those of the live version. */
+  ifChanged?: boolean
 }
 
 export interface FinalizeResponse {
@@ -117,6 +140,8 @@ export interface FinalizeResponse {
   previewUrl: string
   /** Present when the version was finalized before. */
   replayed?: true
+  /** The version equals the live one and was dropped; the ids and URLs of the response are those of the live one. */
+  unchanged?: true
   /** Problems in the files that do not break the site, such as an invalid line of `_redirects`. */
   warnings?: PublishWarning[]
 }

@@ -118,7 +118,8 @@ const INCLUDABLE = new Set(['dotfiles', 'secrets'])
 
 function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
   const query = request.query as Record<string, string | undefined>
-  const { title, description, ogImagePath, spaMode, ttlSeconds, live, keepTopFolder } = query
+  const { title, description, ogImagePath, spaMode, ttlSeconds, live, keepTopFolder, ifChanged, merge } =
+    query
   const include = query.include?.split(',') ?? []
   const problems = [
     ...Object.entries(request.query as object)
@@ -127,7 +128,7 @@ function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): Archive
     ...include
       .filter((name) => !INCLUDABLE.has(name))
       .map(() => ({ field: 'include', message: 'must be dotfiles, secrets, or both with a comma' })),
-    ...Object.entries({ spaMode, live, keepTopFolder })
+    ...Object.entries({ spaMode, live, keepTopFolder, ifChanged, merge })
       .filter(([, value]) => value !== undefined && value !== 'true' && value !== 'false')
       .map(([field]) => ({ field, message: 'must be true or false' })),
   ]
@@ -143,8 +144,11 @@ function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): Archive
       ...(ttlSeconds === undefined ? {} : { ttlSeconds: Number(ttlSeconds) }),
     },
     live: live !== 'false',
+    ifChanged: ifChanged === 'true',
     include: { dotfiles: include.includes('dotfiles'), secrets: include.includes('secrets') },
-    keepTopFolder: keepTopFolder === 'true',
+    merge: merge === 'true',
+    // Paths of a merged archive are relative to the site.
+    keepTopFolder: (keepTopFolder ?? merge) === 'true',
     baseVersionId: query.baseVersionId,
     claimToken: query.claimToken,
   })

@@ -1,4 +1,5 @@
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
+import { MAX_PATH_LENGTH } from '../../protocol/manifest/paths.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_TITLE_LENGTH, TTL_SECONDS } from '../sites/site-metadata.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { bundleTarget } from './schemas/bundles.ts'
@@ -25,10 +26,20 @@ const viewerFields = {
 const claimToken = text('The claim token of an anonymous site')
 
 export const publishRequest = object(
-  { files: list(fileEntry, 'The complete manifest', { minItems: 1, maxItems: MAX_FILES }) },
+  {
+    files: list(fileEntry, 'The complete manifest; with merge, what it adds and replaces', {
+      maxItems: MAX_FILES,
+    }),
+  },
   {
     ...viewerFields,
     viewer: object({}, viewerFields, { description: 'The same fields; the top level wins' }),
+    merge: bool('Of an update: lay the files over those of the live version, which becomes the base'),
+    delete: list(
+      text('Path of a file of the live version', { maxLength: MAX_PATH_LENGTH }),
+      'With merge: files of the live version that the new one does not have',
+      { maxItems: MAX_FILES },
+    ),
     baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live'),
     claimToken,
   },
@@ -77,6 +88,7 @@ const finalizeFields = {
   previewUrl: text('This version’s own address'),
 }
 const replayed = bool('The version was already finalized like this')
+const unchanged = bool('The version equals the live one and was dropped; the ids are those of the live one')
 const warnings = list(
   object(
     { file: text('The file’s path'), message: text('What is odd, for a person') },
@@ -90,9 +102,10 @@ export const finalizeRequest = object(
   {
     live: bool('false keeps the version as a draft; default true'),
     claimToken: text('The claim token of an anonymous site; needed to make a draft of it live'),
+    ifChanged: bool('Drop the version if its files, rules and settings equal those of the live version'),
   },
 )
-export const finalizeResponse = object(finalizeFields, { replayed, warnings })
+export const finalizeResponse = object(finalizeFields, { replayed, unchanged, warnings })
 /** A manifest gets an upload plan; an archive goes live immediately and gets the response of finalize. */
 const archiveFields = {
   ...finalizeFields,
@@ -108,10 +121,19 @@ const archiveFields = {
   removedFolder: text('The top folder that all files shared; its contents are the site'),
 }
 
-export const refreshResponse = object({ slug, siteUrl, upload: uploadPlan })
+const removal = object(
+  {
+    files: integer('Files of the live version that this version does not have'),
+    liveFiles: integer('Files of the live version'),
+    index: bool('Whether the top index.html is one of the removed files'),
+  },
+  {},
+  { description: 'What the version removes from the site; absent when it removes nothing' },
+)
+export const refreshResponse = object({ slug, siteUrl, upload: uploadPlan }, { removal })
 export const updateResponse = object(
   { slug, siteUrl },
-  { upload: uploadPlan, ...archiveFields, replayed, warnings },
+  { upload: uploadPlan, removal, ...archiveFields, replayed, unchanged, warnings },
 )
 export const createResponse = object(
   { slug, siteUrl, status },
@@ -129,8 +151,12 @@ export const archiveQuery = object(
     ttlSeconds: text('Seconds until an owned site expires', { pattern: '^[0-9]{1,9}$' }),
     live: text('false keeps the version as a draft', { enum: ['true', 'false'] }),
     include: text('dotfiles, secrets, or both with a comma: files that are excluded by default'),
-    keepTopFolder: text('true keeps a top folder that all files share', { enum: ['true', 'false'] }),
+    merge: text('true lays the files over those of the live version', { enum: ['true', 'false'] }),
+    keepTopFolder: text('true keeps a top folder that all files share; merge keeps it by default', {
+      enum: ['true', 'false'],
+    }),
     baseVersionId: text('Refuse unless this version is live'),
+    ifChanged: text('true drops the version if it equals the live one', { enum: ['true', 'false'] }),
     claimToken,
   },
 )

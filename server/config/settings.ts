@@ -139,7 +139,19 @@ const settings = {
   ownedFileBytes: integer('SLIPWAY_FILE_BYTES', 5 * 2 ** 30, [1, 2 ** 40], 'Largest file of an account.'),
   ownedSiteBytes: integer('SLIPWAY_SITE_BYTES', 10 * 2 ** 30, [1, 2 ** 44], 'Largest site of an account.'),
   manifestBytes: integer('SLIPWAY_MANIFEST_BYTES', 2 * 2 ** 20, [1024, 2 ** 28], 'Largest JSON body.'),
-  versionsKept: integer('SLIPWAY_VERSIONS_KEPT', 10, [1, 1000], 'Versions of a site that are kept.'),
+  versionsKept: integer(
+    'SLIPWAY_VERSIONS_KEPT',
+    10,
+    [1, 1000],
+    'Versions of a site that were live and are kept.',
+  ),
+  draftsKept: integer('SLIPWAY_DRAFTS_KEPT', 10, [1, 1000], 'Drafts of a site that are kept.'),
+  draftLifetime: integer(
+    'SLIPWAY_DRAFT_LIFETIME',
+    2_592_000,
+    [60, 31_536_000],
+    'Seconds a draft is kept at most.',
+  ),
   pendingLifetime: integer(
     'SLIPWAY_PENDING_LIFETIME',
     86_400,

@@ -68,7 +68,7 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'old-versions',
     intervalSeconds: HOUR_SECONDS,
-    description: 'drops versions beyond the number that is kept',
+    description: 'drops versions and drafts beyond the numbers that are kept, and old drafts',
     run: pruneVersions,
   },
   {
@@ -158,14 +158,10 @@ async function deleteAbandoned(options: SweepOptions): Promise<number> {
   return sites + versions
 }
 
-async function pruneVersions({ store, versions }: SweepOptions, { since }: SweepScope): Promise<number> {
+async function pruneVersions({ versions }: SweepOptions, { since }: SweepScope): Promise<number> {
   return repeatUntilEmpty(async () => {
     let dropped = 0
-    for (const slug of await store.read.versions.overVersionLimit(
-      versions.maxVersions,
-      since,
-      ITEMS_PER_TRANSACTION,
-    ))
+    for (const slug of await versions.findPrunable(since, ITEMS_PER_TRANSACTION))
       dropped += await versions.prune(slug)
     return dropped
   })

@@ -27,7 +27,11 @@ export interface ArchiveRequest {
   body: Readable
   viewer: SiteMetadata
   live: boolean
+  /** Drops the version if it equals the live one. */
+  ifChanged: boolean
   include: IncludeOptions
+  /** Lays the files over those of the live version. */
+  merge: boolean
   /** Keeps a top folder that all files share; otherwise its contents are the site. */
   keepTopFolder: boolean
   baseVersionId: string | undefined
@@ -97,7 +101,8 @@ export class ArchivePublisher {
       unpacked = await this.#unpack(versionId, request, limits)
       staged = await stage(toPublishRequest(request, unpacked.files), versionId)
       await this.#recordReceived(versionId, unpacked.received)
-      finalized = await finalizer.finalize(caller, staged.slug, { versionId, live: request.live })
+      const { live, ifChanged } = request
+      finalized = await finalizer.finalize(caller, staged.slug, { versionId, live, ifChanged })
     } catch (error) {
       if (staged) await pendingVersions.abort(staged)
       await blobs.discard(versionId)
@@ -105,8 +110,8 @@ export class ArchivePublisher {
     }
     return {
       ...finalized,
-      fileCount: unpacked.files.length,
-      totalBytes: sumSizes(unpacked.files),
+      fileCount: staged.files.length,
+      totalBytes: sumSizes(staged.files),
       excluded: unpacked.excluded,
       ...(unpacked.removedFolder === '' ? {} : { removedFolder: unpacked.removedFolder }),
       ...staged.anonymous,
@@ -156,12 +161,13 @@ export class ArchivePublisher {
 
 /** The equivalent manifest of a JSON publish. */
 function toPublishRequest(
-  { viewer, baseVersionId, claimToken }: ArchiveRequest,
+  { viewer, merge, baseVersionId, claimToken }: ArchiveRequest,
   files: StoredFile[],
 ): PublishRequest {
   return {
     files,
     ...viewer,
+    merge,
     ...(baseVersionId === undefined ? {} : { baseVersionId }),
     ...(claimToken === undefined ? {} : { claimToken }),
   }

@@ -21,6 +21,7 @@ import type { Arrival, Version } from '../store/contract/versions.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
+import { dropIfUnchanged } from './unchanged-version.ts'
 
 /**
  * Refusals of one version that are reported beyond the caller's rate limit; further requests are rejected
@@ -65,6 +66,8 @@ interface PromotedFiles {
 interface FinalizeOutcome extends FinalizableVersion {
   previousVersionId: string | null
   replayed: boolean
+  /** The version was dropped; `version` is the live one. */
+  unchanged?: boolean
 }
 
 /** The second half of a publish: uploaded bytes become durable, then live (spec 4.5, contract "Finalize"). */
@@ -133,7 +136,7 @@ export class Finalizer implements AsyncDisposable {
     const outcome = await store.write('durable', async (tx) =>
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
-    this.#followUp(call)
+    this.#followUp(call, outcome)
     return buildFinalizeResponse({ addresses, blobs }, outcome.site, outcome.version, outcome)
   }
 
@@ -189,11 +192,11 @@ export class Finalizer implements AsyncDisposable {
     }
   }
 
-  /** The transaction that finalizes a version and, if requested, makes it live. Idempotent. */
+  /** The transaction that finalizes a version and, if requested, makes it live. Idempotent until it drops one. */
   async #commit(
     tx: WriteTransaction,
     { site, version }: FinalizableVersion,
-    { live = true }: FinalizeRequest,
+    { live = true, ifChanged = false }: FinalizeRequest,
     promoted: PromotedFiles | undefined,
   ): Promise<FinalizeOutcome> {
     const { id } = version
@@ -203,8 +206,12 @@ export class Finalizer implements AsyncDisposable {
     const outcome = { site, version, previousVersionId: site.liveVersionId, replayed: false }
     if (version.state === 'ready' && !live) return { ...outcome, replayed: true }
     assertBaseIsLive(site, version.baseVersionId)
-    if (version.state === 'pending') outcome.version = await makeReady(tx, version, promoted!)
     const now = this.#options.clock()
+    const files = promoted?.files ?? version.files
+    const unchanged = ifChanged ? await dropIfUnchanged(tx, { site, version, files }, now) : undefined
+    if (unchanged)
+      return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
+    if (version.state === 'pending') outcome.version = await makeReady(tx, version, promoted!)
     if (!live) {
       await saveDraft(tx, site.slug, now)
       return outcome
@@ -214,10 +221,10 @@ export class Finalizer implements AsyncDisposable {
   }
 
   /** Starts the work that follows a response: a failure is logged, and a job repeats it. */
-  #followUp({ slug, request: { versionId } }: FinalizeCall): void {
+  #followUp({ slug, request: { versionId } }: FinalizeCall, { unchanged }: FinalizeOutcome): void {
     const { blobs, versions, precompressor, log } = this.#options
     this.#refusals.clear(versionId)
-    precompressor.enqueue(slug, versionId)
+    if (!unchanged) precompressor.enqueue(slug, versionId)
     const cleanUp = async () => {
       await blobs.discard(versionId)
       await versions.prune(slug)

@@ -16,6 +16,7 @@ import type { UrlBuilder } from '../sites/urls.ts'
 import { requireVersion } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
 import { BundleUploads } from './bundle-upload.ts'
+import { findRemoval } from './merge.ts'
 import { notInManifest, PendingManifestCache } from './pending-manifest-cache.ts'
 import {
   BUNDLE_CONTENT_TYPE,
@@ -95,15 +96,18 @@ export class PublishService {
     request: { versionId: string; claimToken?: string | undefined },
   ): Promise<UpdateResponse> {
     const { store, pendingVersions } = this.#options
-    await pendingVersions.authorize(caller, slug, request.claimToken)
+    const site = await pendingVersions.authorize(caller, slug, request.claimToken)
     const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
     if (version.state !== 'pending')
       throw new ApiError('UPLOAD_EXPIRED', 'This version is finalized; nothing is missing')
     const arrived = new Set((await store.read.versions.listArrivals(version.id)).map((row) => row.fileNumber))
     const files = version.files
     const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
+    const live =
+      site.liveVersionId === null ? undefined : await store.read.versions.findFiles(site.liveVersionId)
+    const removal = findRemoval(live ?? [], files)
     return this.#buildResponse(
-      { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined },
+      { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, removal },
       arrived,
     )
   }
@@ -171,7 +175,7 @@ export class PublishService {
 
   #buildResponse(staged: StagedVersion, arrived = new Set<number>()): UpdateResponse {
     const { targets, addresses } = this.#options
-    const { slug, versionId, files, skipped } = staged
+    const { slug, versionId, files, skipped, removal } = staged
     const uploads: UploadPlan['uploads'] = []
     files.forEach(({ path, size, contentType, hash }, fileNumber) => {
       if (skipped.has(fileNumber) || arrived.has(fileNumber)) return
@@ -188,6 +192,7 @@ export class PublishService {
         finalizeUrl: addresses.finalize(slug),
         expiresInSeconds: UPLOAD_TTL_SECONDS,
       },
+      ...(removal && { removal }),
     }
   }
 }

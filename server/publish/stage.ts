@@ -4,6 +4,7 @@ import type {
   FileEntry,
   FileLimits,
   PublishRequest,
+  Removal,
   SiteMetadata,
 } from '../../protocol/api/publish.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
@@ -14,7 +15,7 @@ import {
   requireClaimToken,
   requireOwner,
 } from '../accounts/authorization.ts'
-import { siteNotFound, validationError } from '../lib/errors.ts'
+import { ApiError, siteNotFound, validationError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
 import { deleteSite } from '../sites/site.ts'
@@ -24,7 +25,8 @@ import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import { findRemoval, mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
 
 interface PendingVersionStoreOptions {
   store: Store
@@ -44,6 +46,8 @@ export interface StagedVersion {
   /** The site was created with this version. */
   isNew: boolean
   anonymous: AnonymousExtras | undefined
+  /** Undefined when it removes no file of the live version. */
+  removal: Removal | undefined
 }
 
 /** The first half of a publish: rules, then one transaction that stores the manifest as a pending version. */
@@ -61,22 +65,24 @@ export class PendingVersionStore {
   /** All violations in a publish request (spec 4.3); callers check them before staging. */
   validate(caller: Caller, request: PublishRequest): FieldError[] {
     return [
-      ...validateManifest(request.files, this.limitsFor(caller)),
+      ...(onlyDeletes(request) ? [] : validateManifest(request.files, this.limitsFor(caller))),
+      ...validateMerge(request),
       ...validateMetadata(request, ''),
       ...validateMetadata(request.viewer ?? {}, 'viewer.'),
     ]
   }
 
-  /** Rejects callers that may not publish to a site, before the body is read. */
-  async authorize(caller: Caller, slug: string, claimToken: string | undefined): Promise<void> {
+  /** The site; rejects callers that may not publish to it, before the body is read. */
+  async authorize(caller: Caller, slug: string, claimToken: string | undefined): Promise<Site> {
     const { store, clock } = this.#options
-    requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())
+    return requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())
   }
 
   /** Stages the first version of a new site; the manifest has been checked. */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
     const { store, clock, addresses, anonymousLifetime } = this.#options
-    const { files } = request
+    const { files, merge } = request
+    if (merge) throw validationError([{ field: 'merge', message: 'needs a site to update' }])
     const metadata = mergeMetadata(request)
     const now = clock()
     if (!caller.account) assertTimeToLive(metadata)
@@ -99,10 +105,21 @@ export class PendingVersionStore {
           warning:
             'Save the claimToken and claimUrl: they are shown once, and the site expires unless it is claimed.',
         }
-    return { slug, versionId: version.id, files, skipped: new Set(), isNew: true, anonymous }
+    return {
+      slug,
+      versionId: version.id,
+      files,
+      skipped: new Set(),
+      isNew: true,
+      anonymous,
+      removal: undefined,
+    }
   }
 
-  /** Stages a new version of a site; files with the same bytes in the live version are skipped (spec 4.4). */
+  /**
+   * Stages a new version of a site; files with the same bytes in the live version are skipped (spec 4.4). A merged
+   * version is based on the live one.
+   */
   async newVersion(
     caller: Caller,
     slug: string,
@@ -110,16 +127,19 @@ export class PendingVersionStore {
     versionId?: string,
   ): Promise<StagedVersion> {
     const { store, clock } = this.#options
-    const { files } = request
     const metadata = mergeMetadata(request)
     return store.write('durable', async (tx) => {
       const now = clock()
       const site = requirePublisher(await tx.sites.bySlug(slug), caller, request.claimToken, now)
       if (site.ownerId === null) assertTimeToLive(metadata)
-      assertKnownImage(files, metadata)
       assertBaseIsLive(site, request.baseVersionId ?? null)
-      const skipped = await findReusableFiles(tx, site, files)
-      const base = request.baseVersionId
+      const live = site.liveVersionId === null ? undefined : await tx.versions.findFiles(site.liveVersionId)
+      const files = request.merge
+        ? mergeManifest(request, requireLive(live), this.limitsFor(caller))
+        : request.files
+      assertKnownImage(files, metadata)
+      const skipped = findReusableFiles(live ?? [], files)
+      const base = request.merge ? site.liveVersionId : request.baseVersionId
       const version = pendingVersion(slug, files, {
         caller,
         metadata,
@@ -129,7 +149,8 @@ export class PendingVersionStore {
         reused: skipped,
       })
       await tx.versions.insert(version)
-      return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined }
+      const removal = findRemoval(live ?? [], files)
+      return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, removal }
     })
   }
 
@@ -175,7 +196,7 @@ interface NewVersion {
   metadata: SiteMetadata
   now: number
   id: string | undefined
-  base?: string | undefined
+  base?: string | null | undefined
   /** Files that the live version has: computed here, never taken from the manifest. */
   reused?: ReadonlySet<number>
 }
@@ -237,17 +258,17 @@ function pendingSite(
  * Files with the hash and size of a file in the site's own live version: no caller can obtain other bytes by
  * naming a hash.
  */
-async function findReusableFiles(
-  tx: WriteTransaction,
-  site: Site,
-  files: readonly FileEntry[],
-): Promise<Set<number>> {
-  const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
+function findReusableFiles(live: readonly StoredFile[], files: readonly FileEntry[]): Set<number> {
   const sizes = new Map<string, number>()
-  for (const file of live?.files ?? []) sizes.set(file.hash!, file.size)
+  for (const file of live) sizes.set(file.hash!, file.size)
   return new Set(
     files.flatMap((file, index) => (file.hash && sizes.get(file.hash) === file.size ? [index] : [])),
   )
+}
+
+function requireLive(live: readonly StoredFile[] | undefined): readonly StoredFile[] {
+  if (live) return live
+  throw new ApiError('SITE_PENDING', 'The site was never finalized, so there is nothing to merge with')
 }
 
 function assertKnownImage(files: readonly FileEntry[], { ogImagePath }: SiteMetadata): void {

@@ -14,7 +14,7 @@ export async function buildFinalizeResponse(
   { addresses, blobs }: { addresses: UrlBuilder; blobs: Blobs },
   site: Site,
   version: Version,
-  more: { previousVersionId: string | null; replayed: boolean },
+  more: { previousVersionId: string | null; replayed: boolean; unchanged?: boolean },
 ): Promise<FinalizeResponse> {
   const injection = findInjection(site, version, addresses)
   const warnings = [...version.warnings, ...(await injectionWarnings(blobs, injection))]
@@ -28,6 +28,7 @@ export async function buildFinalizeResponse(
     previousVersionId: more.previousVersionId,
     previewUrl: addresses.preview(site.slug, version.id),
     ...(more.replayed ? { replayed: true } : {}),
+    ...(more.unchanged ? { unchanged: true } : {}),
     ...(warnings.length > 0 ? { warnings } : {}),
   }
 }

@@ -29,6 +29,9 @@ interface VersionsOptions {
   precompressor: { enqueue(slug: string, versionId: string): void }
   clock: () => number
   maxVersions: number
+  maxDrafts: number
+  /** Seconds. */
+  draftLifetime: number
 }
 
 /** Operations of an owner on the versions of a site (contract, "Sites"). */
@@ -38,8 +41,10 @@ export class Versions {
   readonly #addresses: UrlBuilder
   readonly #precompressor: VersionsOptions['precompressor']
   readonly #clock: () => number
-  /** Number of finalized versions of a site that are kept. */
+  /** Number of versions of a site that were live and are kept. */
   readonly maxVersions: number
+  readonly #maxDrafts: number
+  readonly #draftLifetimeMs: number
 
   constructor(options: VersionsOptions) {
     this.#store = options.store
@@ -48,6 +53,8 @@ export class Versions {
     this.#precompressor = options.precompressor
     this.#clock = options.clock
     this.maxVersions = options.maxVersions
+    this.#maxDrafts = options.maxDrafts
+    this.#draftLifetimeMs = options.draftLifetime * 1000
   }
 
   /** The kept finalized versions, drafts included, newest first. */
@@ -179,17 +186,40 @@ export class Versions {
     return Readable.from(archive)
   }
 
-  /** Deletes the oldest versions beyond the number that is kept, never the live one. Returns how many. */
+  /** Sites with versions that `prune` deletes: among those changed since then, and all with drafts that are too old. */
+  async findPrunable(since: number, limit: number): Promise<string[]> {
+    const { versions } = this.#store.read
+    const kept = { versions: this.maxVersions, drafts: this.#maxDrafts }
+    const crowded = await versions.overVersionLimit(kept, since, limit)
+    return [...crowded, ...(await versions.withOldDrafts(this.#clock() - this.#draftLifetimeMs, limit))]
+  }
+
+  /**
+   * Deletes the versions that were live and the drafts beyond the numbers that are kept, and drafts that are too old;
+   * never the live version. Drafts do not count as versions. Returns how many it deleted.
+   */
   async prune(slug: string): Promise<number> {
     return this.#store.write('durable', async (tx) => {
       const site = await tx.sites.bySlug(slug)
       if (!site || site.deletedAt !== null) return 0
-      const ready = (await tx.versions.bySlug(slug)).filter((version) => version.state === 'ready')
-      const others = ready.filter((version) => version.id !== site.liveVersionId)
-      const old = others.slice(this.maxVersions - (site.liveVersionId ? 1 : 0)).map((version) => version.id)
-      if (old.length > 0) await deleteVersions(tx, slug, old, this.#clock())
+      const now = this.#clock()
+      const old = this.#findOld(site, await tx.versions.bySlug(slug), now)
+      if (old.length > 0) await deleteVersions(tx, slug, old, now)
       return old.length
     })
+  }
+
+  /** Versions that were live are ordered by the time when they first were, drafts by their creation. */
+  #findOld({ liveVersionId }: Site, newestFirst: readonly VersionHeader[], now: number): string[] {
+    const others = newestFirst.filter(({ id, state }) => state === 'ready' && id !== liveVersionId)
+    const published = others
+      .filter(({ publishedAt }) => publishedAt !== null)
+      .sort((a, b) => b.publishedAt! - a.publishedAt!)
+      .slice(this.maxVersions - (liveVersionId ? 1 : 0))
+    const drafts = others
+      .filter(({ publishedAt }) => publishedAt === null)
+      .filter(({ createdAt }, index) => index >= this.#maxDrafts || createdAt < now - this.#draftLifetimeMs)
+    return [...published, ...drafts].map(({ id }) => id)
   }
 
   async #files(

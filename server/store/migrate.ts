@@ -6,6 +6,7 @@ import * as domains from './migrations/003-domains.ts'
 import * as webFace from './migrations/004-web-face.ts'
 import * as ticketKeys from './migrations/005-ticket-keys.ts'
 import * as attemptsAndShares from './migrations/006-attempts-and-shares.ts'
+import * as drafts from './migrations/007-drafts.ts'
 import type { Schema } from './schema.ts'
 
 /** In order. A released migration never changes. */
@@ -16,6 +17,7 @@ const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<
   { name: '004-web-face', up: webFace.up },
   { name: '005-ticket-keys', up: ticketKeys.up },
   { name: '006-attempts-and-shares', up: attemptsAndShares.up },
+  { name: '007-drafts', up: drafts.up },
 ]
 
 interface MigrationTable {

@@ -83,21 +83,6 @@ describe('the versions of a site', () => {
     assert.equal((await owner.client.restore(slug, ids[3]!)).currentVersionId, ids[3])
   })
 
-  test('include the live one, however old it is', async () => {
-    const { slug, siteUrl, ids } = await siteWith(3)
-    await owner.client.restore(slug, ids[0]!)
-    const drafts = []
-    for (let number = 0; number < 12; number++) {
-      drafts.push(
-        (await api.publish(owner.client, { 'index.html': `draft ${number}` }, { slug, live: false }))
-          .versionId,
-      )
-    }
-    const versions = await kept(slug)
-    assert.deepEqual(pluck(versions, 'versionId'), [...drafts.slice(3).reverse(), ids[0]])
-    assert.equal(await text(siteUrl), '0')
-  })
-
   test('are limited by the setting of the operator', async () => {
     await using few = await Api.start({ VERSIONS_KEPT: '2' })
     const { client } = await few.account()

@@ -21,6 +21,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const MONTH_MS = 30 * 24 * HOUR_MS
 const VERSIONS_KEPT = 3
+const DRAFTS_KEPT = 2
 
 for (const [index, graceMinutes] of [0, 5, 30].entries()) {
   test(`blobs of pending and kept versions are never deleted, all others are: grace period ${graceMinutes} minutes`, (t) =>
@@ -32,6 +33,8 @@ async function run(context: TestContext, seed: number, graceMinutes: number): Pr
   const random = new Random(seed)
   await using started = await startServiceWithInternals({
     VERSIONS_KEPT: String(VERSIONS_KEPT),
+    DRAFTS_KEPT: String(DRAFTS_KEPT),
+    DRAFT_LIFETIME: '31536000',
     BLOB_GRACE: String(graceMinutes * 60),
     PENDING_LIFETIME: '10800',
     ANONYMOUS_LIFETIME: '7200',
@@ -46,6 +49,7 @@ async function run(context: TestContext, seed: number, graceMinutes: number): Pr
     owner,
     anonymous: service.client(),
     versionsKept: VERSIONS_KEPT,
+    draftsKept: DRAFTS_KEPT,
     pendingLifetime: 3 * HOUR_MS,
   })
   for (let round = 0; round < ROUNDS; round++) {

@@ -16,6 +16,8 @@ export interface Site {
   live: string | undefined
   /** The title in the head of its root document. */
   title: string | null
+  /** When each version was live first. */
+  publishedAt: Map<string, number>
   /** Contents of finalized versions, by version id and path. */
   kept: Map<string, Content>
   /** Finalized versions beyond the number that the service keeps: each may be pruned at any time. */
@@ -39,6 +41,7 @@ interface PublishModelOptions {
   owner: Slipway
   anonymous: Slipway
   versionsKept: number
+  draftsKept: number
   /** Milliseconds. */
   pendingLifetime: number
 }
@@ -84,6 +87,7 @@ export class PublishModel {
       createdAt: clock.now,
       expiresAt: answer.expiresAt === undefined ? undefined : Date.parse(answer.expiresAt),
       live: undefined,
+      publishedAt: new Map(),
       title: null,
       kept: new Map(),
       maybePruned: new Map(),
@@ -201,7 +205,7 @@ export class PublishModel {
 
   async #restore(site: Site, id: string): Promise<void> {
     await site.owner!.restore(site.slug, id)
-    site.live = id
+    this.#goneLive(site, id)
   }
 
   async #drop(site: Site, id: string): Promise<void> {
@@ -225,6 +229,7 @@ export class PublishModel {
       createdAt: this.#options.clock.now,
       expiresAt: undefined,
       live: versionId,
+      publishedAt: new Map([[versionId, this.#options.clock.now]]),
       title: site.title,
       kept: new Map([[versionId, content]]),
       maybePruned: new Map(),
@@ -251,14 +256,29 @@ export class PublishModel {
 
   #finalized(site: Site, { id, content }: { id: string; content: Content }, live: boolean): void {
     site.kept.set(id, content)
-    if (live) site.live = id
+    if (live) this.#goneLive(site, id)
   }
 
-  /** Keeps the live version and the newest others; the service may prune the rest at any time. */
+  #goneLive(site: Site, id: string): void {
+    site.live = id
+    if (!site.publishedAt.has(id)) site.publishedAt.set(id, this.#options.clock.now)
+  }
+
+  /**
+   * Keeps the live version, the newest others that were live, and the newest drafts; the service may prune the rest at
+   * any time.
+   */
   #markPruned(site: Site): void {
-    const others = [...site.kept.keys()].filter((id) => id !== site.live).sort()
-    const more = others.length - (this.#options.versionsKept - (site.live ? 1 : 0))
-    for (const id of others.slice(0, Math.max(0, more))) {
+    const { versionsKept, draftsKept } = this.#options
+    const { publishedAt, live } = site
+    const others = [...site.kept.keys()].filter((id) => id !== live).sort()
+    const published = others.filter((id) => publishedAt.has(id))
+    published.sort((a, b) => publishedAt.get(a)! - publishedAt.get(b)!)
+    const drafts = others.filter((id) => !publishedAt.has(id))
+    for (const id of [
+      ...published.slice(0, Math.max(0, published.length - (versionsKept - (live ? 1 : 0)))),
+      ...drafts.slice(0, Math.max(0, drafts.length - draftsKept)),
+    ]) {
       site.maybePruned.set(id, site.kept.get(id)!)
       site.kept.delete(id)
     }

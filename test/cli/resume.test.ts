@@ -124,11 +124,11 @@ describe('a publish that is remembered', () => {
   it('tries no other credentials once a version is staged', async () => {
     await using publisher = await startPublisher()
     await publisher.publish()
-    publisher.server.reply(/^POST \/api\/v1\/publish\/site-1\/finalize$/, errorResponse(404, 'NOT_FOUND'))
+    publisher.server.reply(/^POST \/api\/v1\/publish\/site-1\/finalize$/, errorResponse(410, 'SITE_EXPIRED'))
     publisher.server.calls.length = 0
     const files = [file('index.html', 'other')]
     await assert.rejects(publisher.publish({ files, manifest: 'm2', hasAccount: true }), {
-      code: 'NOT_FOUND',
+      code: 'SITE_EXPIRED',
     })
     assert.equal(publisher.server.log.filter((line) => line.startsWith('PUT /api/v1/publish/')).length, 1)
     assert.equal(publisher.site?.pending?.manifest, 'm2')

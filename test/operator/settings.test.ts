@@ -91,6 +91,8 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   SITE_BYTES: { values: [...NO_NUMBERS, '10 GiB'], allowed: /from 1 to 17592186044416/ },
   MANIFEST_BYTES: { values: [...NO_NUMBERS, '1023'], allowed: /from 1024 to 268435456/ },
   VERSIONS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
+  DRAFTS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
+  DRAFT_LIFETIME: { values: [...NO_NUMBERS, '59'], allowed: /from 60 to 31536000/ },
   PENDING_LIFETIME: { values: [...NO_NUMBERS, '59'], allowed: /from 60 to 31536000/ },
   BLOB_GRACE: { values: [...NO_NUMBERS, '31536001'], allowed: /from 0 to 31536000/ },
   DRAIN_SECONDS: { values: [...NO_NUMBERS, '3601'], allowed: /from 0 to 3600/ },

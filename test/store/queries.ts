@@ -310,9 +310,13 @@ function sweepQueries(promises: Promises): void {
       assert.deepEqual(await slugs(sites.expired(1000, 10)), ['over-900', 'over-1000'])
       assert.deepEqual(await slugs(sites.expired(1000, 1)), ['over-900'])
       assert.deepEqual(await slugs(versions.abandoned(500, 10)), ['waiting-100', 'waiting-400'])
-      assert.deepEqual(await versions.overVersionLimit(2, 0, 10), ['crowded'])
-      assert.deepEqual(await versions.overVersionLimit(2, 1001, 10), [], 'no change since then')
-      assert.deepEqual(await versions.overVersionLimit(3, 0, 10), [])
+      assert.deepEqual(await versions.overVersionLimit({ versions: 2, drafts: 9 }, 0, 10), ['crowded'])
+      const isOver = { versions: 2, drafts: 0 }
+      assert.deepEqual(await versions.overVersionLimit(isOver, 1001, 10), [], 'no change since then')
+      assert.deepEqual(await versions.overVersionLimit({ versions: 3, drafts: 2 }, 0, 10), [])
+      assert.deepEqual(await versions.overVersionLimit({ versions: 3, drafts: 1 }, 0, 10), ['forever'])
+      assert.deepEqual(await versions.withOldDrafts(2000, 10), ['forever'])
+      assert.deepEqual(await versions.withOldDrafts(1000, 10), [])
     },
   )
 }
@@ -330,7 +334,8 @@ async function fillForSweeps(tx: WriteTransaction): Promise<void> {
   for (const at of [100, 400, 500, 600]) {
     await tx.versions.insert(versionRow(`p${at}`, `waiting-${at}`, { state: 'pending', createdAt: at }))
   }
-  for (const id of ['r1', 'r2', 'r3']) await tx.versions.insert(versionRow(id, 'crowded'))
+  for (const id of ['r1', 'r2', 'r3'])
+    await tx.versions.insert(versionRow(id, 'crowded', { publishedAt: 1000 }))
   await tx.versions.insert(versionRow('r4', 'crowded', { state: 'pending' }))
   for (const id of ['r8', 'r9']) await tx.versions.insert(versionRow(id, 'forever'))
 }

@@ -44,10 +44,16 @@ export async function readFiles(
   return hashed.filter((file) => file.size > 0)
 }
 
-/** Notices before publishing: excluded files, and likely mistakes. */
-export function notices(found: FolderScan, folder: string): string[] {
+/** Notices before publishing: excluded files, and likely mistakes. Files that are added need no `index.html`. */
+export function notices(found: FolderScan, folder: string, isMerged: boolean): string[] {
   const collisions = caseCollisions(found.files).map((names) => `Careful: ${stripControlChars(names)}`)
-  return [...skippedFiles(found), ...collisions, ...missingIndexNotice(found.files, folder)]
+  const missing = isMerged ? [] : missingIndexNotice(found.files, folder)
+  return [...skippedFiles(found), ...collisions, ...missing]
+}
+
+/** The output folder of a build tool that has a site in it. */
+export function builtFolder(folder: string): string | undefined {
+  return BUILD_OUTPUT_DIRS.find((name) => existsSync(join(folder, name, 'index.html')))
 }
 
 /** Files of the folder that will not be in the site: all of them, or a few of each kind. */
@@ -84,6 +90,6 @@ export function summarizeNames(paths: string[], maxNames = 8): { shown: string; 
 function missingIndexNotice(files: FoundFile[], folder: string): string[] {
   const line = missingIndexWarning(files.map(({ path }) => path))
   if (line === undefined) return []
-  const built = BUILD_OUTPUT_DIRS.find((name) => existsSync(join(folder, name, 'index.html')))
+  const built = builtFolder(folder)
   return built ? [line, `Did you mean the folder ${join(folder, built)}?`] : [line]
 }

@@ -101,8 +101,17 @@ export interface VersionQueries {
   /** Finalized versions with incomplete encodings, newest first. */
   notPrecompressed(limit: number): Promise<VersionHeader[]>
 
-  /** Slugs of sites changed since `since` with more than `kept` finalized versions, in no order. */
-  overVersionLimit(kept: number, since: number, limit: number): Promise<string[]>
+  /**
+   * Slugs of sites changed since `since` with more versions that were live, or more drafts, than are kept, in no order.
+   */
+  overVersionLimit(
+    kept: { versions: number; drafts: number },
+    since: number,
+    limit: number,
+  ): Promise<string[]>
+
+  /** Slugs of sites with drafts from before that time, in no order. */
+  withOldDrafts(before: number, limit: number): Promise<string[]>
 
   /** The versions among these that are still pending. */
   pendingAmong(ids: readonly string[]): Promise<Set<string>>

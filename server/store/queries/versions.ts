@@ -163,7 +163,7 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
-  async overVersionLimit(kept: number, since: number, limit: number) {
+  async overVersionLimit(kept: { versions: number; drafts: number }, since: number, limit: number) {
     const rows = await this.#db
       .selectFrom('sites')
       .innerJoin('versions', 'versions.slug', 'sites.slug')
@@ -171,7 +171,23 @@ export class SqlVersionQueries implements VersionQueries {
       .where('sites.updated_at', '>=', since)
       .where('versions.state', '=', 'ready')
       .groupBy('sites.slug')
-      .having((e) => e(e.fn.countAll(), '>', kept))
+      .having(({ eb, fn, or }) => {
+        const live = fn.count('versions.published_at')
+        return or([eb(live, '>', kept.versions), eb(eb(fn.countAll(), '-', live), '>', kept.drafts)])
+      })
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.slug)
+  }
+
+  async withOldDrafts(before: number, limit: number) {
+    const rows = await this.#db
+      .selectFrom('versions')
+      .select('slug')
+      .distinct()
+      // Written literally, because it must match a partial index.
+      .where(sql<boolean>`state = 'ready' and published_at is null`)
+      .where('created_at', '<', before)
       .limit(limit)
       .execute()
     return rows.map((row) => row.slug)

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs'
+import { join, parse, resolve } from 'node:path'
+import { stripControlChars } from '../../protocol/format.ts'
+import { CliError, UsageError } from './cli-error.ts'
+import { type CommandContext, type OptionValues, stringOption } from './command.ts'
+import { builtFolder } from './folder/read-site.ts'
+import { namedServer } from './server.ts'
+import { choose } from './terminal/choose.ts'
+
+/** Files of which one at the top of a folder says that its site has to be built. */
+const PROJECT_FILES = [
+  'package.json',
+  'deno.json',
+  'deno.jsonc',
+  'Gemfile',
+  'composer.json',
+  'pyproject.toml',
+  'Cargo.toml',
+  'go.mod',
+  'hugo.toml',
+  '_config.yml',
+  'mkdocs.yml',
+]
+
+/**
+ * The folder to publish: the named one, otherwise the one that was published from here last, otherwise this one. The
+ * folder of a project with a built site is published only on request.
+ */
+export async function chooseFolder(
+  work: CommandContext,
+  options: OptionValues,
+  operand: string | undefined,
+): Promise<string> {
+  const name = operand ?? rememberedFolder(work, options) ?? (await projectFolder(work)) ?? '.'
+  const folder = resolve(work.cwd, name)
+  assertFolder(work, folder, name)
+  return folder
+}
+
+function rememberedFolder(
+  { siteMemory, settings, terminal }: CommandContext,
+  options: OptionValues,
+): string | undefined {
+  const slug = stringOption(options, 'site')
+  const sites = siteMemory.all(namedServer(stringOption(options, 'server'), settings))
+  const folder = sites.find((site) => slug === undefined || site.slug === slug)?.folder
+  if (folder !== undefined && folder !== '.')
+    terminal.printNote(`Publishing ${stripControlChars(folder)}, as the last time.`)
+  return folder
+}
+
+/** The folder to publish when this one belongs to a project with a built site. */
+async function projectFolder({ cwd, terminal, settings }: CommandContext): Promise<string | undefined> {
+  const built = builtFolder(cwd)
+  if (built === undefined || !PROJECT_FILES.some((name) => existsSync(join(cwd, name)))) return undefined
+  const situation = `This folder is a project; its built site is in ${built}`
+  if (!terminal.interactive) {
+    throw new UsageError(
+      situation,
+      `To publish the built site: ${settings.program} publish ${built}`,
+      `To publish this folder with its source: ${settings.program} publish .`,
+    )
+  }
+  const chosen = await choose(terminal, `${situation}. What do you want to publish?`, [
+    ['built', built],
+    ['all', 'This folder with its source'],
+    ['cancel', 'Cancel'],
+  ])
+  if (chosen === 'cancel') throw new CliError('Nothing was published')
+  return chosen === 'built' ? built : '.'
+}
+
+function assertFolder({ settings }: CommandContext, folder: string, operand: string): void {
+  if (!existsSync(folder)) {
+    throw new CliError(
+      `There is no ${stripControlChars(operand)} here`,
+      `Name a folder that is there, or a dot for this one: ${settings.program} publish .`,
+    )
+  }
+  if (folder === resolve(settings.home) || folder === parse(folder).root) {
+    throw new CliError(
+      `${folder} holds more than a site`,
+      `Name the folder to publish: ${settings.program} publish ./folder`,
+    )
+  }
+}

@@ -1,0 +1,39 @@
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { metadataChange } from '../sites/site-metadata.ts'
+import { deleteVersions } from '../sites/version.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Version } from '../store/contract/versions.ts'
+import type { WriteTransaction } from '../store/store.ts'
+
+/**
+ * Deletes a version that was never live if publishing it would change nothing for visitors: its files equal those of
+ * the live version, its metadata that of the site. Returns the live version if so. `files` have all their hashes.
+ */
+export async function dropIfUnchanged(
+  tx: WriteTransaction,
+  { site, version, files }: { site: Site; version: Version; files: readonly StoredFile[] },
+  now: number,
+): Promise<Version | undefined> {
+  if (site.liveVersionId === null || changesMetadata(site, version, now)) return undefined
+  const live = await tx.versions.byId(site.liveVersionId)
+  // Rules are parsed from files of the version, so equal files have equal rules.
+  if (!live || !areEqual(files, live.files)) return undefined
+  await deleteVersions(tx, site.slug, [version.id], now)
+  return live
+}
+
+/** A time to live counts from the publish, so a new one always changes the expiry. */
+function changesMetadata(site: Site, { metadata }: Version, now: number): boolean {
+  const change = metadataChange(metadata, now)
+  return (Object.keys(change) as (keyof Site)[]).some((field) => change[field] !== site[field])
+}
+
+/** Compares paths, bytes and content types in any order. */
+function areEqual(files: readonly StoredFile[], others: readonly StoredFile[]): boolean {
+  if (files.length !== others.length) return false
+  const byPath = new Map(others.map((file) => [file.path, file]))
+  return files.every(({ path, hash, contentType }) => {
+    const other = byPath.get(path)
+    return other?.hash === hash && other?.contentType === contentType
+  })
+}

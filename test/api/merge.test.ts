@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { FieldError } from '../../protocol/api/errors.ts'
+import type { PublishRequest } from '../../protocol/api/publish.ts'
+import { type Account, Api, expectFailure } from './api.ts'
+import { make, send } from './archive-requests.ts'
+import { type Contents, toFiles, toManifest } from './content.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+const SITE: Contents = { 'index.html': 'home', 'a/one.txt': 'one', 'a/two.txt': 'two' }
+
+const manyFiles = (prefix: string, count: number): Contents =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}.txt`, 'x']))
+
+/** The paths of the live version. */
+const livePaths = async (slug: string) =>
+  (await owner.client.details(slug)).files.map(({ path }) => path).sort()
+
+describe('merge', () => {
+  const cases: [outcome: string, files: Contents, deleted: string[] | undefined, paths: string[]][] = [
+    ['adds a file', { 'b.txt': 'b' }, undefined, ['a/one.txt', 'a/two.txt', 'b.txt', 'index.html']],
+    ['replaces a file', { 'a/one.txt': 'new' }, undefined, ['a/one.txt', 'a/two.txt', 'index.html']],
+    ['deletes a file', {}, ['a/one.txt'], ['a/two.txt', 'index.html']],
+    ['replaces a folder by a file', { a: 'x' }, ['a/one.txt', 'a/two.txt'], ['a', 'index.html']],
+    ['adds one and deletes one', { 'c.txt': 'c' }, ['index.html'], ['a/one.txt', 'a/two.txt', 'c.txt']],
+  ]
+  for (const [outcome, contents, deleted, paths] of cases) {
+    test(`${outcome} and uploads nothing else`, async () => {
+      const { slug, siteUrl } = await api.publish(owner.client, SITE)
+      const published = await api.publish(owner.client, contents, {
+        slug,
+        merge: true,
+        ...(deleted && { delete: deleted }),
+      })
+      assert.equal(published.uploaded, Object.keys(contents).length)
+      assert.deepEqual(await livePaths(slug), paths)
+      for (const [path, content] of Object.entries({ ...SITE, ...contents })) {
+        const isServed = paths.includes(path) || deleted?.includes(path) === true
+        // A deleted file stays reachable for open pages for an hour.
+        if (isServed) assert.equal((await api.visit(siteUrl, `/${path}`)).text, content, path)
+      }
+    })
+  }
+
+  const refusals: [name: string, request: Partial<PublishRequest>, fields: string[]][] = [
+    ['delete without merge', { delete: ['index.html'] }, ['delete']],
+    ['unknown paths', { merge: true, delete: ['index.html', 'no', 'a'] }, ['delete[1]', 'delete[2]']],
+    ['a path in both', { merge: true, delete: ['new.txt'] }, ['delete[0]']],
+    ['a repeated path', { merge: true, delete: ['index.html', 'index.html'] }, ['delete[1]']],
+    ['a delete that is no list', { merge: true, delete: 'index.html' as never }, ['delete']],
+    ['a path that is not a text', { merge: true, delete: [1 as never] }, ['delete[0]']],
+    ['no change at all', { merge: true, files: [] }, ['files']],
+    ['files of another shape', { merge: true, files: '' as never, delete: ['index.html'] }, ['files']],
+    ['the deletion of all files', { merge: true, files: [], delete: Object.keys(SITE) }, ['files']],
+    ['a file below a live file', { merge: true, files: toManifest({ 'index.html/x': 'x' }) }, ['files']],
+    ['a file that is a live folder', { merge: true, files: toManifest({ a: 'x' }) }, ['files[0].path']],
+    ['more files than a site may have', { merge: true, files: toManifest(manyFiles('m', 998)) }, ['files']],
+  ]
+  for (const [name, request, fields] of refusals) {
+    test(`refuses ${name}`, async () => {
+      const { slug } = await api.publish(owner.client, SITE)
+      const full = { files: toManifest({ 'new.txt': 'x' }), ...request }
+      const error = await expectFailure(owner.client.update(slug, full), 'VALIDATION_ERROR')
+      const named = (error.details as FieldError[]).map(({ field }) => field)
+      assert.deepEqual(named, fields)
+      assert.equal((await owner.client.details(slug)).pendingVersionId, null)
+    })
+  }
+
+  test('needs a site with a live version', async () => {
+    const files = toManifest(SITE)
+    await expectFailure(owner.client.create({ files, merge: true }), 'VALIDATION_ERROR')
+    const { slug } = await api.create(owner.client, SITE)
+    await expectFailure(owner.client.update(slug, { files, merge: true }), 'SITE_PENDING')
+  })
+
+  test('keeps the semantics of baseVersionId', async () => {
+    const first = await api.publish(owner.client, SITE)
+    const { slug } = first
+    await api.publish(owner.client, { 'b.txt': 'b' }, { slug, merge: true, baseVersionId: first.versionId })
+    const late = { slug, merge: true, baseVersionId: first.versionId }
+    await expectFailure(api.publish(owner.client, { 'c.txt': 'c' }, late), 'VERSION_CONFLICT')
+  })
+
+  test('of a version that is not live any more is refused at finalize', async () => {
+    const { slug } = await api.publish(owner.client, SITE)
+    const contents = { 'b.txt': 'b' }
+    const { upload } = await owner.client.update(slug, { files: toManifest(contents), merge: true })
+    await api.upload(upload, contents)
+    await api.publish(owner.client, { 'c.txt': 'c' }, { slug, merge: true })
+    const error = await expectFailure(
+      owner.client.finalize(slug, { versionId: upload.versionId }),
+      'VERSION_CONFLICT',
+    )
+    const { currentVersionId } = await owner.client.details(slug)
+    assert.deepEqual(error.details, { currentVersionId })
+  })
+
+  test('of three publishers at once loses no file with the SDK', async () => {
+    const { slug } = await api.publish(owner.client, SITE)
+    const names = Array.from({ length: 3 }, (_, index) => `new-${index}.txt`)
+    await Promise.all(
+      names.map((name) => owner.client.publish({ files: toFiles({ [name]: name }), slug, merge: true })),
+    )
+    assert.deepEqual(await livePaths(slug), [...Object.keys(SITE), ...names].sort())
+  })
+
+  test('resumes a merged version with the files that are missing', async () => {
+    const { slug } = await api.publish(owner.client, SITE)
+    const contents = { 'b.txt': 'b', 'c.txt': 'c' }
+    const { upload } = await owner.client.update(slug, { files: toManifest(contents), merge: true })
+    const [first] = upload.uploads
+    await api.anonymous.upload(first!, Buffer.from(contents[first!.path as 'b.txt']))
+    const refreshed = await owner.client.refresh(slug, { versionId: upload.versionId })
+    assert.equal(refreshed.upload.uploads.length, 1)
+    await api.upload(refreshed.upload, contents)
+    await owner.client.finalize(slug, { versionId: upload.versionId })
+    assert.deepEqual(await livePaths(slug), [...Object.keys(SITE), 'b.txt', 'c.txt'].sort())
+  })
+
+  test('works for an anonymous site with its claim token', async () => {
+    const { slug, siteUrl, claimToken } = await api.publish(api.anonymous, SITE)
+    await api.publish(api.anonymous, { 'b.txt': 'b' }, { slug, claimToken, merge: true })
+    assert.equal((await api.visit(siteUrl, '/b.txt')).text, 'b')
+    assert.equal((await api.visit(siteUrl)).text, 'home')
+  })
+
+  test('that changes nothing is dropped with ifChanged', async () => {
+    const { slug } = await api.publish(owner.client, SITE)
+    const options = { slug, merge: true, ifChanged: true }
+    const { unchanged } = await api.publish(owner.client, { 'index.html': 'home' }, options)
+    assert.equal(unchanged, true)
+  })
+})
+
+test('?merge=true lays an archive over the live version and keeps its top folder', async () => {
+  const { slug, siteUrl } = await api.publish(owner.client, SITE)
+  const body = make('zip', { 'a/one.txt': 'new', 'a/three.txt': 'three' })
+  const answer = await send(api, 'zip', body, { slug, key: owner.key, query: '?merge=true' })
+  const { fileCount, removedFolder } = answer.json as Record<string, unknown>
+  assert.deepEqual([answer.status, fileCount, removedFolder], [200, 4, undefined])
+  assert.deepEqual(await livePaths(slug), ['a/one.txt', 'a/three.txt', 'a/two.txt', 'index.html'])
+  assert.equal((await api.visit(siteUrl, '/a/one.txt')).text, 'new')
+  const created = await send(api, 'zip', body, { key: owner.key, query: '?merge=true' })
+  assert.equal((created.json as Record<string, unknown>).code, 'VALIDATION_ERROR')
+})
+
+describe('the response of an update', () => {
+  test('does not count files whose names differ in a content hash only', async () => {
+    const before = { 'index.html': '1', 'assets/index-BX3k9a2c.js': '1', 'main.1f2e3d4c.css': '1' }
+    const { slug } = await api.publish(owner.client, before)
+    const later = { 'index.html': '2', 'assets/index-DkE8_1xy.js': '2', 'main.99aa88bb.css': '2' }
+    const { removal } = await owner.client.update(slug, { files: toManifest(later) })
+    assert.equal(removal, undefined)
+    const other = { 'index.html': '2', 'assets/index-contents.js': '2', 'main.css': '2' }
+    const staged = await owner.client.update(slug, { files: toManifest(other) })
+    assert.deepEqual(staged.removal, { files: 1, liveFiles: 3, index: false })
+  })
+
+  const cases: [name: string, contents: Contents, merge: boolean, removal: object | undefined][] = [
+    ['nothing', { ...SITE, more: 'x' }, false, undefined],
+    ['two files', { 'index.html': 'new' }, false, { files: 2, liveFiles: 3, index: false }],
+    ['index.html', { ...SITE, 'index.html': undefined! }, false, { files: 1, liveFiles: 3, index: true }],
+    ['nothing when it is merged', { 'index.html': 'new' }, true, undefined],
+  ]
+  for (const [name, contents, merge, removal] of cases) {
+    test(`says that the version removes ${name}`, async () => {
+      const { slug } = await api.publish(owner.client, SITE)
+      const present = Object.fromEntries(
+        Object.entries(contents).filter(([, content]) => content !== undefined),
+      )
+      const staged = await owner.client.update(slug, { files: toManifest(present), merge })
+      assert.deepEqual(staged.removal, removal)
+      const refreshed = await owner.client.refresh(slug, { versionId: staged.upload.versionId })
+      assert.deepEqual(refreshed.removal, removal)
+    })
+  }
+})

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
+
+let api: Api
+let owner: Account
+before(async () => {
+  api = await Api.start()
+  owner = await api.account()
+})
+after(() => api[Symbol.asyncDispose]())
+
+/** Publishes this many versions or drafts; returns their ids, the oldest first. */
+async function publishMany(count: number, { slug, live = true }: { slug?: string; live?: boolean } = {}) {
+  const ids: string[] = []
+  let published: { slug: string | undefined } = { slug }
+  for (let number = 0; number < count; number++) {
+    const contents = { 'index.html': `${live ? 'version' : 'draft'} ${number}` }
+    const answer = await api.publish(owner.client, contents, { slug: published.slug, live })
+    published = answer
+    ids.push(answer.versionId)
+  }
+  return { slug: published.slug!, ids }
+}
+
+const keptIds = async (slug: string) => {
+  await api.sweep('old-versions')
+  return (await owner.client.versions(slug)).versions.map(({ versionId }) => versionId)
+}
+
+describe('of the versions of a site', () => {
+  test('ten that were live and ten drafts are kept, and neither evicts the other', async () => {
+    const { slug, ids } = await publishMany(3)
+    const drafts = await publishMany(12, { slug, live: false })
+    assert.deepEqual(await keptIds(slug), [...drafts.ids.slice(2).reverse(), ...ids.reverse()])
+    const later = await publishMany(9, { slug })
+    assert.deepEqual(await keptIds(slug), [...later.ids.reverse(), ...drafts.ids.slice(2).reverse(), ids[0]])
+  })
+
+  test('the live one is kept, however old it is', async () => {
+    const { slug, ids } = await publishMany(10)
+    await owner.client.restore(slug, ids[0]!)
+    const drafts = await publishMany(2, { slug, live: false })
+    // Two restores would do the same, but would leave the first version unprotected in between.
+    const { store } = await api.operator()
+    await store.write('durable', async (tx) => {
+      for (const id of drafts.ids) await tx.versions.update(id, { publishedAt: api.clock.now })
+    })
+    const kept = await keptIds(slug)
+    assert.equal(kept.length, 10)
+    assert.deepEqual(kept.slice(-2), [ids[3], ids[0]])
+  })
+
+  test('an old draft that went live late counts as a new version', async () => {
+    const { slug } = await publishMany(1)
+    const { ids } = await publishMany(1, { slug, live: false })
+    await publishMany(9, { slug })
+    api.pass()
+    await owner.client.restore(slug, ids[0]!)
+    await publishMany(5, { slug })
+    assert.ok((await keptIds(slug)).includes(ids[0]!))
+  })
+
+  test('drafts are kept for 30 days', async () => {
+    const { slug, ids } = await publishMany(1)
+    const draft = await publishMany(1, { slug, live: false })
+    api.pass(30 * DAY_MS - 1000)
+    assert.deepEqual(await keptIds(slug), [...draft.ids, ...ids])
+    const { ids: younger } = await publishMany(1, { slug, live: false })
+    api.pass(2000)
+    assert.deepEqual(await keptIds(slug), [...younger, ...ids])
+    await expectFailure(owner.client.restore(slug, draft.ids[0]!), 'NOT_FOUND')
+  })
+})
+
+test('a site that never went live ends with its last draft', async () => {
+  const { slug } = await publishMany(1, { live: false })
+  api.pass(31 * DAY_MS)
+  await api.sweep('old-versions')
+  await api.sweep('abandoned')
+  await expectFailure(owner.client.details(slug), 'SITE_EXPIRED')
+})
+
+test('operators set the number of drafts and their lifetime', async () => {
+  await using few = await Api.start({ DRAFTS_KEPT: '2', DRAFT_LIFETIME: '3600' })
+  const { client } = await few.account()
+  const { slug } = await few.publish(client, { 'index.html': '0' })
+  for (const number of ['1', '2', '3'])
+    await few.publish(client, { 'index.html': number }, { slug, live: false })
+  await few.sweep('old-versions')
+  assert.equal((await client.versions(slug)).versions.length, 3)
+  few.pass(3_601_000)
+  await few.sweep('old-versions')
+  assert.equal((await client.versions(slug)).versions.length, 1)
+})
