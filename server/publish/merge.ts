@@ -58,7 +58,22 @@ export function findRemoval(live: readonly StoredFile[], files: readonly FileEnt
 
 /** 'assets/index-BX3k9a2c.js' and 'assets/index.1f2e3d4c.js' without their hashes. */
 function withoutContentHash(path: string): string {
-  return path.replace(/[.-](?=[\w-]*[\dA-Z])[\w-]{8,}(?=(\.\w+)+$)/, '')
+  const start = path.lastIndexOf('/') + 1
+  const [stem = '', ...suffixes] = path.slice(start).split('.')
+  const extension = suffixes.pop()
+  if (extension === undefined) return path
+  const others = suffixes.filter((suffix) => !isContentHash(suffix))
+  return path.slice(0, start) + [withoutHashSuffix(stem), ...others, extension].join('.')
+}
+
+/** A hash of eight characters may contain the hyphen that separates it. */
+function withoutHashSuffix(stem: string): string {
+  const hyphen = stem.at(-9) === '-' ? stem.length - 9 : stem.lastIndexOf('-')
+  return hyphen > 0 && isContentHash(stem.slice(hyphen + 1)) ? stem.slice(0, hyphen) : stem
+}
+
+function isContentHash(text: string): boolean {
+  return /^[\w-]{8,}$/.test(text) && /[\dA-Z]/.test(text)
 }
 
 function deletedPaths(deleted: string[], replaced: Set<string>, live: Set<string>): Set<string> {
