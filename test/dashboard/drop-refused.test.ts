@@ -56,7 +56,7 @@ const ZIPS: [what: string, zip: ZipPart[] | string, messages: string[]][] = [
     'names that no site can have',
     BAD_NAMES.map((name) => ({ name, data: X })),
     [
-      'Left out, as junk or secret: ../',
+      "../up: must not contain a '..' segment",
       "a\\b: must not contain a backslash; folders are parted by '/'",
       "/root: must be relative: it must not start with '/'",
       'tab?: must not contain control characters',

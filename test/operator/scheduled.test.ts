@@ -44,7 +44,8 @@ test('each sweep runs by schedule', async () => {
     await tx.sites.insert(siteRow('expired', { expiresAt: 1, liveVersionId: 'v', createdAt: fixture.now }))
     await tx.sites.insert(siteRow('abandoned', { createdAt: fixture.now - 2 * DAY_MS }))
     await tx.sites.insert(siteRow('crowded', { liveVersionId: 'v19', updatedAt: fixture.now }))
-    for (let number = 0; number < 20; number++) await tx.versions.insert(versionRow(`v${number}`, 'crowded'))
+    for (let number = 0; number < 20; number++)
+      await tx.versions.insert(versionRow(`v${number}`, 'crowded', { publishedAt: number }))
     await tx.versions.insert(
       versionRow('p', 'crowded', { state: 'pending', createdAt: fixture.now - 2 * DAY_MS }),
     )
