@@ -110,7 +110,7 @@ function comparePointing(
 /** Without the addresses of the service the result is unknown, which is not an error of the domain. */
 function checkOwnAddresses(message: string, proxyHost: string, { error }: DnsRecords): CheckVerdict {
   const why = error === undefined ? 'has no addresses' : `could not be looked up: ${sanitizeValue(error)}`
-  const cause = `${proxyHost}, where it has to lead, ${why}, which whoever runs this service has to mend`
+  const cause = `${proxyHost}, where it has to lead, ${why}; the operator of this service has to correct that`
   return { is: 'unclear', message: `${message}; and ${cause}`, isOurFault: true }
 }
 

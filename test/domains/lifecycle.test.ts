@@ -163,7 +163,7 @@ describe('a domain', needsDns, () => {
       assert.ok(warnings.length >= 24 && warnings.length <= 41, 'the log warns hourly')
       assert.match(
         reason!,
-        /edge\.slipway\.test, where it has to lead, has no addresses, which whoever runs this service has to mend/,
+        /edge\.slipway\.test, where it has to lead, has no addresses; the operator of this service has to correct that/,
       )
     } finally {
       await addProxyRecords(testDns.zone)

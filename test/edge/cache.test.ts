@@ -322,6 +322,14 @@ describe('a cache entry with an owner', () => {
       budget: new MemoryBudget(limit),
       clock: () => time.now,
     })
+
+  /** A cache whose loads of owned keys wait until `opened` before they get their owner. */
+  const makeOwned = (opened: Promise<unknown>) =>
+    make(async (key, getOwner) => {
+      if (!key.includes('.')) return { version: 0 }
+      await opened
+      return { version: 0, owner: await getOwner('site') }
+    })
   const ownedBySite = make(async (key, getOwner) => {
     return {
       version: 0,
@@ -406,11 +414,7 @@ describe('a cache entry with an owner', () => {
 
   test('is cached though another key is invalidated during the load', async () => {
     const { open, opened } = gate()
-    const memory = make(async (key, getOwner) => {
-      if (!key.includes('.')) return { version: 0 }
-      await opened
-      return { version: 0, owner: await getOwner('site') }
-    })
+    const memory = makeOwned(opened)
     const load = memory.get('a.site')
     memory.invalidate('other')
     open()
@@ -420,11 +424,7 @@ describe('a cache entry with an owner', () => {
 
   test('is not cached when more keys are invalidated during the load than are recorded', async () => {
     const { open, opened } = gate()
-    const memory = make(async (key, getOwner) => {
-      if (!key.includes('.')) return { version: 0 }
-      await opened
-      return { version: 0, owner: await getOwner('site') }
-    })
+    const memory = makeOwned(opened)
     const load = memory.get('a.site')
     memory.invalidate('site')
     for (let number = 0; number < 1000; number++) memory.invalidate(`${number}`)
