@@ -29,7 +29,7 @@ export const memory: Measurement = {
     return [
       figure('start to first 200', 'ms', start, 400),
       figure('idle memory', 'MB', idle, 110),
-      figure('added by uploading a file of 1 GiB', 'MB', large, 60),
+      figure('added by uploading a file of 1.07 GB', 'MB', large, 60),
       figure('added by 50 parallel uploads of 20 MB', 'MB', parallel, 150),
     ]
   },

@@ -1,13 +1,33 @@
-import { sumSizes } from './manifest/manifest.ts'
+/** Writes a number with 0 or 1 digits after the decimal separator. */
+export type NumberFormat = (number: number, fractionDigits: 0 | 1) => string
 
-/** "1,204". Not by locale: loading one takes longer than some publishes. */
+/** "1,204", "3.9". Not by locale: loading one takes longer than some publishes. */
+let writeNumber: NumberFormat = (number, fractionDigits) => {
+  const [whole = '', ...fraction] = number.toFixed(fractionDigits).split('.')
+  return [whole.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.')
+}
+
+/** Sets how this module writes numbers, for a page with a locale. */
+export function setNumberFormat(format: NumberFormat): void {
+  writeNumber = format
+}
+
+/** "1,204" */
 export function formatNumber(number: number): string {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, ',')
+  return writeNumber(number, 0)
 }
 
 /** "1 file", "1,204 files". */
 export function pluralize(number: number, noun: string): string {
   return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** The value of a limit that the operator removed: an integer that no count or size reaches. */
+export const UNLIMITED = Number.MAX_SAFE_INTEGER
+
+/** A limit on a number: "1,000", "unlimited". */
+export function formatCountLimit(limit: number): string {
+  return limit >= UNLIMITED ? 'unlimited' : formatNumber(limit)
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']
@@ -21,18 +41,28 @@ export function formatBytes(bytes: number): string {
     unit++
   }
   if (unit === 0) return pluralize(bytes, 'byte')
-  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
+  return `${writeNumber(value, value < 9.95 ? 1 : 0)} ${UNITS[unit]}`
 }
 
-/** A size limit exactly as it was set: "250 MiB", "10 GiB"; otherwise in decimal units. */
+/** A size limit in decimal SI units, rounded down, so that the text never promises more: "262 MB", "1 GB", "5.3 GB", "unlimited". */
 export function formatLimit(bytes: number): string {
-  if (bytes % 2 ** 30 === 0) return `${formatNumber(bytes / 2 ** 30)} GiB`
-  return bytes % 2 ** 20 === 0 ? `${formatNumber(bytes / 2 ** 20)} MiB` : formatBytes(bytes)
+  if (bytes >= UNLIMITED) return 'unlimited'
+  if (bytes < 1000) return pluralize(bytes, 'byte')
+  const exponent = Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3))
+  const value = bytes / 1000 ** exponent
+  const rounded = value < 10 ? Math.floor(value * 10) / 10 : Math.floor(value)
+  return `${writeNumber(rounded, Number.isInteger(rounded) ? 0 : 1)} ${UNITS[exponent]}`
 }
 
 /** "12 files (340 kB)" */
 export function formatFileCount(files: readonly { size: number }[]): string {
-  return `${pluralize(files.length, 'file')} (${formatBytes(sumSizes(files))})`
+  const bytes = files.reduce((sum, { size }) => sum + size, 0)
+  return `${pluralize(files.length, 'file')} (${formatBytes(bytes)})`
+}
+
+/** "a", "a or b", "a, b or c". */
+export function formatAlternatives(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
 /** A duration: "3 s", "2 min", "5 hours", "3 days". */

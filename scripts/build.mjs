@@ -42,7 +42,7 @@ const parts = [
   {
     name: 'reference',
     dist: 'server/web/dist',
-    from: ['package-lock.json', 'protocol', 'server', 'scripts/reference'],
+    from: ['package-lock.json', 'docs', 'protocol', 'server', 'scripts/reference'],
     make: (folder) => [[join(root, 'scripts', 'reference', 'main.ts'), folder]],
   },
 ]
@@ -113,6 +113,6 @@ function sourcesAt(path) {
     .flatMap((entry) =>
       entry.isDirectory() ? sourcesAt(`${path}/${entry.name}`) : [`${path}/${entry.name}`],
     )
-    .filter((name) => /\.(ts|tsx|js|json|css|html|svg)$/.test(name))
+    .filter((name) => /\.(ts|tsx|js|json|css|html|md|svg|png|ico|webmanifest|woff2)$/.test(name))
     .sort()
 }

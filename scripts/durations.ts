@@ -1,14 +1,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './root.mjs'
+import type { TestGroup } from './test-group.ts'
 
 const TABLE = join(root, 'node_modules/.cache/test-durations.json')
 
-/** Assumed where nothing was measured yet. */
+/** Assumed of each file where nothing was measured yet. */
 const DEFAULT_MS = 5_000
 const DEFAULT_FOLDER_MS: Record<string, number> = { 'test/dashboard/': 30_000, 'test/journeys/': 20_000 }
 
-/** How long each test file took when it ran last, kept between runs, so that no long file is left for the end. */
+/** How long each test group took when it ran last, kept between runs, so that no long group is left for the end. */
 export class TestDurations {
   readonly #ms: Map<string, number>
 
@@ -16,13 +17,13 @@ export class TestDurations {
     this.#ms = new Map(Object.entries(readTable()))
   }
 
-  /** The same files, the longest first. */
-  sortLongestFirst(files: string[]): string[] {
-    return files.toSorted((one, other) => this.#expectedMs(other) - this.#expectedMs(one))
+  /** The same groups, the longest first. */
+  sortLongestFirst(groups: TestGroup[]): TestGroup[] {
+    return groups.toSorted((one, other) => this.#expectedMs(other) - this.#expectedMs(one))
   }
 
-  record(file: string, milliseconds: number): void {
-    this.#ms.set(file, Math.round(milliseconds))
+  record(name: string, milliseconds: number): void {
+    this.#ms.set(name, Math.round(milliseconds))
   }
 
   save(): void {
@@ -30,9 +31,9 @@ export class TestDurations {
     writeFileSync(TABLE, `${JSON.stringify(Object.fromEntries(this.#ms), null, 2)}\n`)
   }
 
-  #expectedMs(file: string): number {
-    const folder = Object.keys(DEFAULT_FOLDER_MS).find((start) => file.startsWith(start))
-    return this.#ms.get(file) ?? (folder ? DEFAULT_FOLDER_MS[folder]! : DEFAULT_MS)
+  #expectedMs({ name, files }: TestGroup): number {
+    const folder = Object.keys(DEFAULT_FOLDER_MS).find((start) => name.startsWith(start))
+    return this.#ms.get(name) ?? files.length * (folder ? DEFAULT_FOLDER_MS[folder]! : DEFAULT_MS)
   }
 }
 

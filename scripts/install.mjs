@@ -42,8 +42,7 @@ export async function install() {
   }).catch(() => {
     throw new SetupError('npm was not found; it comes with Node (https://nodejs.org), 18 or later.')
   })
-  if (signal)
-    throw new SetupError(`The installation was stopped (${signal}); the next start goes on with it.`)
+  if (signal) throw new SetupError(`The installation was stopped (${signal}); the next start resumes it.`)
   if (code !== 0) {
     throw new SetupError(
       `npm could not install the packages (its reason is above, its code ${code}). Nothing was started.`,

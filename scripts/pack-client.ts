@@ -7,7 +7,11 @@ import { root } from './root.mjs'
 // service adds the file that names its URL, and the end of the tar. The same sources always make the same bytes.
 
 const folder = process.argv[2]!
-const compiled = globSync('{client,protocol}/**/*.{js,d.ts}', { cwd: folder }).sort()
+// Nothing imports the types of the command.
+const compiled = globSync('{client,protocol}/**/*.{js,d.ts}', {
+  cwd: folder,
+  exclude: ['client/cli/**/*.d.ts'],
+}).sort()
 const files = [
   ['package.json', join(root, 'client', 'package.json')],
   ['LICENSE', join(root, 'LICENSE')],

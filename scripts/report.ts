@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { Outcome } from './test-file.ts'
+import type { Outcome } from './test-group.ts'
 
 /**
  * The output of `npm test`: a line per check as it ends, then each failure and each skip with its reason,
@@ -25,12 +25,12 @@ export class Report {
     line(name, { good: failure === undefined, milliseconds })
   }
 
-  testFile(file: string, { milliseconds, outcome }: { milliseconds: number; outcome: Outcome }): void {
+  testGroup(name: string, { milliseconds, outcome }: { milliseconds: number; outcome: Outcome }): void {
     const { passed, printed, skipped } = outcome
     const failed = this.#strict ? [...outcome.failed, ...skipped.map(refused)] : outcome.failed
     const last = failed.at(-1)
     for (const failure of failed) {
-      const output = failure === last && printed ? `\nprinted by this file:\n${indented(printed)}` : ''
+      const output = failure === last && printed ? `\nprinted by this process:\n${indented(printed)}` : ''
       this.failed(failure.what, failure.why + output)
     }
     if (!this.#strict) this.#skips.push(...skipped.map(({ what, why }) => `skipped  ${what}: ${why}`))
@@ -39,7 +39,7 @@ export class Report {
     const counts = [`${tests} ${tests === 1 ? 'test' : 'tests'}`]
     if (failed.length > 0) counts.push(`${failed.length} failed`)
     if (skipped.length > 0) counts.push(`${skipped.length} skipped`)
-    line(file, { good: failed.length === 0, milliseconds, note: counts.join(', ') })
+    line(name, { good: failed.length === 0, milliseconds, note: counts.join(', ') })
   }
 
   failed(what: string, why: string): void {

@@ -38,6 +38,11 @@ export const parts = {
     packages: ['pebble', 'openssl'],
     for: 'tests with a certificate authority',
   },
+  lego: {
+    programs: ['lego'],
+    packages: ['lego'],
+    for: 'a test with lego as the client of a certificate authority',
+  },
   knot: {
     programs: ['knotd', 'nsupdate'],
     packages: ['knot', 'bind9-dnsutils'],

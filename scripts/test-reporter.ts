@@ -1,9 +1,10 @@
+import { relative } from 'node:path'
 import type { EventData } from 'node:test'
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 import { root } from './root.mjs'
 
-/** Messages from the process of a test file to the runner, one per test; `end` is always the last. */
+/** Messages from the process of a test group to the runner, one per test; `end` is always the last. */
 export type ReporterMessage =
   | { kind: 'passed' }
   | { kind: 'failed' | 'skipped'; what: string; why: string }
@@ -14,10 +15,10 @@ export type ReporterMessage =
 process.once('disconnect', () => process.kill(0, 'SIGKILL'))
 process.channel?.unref()
 
-/** Node's own summary at the end of a file. */
+/** Node's own summary at the end. */
 const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
-/** The reporter of a test file: prints nothing and sends messages to the runner. */
+/** The reporter of a test group: prints nothing and sends messages to the runner. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<never> {
   const names = new Map<number, { name: string; parent: number | undefined }>()
   const getTitle = (test: EventData.TestPass | EventData.TestFail) => {
@@ -25,7 +26,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     for (let id: number | undefined = test.testId; id; id = names.get(id)?.parent) {
       title.unshift(names.get(id)?.name ?? '')
     }
-    return `:${test.line ?? 1}  ${title.join(' › ')}`
+    return `${relative(root, test.file ?? '')}:${test.line ?? 1}  ${title.join(' › ')}`
   }
   for await (const { type, data } of events) {
     if (type === 'test:enqueue') names.set(data.testId, { name: data.name, parent: data.parentId })

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
-import { MAX_FILES } from '../protocol/manifest/manifest.ts'
 import { Accounts } from './accounts/account.ts'
+import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
 import { VisitReports } from './analytics/report.ts'
@@ -34,6 +34,7 @@ import { SecretBox } from './lib/secret-box.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
+import type { ShowCode } from './mail/show-code.ts'
 import { smtpMail } from './mail/smtp.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
 import { handleNodeRequest } from './net/http1/node-handler.ts'
@@ -42,18 +43,24 @@ import { Listener } from './net/listener.ts'
 import { OnDemandTlsServer } from './net/on-demand-tls.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
+import { Notices } from './notices/notices.ts'
 import { Precompressor } from './precompress/precompressor.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
 import { Finalizer } from './publish/finalize.ts'
 import { PublishService } from './publish/publish.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
+import { NamePolicy } from './sites/name-policy.ts'
+import { SiteNames } from './sites/names.ts'
 import { InjectedDocuments } from './sites/page-metadata/injected-document.ts'
+import { PreviewLinks, PreviewTokens } from './sites/preview-links.ts'
 import { Sites } from './sites/site.ts'
+import { Thumbnails } from './sites/thumbnails.ts'
 import { UrlBuilder } from './sites/urls.ts'
 import { Versions } from './sites/version-history.ts'
 import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
+import { agentFiles } from './web/agent-files.ts'
 import { BuiltSite } from './web/built-site.ts'
 import { ClientDownload } from './web/client-download.ts'
 
@@ -61,6 +68,8 @@ import { ClientDownload } from './web/client-download.ts'
 export interface StartOptions {
   log: Log
   version: string
+  /** Shows sign-in codes without a mail server. */
+  showCode?: ShowCode
   /** Milliseconds since 1970. */
   clock?: () => number
   /** Identifies this run of the service for all of its processes; see `blobs/disk.ts`. */
@@ -165,6 +174,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     if (own && names) await startOptions.broadcastInvalidation?.(names)
     await known
   })
+  const settings = pageSettings(config, baseUrl, startOptions.version)
   const api = await buildApi({
     ...services,
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
@@ -172,12 +182,12 @@ export async function startService(config: Config, startOptions: StartOptions): 
     version: startOptions.version,
     manifestBytes: config.manifestBytes,
     builtSite: new BuiltSite({
-      settings: pageSettings(config, baseUrl),
-      version: startOptions.version,
+      settings,
       sites: services.addresses.site('*').slice(0, -1),
       clock,
     }),
     clientDownload: new ClientDownload({ baseUrl, clock }),
+    agentFiles: agentFiles({ settings, clock }),
     clock,
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
@@ -206,6 +216,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   https?.serve({ handler: edge, listener, budget, clientMemory })
   const onDemandTls = await openOnDemandTls(config.internalPort, {
+    host: config.internalHost,
     shared,
     isAllowed: (name) => edge.mayHaveCertificate(name),
     log,
@@ -247,22 +258,36 @@ export async function openForOperator(
 }
 
 /** Settings embedded into pages. */
-function pageSettings(config: Config, baseUrl: string): PageSettings {
+function pageSettings(config: Config, baseUrl: string, version: string): PageSettings {
   return {
     baseUrl,
+    version,
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
     anonymousLifetime: config.anonymousLifetime,
+    pendingLifetime: config.pendingLifetime,
     visits: config.visits === 'on',
+    mail: config.smtpUrl ? 'smtp' : 'log',
+    customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
   }
 }
 
 /** Publishing limits with and without an account. */
 function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
-  const { anonymousFileBytes, anonymousSiteBytes, ownedFileBytes, ownedSiteBytes } = config
   return {
-    anonymous: { files: MAX_FILES, fileBytes: anonymousFileBytes, siteBytes: anonymousSiteBytes },
-    owned: { files: MAX_FILES, fileBytes: ownedFileBytes, siteBytes: ownedSiteBytes },
+    anonymous: {
+      files: config.anonymousFiles,
+      fileBytes: config.anonymousFileBytes,
+      siteBytes: config.anonymousSiteBytes,
+    },
+    owned: { files: config.ownedFiles, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
+  }
+}
+
+function readPlans(config: Config): Plans {
+  return {
+    free: { name: config.planFree, requestsPerHour: config.rateFree, domains: config.domainsFree },
+    hobby: { name: config.planHobby, requestsPerHour: config.rateHobby, domains: config.domainsHobby },
   }
 }
 
@@ -276,6 +301,7 @@ async function openOnDemandTls(
 /** The only place that selects engines. */
 async function openBackends(config: Config, baseUrl: string, startOptions: StartOptions): Promise<Backends> {
   const { log, version, clock = Date.now, bootId = randomBytes(8).toString('hex') } = startOptions
+  const { showCode = () => {} } = startOptions
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const store = await sqliteStore({ file: folder.database, clock })
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
@@ -283,7 +309,7 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   await warnBelowReserve(reserve, log)
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
-    : folderMail({ folder: folder.mail, from: config.mailFrom, log, clock })
+    : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
   const secretBox = new SecretBox(folder.secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
   return { folder, store, blobs, mail, secretBox, certificates }
@@ -306,6 +332,10 @@ function inDataFolder<T>({ data }: Config, prepare: () => T): T {
   }
 }
 
+function namePolicy({ reservedNames, siteDomain, proxyHost }: Config, baseUrl: string): NamePolicy {
+  return new NamePolicy({ reservedNames, hosts: [new URL(baseUrl).hostname, siteDomain, proxyHost] })
+}
+
 /** Builds every service over its engines. */
 function createServices(
   config: Config,
@@ -315,16 +345,20 @@ function createServices(
 ) {
   const { store, blobs, mail, folder, secretBox, certificates } = backends
   const { secret } = folder
+  const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
+  const injectedDocuments = new InjectedDocuments({ blobs, budget })
+  const precompressor = new Precompressor({ store, blobs, addresses, injectedDocuments, clock, log })
+  const policy = namePolicy(config, baseUrl)
+  const names = new SiteNames({ store, policy, addresses, precompressor, clock })
   const pendingVersions = new PendingVersionStore({
     store,
     addresses,
+    names,
     clock,
     anonymousLifetime: config.anonymousLifetime,
     limits: publishLimits(config),
   })
-  const injectedDocuments = new InjectedDocuments({ blobs, budget })
-  const precompressor = new Precompressor({ store, blobs, addresses, injectedDocuments, clock, log })
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
     store,
@@ -354,13 +388,12 @@ function createServices(
     proxyHost: config.proxyHost,
     siteDomain: config.siteDomain,
     baseUrl,
+    plans,
   })
   const sessions = new Sessions({ store, clock })
   const accountDeletion = new AccountDeletion({ store, blobs, clock, certificates })
   const rates = {
     anonymous: config.rateAnonymous,
-    free: config.rateFree,
-    hobby: config.rateHobby,
     session: config.rateSession,
     signIn: config.rateSignIn,
   }
@@ -391,11 +424,15 @@ function createServices(
       spoolFolder: folder.spool,
       clock,
     }),
+    names,
+    previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
+    thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
     sites: new Sites({ store, blobs, addresses, precompressor, clock, certificates }),
     domains,
     secretBox,
     certificates,
-    limits: new RateLimits({ store, clock, rates }),
+    limits: new RateLimits({ store, clock, rates, plans }),
+    plans,
     sweepOptions: {
       store,
       blobs,
@@ -403,6 +440,7 @@ function createServices(
       precompressor,
       domains,
       accountDeletion: accountDeletion,
+      notices: new Notices({ store, mail, addresses, clock, log }),
       certificates,
       clock,
       log,
@@ -437,7 +475,10 @@ async function openCertificates(
   const hook = config.dnsHook
     ? dnsHook({ program: config.dnsHook, environment: config.dnsHookEnvironment, log: parts.log })
     : undefined
-  return new CertificateManager({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl) })
+  const { siteCertificates: perWeek, siteDomain: domain } = config
+  const hasWildcard = hook !== undefined || config.tlsCertFile !== ''
+  const sites = perWeek === undefined || hasWildcard ? undefined : { domain, perWeek }
+  return new CertificateManager({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl), sites })
 }
 
 async function openHttps(

@@ -2,21 +2,24 @@ import cluster from 'node:cluster'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { npxCommand } from '../protocol/client-package.ts'
+import { hasSecureCookies } from './api/cookies.ts'
+import { assertDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import { ApiError } from './lib/errors.ts'
 import { type Log, makeLog } from './lib/log.ts'
 import { toIso } from './lib/time.ts'
 import { trimHeap } from './lib/trim-heap.ts'
+import { formatCode, type ShowCode } from './mail/show-code.ts'
 
 const HELP = `slipway-server: runs the Slipway service
 
   slipway-server                            serve until SIGTERM or SIGINT
   slipway-server sweep NAME|all             run one sweep now, or all of them
   slipway-server sweeps                     list the sweeps
-  slipway-server account plan EMAIL PLAN    put an account on the free or hobby plan
+  slipway-server account plan EMAIL PLAN    set the plan of an account: free or hobby
   slipway-server certificates               list the certificates: how long they last, what is wrong
   slipway-server settings                   list the settings (environment variables)
-  slipway-server help | version
+  slipway-server help | version             also --help, -h, --version
 `
 
 const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as {
@@ -36,13 +39,17 @@ async function main(args: string[]): Promise<number> {
       case 'sweeps':
         return await listSweeps()
       case 'settings':
+        ignoreClosedOutput()
         for (const row of describeSettings())
           print(`${row.name.padEnd(30)} ${row.defaultValue.padEnd(12)} ${row.description}`)
         return 0
       case 'version':
+      case '--version':
         print(version)
         return 0
       case 'help':
+      case '--help':
+      case '-h':
         print(HELP)
         return 0
     }
@@ -59,8 +66,10 @@ async function runCommand(command: string, rest: string[]): Promise<number> {
   const log = makeLog({ level: config.log, text, write: (line) => void process.stdout.write(line) })
   switch (command) {
     case 'serve':
+      if (rest.length > 0) return usageError(`serve takes no arguments: ${rest.join(' ')}`)
       for (const warning of config.warnings) log.warn(warning)
       await warnOfSharedDomain(config, log)
+      warnOfPlainHttp(config, log)
       return config.workers > 1 ? serveWithWorkers(config, log) : serve(config, log)
     case 'worker':
       return serve({ ...config, ...(JSON.parse(rest[1]!) as Ports) }, log, rest[0])
@@ -71,7 +80,7 @@ async function runCommand(command: string, rest: string[]): Promise<number> {
     case 'certificates':
       return listCertificates(config, log)
   }
-  return usageError(`There is no command ${command}.`)
+  return usageError(`Unknown command: ${command}`)
 }
 
 async function warnOfSharedDomain({ baseUrl, siteDomain }: Config, log: Log): Promise<void> {
@@ -84,15 +93,22 @@ async function warnOfSharedDomain({ baseUrl, siteDomain }: Config, log: Log): Pr
   log.warn(sentence, { shared, baseUrl, siteDomain })
 }
 
+function warnOfPlainHttp({ baseUrl }: Config, log: Log): void {
+  if (baseUrl === '' || hasSecureCookies(baseUrl)) return
+  const sentence =
+    'SLIPWAY_BASE_URL uses plain HTTP: connections are not encrypted, so others on the network can read sign-in codes and take over sessions. Use HTTPS wherever you do not trust the network'
+  log.warn(sentence, { baseUrl })
+}
+
 /** One process does everything; with `bootId` it is one of several workers under a supervisor. */
 async function serve(config: Config, log: Log, bootId?: string): Promise<number> {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<string>()
   const { startService } = await import('./app.ts')
   if (bootId === undefined) {
-    const service = await startService(config, { log, version })
+    const service = await startService(config, { log, version, showCode: showCode(config) })
     trimHeap()
     onSignals(stop)
-    announce(service.baseUrl, config)
+    announce(service.baseUrl, service.port, config)
     return shutDown(service, await stopped, log)
   }
   const { WorkerChannel } = await import('./workers.ts')
@@ -102,6 +118,7 @@ async function serve(config: Config, log: Log, bootId?: string): Promise<number>
     const service = await startService(config, {
       log,
       version,
+      showCode: showCode(config),
       bootId,
       broadcastInvalidation: (slugs) => siblings.broadcastInvalidation(slugs),
     })
@@ -125,7 +142,7 @@ async function serveWithWorkers(config: Config, log: Log): Promise<number> {
   const { supervise } = await import('./workers.ts')
   const ports = await freePorts(config)
   const args = ['worker', randomBytes(8).toString('hex'), JSON.stringify(ports)]
-  const onReady = (baseUrl: string) => announce(baseUrl, config)
+  const onReady = (baseUrl: string) => announce(baseUrl, ports.port, config)
   const supervisor = supervise({ workers: config.workers, args, log, onReady })
   onSignals(() => supervisor.stop())
   return supervisor.ended
@@ -134,14 +151,14 @@ async function serveWithWorkers(config: Config, log: Log): Promise<number> {
 type Ports = Pick<Config, 'port' | 'httpsPort' | 'internalPort'>
 
 /** Ensures that no other program has the ports before the workers share them; picks them when any will do. */
-async function freePorts({ host, port, httpsPort, internalPort }: Config): Promise<Ports> {
+async function freePorts({ host, port, httpsPort, internalHost, internalPort }: Config): Promise<Ports> {
   return {
     port: await freePort(host, port, 'SLIPWAY_PORT'),
     httpsPort: httpsPort === undefined ? undefined : await freePort(host, httpsPort, 'SLIPWAY_HTTPS_PORT'),
     internalPort:
       internalPort === undefined
         ? undefined
-        : await freePort('localhost', internalPort, 'SLIPWAY_INTERNAL_PORT'),
+        : await freePort(internalHost, internalPort, 'SLIPWAY_INTERNAL_PORT'),
   }
 }
 
@@ -154,17 +171,23 @@ async function freePort(host: string, port: number, setting: string): Promise<nu
   return free
 }
 
+/** The services of an existing data folder: a command with a wrong SLIPWAY_DATA creates nothing. */
+async function openData(config: Config, log: Log) {
+  assertDataFolder(config.data)
+  const { openForOperator } = await import('./app.ts')
+  return openForOperator(config, { log, version })
+}
+
 async function sweep(config: Config, log: Log, [name]: string[]): Promise<number> {
   const { sweeps } = await import('./jobs/jobs.ts')
   const { runOnce } = await import('./jobs/scheduler.ts')
   const chosen = sweeps.filter((one) => name === 'all' || one.name === name)
   if (chosen.length === 0) {
     return usageError(
-      `There is no sweep ${name ?? ''}; there are ${sweeps.map((one) => one.name).join(', ')} and all.`,
+      `Unknown sweep: ${name ?? ''}. Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`,
     )
   }
-  const { openForOperator } = await import('./app.ts')
-  await using context = await openForOperator(config, { log, version })
+  await using context = await openData(config, log)
   for (const one of chosen) print(`${one.name}: ${await runOnce(one, context.sweepOptions)}`)
   return 0
 }
@@ -177,8 +200,7 @@ async function listSweeps(): Promise<number> {
 }
 
 async function listCertificates(config: Config, log: Log): Promise<number> {
-  const { openForOperator } = await import('./app.ts')
-  await using context = await openForOperator(config, { log, version })
+  await using context = await openData(config, log)
   const certificates = await context.store.read.certificates.requested()
   const file = config.tlsCertFile
   if (file !== '') {
@@ -186,11 +208,11 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
     print(`${file}: ${subjectAltName ?? 'no names'}, until ${toIso(validToDate.getTime()).slice(0, 10)}\n`)
   }
   if (certificates.length === 0) {
-    print(`There are no certificates in ${config.data}`)
+    print(`No certificates in ${config.data}`)
     return 0
   }
   const day = (time: number | null) => (time === null ? '-' : toIso(time).slice(0, 16).replace('T', ' '))
-  print(`${'NAME'.padEnd(40)} ${'ENDS (UTC)'.padEnd(17)} ${'NEXT LOOK (UTC)'.padEnd(17)} PROBLEM`)
+  print(`${'NAME'.padEnd(40)} ${'ENDS (UTC)'.padEnd(17)} ${'NEXT CHECK (UTC)'.padEnd(17)} PROBLEM`)
   for (const { name, notAfter, dueAt, problem } of certificates)
     print(`${name.padEnd(40)} ${day(notAfter).padEnd(17)} ${day(dueAt).padEnd(17)} ${problem ?? '-'}`)
   return 0
@@ -198,27 +220,43 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
 
 async function account(config: Config, log: Log, [verb, email, plan]: string[]): Promise<number> {
   if (verb !== 'plan' || !email || (plan !== 'free' && plan !== 'hobby')) {
-    return usageError('Say: slipway-server account plan EMAIL free|hobby')
+    return usageError('Usage: slipway-server account plan EMAIL free|hobby')
   }
-  const { openForOperator } = await import('./app.ts')
-  await using context = await openForOperator(config, { log, version })
+  await using context = await openData(config, log)
   await context.accounts.setPlan(email, plan)
-  print(`${email} is on the ${plan} plan.`)
+  print(`${email} is on the ${plan === 'free' ? config.planFree : config.planHobby} plan.`)
   return 0
 }
 
+/** A box on a terminal; otherwise a line on stderr, so that a log in JSON stays one. */
+function showCode(config: Config): ShowCode {
+  const isTerminal = process.stdout.isTTY === true
+  const stream = isTerminal ? process.stdout : process.stderr
+  return (shown) => {
+    if (config.log !== 'silent') stream.write(formatCode(shown, isTerminal))
+  }
+}
+
 /** Prints the URL and the next step: as text on a terminal, otherwise as a log entry. */
-function announce(baseUrl: string, config: Config): void {
+function announce(baseUrl: string, port: number, config: Config): void {
   if (config.log === 'silent') return
   print(`
-  Slipway ${version} runs at ${baseUrl}
+  Slipway ${version} runs at ${baseUrl}${config.baseUrl && `\n  Listens on:         ${config.host}, port ${port}`}
 
   Publish a folder:   ${npxCommand(baseUrl)} publish ./folder
   API reference:      ${baseUrl}/docs
-  ${config.httpsPort === undefined ? '' : `HTTPS:              ${config.tlsCertFile || 'certificates come by themselves, the first within some seconds'}\n  `}Data:               ${config.data}${config.smtpUrl ? '' : `\n  Mailed codes:       in this log, and as letters in ${config.data}/mail`}
+  ${config.httpsPort === undefined ? '' : `HTTPS:              ${certificateSource(config)}\n  `}Data:               ${config.data}${config.smtpUrl ? '' : `\n  Sign-in codes:      printed below (no SMTP configured), copies in ${config.data}/mail`}
 
-  Ctrl-C stops it.
+  Press Ctrl-C to stop.
 `)
+}
+
+function certificateSource({ tlsCertFile, dnsHook, siteCertificates }: Config): string {
+  if (tlsCertFile) return tlsCertFile
+  if (dnsHook) return 'certificates are obtained automatically'
+  if (siteCertificates !== undefined)
+    return 'certificates of domains and of sites with an account are obtained automatically'
+  return 'certificates of domains are obtained automatically; sites have none'
 }
 
 /** The first signal stops gracefully; a second Ctrl-C stops immediately. */
@@ -243,6 +281,13 @@ function reportError(error: unknown): number {
 function usageError(sentence: string): number {
   process.stderr.write(`${sentence}\n\n${HELP}`)
   return 2
+}
+
+/** A reader such as `head` may close the pipe before the end of a list. */
+function ignoreClosedOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
 }
 
 function print(text: string): void {

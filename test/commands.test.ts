@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startTestService } from './support/service.ts'
 
 const SCRIPT = join(import.meta.dirname, '..', 'server', 'bin', 'slipway-server.js')
 
@@ -37,6 +39,24 @@ test('an invalid setting does not stop commands that print help', () => {
 test('an unknown command prints the known ones', () => {
   const { status, stderr } = slipwayServer(['sweeep'], {})
   assert.equal(status, 2)
-  assert.match(stderr, /^There is no command sweeep\.\n/)
+  assert.match(stderr, /^Unknown command: sweeep\n/)
   assert.match(stderr, /slipway-server sweep NAME/)
+})
+
+test('the health check of the container succeeds while the service is operational, and fails otherwise', async () => {
+  const script = join(import.meta.dirname, '..', 'deploy', 'health')
+  const check = (port: number) =>
+    new Promise<number>((resolve) => {
+      const env = { PATH: process.env.PATH, SLIPWAY_PORT: String(port) }
+      execFile(script, { env }, (error) => resolve(error ? 1 : 0))
+    })
+  const service = await startTestService()
+  try {
+    assert.equal(await check(service.port), 0)
+    await rm(join(service.data, 'blobs'), { recursive: true })
+    assert.equal(await check(service.port), 1, 'a response with 503')
+  } finally {
+    await service[Symbol.asyncDispose]()
+  }
+  assert.equal(await check(service.port), 1, 'no response')
 })

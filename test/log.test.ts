@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type LogFields, makeLog } from '../server/lib/log.ts'
+import { formatCode } from '../server/mail/show-code.ts'
 
 function lineOf(fields: LogFields, text: boolean): string {
   const lines: string[] = []
@@ -28,4 +29,12 @@ describe('a log line', () => {
     const error = new Error('all is lost')
     assert.ok(lineOf({ error }, true).endsWith(`  error=${error.stack}\n`))
   })
+})
+
+test('a sign-in code is boxed on a terminal, and a line of its own elsewhere', () => {
+  const shown = { email: 'a\u001b@example.test', code: 'ABCD-2345' }
+  assert.equal(formatCode(shown, false), 'Sign-in code for a\uFFFD@example.test: ABCD-2345\n')
+  const [, top, line, bottom] = formatCode(shown, true).split('\n')
+  assert.match(line!, /^ {2}│ {2}Sign-in code for \S+: ABCD-2345 {2}│$/)
+  assert.ok(top!.length === line!.length && bottom!.length === line!.length)
 })

@@ -19,7 +19,7 @@ test('a network with many codes queued at a slow mail server leaves capacity for
   const sessions = new Sessions({ store, clock })
   const accounts = new Accounts({
     store,
-    mail: { send },
+    mail: { delivery: 'email', send },
     sessions,
     baseUrl: 'http://localhost',
     secret,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { CreateResponse } from '../protocol/api/publish.ts'
+import { guideContent } from '../scripts/reference/guides.ts'
 import { referenceContent } from '../scripts/reference/reference.ts'
 import { type BrowserUser, ContextPool } from './support/browser.ts'
 import { type RunningService, startTestService } from './support/service.ts'
@@ -35,7 +36,7 @@ describe('the front page, from a terminal', inBrowser, () => {
   test('links to the API reference', async () => {
     await using visitor = await visit()
     const { page } = visitor
-    await page.goto(`${service.baseUrl}/?from=terminal`)
+    await page.goto(`${service.baseUrl}/?from=api`)
     await page.getByRole('main').getByRole('link', { name: 'API reference' }).click()
     const heading = page.getByRole('heading', { name: 'API reference', level: 1 })
     await heading.waitFor()
@@ -45,14 +46,14 @@ describe('the front page, from a terminal', inBrowser, () => {
   })
 
   test('has a curl call that publishes a folder', withCurl, async () => {
-    const [, archive = ''] = await commands('terminal')
+    const [archive = ''] = await commands('api')
     const folder = await folderWith('<h1>Hello</h1>')
     const { siteUrl } = JSON.parse(await shell(archive, folder)) as CreateResponse
     await assertHeading(siteUrl, 'Hello')
   })
 
   test('has three curl calls that publish a page', withCurl, async () => {
-    const [, , create = '', upload = '', finalize = ''] = await commands('terminal')
+    const [, create = '', upload = '', finalize = ''] = await commands('api')
     const folder = mkdtempSync(join(service.data, 'curl-'))
     const { siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateResponse
     await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
@@ -105,7 +106,7 @@ describe('the front page, from an agent', inBrowser, () => {
 })
 
 /** Texts with a copy button. */
-async function commands(from: 'terminal' | 'agent'): Promise<string[]> {
+async function commands(from: 'terminal' | 'agent' | 'api'): Promise<string[]> {
   await using visitor = await visit()
   await visitor.page.goto(`${service.baseUrl}/?from=${from}`)
   await visitor.page.locator('pre').first().waitFor()
@@ -142,7 +143,7 @@ describe('the API reference', () => {
     const text = (await page.locator('main').textContent()) ?? ''
     const document = await (await fetch(`${service.baseUrl}/api/openapi.json`)).json()
     const calls = Object.entries(document.paths as Record<string, object>).flatMap(([path, operations]) =>
-      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace('{*}', '{path}')}`),
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
     assert.ok(calls.length > 20)
     for (const call of calls) assert.ok(text.includes(call), call)
@@ -154,7 +155,7 @@ describe('the API reference', () => {
     await using visitor = await visit()
     await visitor.page.goto(`${service.baseUrl}/docs`)
     const lost = await visitor.page
-      .locator('.contents a')
+      .locator('.contents a[href^="#"]')
       .evaluateAll((links) =>
         links.map((link) => link.getAttribute('href') ?? '').filter((href) => !document.querySelector(href)),
       )
@@ -226,13 +227,23 @@ const THING = {
   },
 }
 
+test('a guide escapes HTML, has anchors, and links to other guides and no other file', () => {
+  const source =
+    '# Guide\n\n## A `part`, two\n\n<script>x</script>\n\n[a](domains.md#b) [c](../README.md) <b>d</b>'
+  const page = guideContent({ name: 'publish', source }, ['publish', 'domains'])
+  assert.match(page, /<h2 id="a-part-two">/)
+  assert.match(page, /<li><a href="#a-part-two">A part, two<\/a>/)
+  assert.match(page, /&#60;script&#62;x/)
+  assert.match(page, /<a href="\/docs\/domains#b">a<\/a> c &#60;b&#62;d/)
+})
+
 describe('an unknown path', () => {
   test('has a page for it', inBrowser, async () => {
     await using visitor = await visit()
     const answer = await visitor.page.goto(`${service.baseUrl}/no/such/page`)
     assert.equal(answer?.status(), 404)
     assert.match(answer?.headers()['content-security-policy'] ?? '', /default-src 'none'/)
-    await visitor.page.getByRole('heading', { name: 'There is no page here.' }).waitFor()
+    await visitor.page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await visitor.assertReadable()
   })
 })

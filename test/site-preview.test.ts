@@ -53,5 +53,5 @@ for (const [image, paths] of images)
 
 test('a file named as an icon without an image type is not one', () => {
   const files = [{ path: 'favicon.png', size: 1, contentType: 'text/html', hash: 'x' }]
-  assert.deepEqual(describeSite(files), { kind: 'page', image: null })
+  assert.deepEqual(describeSite(files), { kind: 'page', image: null, icon: null })
 })

@@ -162,7 +162,8 @@ async function freshClone() {
     'builder.cjs': BUILDER,
     'dashboard/main.tsx': 'export const page = 1',
   }
-  for (const name of ['client', 'dashboard', 'protocol', 'server/web']) await mkdir(join(folder, name))
+  for (const name of ['client', 'dashboard', 'docs', 'protocol', 'server/web'])
+    await mkdir(join(folder, name))
   for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
   return {
     folder,

@@ -64,9 +64,6 @@ const MAX_FILE_LINES = 600
 const EXCEPTIONS: Record<string, string> = {
   'client/sdk/slipway.ts Slipway': 'the facade of the SDK: one method for each call of the API',
   'dashboard/sign-in/code-step.tsx CodeStep': 'one form with its markup',
-  'dashboard/site/settings-password.tsx Password': 'one form with its markup',
-  'dashboard/site/settings-sharing.tsx Sharing': 'one form with its markup',
-  'dashboard/site/versions-row.tsx VersionRow': 'one row with its markup',
   'server/app.ts createServices': 'the composition: constructor calls in dependency order',
   'server/app.ts startService':
     'the composition: the order of these lines is the order of disposal, reversed',

@@ -13,7 +13,7 @@ const TOP = 44
 const GAP = 12
 
 /** A bar per server and workload relative to nginx's speed; thin lines span the slowest and fastest round. */
-export function chart(results: readonly Result[], what = 'Responses a second on one core'): string {
+export function chart(results: readonly Result[], what = 'Responses per second on one core'): string {
   const drawn = results.filter(({ runs }) => runs.has('nginx'))
   const longest = Math.max(1.1, ...drawn.flatMap((result) => SERVERS.flatMap((name) => ends(result, name))))
   const groups: string[] = []
@@ -24,9 +24,9 @@ export function chart(results: readonly Result[], what = 'Responses a second on 
   }
   const one = LEFT + BARS / longest
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img" aria-labelledby="title">
-<title id="title">${what}, to those of nginx</title>
+<title id="title">${what}, relative to nginx</title>
 <style>${STYLE}</style>
-<text x="0" y="18" class="head">${what}, to those of nginx (1.0) in the same rounds</text>
+<text x="0" y="18" class="head">${what}, relative to nginx (1.0) in the same rounds</text>
 <line x1="${at(one)}" x2="${at(one)}" y1="${TOP - 12}" y2="${y - GAP}" class="one"/>
 ${groups.join('\n')}
 </svg>
@@ -64,7 +64,7 @@ function group(result: Result, top: number, scale: number): string[] {
     const [from, to] = [LEFT + slowest * scale, LEFT + fastest * scale]
     const middle = y + BAR / 2
     lines.push(
-      `<text x="${LEFT - 8}" y="${y + 12}" text-anchor="end" class="name">${name}</text>`,
+      `<text x="${LEFT - 8}" y="${y + 12}" text-anchor="end" class="name">${name === 'ours' ? 'Slipway' : name}</text>`,
       `<rect x="${LEFT}" y="${y}" width="${at(end - LEFT)}" height="${BAR}" rx="2" class="bar ${name}"/>`,
       `<line x1="${at(from)}" x2="${at(to)}" y1="${middle}" y2="${middle}" class="spread"/>`,
       `<text x="${at(Math.max(end, to) + 8)}" y="${y + 12}" class="value">${formatFigures(median(values))} ${result.work.byCpuTime ? 'thousand in a second of CPU time' : 'thousand/s'}</text>`,

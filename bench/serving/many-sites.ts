@@ -122,6 +122,7 @@ async function insert(tx: WriteTransaction, slug: string, blobs: readonly Blob[]
   })
   await tx.sites.insert({
     ...SITE,
+    visitsKey: slug,
     slug,
     liveVersionId: id,
     liveSince: now,
@@ -147,9 +148,13 @@ const VERSION: Omit<Version, 'id' | 'slug' | 'createdAt' | 'publishedAt' | 'file
   publishedBy: null,
   publishedWith: null,
   preview: null,
+  title: null,
+  message: null,
+  thumbnailHash: null,
+  contentHash: null,
 }
 
-const SITE: Omit<Site, 'slug' | 'liveVersionId' | 'liveSince' | 'createdAt' | 'updatedAt'> = {
+const SITE: Omit<Site, 'slug' | 'visitsKey' | 'liveVersionId' | 'liveSince' | 'createdAt' | 'updatedAt'> = {
   ownerId: 'bench',
   claimTokenHash: null,
   previousVersionId: null,
@@ -161,6 +166,7 @@ const SITE: Omit<Site, 'slug' | 'liveVersionId' | 'liveSince' | 'createdAt' | 'u
   expiresAt: null,
   deletedAt: null,
   deletionReason: null,
+  renamedTo: null,
 }
 
 function noise(): Buffer {

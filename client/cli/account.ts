@@ -1,8 +1,10 @@
+import { stripControlChars } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
-import { CliError } from './cli-error.ts'
+import { AuthError, CliError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { chooseServer, keyFor, namedServer } from './server.ts'
 import type { RememberedSite } from './state/site-memory.ts'
+import { choose } from './terminal/choose.ts'
 
 /** The site of a command, with its server. */
 export interface ChosenSite {
@@ -28,12 +30,14 @@ export function resolveKey(work: CommandContext, options: OptionValues, server: 
   const { settings, credentials, terminal } = work
   const key = keyFor(server, { option: stringOption(options, 'server'), settings, credentials })
   if (settings.key !== undefined && key !== settings.key) {
-    terminal.printNote(`SLIPWAY_KEY is not sent to ${server}. If it is that server's, set SLIPWAY_URL to it.`)
+    terminal.printNote(
+      `SLIPWAY_KEY was not sent to ${server}. If it belongs to that server, set SLIPWAY_URL as well.`,
+    )
   }
   return key
 }
 
-/** A client with the account's key for this server. Throws a CliError when it is not signed in there. */
+/** A client with the account's key for this server. Throws an AuthError when it is not signed in there. */
 export function accountClient(work: CommandContext, options: OptionValues, server: string): Slipway {
   const key = resolveKey(work, options, server)
   if (key === undefined) throw notSignedIn(work, server)
@@ -41,12 +45,12 @@ export function accountClient(work: CommandContext, options: OptionValues, serve
 }
 
 /** The error of a command that needs a key. */
-export function notSignedIn(work: CommandContext, server: string): CliError {
-  return new CliError(`You are not signed in at ${server}`, `Sign in: ${loginCommand(work, server)}`)
+export function notSignedIn(work: CommandContext, server: string): AuthError {
+  return new AuthError(`You're not signed in to ${server}`, `Sign in: ${loginCommand(work, server)}`)
 }
 
 /**
- * A client for operations of a site's owner. Throws a CliError when the site has no owner yet, or without a key.
+ * A client for operations of a site's owner. Throws an AuthError when the site has no owner yet, or without a key.
  */
 export function ownerClient(
   work: CommandContext,
@@ -54,16 +58,16 @@ export function ownerClient(
   { server, remembered }: ChosenSite,
 ): Slipway {
   if (remembered?.claimToken !== undefined) {
-    throw new CliError(
-      `${remembered.siteUrl} has no owner yet`,
-      `Make it yours first: ${work.settings.program} claim`,
+    throw new AuthError(
+      `${remembered.siteUrl} is unclaimed`,
+      `Claim it first: ${work.settings.program} claim`,
     )
   }
   return accountClient(work, options, server)
 }
 
-/** The named site, or the only one that was published from here. */
-export function chooseSite(work: CommandContext, options: OptionValues): ChosenSite {
+/** The named site, or the one that was published from here; on a terminal it asks which of several. */
+export async function chooseSite(work: CommandContext, options: OptionValues): Promise<ChosenSite> {
   const named = namedServer(stringOption(options, 'server'), work.settings)
   const known = work.siteMemory.all(named)
   const slug = stringOption(options, 'site')
@@ -71,14 +75,24 @@ export function chooseSite(work: CommandContext, options: OptionValues): ChosenS
     const remembered = known.find((site) => site.slug === slug)
     return { server: chooseServer(named, remembered?.server, work), slug, remembered }
   }
-  const [site, ...others] = known
-  if (!site) {
-    const hint = `Name one: --site SLUG (see: ${work.settings.program} sites)`
+  if (known.length === 0) {
+    const hint = `Name a site: --site SLUG (list them: ${work.settings.program} sites)`
     throw new CliError('No site was published from this folder', hint)
   }
-  if (others.length > 0) {
-    const list = known.map(({ folder, slug: each, server }) => `--site ${each} (${folder}, ${server})`)
-    throw new CliError('Several sites were published from here', 'Name one:', ...list)
-  }
+  const site = known.length === 1 ? known[0]! : await pickSite(work, known)
   return { server: site.server, slug: site.slug, remembered: site }
+}
+
+async function pickSite({ terminal }: CommandContext, known: RememberedSite[]): Promise<RememberedSite> {
+  if (!terminal.interactive) {
+    const list = known.map(({ folder, slug, server }) => `--site ${slug} (${folder}, ${server})`)
+    throw new CliError('Several sites were published from this folder', 'Name one:', ...list)
+  }
+  const labels = known.map(({ siteUrl, folder }) => stripControlChars(`${siteUrl} (${folder})`))
+  const chosen = await choose(
+    terminal,
+    'Several sites were published from this folder. Which one?',
+    labels.map((label, index) => [String(index), label]),
+  )
+  return known[Number(chosen)]!
 }

@@ -1,10 +1,12 @@
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { chooseSite, notSignedIn, resolveKey } from './account.ts'
-import { CliError, UsageError } from './cli-error.ts'
+import { CliError, RefusedError, UsageError } from './cli-error.ts'
 import {
   type Command,
   type CommandContext,
+  JSON_OPTION,
   type OptionValues,
+  printResult,
   SERVER_OPTION,
   SITE_OPTION,
 } from './command.ts'
@@ -18,20 +20,20 @@ export const claim: Command = {
   name: 'claim',
   operands: '[link]',
   maxOperands: 1,
-  summary: 'Make an anonymous site yours, for good',
+  summary: 'Claim an anonymous site',
   about: `
-Makes a site that was published without an account yours, so that it does not expire. Without a link it is the
-site that was published from here. Signs you in first where that is needed.`,
-  options: { site: SITE_OPTION, server: SERVER_OPTION },
+Moves a site that was published without an account to your account, so that it doesn't expire. Without a link it claims
+the site that was published from this folder. Signs you in first, if needed.`,
+  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
   async run(work, options, [link]) {
     const { terminal, siteMemory } = work
-    const { server, slug, claimToken } = link === undefined ? fromFolder(work, options) : fromLink(link)
+    const { server, slug, claimToken } = link === undefined ? await fromFolder(work, options) : fromLink(link)
     const key = resolveKey(work, options, server) ?? (await signInFirst(work, { server, slug, claimToken }))
-    const { siteUrl, alreadyOwned } = await work.connect(server, key).claim(slug, claimToken)
+    const claimed = await work.connect(server, key).claim(slug, claimToken)
     siteMemory.markClaimed(slug, server)
-    const outcome = alreadyOwned ? 'was yours already' : 'is yours now and does not expire'
-    terminal.printNote(`${terminal.green('✓')} ${slug} ${outcome}.`)
-    terminal.print(siteUrl)
+    const outcome = claimed.alreadyOwned ? 'is already yours' : "is now yours and won't expire"
+    terminal.printNote(`${terminal.green('✓')} ${slug} ${outcome}`)
+    printResult(work, options, claimed, () => terminal.print(claimed.siteUrl))
   },
 }
 
@@ -44,7 +46,7 @@ export async function claimRemembered(work: CommandContext, plan: PublishPlan): 
   if (key === undefined || remembered?.claimToken === undefined) return plan
   const { claimToken, claimUrl: _url, expiresAt: _end, ...owned } = remembered
   const { terminal, siteMemory } = work
-  const question = `${remembered.siteUrl} has no owner. Make it yours?`
+  const question = `${remembered.siteUrl} is unclaimed. Claim it for your account?`
   if (terminal.interactive && !(await confirm(terminal, question))) return plan
   try {
     await work.connect(server, key).claim(remembered.slug, claimToken)
@@ -53,7 +55,7 @@ export async function claimRemembered(work: CommandContext, plan: PublishPlan): 
     return plan
   }
   siteMemory.markClaimed(remembered.slug, server)
-  terminal.printNote(`${remembered.siteUrl} is yours now and does not expire.`)
+  terminal.printNote(`${remembered.siteUrl} is now yours and won't expire.`)
   return { ...plan, remembered: owned }
 }
 
@@ -63,12 +65,12 @@ interface Claimable {
   claimToken: string
 }
 
-function fromFolder(work: CommandContext, options: OptionValues): Claimable {
-  const { server, slug, remembered } = chooseSite(work, options)
+async function fromFolder(work: CommandContext, options: OptionValues): Promise<Claimable> {
+  const { server, slug, remembered } = await chooseSite(work, options)
   if (remembered?.claimToken === undefined) {
-    if (remembered) throw new CliError(`${remembered.siteUrl} has an owner already`)
-    const hint = `Give the claim link: ${work.settings.program} claim LINK`
-    throw new CliError(`There is no claim token for ${slug} here`, hint)
+    if (remembered) throw new RefusedError(`${remembered.siteUrl} already has an owner`)
+    const hint = `Pass the claim link: ${work.settings.program} claim LINK`
+    throw new CliError(`This folder has no claim token for ${slug}`, hint)
   }
   return { server, slug, claimToken: remembered.claimToken }
 }
@@ -80,7 +82,7 @@ function fromLink(link: string): Claimable {
   const slug = parameters.get('slug')
   const claimToken = parameters.get('token')
   if (!address?.endsWith('/claim') || !slug || !claimToken) {
-    throw new UsageError('That is not a claim link', 'It looks like https://…/claim?slug=…&token=…')
+    throw new UsageError('This claim link is incomplete', 'Example: https://…/claim?slug=…&token=…')
   }
   return { server: serverAddress(address.slice(0, -'/claim'.length)), slug, claimToken }
 }
@@ -89,8 +91,8 @@ async function signInFirst(work: CommandContext, { server, slug, claimToken }: C
   if (!work.terminal.interactive) throw notSignedIn(work, server)
   // Checks first that the site still exists, before asking to sign in.
   await work.connect(server, undefined).claimPreview(slug, claimToken)
-  work.terminal.printNote(`To own a site you need an account at ${server}; an email address is enough.`)
-  const key = await signIn(work, server)
-  if (key === undefined) throw notSignedIn(work, server)
-  return key
+  work.terminal.printNote(`Claiming needs an account at ${server}. Your email address is enough.`)
+  const verified = await signIn(work, server)
+  if (verified === undefined) throw notSignedIn(work, server)
+  return verified.apiKey
 }

@@ -1,13 +1,48 @@
-/** An error that the user can fix: one sentence, and the next step. */
+/** Exit codes of every command, as in docs/publish.md and the help. */
+export const EXIT_CODES = {
+  failed: 1,
+  usage: 2,
+  auth: 3,
+  limit: 4,
+  network: 5,
+  refused: 6,
+  interrupted: 130,
+} as const
+
+/** An error that the user can fix: one sentence, and the next steps. */
 export class CliError extends Error {
   readonly hints: string[]
+  /** `code` of the JSON form. */
+  readonly code: string = 'FAILED'
+  readonly exitCode: number = EXIT_CODES.failed
 
   constructor(message: string, ...hints: string[]) {
     super(message)
-    this.name = 'Trouble'
+    this.name = 'CliError'
     this.hints = hints
   }
 }
 
 /** A usage error. */
-export class UsageError extends CliError {}
+export class UsageError extends CliError {
+  override readonly code = 'USAGE'
+  override readonly exitCode = EXIT_CODES.usage
+}
+
+/** An operation that needs other credentials. */
+export class AuthError extends CliError {
+  override readonly code = 'UNAUTHORIZED'
+  override readonly exitCode = EXIT_CODES.auth
+}
+
+/** Files or settings that cannot be published, or an answer that declines. */
+export class RefusedError extends CliError {
+  override readonly code = 'REFUSED'
+  override readonly exitCode = EXIT_CODES.refused
+}
+
+/** Ended by Ctrl-C. */
+export class InterruptedError extends CliError {
+  override readonly code = 'INTERRUPTED'
+  override readonly exitCode = EXIT_CODES.interrupted
+}

@@ -1,24 +1,42 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from './cli-error.ts'
-import type { Command, CommandOption, OptionValues } from './command.ts'
+import { type Command, type CommandOption, JSON_OPTION, type OptionValues } from './command.ts'
 import { findNearest } from './nearest.ts'
 
 /** All commands in the order of the help. Each is loaded on demand. */
 export const COMMANDS: Record<string, () => Promise<Command>> = {
   publish: async () => (await import('./publish.ts')).publish,
-  login: async () => (await import('./login.ts')).login,
-  logout: async () => (await import('./logout.ts')).logout,
-  sites: async () => (await import('./sites.ts')).sites,
+  settings: async () => (await import('./site-settings.ts')).settings,
   open: async () => (await import('./open.ts')).open,
+  sites: async () => (await import('./sites.ts')).sites,
+  link: async () => (await import('./link.ts')).link,
   versions: async () => (await import('./versions.ts')).versions,
   restore: async () => (await import('./restore.ts')).restore,
-  delete: async () => (await import('./delete.ts')).remove,
-  claim: async () => (await import('./claim.ts')).claim,
+  rollback: async () => (await import('./rollback.ts')).rollback,
+  pull: async () => (await import('./pull.ts')).pull,
+  visits: async () => (await import('./visits.ts')).visits,
   domains: async () => (await import('./domains.ts')).domains,
-  help: async () => (await import('./help.ts')).help({ commands: COMMANDS, find: findCommand }),
+  claim: async () => (await import('./claim.ts')).claim,
+  delete: async () => (await import('./delete.ts')).remove,
+  login: async () => (await import('./login.ts')).login,
+  logout: async () => (await import('./logout.ts')).logout,
+  whoami: async () => (await import('./whoami.ts')).whoami,
+  completion: async () =>
+    (await import('./completion.ts')).completion({ commands: COMMANDS, aliases: ALIASES }),
+  help: async () =>
+    (await import('./help.ts')).help({ commands: COMMANDS, aliases: ALIASES, find: findCommand }),
 }
 
-const HELP: CommandOption = { type: 'boolean', short: 'h', help: 'Explain this command' }
+/** Other names of commands, as other programs of this kind call them. */
+export const ALIASES: Record<string, string> = {
+  deploy: 'publish',
+  ls: 'sites',
+  rm: 'delete',
+  download: 'pull',
+  init: 'link',
+}
+
+const HELP: CommandOption = { type: 'boolean', short: 'h', help: 'Show help for this command' }
 
 export interface ParsedArgs {
   options: OptionValues
@@ -27,26 +45,45 @@ export interface ParsedArgs {
 
 /** The command of this name. Throws a UsageError with a suggestion. */
 export async function findCommand(name: string, program: string): Promise<Command> {
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  const canonical = Object.hasOwn(ALIASES, name) ? ALIASES[name]! : name
+  const load = Object.hasOwn(COMMANDS, canonical) ? COMMANDS[canonical] : undefined
   if (load) return load()
-  const near = findNearest(name, Object.keys(COMMANDS))
+  if (name === 'logs') {
+    const hint = `To see requests, referrers and missing pages: ${program} visits`
+    throw new UsageError('Static sites have no logs', hint)
+  }
+  const near = findNearest(name, [...Object.keys(COMMANDS), ...Object.keys(ALIASES)])
   throw new UsageError(
-    `There is no command "${name}"`,
+    `Unknown command "${name}"`,
     near ? `Did you mean: ${program} ${near}` : `See: ${program} help`,
   )
+}
+
+export function isCommand(name: string): boolean {
+  return Object.hasOwn(COMMANDS, name) || Object.hasOwn(ALIASES, name)
 }
 
 /** Parses the arguments of a command. Throws a UsageError for unknown ones. */
 export function parseCommandLine(command: Command, args: string[], program: string): ParsedArgs {
   const see = `See: ${program} help ${command.name}`
-  const { values, positionals } = parseOptions({ ...command.options, help: HELP }, args, see)
+  const { values, positionals } = parseOptions(
+    { json: JSON_OPTION, ...command.options, help: HELP },
+    args,
+    see,
+  )
   const more = positionals[command.maxOperands]
   if (more !== undefined) {
     const hints =
       command.maxOperands === 0 && command.options.site ? [`Did you mean: --site ${more}`, see] : [see]
-    throw new UsageError(`"${more}" is more than ${command.name} can take`, ...hints)
+    throw new UsageError(`Unexpected argument "${more}". ${describeOperands(command)}`, ...hints)
   }
   return { options: values as OptionValues, operands: positionals }
+}
+
+function describeOperands({ name, operands, maxOperands }: Command): string {
+  if (maxOperands === 0) return `${name} takes no arguments.`
+  const nouns = operands.replace(/[[\]<>]/g, '').split(' ')
+  return `${name} takes ${nouns.map((noun) => `one ${noun}`).join(' and ')}.`
 }
 
 function parseOptions(options: Record<string, CommandOption>, args: string[], see: string) {

@@ -51,16 +51,33 @@ export interface Command {
 export const SERVER_OPTION: CommandOption = {
   type: 'string',
   value: 'URL',
-  help: 'The server; else SLIPWAY_URL, the one stored, or the one that served this program',
+  help: 'Server to use (default: SLIPWAY_URL, then that of the folder, npx or the last sign-in)',
 }
 
 export const SITE_OPTION: CommandOption = {
   type: 'string',
   value: 'SLUG',
-  help: 'The site; else the one that was published from here',
+  help: 'Site to use (default: the one published from this folder)',
 }
 
-export const JSON_OPTION: CommandOption = { type: 'boolean', help: 'Print JSON' }
+export const JSON_OPTION: CommandOption = { type: 'boolean', help: 'Print JSON on stdout, errors included' }
+
+export const YES_OPTION: CommandOption = {
+  type: 'boolean',
+  short: 'y',
+  help: 'Skip the confirmation',
+}
+
+/** Prints a result: as JSON with `--json`. */
+export function printResult(
+  { terminal }: Pick<CommandContext, 'terminal'>,
+  options: OptionValues,
+  json: unknown,
+  text: () => void,
+): void {
+  if (options.json === true) terminal.print(JSON.stringify(json, undefined, 2))
+  else text()
+}
 
 /** The value of a string option. */
 export function stringOption(options: OptionValues, name: string): string | undefined {

@@ -2,18 +2,21 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
-import { CliError, UsageError } from './cli-error.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
 import {
   type Command,
   type CommandContext,
   JSON_OPTION,
   type OptionValues,
+  printResult,
   SERVER_OPTION,
   SITE_OPTION,
+  YES_OPTION,
 } from './command.ts'
 import { add } from './domain/add.ts'
 import { formatDomainList, formatFindings } from './domain/record.ts'
 import { findNearest } from './nearest.ts'
+import { confirmByName } from './terminal/choose.ts'
 
 type Action = (work: CommandContext, options: OptionValues, domain: string | undefined) => Promise<void>
 
@@ -29,18 +32,18 @@ export const domains: Command = {
   name: 'domains',
   operands: '[action] [domain]',
   maxOperands: 2,
-  summary: 'Show a site at a domain of your own',
+  summary: 'Connect your own domains to your sites',
   about: `
-Shows a site at a domain of your own, with a certificate that is renewed by itself.
+Connects your own domains to your sites. HTTPS certificates are issued and renewed automatically.
 
   domains                list your domains
-  domains add DOMAIN     say what to enter in DNS, and wait until the domain shows the site
-  domains check DOMAIN   look its records up now: what is right, and what is not
-  domains remove DOMAIN  take it away from its site; asks to type the name, unless --yes`,
+  domains add DOMAIN     show the DNS records to add, and wait until the domain is active
+  domains check DOMAIN   check the DNS records now
+  domains remove DOMAIN  disconnect a domain; asks you to type its name, unless --yes`,
   options: {
     site: SITE_OPTION,
-    'no-wait': { type: 'boolean', help: 'With add: say what to enter in DNS, and end' },
-    yes: { type: 'boolean', short: 'y', help: 'With remove: do not ask' },
+    'no-wait': { type: 'boolean', help: 'With add: show the DNS records without waiting' },
+    yes: { ...YES_OPTION, help: 'With remove: skip the confirmation' },
     json: JSON_OPTION,
     server: SERVER_OPTION,
   },
@@ -52,41 +55,41 @@ Shows a site at a domain of your own, with a certificate that is renewed by itse
 }
 
 async function list(work: CommandContext, options: OptionValues, domain: string | undefined): Promise<void> {
-  const { terminal, settings } = work
+  const { terminal, settings, retryPolicy } = work
   if (domain !== undefined) return check(work, options, domain)
   const { domains: found } = await accountClient(work, options, resolveServer(work, options)).domains()
-  if (options.json === true) return terminal.print(JSON.stringify(found, undefined, 2))
-  if (found.length === 0)
-    return terminal.printNote(
-      `You have no domains yet. Add one: ${settings.program} domains add www.example.com --site SLUG`,
-    )
-  for (const line of formatDomainList(found)) terminal.print(line)
-  const unsettled = found.find(({ reason }) => reason !== null)
-  if (unsettled)
-    terminal.printNote(stripControlChars(`More: ${settings.program} domains check ${unsettled.domain}`))
+  printResult(work, options, found, () => {
+    if (found.length === 0)
+      return terminal.printNote(
+        `You have no domains yet. Add one: ${settings.program} domains add www.example.com --site SLUG`,
+      )
+    for (const line of formatDomainList(found, retryPolicy.now())) terminal.print(line)
+    const unsettled = found.find(({ reason }) => reason !== null)
+    if (unsettled)
+      terminal.printNote(stripControlChars(`Details: ${settings.program} domains check ${unsettled.domain}`))
+  })
 }
 
 async function check(work: CommandContext, options: OptionValues, domain: string): Promise<void> {
   const slipway = accountClient(work, options, resolveServer(work, options))
   const record = await withKnownDomain(work, domain, () => slipway.checkDomain(domain))
-  if (options.json === true) return work.terminal.print(JSON.stringify(record, undefined, 2))
-  for (const line of formatFindings(record)) work.terminal.print(line)
+  printResult(work, options, record, () => {
+    for (const line of formatFindings(record, work.retryPolicy.now())) work.terminal.print(line)
+  })
 }
 
 async function remove(work: CommandContext, options: OptionValues, domain: string): Promise<void> {
   const { terminal } = work
   const slipway = accountClient(work, options, resolveServer(work, options))
   if (options.yes !== true) {
-    if (!terminal.interactive) throw new UsageError('Nobody is here to ask', 'If you are sure: --yes')
-    const typed = await terminal.prompt(
-      `Visitors of ${stripControlChars(domain)} will not see the site any more. Type its name to go on:`,
-    )
-    if (typed !== domain) throw new CliError('That is not its name, so nothing was removed')
+    const name = stripControlChars(domain)
+    await confirmByName(terminal, domain, `${name} will no longer show your site.`)
   }
   const answer = await withKnownDomain(work, domain, () => slipway.removeDomain(domain))
-  if (options.json === true) return terminal.print(JSON.stringify(answer, undefined, 2))
-  terminal.printNote(
-    `${terminal.green('✓')} ${stripControlChars(answer.domain)} is removed. Take its records out of DNS too.`,
+  printResult(work, options, answer, () =>
+    terminal.printNote(
+      `${terminal.green('✓')} Removed ${stripControlChars(answer.domain)}. Delete its DNS records as well.`,
+    ),
   )
 }
 
@@ -99,20 +102,17 @@ async function withKnownDomain<T extends Pick<DomainRecord, 'domain'>>(
     return await call()
   } catch (error) {
     if (!isSlipwayError(error, 'NOT_FOUND')) throw error
-    throw new CliError(
-      `${stripControlChars(domain)} is not among your domains`,
-      `Those that are: ${settings.program} domains`,
-      `To add it: ${settings.program} domains add ${stripControlChars(domain)}`,
+    throw new RefusedError(
+      `${stripControlChars(domain)} is not one of your domains`,
+      `List them: ${settings.program} domains`,
+      `Add it: ${settings.program} domains add ${stripControlChars(domain)}`,
     )
   }
 }
 
 function requireDomain({ settings }: CommandContext, action: string, domain: string | undefined): string {
   if (domain !== undefined) return domain
-  throw new UsageError(
-    'Which domain? Say its name',
-    `Such as: ${settings.program} domains ${action} www.example.com`,
-  )
+  throw new UsageError('Name a domain', `Such as: ${settings.program} domains ${action} www.example.com`)
 }
 
 function unknownAction(action: string, program: string): UsageError {
@@ -120,7 +120,7 @@ function unknownAction(action: string, program: string): UsageError {
   const suggestion = action.includes('.') ? `add ${stripControlChars(action)}` : near
   const hints = suggestion === undefined ? [] : [`Did you mean: ${program} domains ${suggestion}`]
   return new UsageError(
-    `domains has no action "${stripControlChars(action)}"`,
+    `Unknown action "${stripControlChars(action)}"`,
     ...hints,
     `See: ${program} help domains`,
   )

@@ -1,7 +1,8 @@
-import { formatDuration, formatUtc, stripControlChars } from '../../protocol/format.ts'
+import { formatDuration, stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
-import { CliError } from './cli-error.ts'
+import { CliError, EXIT_CODES, InterruptedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
+import { formatLocalTime } from './terminal/time.ts'
 
 /** The last request of the program. */
 export interface LastRequest {
@@ -10,22 +11,65 @@ export interface LastRequest {
   login: string
 }
 
-/** Formats an error: what happened, in the server's words where possible, and the next step. */
-export function formatError(error: unknown, work: CommandContext, caller?: LastRequest): string[] {
-  const [sentence, ...rest] = sentences(error, work, caller)
-  return [`${work.terminal.red('Error:')} ${sentence}`, ...rest.map((line) => `  ${line}`)]
+/** An error as the program reports it. */
+export interface ErrorReport {
+  /** What happened, in the server's words where possible. */
+  message: string
+  /** Details and next steps, one line each. */
+  hints: string[]
+  code: string
+  /** HTTP status, 0 without a response. */
+  status: number
+  exitCode: number
 }
 
-function sentences(error: unknown, work: CommandContext, caller: LastRequest | undefined): string[] {
-  if (error instanceof CliError) return [error.message, ...error.hints]
-  if (work.signal.aborted) return ['Stopped']
-  if (isSlipwayError(error))
-    return [
-      stripControlChars(error.message),
-      ...formatDetails(error),
-      ...suggestNextSteps(error, work, caller),
-    ]
-  return [stripControlChars(systemErrorMessage(error))]
+/** The JSON that a failed command prints on stdout with `--json`. */
+export function toErrorJson({ message, code, status, hints }: ErrorReport) {
+  return { error: message, code, status, hint: hints.join('\n') }
+}
+
+/** Describes an error, with its next steps and the exit code of the program. */
+export function describeError(error: unknown, work: CommandContext, caller?: LastRequest): ErrorReport {
+  if (work.signal.aborted && !(error instanceof InterruptedError)) {
+    return describeCliError(new InterruptedError('Interrupted'))
+  }
+  if (error instanceof CliError) return describeCliError(error)
+  if (isSlipwayError(error)) {
+    const hints = [...formatDetails(error), ...suggestNextSteps(error, work, caller)]
+    const { code, status } = error
+    return { message: stripControlChars(error.message), hints, code, status, exitCode: exitCodeOf(error) }
+  }
+  const { code = 'FAILED' } = (error ?? {}) as NodeJS.ErrnoException
+  const message = stripControlChars(systemErrorMessage(error))
+  return { message, hints: [], code, status: 0, exitCode: EXIT_CODES.failed }
+}
+
+function describeCliError({ message, hints, code, exitCode }: CliError): ErrorReport {
+  return { message, hints, code, status: 0, exitCode }
+}
+
+const AUTH_CODES = new Set(['UNAUTHORIZED', 'INVALID_CODE', 'INVALID_CLAIM_TOKEN', 'ALREADY_CLAIMED'])
+const LIMIT_CODES = new Set([
+  'RATE_LIMITED',
+  'PAYLOAD_TOO_LARGE',
+  'DOMAIN_LIMIT_REACHED',
+  'KEY_LIMIT_REACHED',
+])
+
+function exitCodeOf(error: SlipwayError): number {
+  const { code, status } = error
+  if (AUTH_CODES.has(code)) return EXIT_CODES.auth
+  if (isOfOption(error)) return EXIT_CODES.usage
+  if (LIMIT_CODES.has(code)) return EXIT_CODES.limit
+  if (code === 'FILE_CHANGED') return EXIT_CODES.failed
+  const isUnavailable = status === 0 || status === 408 || status >= 500
+  return isUnavailable || code === 'BAD_ANSWER' ? EXIT_CODES.network : EXIT_CODES.refused
+}
+
+/** Whether the server rejects the value of an option or operand, and no file. */
+function isOfOption({ code, details }: SlipwayError): boolean {
+  if (code !== 'VALIDATION_ERROR' || !Array.isArray(details) || details.length === 0) return false
+  return details.every(({ field }) => !/^(files\b|body$)/.test(String(field)))
 }
 
 /** Turns the system's "EACCES: permission denied, open 'x'" into "x: permission denied". */
@@ -55,45 +99,70 @@ function suggestNextSteps(
   switch (error.code) {
     case 'NETWORK':
       return [
-        'Is the server running, and is this its address? Another one: --server URL',
-        'If the line was cut, run the same command again: it goes on where it was',
+        'Check that the server is running. To use another server: --server URL',
+        'If your connection dropped, run the same command to resume.',
       ]
     case 'BAD_ANSWER':
-      return ['Is this the address of a Slipway server? Another one: --server URL']
+      return ['Check that this is the URL of a Slipway server. To use another server: --server URL']
     case 'UNAUTHORIZED':
       return work.settings.key
-        ? [`The key is the one in SLIPWAY_KEY; a later sign-in ends it. A new one: ${login}`]
+        ? [
+            `SLIPWAY_KEY is not a valid key of this server. Create a new one: ${login} --key-name ci --print-key`,
+          ]
         : [`Sign in: ${login}`]
     case 'INVALID_CODE':
-      return [`A code lasts 10 minutes and works once; a new one ends the one before: ${login}`]
+      return [`A code is valid for 10 minutes and works once. Request a new one: ${login}`]
     case 'RATE_LIMITED':
       return rateLimit(error, work.retryPolicy.now(), caller?.hasKey === true ? undefined : login)
     case 'NOT_FOUND':
-      return [`What there is: ${program} sites, ${program} versions, ${program} domains`]
+      return [`List what exists: ${program} sites, ${program} versions, ${program} domains`]
     case 'SITE_EXPIRED':
-      return [`A new one from the same folder: ${program} publish`]
+      return [`Publish the folder as a new site: ${program} publish`]
     case 'UPLOADS_MISSING':
     case 'REQUEST_TIMEOUT':
     case 'UNAVAILABLE':
     case 'INTERNAL':
     case 'INSUFFICIENT_STORAGE':
-      return ['Run the same command again later: it goes on where it was']
+      return ['Run the same command later to resume.']
     case 'VERSION_CONFLICT':
-      return [`Somebody published meanwhile. See: ${program} versions`]
+      return [`Another version was published in between. List them: ${program} versions`]
     case 'INVALID_CLAIM_TOKEN':
-      return [`If it was claimed meanwhile, sign in as its owner: ${login}`]
+      return [`If the site was claimed, sign in as its owner: ${login}`]
     case 'DOMAIN_LIMIT_REACHED':
-      return [`See them: ${program} domains. To make room: ${program} domains remove DOMAIN`]
+      return [`List your domains: ${program} domains. Remove one: ${program} domains remove DOMAIN`]
+    case 'KEY_LIMIT_REACHED':
+      return [`Run ${program} logout on a machine that you no longer use.`]
     case 'ALREADY_CLAIMED':
-      return [`The site has an owner; sign in as that account: ${login}`]
+      return [`Sign in as the owner of the site: ${login}`]
+    default:
+      return suggestForRefusal(error, program, caller?.hasKey === true ? undefined : login)
+  }
+}
+
+/** The hints of the server name requests, which no user of the command sends. `login` is set without a key. */
+function suggestForRefusal({ code }: SlipwayError, program: string, login: string | undefined): string[] {
+  switch (code) {
+    case 'NAME_TAKEN':
+      return ['Choose another name with --name.']
+    case 'DOMAIN_TAKEN':
+      return ['Remove the domain from that site first, or choose another domain.']
+    case 'VERSION_LIVE':
+      return [`Make another version live first: ${program} restore VERSION`]
+    case 'SITE_PENDING':
+      return [`Publish the site first: ${program} publish`]
+    case 'PAYLOAD_TOO_LARGE':
+      return [
+        'Publish fewer or smaller files.',
+        ...(login === undefined ? [] : [`Sign in for higher limits: ${login}`]),
+      ]
     default:
       return []
   }
 }
 
 function rateLimit({ retryAfterSeconds }: SlipwayError, now: number, login: string | undefined): string[] {
-  const account = login === undefined ? [] : [`An account can do more: ${login}`]
+  const account = login === undefined ? [] : [`Sign in for a higher limit: ${login}`]
   if (retryAfterSeconds === undefined) return account
-  const reset = formatUtc(new Date(now + retryAfterSeconds * 1000).toISOString())
-  return [`Try again in ${formatDuration(retryAfterSeconds)}, at ${reset}`, ...account]
+  const reset = formatLocalTime(new Date(now + retryAfterSeconds * 1000).toISOString(), now)
+  return [`Try again in ${formatDuration(retryAfterSeconds)} (${reset}). Your sites stay online.`, ...account]
 }

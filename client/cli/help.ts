@@ -1,22 +1,26 @@
+import { EXIT_CODES } from './cli-error.ts'
 import type { Command, CommandOption } from './command.ts'
 import { formatTable } from './terminal/table.ts'
 
 interface CommandTable {
   commands: Record<string, () => Promise<Command>>
+  aliases: Record<string, string>
   find(name: string, program: string): Promise<Command>
 }
 
 /** `slipway help [command]` */
-export const help = ({ commands, find }: CommandTable): Command => ({
+export const help = ({ commands, aliases, find }: CommandTable): Command => ({
   name: 'help',
   operands: '[command]',
   maxOperands: 1,
-  summary: 'Explain a command',
-  about: 'Lists the commands, or explains one of them.',
+  summary: 'Show help for a command',
+  about: 'Lists all commands, or shows the options of one.',
   options: {},
   async run({ terminal, settings: { program } }, _options, [name]) {
     const lines =
-      name === undefined ? await overview(commands, program) : explanation(await find(name, program), program)
+      name === undefined
+        ? await overview(commands, program)
+        : explanation(await find(name, program), aliases, program)
     for (const line of lines) terminal.print(line)
   },
 })
@@ -24,32 +28,52 @@ export const help = ({ commands, find }: CommandTable): Command => ({
 async function overview(table: CommandTable['commands'], program: string): Promise<string[]> {
   const commands = await Promise.all(Object.values(table).map((load) => load()))
   return [
-    'Slipway publishes a folder and gives back its address.',
+    'Publish a folder and get a live URL.',
     '',
     `  ${program} publish ./folder`,
     '',
     'Commands:',
     ...indented(commands.map((command) => [`${command.name} ${command.operands}`, command.summary])),
     '',
-    `More about one: ${program} help publish. The version: ${program} --version.`,
+    `Options of a command: ${program} help publish. Version: ${program} --version.`,
     '',
     'Environment:',
     ...indented([
-      ['SLIPWAY_URL', 'The server, where --server does not name one'],
-      ['SLIPWAY_KEY', 'An API key for that server, in place of signing in'],
-      ['SLIPWAY_SITE_PASSWORD', 'What publish --password sets, in place of asking'],
-      ['NO_COLOR', 'No colours'],
+      ['SLIPWAY_URL', 'Server to use, unless --server names one'],
+      ['SLIPWAY_KEY', 'API key for that server, instead of signing in'],
+      ['SLIPWAY_SITE_PASSWORD', 'Password for --password, instead of asking'],
+      ['HTTPS_PROXY, HTTP_PROXY', 'Proxy for requests; NO_PROXY lists the hosts to reach directly'],
+      ['NO_COLOR', 'Disable colors'],
     ]),
+    '',
+    'Exit codes:',
+    ...indented(Object.entries(EXIT_MEANINGS).map(([name, meaning]) => [exitCode(name), meaning])),
   ]
 }
 
-function explanation(command: Command, program: string): string[] {
+const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
+  failed: 'Other errors',
+  usage: 'Invalid arguments, or a confirmation is required',
+  auth: 'Not signed in, or the key, code or claim token is invalid',
+  limit: 'A rate limit or a limit of the plan is reached',
+  network: "The server can't be reached or is temporarily unavailable",
+  refused: 'The files or the request were refused; with --strict also warnings',
+  interrupted: 'Interrupted by Ctrl-C',
+}
+
+function exitCode(name: string): string {
+  return String(EXIT_CODES[name as keyof typeof EXIT_CODES])
+}
+
+function explanation(command: Command, aliases: CommandTable['aliases'], program: string): string[] {
   const options = Object.entries(command.options)
+  const others = Object.keys(aliases).filter((alias) => aliases[alias] === command.name)
   return [
     `${program} ${command.name} ${command.operands}`.trimEnd(),
     '',
     ...command.about.trim().split('\n'),
     ...(options.length > 0 ? ['', 'Options:', ...indented(options.map(row))] : []),
+    ...(others.length > 0 ? ['', `Alias: ${others.join(', ')}`] : []),
   ]
 }
 

@@ -1,5 +1,6 @@
 import { resolveServer } from './account.ts'
-import { type Command, SERVER_OPTION, stringOption } from './command.ts'
+import { UsageError } from './cli-error.ts'
+import { type Command, JSON_OPTION, printResult, SERVER_OPTION, stringOption } from './command.ts'
 import { signIn } from './sign-in.ts'
 
 /** `slipway login` */
@@ -7,27 +8,45 @@ export const login: Command = {
   name: 'login',
   operands: '',
   maxOperands: 0,
-  summary: 'Sign in with a mailed code',
+  summary: 'Sign in with an emailed code',
   about: `
-Mails a code, asks for it, and remembers the key it brings and the server, readable by you only.
-Signing in makes a new key and ends the one before, on every machine.
+Emails a code, asks for it, and stores an API key for this machine, readable only by you. The key has the name
+user@host: signing in again here replaces it, and keys of other machines and of CI stay valid.
 
-A program does it in two steps: --email ADDRESS, then --email ADDRESS --code CODE.`,
+--print-key prints the key instead of storing it, for SLIPWAY_KEY in CI. It is shown once.
+
+In a script, sign in with two commands: --email ADDRESS, then --email ADDRESS --code CODE.`,
   options: {
-    email: { type: 'string', value: 'ADDRESS', help: 'Where the code goes, instead of asking' },
-    code: { type: 'string', value: 'CODE', help: 'The code that came, instead of sending one' },
+    email: { type: 'string', value: 'ADDRESS', help: 'Your email address, instead of asking' },
+    code: { type: 'string', value: 'CODE', help: 'The code that you received, instead of sending one' },
+    'key-name': { type: 'string', value: 'NAME', help: 'Name of the key (default: user@host)' },
+    'print-key': {
+      type: 'boolean',
+      help: 'Print the key and do not store it on this machine (with --key-name)',
+    },
+    json: JSON_OPTION,
     server: SERVER_OPTION,
   },
   async run(work, options) {
     const { settings, terminal } = work
+    const printsKey = options['print-key'] === true
+    if (printsKey && stringOption(options, 'key-name') === undefined)
+      throw new UsageError('--print-key needs a name for the key', 'For example: --key-name ci')
     const server = resolveServer(work, options)
-    const key = await signIn(work, server, {
+    const verified = await signIn(work, server, {
       email: stringOption(options, 'email'),
       code: stringOption(options, 'code'),
+      keyName: stringOption(options, 'key-name'),
+      printsKey,
     })
-    if (key === undefined) return
-    terminal.printNote('What you publish from here is yours and does not expire.')
-    if (settings.key)
-      terminal.printNote('SLIPWAY_KEY is set and goes before the key that was just remembered.')
+    const { email, plan, keyName } = verified ?? {}
+    const apiKey = printsKey ? verified?.apiKey : undefined
+    const json = { server, signedIn: verified !== undefined, email, plan, keyName, apiKey }
+    printResult(work, options, json, () => {
+      if (apiKey !== undefined) terminal.print(apiKey)
+      else if (verified) terminal.printNote('Sites you publish from here are saved to your account.')
+    })
+    if (verified && !printsKey && settings.key)
+      terminal.printNote('SLIPWAY_KEY is set and takes precedence over this sign-in.')
   },
 }

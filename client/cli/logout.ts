@@ -1,19 +1,41 @@
+import { stripControlChars } from '../../protocol/format.ts'
+import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { resolveServer } from './account.ts'
-import { type Command, SERVER_OPTION } from './command.ts'
+import { type Command, type CommandContext, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
 
 /** `slipway logout` */
 export const logout: Command = {
   name: 'logout',
   operands: '',
   maxOperands: 0,
-  summary: 'Forget the key on this machine',
+  summary: 'Sign out on this machine',
   about: `
-Forgets the key of a server on this machine. The key itself goes on working where else it is kept;
-signing in again ends it.`,
-  options: { server: SERVER_OPTION },
+Deletes the key of this machine, here and on the server. Keys of other machines and of CI stay valid.`,
+  options: { json: JSON_OPTION, server: SERVER_OPTION },
   async run(work, options) {
+    const { credentials, terminal } = work
     const server = resolveServer(work, options)
-    const forgotten = work.credentials.forget(server)
-    work.terminal.printNote(forgotten ? `Signed out of ${server}.` : `You were not signed in at ${server}.`)
+    const signedOut = credentials.keyFor(server) !== undefined
+    await endNamedKey(work, server)
+    credentials.forget(server)
+    printResult(work, options, { server, signedOut }, () =>
+      terminal.printNote(signedOut ? `Signed out of ${server}` : `You weren't signed in to ${server}`),
+    )
   },
+}
+
+/** A key without a name may be in use elsewhere. Signing out succeeds here even when the server cannot be reached. */
+async function endNamedKey(
+  { credentials, connect, terminal }: CommandContext,
+  server: string,
+): Promise<void> {
+  const key = credentials.namedKeyFor(server)
+  if (key === undefined) return
+  try {
+    await connect(server, key).endKey()
+  } catch (error) {
+    if (!isSlipwayError(error)) throw error
+    if (error.code === 'UNAUTHORIZED') return
+    terminal.printNote(`The key is still valid on the server: ${stripControlChars(error.message)}`)
+  }
 }

@@ -1,12 +1,14 @@
 import { basename } from 'node:path'
+import { stripControlChars } from '../../protocol/format.ts'
 import { nodeTransport } from '../sdk/node-transport.ts'
+import { proxyFromEnvironment } from '../sdk/proxy.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../sdk/retry.ts'
 import { Slipway } from '../sdk/slipway.ts'
 import { loginCommand } from './account.ts'
 import { UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
-import { COMMANDS, findCommand, parseCommandLine } from './command-line.ts'
-import { formatError, type LastRequest } from './format-error.ts'
+import { findCommand, isCommand, parseCommandLine } from './command-line.ts'
+import { describeError, type ErrorReport, type LastRequest, toErrorJson } from './format-error.ts'
 import { readSettings } from './settings.ts'
 import { CredentialStore } from './state/credentials.ts'
 import { SiteMemory } from './state/site-memory.ts'
@@ -29,12 +31,13 @@ export interface Invocation extends Streams {
   launch?: Launch
 }
 
-/** Runs one command and returns the exit code: 0 success, 1 failure, 2 usage error. */
+/** Runs one command and returns the exit code: 0, or one of `EXIT_CODES`. */
 export async function main(invocation: Invocation): Promise<number> {
   const settings = readSettings(invocation.env, invocation.packageServer)
   const { colour } = settings
   const terminal = new Terminal(invocation, { colour, signal: invocation.signal })
-  const transport = nodeTransport()
+  const proxyFor = proxyFromEnvironment(invocation.env)
+  const transport = nodeTransport({ proxyFor })
   const retryPolicy = invocation.retryPolicy ?? defaultRetryPolicy
   let caller: LastRequest | undefined
   const work: CommandContext = {
@@ -50,6 +53,7 @@ export async function main(invocation: Invocation): Promise<number> {
     signal: invocation.signal,
     launch: invocation.launch ?? launchDetached,
     connect(baseUrl, key) {
+      assertProxy(() => proxyFor(baseUrl))
       caller = { hasKey: key !== undefined, login: loginCommand(work, baseUrl) }
       return new Slipway({ baseUrl, key, send: transport.send, signal: invocation.signal, retryPolicy })
     },
@@ -58,21 +62,31 @@ export async function main(invocation: Invocation): Promise<number> {
     await run(work, invocation.args)
     return 0
   } catch (error) {
-    for (const line of formatError(error, work, caller)) terminal.printNote(line)
-    return error instanceof UsageError ? 2 : 1
+    const report = describeError(error, work, caller)
+    printError(terminal, report, invocation.args)
+    return report.exitCode
   } finally {
     terminal.close()
     transport.close()
   }
 }
 
+/** Reports an invalid proxy variable as a usage error, before a request. */
+function assertProxy(find: () => unknown): void {
+  try {
+    find()
+  } catch (error) {
+    throw new UsageError(stripControlChars((error as Error).message))
+  }
+}
+
 async function run(work: CommandContext, args: string[]): Promise<void> {
   const [name = 'help', ...rest] = args
   const { program } = work.settings
-  if (name === '--version' || name === '-V') return work.terminal.print(work.version)
+  if (['--version', '-v', '-V', 'version'].includes(name)) return work.terminal.print(work.version)
   if (name === '--help' || name === '-h') return run(work, ['help', ...rest])
   if (looksLikeFolder(name)) {
-    throw new UsageError(`There is no command "${name}"`, `To publish a folder: ${program} publish ${name}`)
+    throw new UsageError(`Unknown command "${name}"`, `To publish a folder: ${program} publish ${name}`)
   }
   const command = await findCommand(name, program)
   const { options, operands } = parseCommandLine(command, rest, program)
@@ -80,6 +94,19 @@ async function run(work: CommandContext, args: string[]): Promise<void> {
   await command.run(work, options, operands)
 }
 
+/** Prints an error on stderr, and with `--json` also on stdout. */
+function printError(terminal: Terminal, report: ErrorReport, args: string[]): void {
+  terminal.printNote(`${terminal.red('Error:')} ${report.message}`)
+  for (const line of report.hints) terminal.printNote(`  ${line}`)
+  if (isJsonRequested(args)) terminal.print(JSON.stringify(toErrorJson(report), undefined, 2))
+}
+
+/** Also of arguments that cannot be parsed. */
+function isJsonRequested(args: string[]): boolean {
+  const end = args.indexOf('--')
+  return (end === -1 ? args : args.slice(0, end)).includes('--json')
+}
+
 function looksLikeFolder(name: string): boolean {
-  return !Object.hasOwn(COMMANDS, name) && (name === '.' || name === '..' || name !== basename(name))
+  return !isCommand(name) && (name === '.' || name === '..' || name !== basename(name))
 }

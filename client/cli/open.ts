@@ -1,5 +1,5 @@
 import { accountClient, chooseSite } from './account.ts'
-import { type Command, SERVER_OPTION, SITE_OPTION } from './command.ts'
+import { type Command, JSON_OPTION, printResult, SERVER_OPTION, SITE_OPTION } from './command.ts'
 import { browse } from './terminal/browser.ts'
 
 /** `slipway open` */
@@ -8,12 +8,12 @@ export const open: Command = {
   operands: '',
   maxOperands: 0,
   summary: 'Open a site in the browser',
-  about: 'Prints the address of a site, and opens it where there is a browser.',
-  options: { site: SITE_OPTION, server: SERVER_OPTION },
+  about: 'Prints the URL of a site and opens it in the browser, if there is one.',
+  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
   async run(work, options) {
-    const { server, slug, remembered } = chooseSite(work, options)
-    const address = remembered?.siteUrl ?? (await accountClient(work, options, server).details(slug)).siteUrl
-    work.terminal.print(address)
-    await browse(address, work)
+    const { server, slug, remembered } = await chooseSite(work, options)
+    const siteUrl = remembered?.siteUrl ?? (await accountClient(work, options, server).details(slug)).siteUrl
+    const opened = await browse(siteUrl, work)
+    printResult(work, options, { slug, siteUrl, opened }, () => work.terminal.print(siteUrl))
   },
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { stripControlChars } from '../../protocol/format.ts'
-import { CliError, UsageError } from './cli-error.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { builtFolder } from './folder/read-site.ts'
 import { namedServer } from './server.ts'
@@ -45,7 +45,7 @@ function rememberedFolder(
   const sites = siteMemory.all(namedServer(stringOption(options, 'server'), settings))
   const folder = sites.find((site) => slug === undefined || site.slug === slug)?.folder
   if (folder !== undefined && folder !== '.')
-    terminal.printNote(`Publishing ${stripControlChars(folder)}, as the last time.`)
+    terminal.printNote(`Publishing ${stripControlChars(folder)}, like last time.`)
   return folder
 }
 
@@ -53,7 +53,7 @@ function rememberedFolder(
 async function projectFolder({ cwd, terminal, settings }: CommandContext): Promise<string | undefined> {
   const built = builtFolder(cwd)
   if (built === undefined || !PROJECT_FILES.some((name) => existsSync(join(cwd, name)))) return undefined
-  const situation = `This folder is a project; its built site is in ${built}`
+  const situation = `This folder is a project. Its built site is in ${built}`
   if (!terminal.interactive) {
     throw new UsageError(
       situation,
@@ -61,26 +61,27 @@ async function projectFolder({ cwd, terminal, settings }: CommandContext): Promi
       `To publish this folder with its source: ${settings.program} publish .`,
     )
   }
-  const chosen = await choose(terminal, `${situation}. What do you want to publish?`, [
+  const chosen = await choose(terminal, `${situation}. Which one do you want to publish?`, [
     ['built', built],
     ['all', 'This folder with its source'],
     ['cancel', 'Cancel'],
   ])
-  if (chosen === 'cancel') throw new CliError('Nothing was published')
+  if (chosen === 'cancel') throw new RefusedError('Nothing was published')
   return chosen === 'built' ? built : '.'
 }
 
-function assertFolder({ settings }: CommandContext, folder: string, operand: string): void {
+/** Throws an error for a folder that does not exist, or that holds more than one site. */
+export function assertFolder({ settings }: CommandContext, folder: string, operand: string): void {
   if (!existsSync(folder)) {
-    throw new CliError(
-      `There is no ${stripControlChars(operand)} here`,
-      `Name a folder that is there, or a dot for this one: ${settings.program} publish .`,
+    throw new UsageError(
+      `Folder not found: ${stripControlChars(operand)}`,
+      `To publish the current folder: ${settings.program} publish .`,
     )
   }
   if (folder === resolve(settings.home) || folder === parse(folder).root) {
-    throw new CliError(
-      `${folder} holds more than a site`,
-      `Name the folder to publish: ${settings.program} publish ./folder`,
+    throw new RefusedError(
+      `Refusing to publish ${folder}`,
+      `Name the folder of your site: ${settings.program} publish ./folder`,
     )
   }
 }

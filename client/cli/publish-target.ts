@@ -8,10 +8,11 @@ import {
   SiteOwnedError,
 } from '../sdk/resume.ts'
 import { loginCommand } from './account.ts'
-import { CliError } from './cli-error.ts'
+import { AuthError, type CliError, RefusedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
 import type { RememberedSite } from './state/site-memory.ts'
+import { formatWarnings } from './warnings.ts'
 
 /** What to publish, and where. */
 export interface PublishPlan {
@@ -23,7 +24,13 @@ export interface PublishPlan {
   /** The site that the folder was published as before. */
   remembered: RememberedSite | undefined
   viewer: SiteMetadata
+  /** Of the site. */
+  name: string | undefined
+  /** Note about the version. */
+  message: string | undefined
   live: boolean
+  /** Keeps a version with warnings as a draft. */
+  strict: boolean
   /** Undefined asks before most of a site is replaced. */
   mode: 'merge' | 'replace' | undefined
 }
@@ -32,36 +39,63 @@ export type PublishObserver = {
   [Name in 'onStaged' | 'onProgress' | 'onRetry']: NonNullable<ResumableOptions[Name]>
 }
 
-/** Publishes to the named or remembered site, otherwise to a new one; prints why a remembered site is replaced. */
+/**
+ * Publishes to the named or remembered site, otherwise to a new one; prints why a remembered site is replaced.
+ * With `strict` a version with warnings stays a draft, and a RefusedError lists them.
+ */
 export async function publishToSite(
   work: CommandContext,
   plan: PublishPlan,
   files: HashedFile[],
   observer: PublishObserver,
 ): Promise<ResumableResult> {
-  const { server, key, slug, viewer, live } = plan
+  const { server, key, slug, viewer, strict, name, message } = plan
   const merge = plan.mode === 'merge'
   try {
-    return await publishRemembered({
+    const result = await publishRemembered({
       ...viewer,
       ...observer,
       files,
-      live,
+      name,
+      message,
+      live: plan.live && !strict,
       ...(merge && { merge }),
       slug,
-      manifest: manifestDigest(viewer, files, merge),
+      manifest: manifestDigest({ ...viewer, message }, files, merge),
       memory: createMemory(work, plan),
       hasAccount: key !== undefined,
       connect: (withAccount) => work.connect(server, withAccount ? key : undefined),
       signal: work.signal,
       onReplace({ siteUrl }, reason) {
-        const why = reason === 'expired' ? 'has expired' : 'is gone, or belongs to somebody else'
-        work.terminal.printNote(`${siteUrl} ${why}. This becomes a new site.`)
+        const why = reason === 'expired' ? 'has expired' : "doesn't exist, or belongs to another account"
+        work.terminal.printNote(`${siteUrl} ${why}. Publishing a new site.`)
       },
     })
+    return plan.live && strict ? await goLiveWithoutWarnings(work, plan, result) : result
   } catch (error) {
     throw error instanceof SiteOwnedError ? ownedError(work, plan, error) : error
   }
+}
+
+async function goLiveWithoutWarnings(
+  work: CommandContext,
+  { server, key }: PublishPlan,
+  result: ResumableResult,
+): Promise<ResumableResult> {
+  const { published, site } = result
+  const warnings = formatWarnings(published)
+  if (warnings.length > 0) {
+    const draft = `Draft: ${published.previewUrl}`
+    throw new RefusedError('The version is not live because it has warnings', ...warnings, draft)
+  }
+  if (published.unchanged) return result
+  const { claimToken } = site
+  const client = work.connect(server, claimToken === undefined ? key : undefined)
+  const finalized = await client.finalize(site.slug, {
+    versionId: published.versionId,
+    ...(claimToken !== undefined && { claimToken }),
+  })
+  return { site, published: { ...published, ...finalized } }
 }
 
 function createMemory(
@@ -85,14 +119,18 @@ function ownedError(
   const login = loginCommand(work, server)
   const createNew = `Or publish a new site: ${work.settings.program} publish --new`
   return cause === undefined
-    ? new CliError(`${address} belongs to an account`, `Sign in: ${login}`, createNew)
-    : new CliError(`${address} was claimed by somebody`, `Sign in as its owner: ${login}`, createNew)
+    ? new AuthError(`${address} belongs to an account`, `Sign in: ${login}`, createNew)
+    : new AuthError(`${address} was claimed by another account`, `Sign in as its owner: ${login}`, createNew)
 }
 
 /** A digest of the files, the metadata, and whether the files are added. */
-function manifestDigest(viewer: SiteMetadata, files: HashedFile[], merge: boolean): string {
+function manifestDigest(
+  metadata: SiteMetadata & Pick<PublishPlan, 'message'>,
+  files: HashedFile[],
+  merge: boolean,
+): string {
   const entries = files.map(({ path, size, contentType, hash }) => [path, size, contentType, hash])
   return createHash('sha256')
-    .update(JSON.stringify([viewer, entries, ...(merge ? ['merge'] : [])]))
+    .update(JSON.stringify([metadata, entries, ...(merge ? ['merge'] : [])]))
     .digest('hex')
 }

@@ -1,114 +1,152 @@
-import type { SiteMetadata } from '../../protocol/api/publish.ts'
 import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, resolveKey } from './account.ts'
 import { claimRemembered } from './claim.ts'
-import { CliError, UsageError } from './cli-error.ts'
+import { AuthError, CliError, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
 import {
   type Command,
   type CommandContext,
+  JSON_OPTION,
   type OptionValues,
+  printResult,
   SERVER_OPTION,
   stringOption,
 } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { notices, readFiles, scanOrThrow, skippedFiles } from './folder/read-site.ts'
 import type { FolderScan } from './folder/scan.ts'
+import {
+  assertNotBoth,
+  changesPassword,
+  METADATA_OPTIONS,
+  readMetadata,
+  readPassword,
+} from './metadata-options.ts'
 import { chooseFolder } from './publish-folder.ts'
 import { type PublishPlan, publishToSite } from './publish-target.ts'
 import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
+import { applyName, assertName, NAME_OPTION } from './site-name.ts'
+import { browse } from './terminal/browser.ts'
 
 /** `slipway publish [folder]` */
 export const publish: Command = {
   name: 'publish',
   operands: '[folder]',
   maxOperands: 1,
-  summary: 'Publish a folder (or one file) and print its address',
+  summary: 'Publish a folder or a file and print its URL',
   about: `
-Publishes a folder and prints the address alone on stdout: by default the one that was published from here last,
-otherwise this one. Publishing it again updates the same site and uploads only what changed; an interrupted publish goes
-on where it was. What was published from here is remembered in .slipway/, readable by you only.
+Publishes a folder and prints only the URL on stdout. By default it publishes the folder that was published from here
+last, otherwise this folder. Publishing again updates the same site and uploads only files that changed. An interrupted
+publish resumes. The .slipway/ folder stores which site belongs to this folder; only you can read it.
 
-An update that would remove index.html or more than half of the site's files asks first; without a terminal it needs
---merge or --replace. After slipway login, the next publish makes a site yours that was published without an account.
+An update that would remove index.html or more than half of the site's files asks first. Without a terminal, pass --merge
+or --replace. After slipway login, the next publish claims a site that you published without an account.
 
-No account is needed: such a site lasts a day, and the claim link that is shown keeps it.
+You don't need an account. Sites without an account expire (by default after 24 hours) unless you claim them with
+the link shown.
 
-Left out, unless .slipwayignore brings them back with !name: names that begin with a dot (but .well-known is
-published), node_modules, __MACOSX, Thumbs.db, desktop.ini, editors' leftovers (*~ *.swp *.swo #*#), and private keys
+Skipped, unless .slipwayignore includes them with !name: names that start with a dot (except .well-known),
+node_modules, __MACOSX, Thumbs.db, desktop.ini, temporary files of editors (*~ *.swp *.swo #*#), and private keys
 (id_rsa, id_dsa, id_ecdsa, id_ed25519, *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx).
-Always left out: .git .hg .svn .slipway .slipwayignore, and empty files.
-.slipwayignore, at the top of the folder, has the syntax of .gitignore.`,
+Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
+.slipwayignore, in the top folder, uses the syntax of .gitignore.`,
   options: {
-    site: { type: 'string', value: 'SLUG', help: 'Update this site of your account' },
-    new: { type: 'boolean', help: 'Make a new site, whatever is remembered' },
-    merge: { type: 'boolean', help: 'Add the files to the site, whose other files stay' },
-    replace: { type: 'boolean', help: "Do not ask before most of the site's files are removed" },
-    draft: { type: 'boolean', help: 'Do not go live: give the version an address of its own' },
-    title: { type: 'string', value: 'TEXT', help: "Title in tabs and previews; '' takes it away" },
-    description: { type: 'string', value: 'TEXT', help: "Description in previews; '' takes it away" },
-    spa: {
+    site: { type: 'string', value: 'SLUG', help: 'Site of your account to update' },
+    new: { type: 'boolean', help: 'Create a new site' },
+    merge: { type: 'boolean', help: 'Add the files to the site and keep its other files' },
+    replace: {
       type: 'boolean',
-      help: 'Pages that are not there get index.html, for an application that routes them',
+      help: 'Replace the site without asking, even if most of its files are removed',
     },
-    'no-spa': { type: 'boolean', help: 'Pages that are not there get a 404 again' },
-    ttl: { type: 'string', value: 'SECONDS', help: 'Expire after so long; 0 for never (needs an account)' },
-    password: {
-      type: 'boolean',
-      help: 'Ask for a password (or take SLIPWAY_SITE_PASSWORD; needs an account)',
+    draft: { type: 'boolean', help: 'Publish a draft with its own URL; the site stays as it is' },
+    name: NAME_OPTION,
+    message: {
+      type: 'string',
+      short: 'm',
+      value: 'TEXT',
+      help: 'Note about this version, for the list of versions',
     },
-    'no-password': { type: 'boolean', help: 'Take the password away' },
-    'dry-run': { type: 'boolean', help: 'Only list what would be published' },
-    json: { type: 'boolean', help: 'Print JSON in place of the address' },
+    ...METADATA_OPTIONS,
+    strict: { type: 'boolean', help: 'Treat warnings as errors: the site stays as it is (exit code 6)' },
+    open: { type: 'boolean', help: 'Open the site in the browser' },
+    'dry-run': { type: 'boolean', help: 'List the files without publishing' },
+    json: JSON_OPTION,
     server: SERVER_OPTION,
   },
   async run(work, options, [operand]) {
     const folder = await chooseFolder(work, options, operand)
     const found = scanOrThrow(folder)
-    if (options['dry-run'] === true) return printFiles(work, found)
+    if (options['dry-run'] === true) return printFiles(work, options, found)
     const plan = await claimRemembered(work, buildPlan(work, options, folder))
+    await assertName(work, plan)
     const password = await passwordFor(work, options, plan)
-    for (const line of notices(found, folder, plan.mode === 'merge')) work.terminal.printNote(line)
+    printNotices(work, options, notices(found, folder, plan.mode === 'merge'))
     const startedAt = work.retryPolicy.now()
     const done = await publishWithReread(work, { ...plan, password }, found)
     if (password === null) await removePassword(work, plan, done.outcome)
-    const { outcome, ...summary } = done
-    report(
-      work,
-      { ...outcome, ...summary, live: plan.live, signedIn: plan.key !== undefined, startedAt },
-      options,
-    )
-    if (password !== undefined)
-      work.terminal.printNote(
-        password === null ? 'Visitors need no password.' : 'Visitors need the password.',
-      )
+    const { outcome: reached, ...summary } = done
+    const outcome = await withExpiry(work, plan, await applyName(work, plan, reached))
+    report(work, { ...outcome, ...summary, live: plan.live, startedAt }, options)
+    if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
+    if (options.open === true)
+      await browse(plan.live ? outcome.site.siteUrl : outcome.published.previewUrl, work)
   },
 }
 
-function printFiles({ terminal }: CommandContext, found: FolderScan): void {
-  for (const file of found.files) terminal.print(file.path)
+/** With the time at which a site of an account expires, when this publish changed it. */
+async function withExpiry(
+  work: CommandContext,
+  { server, key, viewer }: PublishPlan,
+  outcome: ResumableResult,
+): Promise<ResumableResult> {
+  if (!viewer.ttlSeconds || key === undefined) return outcome
+  const { expiresAt } = await work.connect(server, key).details(outcome.site.slug)
+  return expiresAt === null ? outcome : { ...outcome, site: { ...outcome.site, expiresAt } }
+}
+
+function printFiles(work: CommandContext, options: OptionValues, found: FolderScan): void {
+  const { terminal } = work
+  const files = found.files.map(({ path, size }) => ({ path, size }))
+  printResult(work, options, { files, bytes: sumSizes(files) }, () => {
+    for (const file of files) terminal.print(file.path)
+  })
   for (const line of skippedFiles(found, true)) terminal.printNote(line)
-  terminal.printNote(`${formatFileCount(found.files)} would be published.`)
+  terminal.printNote(`${formatFileCount(files)} would be published.`)
+}
+
+/** Throws a RefusedError for warnings with `--strict`. */
+function printNotices(
+  { terminal }: CommandContext,
+  options: OptionValues,
+  { skipped, warnings }: ReturnType<typeof notices>,
+): void {
+  for (const line of skipped) terminal.printNote(line)
+  if (options.strict === true && warnings.length > 0)
+    throw new RefusedError('Nothing was published', ...warnings)
+  for (const line of warnings) terminal.printNote(line)
 }
 
 function buildPlan(work: CommandContext, options: OptionValues, folder: string): PublishPlan {
   const named = namedServer(stringOption(options, 'server'), work.settings)
   const slug = stringOption(options, 'site')
   const isNew = options.new === true
-  if (isNew && slug !== undefined) throw new UsageError('--new and --site exclude each other')
+  assertNotBoth(options, 'new', 'site')
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
   const server = chooseServer(named, known?.server, work)
   if (isNew && known?.claimUrl) {
-    work.terminal.printNote(`Not forgotten: ${known.siteUrl} has no owner; to keep it: ${known.claimUrl}`)
+    work.terminal.printNote(
+      `Your previous site is unclaimed: ${known.siteUrl}. To keep it: ${known.claimUrl}`,
+    )
   }
   const mode = publishMode(options)
   if (mode === 'merge' && (isNew || (slug ?? known) === undefined)) {
     throw new UsageError(
-      'There is no site to add to',
-      `Publish without --merge, or name the site: --site SLUG`,
+      "There's no site to add files to",
+      'Publish without --merge, or name the site: --site SLUG',
     )
   }
   return {
@@ -117,63 +155,36 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
     key: resolveKey(work, options, server),
     slug,
     remembered: isNew ? undefined : known,
-    viewer: toMetadata(options),
+    viewer: readMetadata(options),
+    name: stringOption(options, 'name'),
+    message: stringOption(options, 'message'),
     live: options.draft !== true,
+    strict: options.strict === true,
     mode,
   }
 }
 
-function publishMode({ merge, replace }: OptionValues): PublishPlan['mode'] {
-  if (merge === true && replace === true) throw new UsageError('--merge and --replace exclude each other')
-  if (merge === true) return 'merge'
-  return replace === true ? 'replace' : undefined
+function publishMode(options: OptionValues): PublishPlan['mode'] {
+  assertNotBoth(options, 'merge', 'replace')
+  if (options.merge === true) return 'merge'
+  return options.replace === true ? 'replace' : undefined
 }
 
 function bySlug({ siteMemory }: CommandContext, slug: string, server: string | undefined) {
   return siteMemory.all(server).find((site) => site.slug === slug)
 }
 
-function toMetadata(options: OptionValues): SiteMetadata {
-  const title = stringOption(options, 'title')
-  const description = stringOption(options, 'description')
-  const ttl = stringOption(options, 'ttl')
-  if (options.spa === true && options['no-spa'] === true) {
-    throw new UsageError('--spa and --no-spa exclude each other')
-  }
-  return {
-    ...(title !== undefined && { title: title || null }),
-    ...(description !== undefined && { description: description || null }),
-    ...(options.spa === true && { spaMode: true }),
-    ...(options['no-spa'] === true && { spaMode: false }),
-    ...(ttl !== undefined && { ttlSeconds: parseTtl(ttl) }),
-  }
-}
-
-function parseTtl(ttl: string): number | null {
-  if (!/^\d{1,10}$/.test(ttl)) {
-    throw new UsageError(`--ttl ${stripControlChars(ttl)} is not a number of seconds`, 'A week: --ttl 604800')
-  }
-  return Number(ttl) || null
-}
-
-/** The password to set, `null` to remove it, undefined to keep it. */
+/** See `readPassword`; only a site with an owner can have one. */
 async function passwordFor(
   work: CommandContext,
   options: OptionValues,
   plan: PublishPlan,
 ): Promise<string | null | undefined> {
-  if (options.password !== true && options['no-password'] !== true) return undefined
-  if (plan.key === undefined || plan.remembered?.claimToken !== undefined) {
+  if (changesPassword(options) && (plan.key === undefined || plan.remembered?.claimToken !== undefined)) {
     const hint = plan.key === undefined ? loginCommand(work, plan.server) : `${work.settings.program} claim`
-    throw new CliError('Only a site with an owner can have a password', `First: ${hint}`)
+    throw new AuthError('Only sites with an owner can have a password', `First: ${hint}`)
   }
-  if (options['no-password'] === true) return null
-  const { terminal, settings } = work
-  if (settings.sitePassword !== undefined) return settings.sitePassword
-  if (!terminal.interactive) throw new UsageError('Nobody is here to ask', 'Set SLIPWAY_SITE_PASSWORD')
-  const password = await terminal.promptSecret('Password for visitors:')
-  if (password === '') throw new CliError('A password cannot be empty', 'To take it away: --no-password')
-  return password
+  return readPassword(work, options)
 }
 
 async function removePassword(
@@ -185,7 +196,7 @@ async function removePassword(
     await work.connect(server, key).setMetadata(site.slug, { password: null })
   } catch (error) {
     work.terminal.printNote(
-      `${stripControlChars(site.siteUrl)} is published, but its password is as it was before.`,
+      `${stripControlChars(site.siteUrl)} was published, but its password was not removed.`,
     )
     throw error
   }
@@ -212,7 +223,7 @@ async function publishWithReread(
     return await publishOnce(work, plan, found)
   } catch (error) {
     if (!isSlipwayError(error, ...FILE_CHANGED_CODES)) throw toStoppedError(work, error)
-    work.terminal.printNote(`${stripControlChars(error.message)}. Reading the files again.`)
+    work.terminal.printNote(`${stripControlChars(error.message)}. Reading the files again…`)
   }
   const remembered = work.siteMemory.find(plan.folder, plan.server)
   try {
@@ -221,7 +232,7 @@ async function publishWithReread(
     if (!isSlipwayError(error, ...FILE_CHANGED_CODES)) throw toStoppedError(work, error)
     throw new CliError(
       stripControlChars(error.message),
-      'It keeps changing. Publish again when nothing writes to it any more.',
+      'The file keeps changing. Publish again when no program is writing to it.',
     )
   }
 }
@@ -259,7 +270,5 @@ function publishFiles(
 }
 
 function toStoppedError({ signal }: CommandContext, error: unknown): unknown {
-  return signal.aborted
-    ? new CliError('Stopped', 'Run the same command again: it goes on where it was.')
-    : error
+  return signal.aborted ? new InterruptedError('Interrupted', 'Run the same command to resume.') : error
 }

@@ -1,7 +1,7 @@
-import type { Removal } from '../../protocol/api/publish.ts'
 import { formatNumber, pluralize, stripControlChars } from '../../protocol/format.ts'
+import { removesMuch } from '../../protocol/manifest/removal.ts'
 import type { StagedVersion } from '../sdk/publish.ts'
-import { CliError, UsageError } from './cli-error.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { choose } from './terminal/choose.ts'
 
@@ -10,7 +10,7 @@ export class MergeInstead extends Error {}
 
 /**
  * Asks before a version goes live that removes the start page or more than half of the files of the site. Throws
- * MergeInstead when the files are to be added; a CliError on cancel, or a UsageError without a terminal.
+ * MergeInstead when the files are to be added; a RefusedError on cancel, or a UsageError without a terminal.
  */
 export async function confirmReplacement(
   { terminal }: Pick<CommandContext, 'terminal'>,
@@ -20,7 +20,7 @@ export async function confirmReplacement(
   if (!removal || !removesMuch(removal)) return
   const { files, liveFiles, index } = removal
   const lost = `${formatNumber(files)} of the ${pluralize(liveFiles, 'file')}`
-  const situation = `This removes ${lost} of ${stripControlChars(siteUrl)}${index ? ', index.html among them' : ''}`
+  const situation = `This update removes ${lost} of ${stripControlChars(siteUrl)}${index ? ', including index.html' : ''}`
   if (!terminal.interactive) {
     const hints = ['To add the files to the site: --merge', 'To replace everything: --replace']
     throw new UsageError(situation, ...hints)
@@ -31,10 +31,6 @@ export async function confirmReplacement(
     ['replace', 'Replace everything'],
     ['cancel', 'Cancel'],
   ])
-  if (chosen === 'cancel') throw new CliError('Nothing was published')
+  if (chosen === 'cancel') throw new RefusedError('Nothing was published')
   if (chosen === 'add') throw new MergeInstead()
-}
-
-function removesMuch({ files, liveFiles, index }: Removal): boolean {
-  return index || files > liveFiles / 2
 }

@@ -1,10 +1,8 @@
-import type { FinalizeResponse, PublishWarning } from '../../protocol/api/publish.ts'
 import {
   formatBytes,
   formatDuration,
   formatFileCount,
   formatNumber,
-  formatUtc,
   pluralize,
   stripControlChars,
 } from '../../protocol/format.ts'
@@ -14,7 +12,8 @@ import type { CommandContext, OptionValues } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
 import type { PublishObserver, PublishPlan } from './publish-target.ts'
 import { ProgressView } from './terminal/progress.ts'
-import type { Terminal } from './terminal/terminal.ts'
+import { formatLocalTime } from './terminal/time.ts'
+import { printWarnings } from './warnings.ts'
 
 type ReportDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'settings'>
 
@@ -33,7 +32,7 @@ export function progressObserver(
       const there = files.length - uploads.length
       if (resumed && there > 0)
         terminal.printNote(
-          `Going on where it was: ${pluralize(there, 'file')} of ${formatNumber(files.length)} are there.`,
+          `Resuming: ${formatNumber(there)} of ${pluralize(files.length, 'file')} already uploaded.`,
         )
       if (terminal.live || uploads.length === 0) return
       const bytes = uploads.reduce((sum, { path }) => sum + (sizes.get(path) ?? 0), 0)
@@ -49,7 +48,6 @@ interface PublishSummary extends ResumableResult {
   /** The files were added to those of the site. */
   merged: boolean
   live: boolean
-  signedIn: boolean
   /** Start in milliseconds. */
   startedAt: number
 }
@@ -63,43 +61,30 @@ export function report(
   const { published, files, merged, live } = summary
   const { program } = settings
   const elapsed = (retryPolicy.now() - summary.startedAt) / 1000
-  const done = !live ? 'Kept as a draft:' : merged ? 'Added' : 'Published'
-  terminal.printNote(
-    published.unchanged
-      ? `${terminal.green('✓')} No changes: ${published.siteUrl} is already live.`
-      : `${terminal.green('✓')} ${done} ${formatFileCount(files)} in ${elapsed.toFixed(1)} s; ${describeUpload(summary)}.`,
-  )
+  const done = !live ? 'Saved draft of' : merged ? 'Added' : 'Published'
+  const result = published.unchanged
+    ? 'No changes. Already live.'
+    : `${done} ${formatFileCount(files)} in ${elapsed.toFixed(1)} s${describeUpload(summary)}`
+  terminal.printNote(`${terminal.green('✓')} ${result}`)
   printWarnings(terminal, published)
   const address = live ? published.siteUrl : published.previewUrl
   terminal.print(options.json === true ? JSON.stringify(toJson(summary), undefined, 2) : address)
-  if (!live && !published.unchanged)
-    terminal.printNote(`To make it live: ${suggestNextStep(summary, program)}`)
+  if (!live && !published.unchanged) terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
   for (const line of describeExpiry(summary, program, retryPolicy.now())) terminal.printNote(line)
-}
-
-/** Prints the warnings of a version. */
-export function printWarnings(
-  terminal: Terminal,
-  { warnings = [] }: Pick<FinalizeResponse, 'warnings'>,
-): void {
-  for (const warning of warnings) terminal.printNote(`Careful: ${stripControlChars(formatWarning(warning))}`)
 }
 
 /** Only an owner can restore. */
 function suggestNextStep({ published, site }: PublishSummary, program: string): string {
-  return site.claimToken === undefined
-    ? `${program} restore ${published.versionId}`
-    : `publish it again without --draft`
+  return site.claimToken === undefined ? `${program} restore ${published.versionId}` : `${program} publish`
 }
 
+/** Nothing when all files were uploaded. */
 function describeUpload({ published, files }: PublishSummary): string {
-  if (published.uploaded === 0) return 'everything was there already'
-  if (published.uploaded === files.length) return 'all of it uploaded'
-  return `${pluralize(published.uploaded, 'file')} (${formatBytes(published.uploadedBytes)}) uploaded, the rest was there already`
-}
-
-function formatWarning({ file, line, message }: PublishWarning): string {
-  return `${line === undefined ? file : `${file}:${line}`}: ${message}`
+  const { uploaded, uploadedBytes } = published
+  if (uploaded === files.length) return ''
+  return uploaded === 0
+    ? ' (no uploads needed)'
+    : ` (${formatNumber(uploaded)} uploaded, ${formatBytes(uploadedBytes)})`
 }
 
 function toJson({ published, site, files, live }: PublishSummary) {
@@ -110,14 +95,14 @@ function toJson({ published, site, files, live }: PublishSummary) {
   return { ...about, unchanged, claimUrl, expiresAt, warnings }
 }
 
-function describeExpiry({ site, signedIn }: PublishSummary, program: string, now: number): string[] {
-  if (site.claimToken === undefined) return []
-  const lines: string[] = []
-  if (site.expiresAt !== undefined) {
-    const left = (Date.parse(site.expiresAt) - now) / 1000
-    lines.push(`It has no owner and is gone in ${formatDuration(left)}, at ${formatUtc(site.expiresAt)}.`)
-  }
-  if (site.claimUrl !== undefined) lines.push(`To keep it, open ${site.claimUrl}`)
-  lines.push(`${signedIn ? 'or, since you are signed in' : 'or'}: ${program} claim`)
-  return lines
+function describeExpiry({ site }: PublishSummary, program: string, now: number): string[] {
+  const expiry =
+    site.expiresAt === undefined
+      ? []
+      : [
+          `Expires in ${formatDuration((Date.parse(site.expiresAt) - now) / 1000)} (${formatLocalTime(site.expiresAt, now)}).`,
+        ]
+  if (site.claimToken === undefined) return expiry
+  const link = site.claimUrl === undefined ? '' : `, or open ${site.claimUrl}`
+  return [[...expiry, `Keep it: ${program} claim${link}`].join(' ')]
 }

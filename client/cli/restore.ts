@@ -1,23 +1,44 @@
+import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import { stripControlChars } from '../../protocol/format.ts'
 import { chooseSite, ownerClient } from './account.ts'
-import { UsageError } from './cli-error.ts'
-import { type Command, SERVER_OPTION, SITE_OPTION } from './command.ts'
-import { printWarnings } from './report.ts'
+import {
+  type Command,
+  type CommandContext,
+  JSON_OPTION,
+  type OptionValues,
+  printResult,
+  SERVER_OPTION,
+  SITE_OPTION,
+} from './command.ts'
+import { resolveVersionId } from './version-id.ts'
+import { printWarnings } from './warnings.ts'
 
-/** `slipway restore VERSION` */
+/** `slipway restore [version]` */
 export const restore: Command = {
   name: 'restore',
-  operands: '<version>',
+  operands: '[version]',
   maxOperands: 1,
-  summary: 'Make a kept version live again',
-  about: 'Makes a version that is kept, or a draft, the live one, at once and without uploading.',
-  options: { site: SITE_OPTION, server: SERVER_OPTION },
-  async run(work, options, [versionId]) {
-    if (versionId === undefined)
-      throw new UsageError('Which version? Say its id', `See: ${work.settings.program} versions`)
-    const site = chooseSite(work, options)
-    const restored = await ownerClient(work, options, site).restore(site.slug, versionId)
-    work.terminal.printNote(`${work.terminal.green('✓')} ${versionId} is live.`)
-    printWarnings(work.terminal, restored)
-    work.terminal.print(restored.siteUrl)
+  summary: 'Make a saved version or a draft live',
+  about: `
+Makes a saved version or a draft live, immediately and without uploading. The start of its id is enough; on a
+terminal, leave it out to choose from a list.`,
+  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
+  async run(work, options, [typed]) {
+    const site = await chooseSite(work, options)
+    const slipway = ownerClient(work, options, site)
+    const versionId = await resolveVersionId(work, slipway, { slug: site.slug, typed })
+    reportRestored(work, options, await slipway.restore(site.slug, versionId))
   },
+}
+
+/** Prints which version is live now. */
+export function reportRestored(
+  work: CommandContext,
+  options: OptionValues,
+  restored: FinalizeResponse,
+): void {
+  const { terminal } = work
+  terminal.printNote(`${terminal.green('✓')} ${stripControlChars(restored.versionId)} is live`)
+  printWarnings(terminal, restored)
+  printResult(work, options, restored, () => terminal.print(restored.siteUrl))
 }

@@ -53,7 +53,7 @@ export function serverAddress(text: string): string {
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `${local ? 'http' : 'https'}://${text}`
   const url = parse(full)
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
-    throw new UsageError(`${text} is not the address of a server`, 'It looks like https://slipway.example')
+    throw new UsageError(`${text} is not a server URL`, 'Example: https://slipway.example')
   }
   return url.origin + url.pathname.replace(/\/+$/, '')
 }

@@ -33,8 +33,7 @@ export async function* parseEvents(bytes: AsyncIterable<Uint8Array>): AsyncGener
 /** The records in the events of a domain. NOT_FOUND when it is removed. */
 export async function* parseRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<DomainRecord> {
   for await (const { type, data } of parseEvents(bytes)) {
-    if (type === 'gone')
-      throw new SlipwayError('There is no such domain any more', { code: 'NOT_FOUND', status: 404 })
+    if (type === 'gone') throw new SlipwayError('The domain was removed', { code: 'NOT_FOUND', status: 404 })
     if (type === 'domain') yield JSON.parse(data) as DomainRecord
   }
 }

@@ -3,6 +3,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { describeRefusal, forwardThrough, type ProxyFor, proxyError, TunnelAgent } from './proxy.ts'
 import type { HttpRequest, HttpResponse, RequestBody, Transport } from './transport.ts'
 
 interface NodeTransportOptions {
@@ -10,6 +11,8 @@ interface NodeTransportOptions {
   maxSockets?: number
   /** Idle time-out of a connection in milliseconds. */
   idleMs?: number
+  /** By default every server is reached directly. */
+  proxyFor?: ProxyFor
 }
 
 export interface NodeTransport {
@@ -22,33 +25,60 @@ export interface NodeTransport {
 export function nodeTransport({
   maxSockets = 32,
   idleMs = 120_000,
+  proxyFor = () => undefined,
 }: NodeTransportOptions = {}): NodeTransport {
   const settings = { keepAlive: true, maxSockets, noDelay: true, autoSelectFamily: true, timeout: idleMs }
   const plain = new http.Agent(settings)
   const secure = new https.Agent(settings)
+  const tunnels = new Map<string, TunnelAgent>()
+  const tunnelThrough = (proxy: URL) => {
+    const agent = tunnels.get(proxy.href) ?? new TunnelAgent(proxy, settings)
+    tunnels.set(proxy.href, agent)
+    return agent
+  }
   return {
-    send: (request) => exchange(request, request.url.startsWith('https:') ? secure : plain),
+    async send(request) {
+      const proxy = proxyFor(request.url)
+      if (!request.url.startsWith('https:')) {
+        return exchange(request, { agent: proxy?.protocol === 'https:' ? secure : plain, forwarder: proxy })
+      }
+      return exchange(request, { agent: proxy ? tunnelThrough(proxy) : secure })
+    },
     close() {
-      plain.destroy()
-      secure.destroy()
+      for (const agent of [plain, secure, ...tunnels.values()]) agent.destroy()
     },
   }
 }
 
-function exchange(request: HttpRequest, agent: http.Agent | https.Agent): Promise<HttpResponse> {
+interface Route {
+  agent: http.Agent | https.Agent
+  /** The proxy that receives the request itself. */
+  forwarder?: URL | undefined
+}
+
+function exchange(request: HttpRequest, { agent, forwarder }: Route): Promise<HttpResponse> {
   const { request: open } = agent instanceof https.Agent ? https : http
+  const forward = forwarder && forwardThrough(forwarder, request.url)
   // One signal aborts many uploads; Node would warn about its eleventh listener.
   if (request.signal) setMaxListeners(0, request.signal)
   return new Promise((resolve, reject) => {
-    const outgoing = open(request.url, {
+    const options = {
+      ...forward,
       method: request.method,
-      headers: withContentLength(request),
+      headers: { ...withContentLength(request), ...forward?.headers },
       agent,
       ...(request.signal && { signal: request.signal }),
-    })
+    }
+    const outgoing = forward ? open(options) : open(request.url, options)
     outgoing.on('timeout', () => outgoing.destroy(new Error('the connection went silent')))
-    outgoing.on('error', reject)
+    outgoing.on('error', (error) =>
+      reject(forwarder ? proxyError(forwarder, `failed: ${error.message}`) : error),
+    )
     outgoing.on('response', (message) => {
+      if (forwarder && message.statusCode === 407) {
+        outgoing.destroy()
+        return reject(proxyError(forwarder, describeRefusal(407)))
+      }
       // A response before the end of the body is an error: the rest need not be sent.
       message.on('end', () => outgoing.writableEnded || outgoing.destroy())
       resolve(toHttpResponse(message))

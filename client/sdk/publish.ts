@@ -31,6 +31,10 @@ export interface PublishOptions extends SiteMetadata {
   delete?: string[] | undefined
   /** In place of a key, to update an anonymous site. */
   claimToken?: string | undefined
+  /** Of a new site with an owner: its slug, in place of a generated one. */
+  name?: string | undefined
+  /** A note about the version, at most 200 characters. */
+  message?: string | undefined
   /** Fail with VERSION_CONFLICT when another version is live. */
   baseVersionId?: string | undefined
   /** Continue this version, staged before from the same files, if it is still pending. */
@@ -179,8 +183,8 @@ class PublishRun {
   }
 
   #manifest(): PublishRequest {
-    const { title, description, ogImagePath, spaMode, ttlSeconds, merge } = this.#options
-    const { delete: deleted, baseVersionId, claimToken } = this.#options
+    const { title, description, ogImagePath, spaMode, ttlSeconds, merge, slug } = this.#options
+    const { delete: deleted, name, message, baseVersionId, claimToken } = this.#options
     return {
       files: this.#options.files.map(toFileEntry),
       ...(title !== undefined && { title }),
@@ -190,6 +194,8 @@ class PublishRun {
       ...(ttlSeconds !== undefined && { ttlSeconds }),
       ...(merge !== undefined && { merge }),
       ...(deleted !== undefined && { delete: deleted }),
+      ...(name !== undefined && slug === undefined && { name }),
+      ...(message !== undefined && { message }),
       ...(baseVersionId !== undefined && { baseVersionId }),
       ...(claimToken !== undefined && { claimToken }),
     }

@@ -27,7 +27,7 @@ export async function readJson<T>(response: HttpResponse, request: HttpRequest):
   try {
     return JSON.parse(text) as T
   } catch (cause) {
-    throw new SlipwayError(`${withoutQuery(request.url)} did not answer like a Slipway server`, {
+    throw new SlipwayError(`${withoutQuery(request.url)} is not a Slipway server`, {
       code: 'BAD_ANSWER',
       status: response.status,
       cause,
@@ -61,13 +61,13 @@ function networkMessage(url: string, error: unknown): string {
   const where = toOrigin(url)
   switch (findSystemCode(error)) {
     case 'ECONNREFUSED':
-      return `Nothing answers at ${where} (connection refused)`
+      return `Can't reach ${where} (connection refused)`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `The host of ${where} cannot be found`
+      return `Can't find the host of ${where}`
     case 'ECONNRESET':
     case 'EPIPE':
-      return `The connection to ${where} broke`
+      return `The connection to ${where} was lost`
     default:
       return `The connection to ${where} failed: ${error instanceof Error ? error.message : error}`
   }
@@ -93,8 +93,8 @@ async function errorFromResponse(
   const retryAfterSeconds = parseRetryAfterHeader(response, now)
   const body = parseErrorBody(text)
   if (body) {
-    const { error, code, details } = body
-    return new SlipwayError(error, { code, status: response.status, details, retryAfterSeconds })
+    const { error, code, details, hint } = body
+    return new SlipwayError(error, { code, status: response.status, details, hint, retryAfterSeconds })
   }
   return new SlipwayError(unexpectedResponse(request, response), {
     code: 'BAD_ANSWER',
@@ -114,8 +114,8 @@ function parseErrorBody(text: string): ErrorBody | undefined {
 
 function unexpectedResponse({ url }: HttpRequest, { status, header }: HttpResponse): string {
   const elsewhere = header('location')
-  if (elsewhere) return `${toOrigin(url)} redirects to ${elsewhere}: name that server instead`
-  return `${withoutQuery(url)} answered ${status}, and not like a Slipway server`
+  if (elsewhere) return `${toOrigin(url)} redirects to ${elsewhere}. Use that URL instead.`
+  return `${withoutQuery(url)} answered ${status}, which no Slipway server sends`
 }
 
 function parseRetryAfterHeader({ status, header }: HttpResponse, now: () => number): number | undefined {

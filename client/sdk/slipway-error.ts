@@ -13,6 +13,7 @@ interface SlipwayErrorOptions {
   code: ErrorCode | ClientErrorCode
   status?: number
   details?: unknown
+  hint?: string | undefined
   retryAfterSeconds?: number | undefined
   cause?: unknown
 }
@@ -25,6 +26,8 @@ export class SlipwayError extends Error {
   readonly status: number
   /** Details of the server; their shape depends on `code`. */
   readonly details: unknown
+  /** The server's sentence about what to do next, if it sent one. */
+  readonly hint: string | undefined
   /** Seconds until a retry makes sense, if the server sent them. */
   readonly retryAfterSeconds: number | undefined
 
@@ -34,6 +37,7 @@ export class SlipwayError extends Error {
     this.code = options.code
     this.status = options.status ?? 0
     this.details = options.details
+    this.hint = options.hint
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }

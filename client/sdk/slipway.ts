@@ -1,6 +1,8 @@
 import type {
   DeleteAccountResponse,
+  KeyEndedResponse,
   Me,
+  MeChange,
   NewKeyResponse,
   RequestCodeResponse,
   SessionList,
@@ -13,6 +15,7 @@ import type {
   ArchiveResponse,
   BundleReceipt,
   BundleTarget,
+  ContentsRequest,
   CreateResponse,
   FinalizeRequest,
   FinalizeResponse,
@@ -28,9 +31,13 @@ import type {
   DeleteVersionResponse,
   DuplicateResponse,
   MetadataRequest,
+  NameCheck,
+  PreviewLink,
+  RenameResponse,
   SiteDetails,
   SiteList,
   SiteSummary,
+  ThumbnailResponse,
   VersionDetails,
   VersionList,
 } from '../../protocol/api/sites.ts'
@@ -81,7 +88,7 @@ export type { PublishFile, UploadOptions as Sending } from './upload.ts'
 export interface SlipwayOptions {
   /** Base URL of the server; empty in a page of the server itself. */
   baseUrl: string
-  /** API key. Without it calls are anonymous, or use the page's session. */
+  /** API key. Without it, or with an empty one, calls are anonymous, or use the page's session. */
   key?: string | undefined
   /** The HTTP transport; `fetch` by default. */
   send?: Transport | undefined
@@ -108,6 +115,10 @@ export interface ArchiveOptions {
   /** In place of a key, to update an anonymous site. */
   claimToken?: string
   baseVersionId?: string
+  /** Of a new site with an owner: its slug, in place of a generated one. */
+  name?: string
+  /** A note about the version, at most 200 characters. */
+  message?: string
   title?: string
   description?: string
   ogImagePath?: string
@@ -143,7 +154,7 @@ export class Slipway {
   readonly #retryPolicy: RetryPolicy
 
   constructor(options: SlipwayOptions) {
-    this.#options = options
+    this.#options = { ...options, key: options.key || undefined }
     this.#baseUrl = options.baseUrl.replace(/\/+$/, '')
     this.#send = options.send ?? fetchTransport
     this.#retryPolicy = options.retryPolicy ?? defaultRetryPolicy
@@ -180,14 +191,14 @@ export class Slipway {
   }
 
   /**
-   * Exchanges a mailed code for a new key, which ends the one before (spec 4.2). With the `attempt` that `requestCode`
-   * answered, wrong codes that others enter for the address do not count.
+   * Exchanges an emailed code for a new key, which ends the one before (spec 4.2), or with `keyName` only an earlier key of
+   * that name. With the `attempt` that `requestCode` answered, wrong codes that others enter for the address do not count.
    */
-  verifyCode(email: string, code: string, attempt?: string): Promise<VerifyCodeResponse> {
-    return this.#call('POST', '/api/auth/agent/verify-code', { json: { email, code, attempt } })
+  verifyCode(email: string, code: string, attempt?: string, keyName?: string): Promise<VerifyCodeResponse> {
+    return this.#call('POST', '/api/auth/agent/verify-code', { json: { email, code, attempt, keyName } })
   }
 
-  /** Exchanges a mailed code for a session cookie; the key stays. For pages only. */
+  /** Exchanges an emailed code for a session cookie; the key stays. For pages only. */
   signIn(email: string, code: string, attempt?: string): Promise<SessionResponse> {
     return this.#call('POST', '/api/auth/session', { json: { email, code, attempt } })
   }
@@ -201,9 +212,19 @@ export class Slipway {
     return this.#call('GET', '/api/v1/me')
   }
 
+  /** Turns reminders by email on or off. */
+  updateMe(change: MeChange): Promise<MeChange> {
+    return this.#call('PATCH', '/api/v1/me', { json: change })
+  }
+
   /** Creates a new key that replaces the previous one. */
   newKey(): Promise<NewKeyResponse> {
     return this.#call('POST', '/api/v1/me/key')
+  }
+
+  /** Ends the key of this client. */
+  endKey(): Promise<KeyEndedResponse> {
+    return this.#call('DELETE', '/api/v1/me/key')
   }
 
   /** Browser sessions, newest first. */
@@ -220,7 +241,7 @@ export class Slipway {
     return this.#call('DELETE', '/api/v1/me/sessions')
   }
 
-  /** Deletes the account for good, with all its sites and domains. `email` must be its address. */
+  /** Deletes the account permanently, with all its sites and domains. `email` must be its address. */
   deleteAccount(email: string): Promise<DeleteAccountResponse> {
     return this.#call('DELETE', '/api/v1/me', { json: { email } })
   }
@@ -233,6 +254,14 @@ export class Slipway {
   /** Stages another version (spec 4.4). With a claim token the key is not sent. */
   update(slug: string, request: PublishRequest): Promise<UpdateResponse> {
     return this.#withClaimToken(request.claimToken).#call('PUT', sitePath(slug), { json: request })
+  }
+
+  /** Publishes files whose bytes are in the request, as a new site or as a version of the site `slug`. */
+  publishContents(request: ContentsRequest, slug?: string): Promise<ArchiveResponse> {
+    const client = this.#withClaimToken(request.claimToken)
+    return slug === undefined
+      ? this.#call('POST', '/api/v1/publish', { json: request })
+      : client.#call('PUT', sitePath(slug), { json: request })
   }
 
   /**
@@ -287,16 +316,26 @@ export class Slipway {
     return this.#call('PATCH', `${sitePath(slug)}/metadata`, { json: change })
   }
 
+  /** Gives a site another name; the former one redirects for 30 days. */
+  renameSite(slug: string, name: string): Promise<RenameResponse> {
+    return this.#call('PATCH', `${sitePath(slug)}/name`, { json: { name } })
+  }
+
+  /** Whether a new site of the caller can have a name. */
+  checkName(name: string): Promise<NameCheck> {
+    return this.#call('GET', `/api/v1/names/${encodeURIComponent(name)}`)
+  }
+
   duplicate(slug: string): Promise<DuplicateResponse> {
     return this.#call('POST', `${sitePath(slug)}/duplicate`)
   }
 
-  /** Visits of a site with referrers and paths. */
-  visits(slug: string, range: VisitRange = '7d'): Promise<Visits> {
-    return this.#call('GET', `${sitePath(slug)}/analytics?range=${range}`)
+  /** Visits of a site with referrers and paths; days begin at midnight in the time zone, by default UTC. */
+  visits(slug: string, range: VisitRange = '7d', timeZone?: string): Promise<Visits> {
+    return this.#call('GET', `${sitePath(slug)}/analytics${buildQuery({ range, timeZone })}`)
   }
 
-  /** Deletes a site for good; its slug is never reused. */
+  /** Deletes a site permanently; its slug is never reused. */
   delete(slug: string): Promise<DeleteResponse> {
     return this.#call('DELETE', sitePath(slug))
   }
@@ -329,15 +368,31 @@ export class Slipway {
     return this.#call('DELETE', versionPath(slug, versionId))
   }
 
+  /** A URL that shows the live version, or another kept one, to its owner without the password for 10 minutes. */
+  previewLink(slug: string, versionId?: string): Promise<PreviewLink> {
+    return this.#call('POST', `${sitePath(slug)}/preview${buildQuery({ versionId })}`)
+  }
+
+  /** Stores the thumbnail of a version: WebP of at most 20,000 bytes. With a claim token the key is not sent. */
+  putThumbnail(
+    slug: string,
+    versionId: string,
+    bytes: Uint8Array | Blob,
+    claimToken?: string,
+  ): Promise<ThumbnailResponse> {
+    const call = { body: bytes, contentType: 'image/webp', claimToken }
+    return this.#withClaimToken(claimToken).#call('PUT', `${versionPath(slug, versionId)}/thumbnail`, call)
+  }
+
   /** One file of the live version, or of another kept one. */
   file(slug: string, path: string, versionId?: string): Promise<Download> {
     const encoded = path.split('/').map(encodeURIComponent).join('/')
     return this.#download(`${sitePath(slug)}/files/${encoded}${buildQuery({ versionId })}`)
   }
 
-  /** The live version, or another kept one, as tar.gz. */
-  archive(slug: string, versionId?: string): Promise<Download> {
-    return this.#download(`${sitePath(slug)}/archive${buildQuery({ versionId })}`)
+  /** The live version, or another kept one, as tar.gz or zip. */
+  archive(slug: string, versionId?: string, format?: 'zip'): Promise<Download> {
+    return this.#download(`${sitePath(slug)}/archive${buildQuery({ versionId, format })}`)
   }
 
   domains(): Promise<DomainList> {

@@ -5,10 +5,12 @@ import { formatDay } from '../app/format-time.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-import { Fact, Facts, Loading } from '../kit/panel.tsx'
+import { Fact, Facts } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import { ApiKey } from './api-key.tsx'
 import { DeleteAccount } from './delete-account.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
+import { Reminders } from './reminders.tsx'
 import { Sessions } from './sessions.tsx'
 import { SignOut } from './sign-out.tsx'
 
@@ -45,6 +47,7 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
         <Fact name="Since">{formatDay(me.createdAt)}</Fact>
       </Facts>
       <PlanAndUsage me={me} />
+      <Reminders me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
       <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
       <Sessions />
       <DeleteAccount me={me} />

@@ -30,22 +30,17 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
     part.current?.focus()
   }
   return (
-    <Panel
-      title="API key"
-      lead="For the command, for CI and for programs of your own. In a browser you need none."
-    >
+    <Panel title="API key" lead="For the command line, CI and your own programs.">
       <div class="stack" ref={part} tabIndex={-1}>
         {key === undefined ? (
           <>
             <p>
-              {hasKey
-                ? 'There is a key. It was shown when it was made and cannot be shown again; a new one takes its place.'
-                : 'There is no key yet.'}
+              {hasKey ? "You have a key. It can't be shown again; a new key replaces it." : 'No API key yet.'}
             </p>
             {!isConfirming && <ErrorNotice error={make.error} />}
             <div class="choices">
               <Button busy={make.busy} onClick={() => (hasKey ? setConfirming(true) : make())}>
-                {hasKey ? 'Make a new key' : 'Make a key'}
+                {hasKey ? 'Replace key' : 'Create key'}
               </Button>
             </div>
           </>
@@ -55,16 +50,15 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
       </div>
       {isConfirming && (
         <Confirm
-          title="Make a new key?"
-          verb="Make a new key"
+          title="Replace API key?"
+          verb="Replace key"
           action={make}
           onClose={() => setConfirming(false)}
         >
           <p>
-            The key you have ends at once: whatever uses it stops until it has the new one. You stay signed in
-            here.
+            The current key stops working immediately. Update everything that uses it. You stay signed in.
           </p>
-          <p>The new key is shown once. It is gone when you leave the page, so copy it first.</p>
+          <p>The new key is shown only once.</p>
         </Confirm>
       )}
     </Panel>
@@ -79,19 +73,18 @@ function NewKey({ apiKey, onHide }: { apiKey: string; onHide: () => void }) {
       <h3 ref={heading} tabIndex={-1}>
         Your new key
       </h3>
-      <CopyLine text={apiKey} of="the key" />
-      <Notice tone="warn" title="Copy it now. It is not shown again, and gone when you leave this page." />
-      <p>Tell the command of it, in a terminal or in the settings of your CI:</p>
+      <CopyLine text={apiKey} of="API key" />
+      <Notice tone="warn" title="Copy this key now. You won't see it again." />
+      <p>Use it on the command line or in CI:</p>
       <CopyBlock
         text={`export SLIPWAY_URL=${quoteShell(settings.baseUrl)}\nexport SLIPWAY_KEY=${apiKey}\n${npxCommand(settings.baseUrl)} publish ./folder`}
-        of="the commands"
+        of="commands"
       />
       <p class="quiet small">
-        On your own machine <code>{npxCommand(settings.baseUrl)} login</code> needs none of this: it mails a
-        code, makes a key and remembers it. That key then takes the place of this one.
+        On your own computer, run <code>{npxCommand(settings.baseUrl)} login</code> instead.
       </p>
       <div class="choices">
-        <Button onClick={onHide}>Hide the key</Button>
+        <Button onClick={onHide}>Hide key</Button>
       </div>
     </div>
   )

@@ -20,7 +20,7 @@ export function DeleteAccount({ me }: { me: Me }) {
     await slipway.deleteAccount(me.email)
     route('/')
     rememberSignedIn(null)
-    showToast('Your account is deleted, and everything in it.')
+    showToast('Account deleted.')
   })
   const close = () => {
     setConfirming(false)
@@ -28,28 +28,28 @@ export function DeleteAccount({ me }: { me: Me }) {
     deleteAccount.clear()
   }
   return (
-    <Panel title="Leave" lead="Delete your account and everything in it, at once and for good.">
+    <Panel title="Delete account" lead="Permanently delete your account and all its sites.">
       <div class="choices">
         <Button variant="danger" onClick={() => setConfirming(true)}>
-          Delete everything
+          Delete account
         </Button>
       </div>
       {isConfirming && (
         <Confirm
           title="Delete your account?"
-          verb="Delete everything"
+          verb="Delete account"
           action={deleteAccount}
           ready={typed.trim().toLowerCase() === me.email}
           onClose={close}
         >
-          <p>{`This goes at once, and nobody can bring it back:`}</p>
+          <p>This can't be undone. It deletes:</p>
           <ul>
             {describeLosses(me).map((what) => (
               <li key={what}>{what}</li>
             ))}
           </ul>
           <TextField
-            label="Your address, to be sure"
+            label="Type your email address to confirm"
             hint={me.email}
             autocomplete="off"
             autocapitalize="none"
@@ -67,9 +67,9 @@ function describeLosses({ usage, hasKey }: Me): string[] {
   const { sites, totalBytes, domains } = usage
   return [
     sites === 0
-      ? 'no site: you have none'
-      : `${pluralize(sites, 'site')} (${formatBytes(totalBytes)}) with every version; ${sites === 1 ? 'its address is' : 'their addresses are'} never given out again`,
-    ...(domains > 0 ? [`${pluralize(domains, 'domain')}: visitors find nothing there any more`] : []),
-    `${hasKey ? 'your API key and ' : ''}every sign-in, this one too`,
+      ? 'no sites'
+      : `${pluralize(sites, 'site')} (${formatBytes(totalBytes)}) with all versions. Their addresses can't be reused.`,
+    ...(domains > 0 ? [`${pluralize(domains, 'domain')}: visitors can't open your sites there`] : []),
+    `${hasKey ? 'your API key and ' : ''}all sessions`,
   ]
 }

@@ -1,21 +1,19 @@
 import type { Me } from '../../protocol/api/account.ts'
-import { formatBytes, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
+import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { formatClock } from '../app/format-time.ts'
 import { Badge, Bar, Fact, Facts, Panel } from '../kit/panel.tsx'
-
-const PLANS: Record<Me['plan'], string> = { free: 'Free', hobby: 'Hobby' }
 
 /** Limits and usage of the plan. */
 export function PlanAndUsage({ me }: { me: Me }) {
   const { limits, usage } = me
   return (
-    <Panel title="Plan and use" actions={<Badge tone="plain">{PLANS[me.plan]}</Badge>}>
+    <Panel title="Plan & usage" actions={<Badge tone="plain">{me.planName}</Badge>}>
       <div class="uses">
         <UsageBar
           name="Requests this hour"
           used={usage.requestsThisHour}
           limit={limits.requestsPerHour}
-          note={`Resets at ${formatClock(Date.parse(usage.resetsAt))}. Uploads and this dashboard are not counted.`}
+          note={`Resets at ${formatClock(Date.parse(usage.resetsAt))}. Uploads and this dashboard don't count.`}
         />
         <UsageBar name="Domains" used={usage.domains} limit={limits.domains} />
       </div>
@@ -24,8 +22,8 @@ export function PlanAndUsage({ me }: { me: Me }) {
         <Fact name="Stored">{formatBytes(usage.totalBytes)}</Fact>
       </Facts>
       <p class="quiet small">
-        {`A site holds up to ${pluralize(limits.filesPerSite, 'file')} and ${formatLimit(limits.siteBytes)}, a file up to ${formatLimit(limits.fileBytes)}. `}
-        {`The last ${pluralize(limits.versionsKept, 'version')} of each site ${limits.versionsKept === 1 ? 'is' : 'are'} kept.`}
+        {`Each site can have ${pluralize(limits.filesPerSite, 'file')} and ${formatLimit(limits.siteBytes)} in total, ${formatLimit(limits.fileBytes)} per file. `}
+        {`Versions kept per site: ${limits.versionsKept}.`}
       </p>
     </Panel>
   )
@@ -39,7 +37,7 @@ interface UsageBarProps {
 }
 
 function UsageBar({ name, used, limit, note }: UsageBarProps) {
-  const text = `${formatNumber(used)} of ${formatNumber(limit)}`
+  const text = `${formatNumber(used)} of ${formatCountLimit(limit)}`
   return (
     <div class="stack tight">
       <p class="use">

@@ -10,7 +10,8 @@ import { slipway } from '../api/slipway.ts'
 import { formatDay } from '../app/format-time.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-import { Badge, Loading, Panel } from '../kit/panel.tsx'
+import { Badge, Panel } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
 
@@ -28,34 +29,34 @@ export function Sessions() {
     if (session.current) {
       route('/')
       rememberSignedIn(null)
-      return showToast('You are signed out.')
+      return showToast("You're signed out.")
     }
     set((known) => ({ sessions: known.sessions.filter(({ id }) => id !== session.id) }))
     list.current?.focus()
-    showToast(`${sessionName(session)} is signed out.`)
+    showToast(`${sessionName(session)} signed out.`)
   })
   const endOthers = useAction(async () => {
     const { ended } = await slipway.endOtherSessions()
     set((known) => ({ sessions: known.sessions.filter(({ current }) => current) }))
     list.current?.focus()
-    showToast(`${pluralize(ended, 'other browser')} signed out.`)
+    showToast(`${pluralize(ended, 'session')} signed out.`)
   })
 
   return (
     <Panel
-      title="Browsers that are signed in"
-      lead="Each stays so for 30 days, or until it is signed out. The API key is not touched by that."
+      title="Active sessions"
+      lead="Sessions last 30 days. Signing out doesn't affect API keys."
       actions={
         others.length > 0 && (
           <Button busy={endOthers.busy} onClick={endOthers}>
-            Sign out all others
+            Sign out other sessions
           </Button>
         )
       }
     >
       <ErrorNotice error={error} onRetry={reload} />
       <ErrorNotice error={end.error ?? endOthers.error} />
-      {!value && !error && <Loading what="the browsers" />}
+      {!value && !error && <Loading what="the sessions" />}
       <ul class="browsers" ref={list} tabIndex={-1}>
         {all.map((session) => (
           <Row key={session.id} session={session} busy={end.busy} onEnd={() => end(session)} />
@@ -76,7 +77,7 @@ function Row({ session, busy, onEnd }: RowProps) {
     <li>
       <div>
         <p class="title">
-          {sessionName(session)} {session.current && <Badge tone="good">this one</Badge>}
+          {sessionName(session)} {session.current && <Badge tone="good">This browser</Badge>}
         </p>
         <p class="quiet small">
           Signed in <RelativeTime at={session.createdAt} />, until {formatDay(session.expiresAt)}
@@ -90,7 +91,7 @@ function Row({ session, busy, onEnd }: RowProps) {
 }
 
 function sessionName({ browser }: SessionSummary): string {
-  return browser ?? 'A browser'
+  return browser ?? 'Unknown browser'
 }
 
 /** A session that was ended in another tab counts as ended. */

@@ -15,12 +15,12 @@ export interface DisplayError {
 const HINTS: Partial<Record<DisplayError['code'], string>> = {
   NETWORK: 'Check your connection, then try again.',
   NOT_FOUND: 'It may have been deleted in another tab.',
-  UNAUTHORIZED: 'Sign in to go on.',
-  UNAVAILABLE: 'Nothing is lost. Try again in a moment.',
-  INSUFFICIENT_STORAGE: 'Whoever runs this service has to make room. Sites that are live stay live.',
-  INTERNAL: 'Nothing is lost. Try again; if it goes on, tell whoever runs this service.',
-  SITE_EXPIRED: 'Publish the folder again: it gets a new address.',
-  VERSION_CONFLICT: 'Look at what is live now, then publish again.',
+  UNAUTHORIZED: 'Sign in to continue.',
+  UNAVAILABLE: 'Nothing was lost. Try again in a moment.',
+  INSUFFICIENT_STORAGE: 'Contact the administrator. Your sites stay online.',
+  INTERNAL: 'Nothing was lost. Try again, or contact the administrator if it keeps happening.',
+  SITE_EXPIRED: 'Publish the folder again to get a new site.',
+  VERSION_CONFLICT: 'Check the live version, then publish again.',
 }
 
 /**
@@ -30,29 +30,31 @@ const HINTS: Partial<Record<DisplayError['code'], string>> = {
 export function toDisplayError(error: unknown): DisplayError {
   if (!isSlipwayError(error)) {
     console.error(error)
-    return { title: 'This page made a mistake.', hint: 'Reload it and try again.', code: 'OURS', fields: {} }
+    return {
+      title: 'Something went wrong on this page.',
+      hint: 'Reload the page and try again.',
+      code: 'OURS',
+      fields: {},
+    }
   }
   if (error.code === 'RATE_LIMITED') return rateLimitError(error)
   const fields = readFieldErrors(error)
   const [first] = Object.values(fields)
   return {
-    title: error.code === 'NETWORK' ? 'The server does not answer.' : (first ?? sentence(error.message)),
+    title: error.code === 'NETWORK' ? "Can't reach the server." : (first ?? sentence(error.message)),
     hint: HINTS[error.code] ?? '',
     code: error.code,
     fields,
   }
 }
 
-/** The API's message about the hourly limit; other limits have messages of their own. */
-const HOURLY_LIMIT_PATTERN = /^The limit of (\d+) requests/
-
-function rateLimitError({ message, retryAfterSeconds = 0 }: SlipwayError): DisplayError {
-  const limit = HOURLY_LIMIT_PATTERN.exec(message)?.[1]
+function rateLimitError({ message, details, retryAfterSeconds = 0 }: SlipwayError): DisplayError {
   const retryAt = Date.now() + retryAfterSeconds * 1000
-  const [what = message] = message.split(';')
+  const [what = message] = message.split('. ')
+  const isHourlyLimit = (details as { countedBy?: unknown } | undefined)?.countedBy !== undefined
   return {
-    title: limit === undefined ? sentence(what) : `The ${limit} requests of this hour are used.`,
-    hint: `It goes on at ${formatClock(retryAt)}.${limit === undefined ? '' : ' What is live stays live.'}`,
+    title: sentence(what),
+    hint: `Try again at ${formatClock(retryAt)}.${isHourlyLimit ? ' Your sites stay online.' : ''}`,
     code: 'RATE_LIMITED',
     retryAt,
     fields: {},

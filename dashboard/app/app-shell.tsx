@@ -3,8 +3,10 @@ import { rateLimit } from '../api/rate-limit.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
+import { WindowDrop } from '../drop/window-drop.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { Toast } from '../kit/toast.tsx'
+import { PaletteButton } from '../palette/palette-button.tsx'
 import { SignInAgain } from '../sign-in/sign-in-again.tsx'
 import { formatClock } from './format-time.ts'
 import { Locations, Pages } from './routes.tsx'
@@ -16,12 +18,17 @@ const LOW_REQUESTS_THRESHOLD = 10
 export function AppShell() {
   return (
     <Locations>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
       <Header />
       <OriginMismatchNotice />
       <Pages />
       <FewRequestsLeft />
+      <Footer />
       <SignInAgain />
       <Toast />
+      <WindowDrop />
     </Locations>
   )
 }
@@ -33,7 +40,7 @@ const OWNER_LINKS = [
 ] as const
 
 const PUBLIC_LINKS = [
-  ['/docs', 'API reference'],
+  ['/docs', 'Docs'],
   ['/sign-in', 'Sign in'],
 ] as const
 
@@ -45,7 +52,7 @@ function Header() {
     <header class="top">
       <a class="home" href="/">
         <img src="/favicon.svg" alt="" width={24} height={24} />
-        Slipway
+        <span>Slipway</span>
       </a>
       <nav aria-label="Slipway">
         {links.map(([href, name]) => (
@@ -53,8 +60,21 @@ function Header() {
             {name}
           </a>
         ))}
+        <PaletteButton />
       </nav>
     </header>
+  )
+}
+
+function Footer() {
+  return (
+    <footer class="foot">
+      <nav aria-label="About this service">
+        <a href="/docs">Docs</a>
+        <a href="/health">Status</a>
+      </nav>
+      <span>Slipway {settings.version}</span>
+    </footer>
   )
 }
 
@@ -64,10 +84,10 @@ function OriginMismatchNotice() {
   if (origin === location.origin) return null
   return (
     <div class="page-notice">
-      <Notice tone="warn" title={`This service calls itself ${origin}, not ${location.origin}.`}>
+      <Notice tone="warn" title={`Sign-in works only at ${origin}`}>
         <p>
-          Open <a href={origin + location.pathname + location.search}>{origin}</a> to sign in. Whoever runs it
-          sets the name with <code>SLIPWAY_BASE_URL</code>.
+          Open <a href={origin + location.pathname + location.search}>{origin}</a> to sign in. The
+          administrator sets this URL with <code>SLIPWAY_BASE_URL</code>.
         </p>
       </Notice>
     </div>

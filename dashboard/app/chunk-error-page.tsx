@@ -4,7 +4,7 @@ import { Page } from './page.tsx'
 /** Replaces a page whose script could not be loaded: the network failed, or the service was upgraded. */
 export function ChunkErrorPage() {
   return (
-    <Page title="The connection broke before this page was here." narrow>
+    <Page title="Couldn't load this page" narrow>
       <p>
         <Button variant="main" onClick={() => location.reload()}>
           Try again

@@ -27,8 +27,8 @@ export class PageErrorBoundary extends Component<PageErrorBoundaryProps, { fault
   override render({ path, children }: PageErrorBoundaryProps) {
     if (this.state.faultyAt !== path) return children
     return (
-      <Page title="This page made a mistake." narrow>
-        <p>Nothing is lost. Reload it, or go on elsewhere.</p>
+      <Page title="Something went wrong on this page" narrow>
+        <p>Nothing was lost. Reload the page, or open another one.</p>
         <p>
           <Button variant="main" onClick={() => location.reload()}>
             Reload

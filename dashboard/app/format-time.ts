@@ -4,10 +4,12 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
+// Dates and times are written as in the browser's locale, as 12 or 24 hours; the words between them are English.
+
 /** "15:00", or "15:00 tomorrow": a near time, in the local time zone. */
 export function formatClock(milliseconds: number): string {
   const date = new Date(milliseconds)
-  const time = `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
+  const time = date.toLocaleTimeString(undefined, { timeStyle: 'short' })
   return date.toDateString() === new Date().toDateString() ? time : `${time} tomorrow`
 }
 
@@ -18,34 +20,29 @@ export function formatRelative(iso: string, now: number): string {
   if (since < HOUR_MS) return `${pluralize(Math.floor(since / MINUTE_MS), 'minute')} ago`
   if (since < DAY_MS) return `${pluralize(Math.floor(since / HOUR_MS), 'hour')} ago`
   if (since < 2 * DAY_MS) return 'yesterday'
-  return since < 7 * DAY_MS ? `${Math.floor(since / DAY_MS)} days ago` : formatDay(iso)
+  return since < 7 * DAY_MS ? `${pluralize(Math.floor(since / DAY_MS), 'day')} ago` : formatDay(iso)
 }
 
 /** "12 March 2026", in the local time zone. */
 export function formatDay(iso: string): string {
-  return new Date(iso).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
+  return new Date(iso).toLocaleDateString(undefined, { dateStyle: 'long' })
 }
 
-/** "12 March 2026, 15:04", in the local time zone. */
+/** "12 March 2026 at 15:04", in the local time zone. */
 export function formatDayAndTime(iso: string): string {
-  const date = new Date(iso)
-  return `${formatDay(iso)}, ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
+  return new Date(iso).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'short' })
 }
 
-/** "12 March 2026, 15:04:05", in the local time zone. */
+/** "12 March 2026 at 15:04:05", in the local time zone. */
 export function formatMoment(iso: string): string {
-  return `${formatDay(iso)}, ${new Date(iso).toLocaleTimeString('en-GB')}`
+  return new Date(iso).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'medium' })
 }
 
 /** A remaining time: "3 days", "23 h 5 min", "41 min 7 s", "12 s". */
 export function formatRemaining(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000))
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  if (hours >= 48) return pluralize(Math.floor(hours / 24), 'day')
+  if (hours >= 48) return pluralize(Math.round(seconds / (24 * 3600)), 'day')
   if (hours > 0) return `${hours} h ${minutes} min`
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`
-}
-
-function twoDigits(number: number): string {
-  return String(number).padStart(2, '0')
 }

@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from '../kit/button.tsx'
 import { Notice } from '../kit/notice.tsx'
-import { Loading } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 
 /** A component whose script is loaded on first use, or earlier with `preload`. */
 export function lazyComponent<Props extends object>(what: string, load: () => Promise<ComponentType<Props>>) {
@@ -27,7 +27,7 @@ export function lazyComponent<Props extends object>(what: string, load: () => Pr
     if (Part) return <Part {...props} />
     if (!isBroken) return <Loading what={what} />
     return (
-      <Notice tone="wrong" title={`The connection broke before ${what} was here.`}>
+      <Notice tone="wrong" title={`Couldn't load ${what}.`}>
         <p>
           <Button onClick={get}>Try again</Button>
         </p>

@@ -2,8 +2,8 @@ import { Page } from './page.tsx'
 
 export function NotFoundPage() {
   return (
-    <Page title="There is no page here." narrow>
-      <p class="lead">The address may be mistyped, or the page is gone.</p>
+    <Page title="Page not found" narrow>
+      <p class="lead">Check the URL, or start from the home page.</p>
       <p>
         <a href="/">Publish something</a>
       </p>

@@ -27,7 +27,7 @@ export function Page({ title, heading, actions, narrow = false, above, below, ch
     if (isClientNavigation()) head.current?.focus()
   }, [])
   return (
-    <main class={`page stack wide ${narrow ? 'narrow' : ''}`}>
+    <main id="main" tabIndex={-1} class={`page stack wide ${narrow ? 'narrow' : ''}`}>
       <div class="stack tight">
         {above}
         <div class="page-head">

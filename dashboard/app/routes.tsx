@@ -21,7 +21,7 @@ const DomainsPage = lazyPage(() => import('../domains/domains-page.tsx').then((i
 const AccountPage = lazyPage(() => import('../account/account-page.tsx').then((it) => it.AccountPage))
 
 /** Links to other paths leave the application. */
-const APP_PATHS = /^\/(?!docs|api\/|assets\/)/
+const APP_PATHS = /^\/(?!docs|health|api\/|assets\/)/
 
 export function Locations({ children }: { children: ComponentChildren }) {
   return <LocationProvider scope={APP_PATHS}>{children}</LocationProvider>

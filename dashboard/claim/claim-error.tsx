@@ -16,7 +16,7 @@ export function ClaimError({ title, hint, onAgain, children }: ClaimErrorProps) 
   const part = useRef<HTMLDivElement>(null)
   useEffect(() => part.current?.closest('main')?.querySelector('h1')?.focus(), [title])
   return (
-    <Page title="Claim a site" heading={title} narrow>
+    <Page title="Keep a site" heading={title} narrow>
       <div class="stack" ref={part}>
         <p class="lead">{hint}</p>
         {children}
@@ -26,7 +26,7 @@ export function ClaimError({ title, hint, onAgain, children }: ClaimErrorProps) 
               Try again
             </Button>
           )}
-          <a href="/">How to publish with Slipway</a>
+          <a href="/">Publish a site</a>
         </div>
       </div>
     </Page>

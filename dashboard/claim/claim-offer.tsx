@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import type { ClaimOffer } from '../../protocol/api/sites.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import type { Action } from '../api/action.ts'
@@ -9,7 +9,6 @@ import { versionAddress } from '../app/version-address.ts'
 import { Button } from '../kit/button.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
-import { Fact, Facts, Panel } from '../kit/panel.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import { SignInForm } from '../sign-in/sign-in-form.tsx'
 import { SiteLink } from './site-link.tsx'
@@ -22,51 +21,54 @@ interface ClaimOfferPageProps {
   reload: Action<[]>
 }
 
-/** A site without an owner. */
+/** A site without an owner: how to keep it, and its preview beside that. */
 export function ClaimOfferPage({ site, claim, reload }: ClaimOfferPageProps) {
+  const name = site.title || site.slug
   useExpiry(site.expiresAt, reload)
   return (
-    <Page title={`Claim ${site.title || site.slug}`} heading="Keep this site" narrow>
-      <div class="stack">
-        <p class="lead">Nobody owns it yet. Claim it, and it stays online.</p>
-        <Offered site={site} />
-        <ErrorNotice error={reload.error} onRetry={reload} />
-        <Claiming claim={claim} />
+    <Page title={`Keep ${name}`} heading="Keep this site">
+      <div class="claim-offer">
+        <div class="stack">
+          <Offered site={site} name={name} />
+          <ErrorNotice error={reload.error} onRetry={reload} />
+          <Claiming claim={claim} />
+        </div>
+        <Preview site={site} name={name} />
       </div>
     </Page>
   )
 }
 
-function Offered({ site }: { site: ClaimOffer }) {
-  const name = site.title || site.slug
-  const { siteUrl, currentVersionId: versionId } = site
+function Offered({ site, name }: { site: ClaimOffer; name: string }) {
+  const id = useId()
   return (
-    <Panel title={name}>
-      {versionId !== null ? (
-        <LiveFrame
-          src={versionAddress({ siteUrl, versionId })}
-          title={`The site ${name}, made small`}
-          scripts={false}
-        />
-      ) : (
-        <Notice title="Its first upload is not finished yet." />
-      )}
+    <section class="stack tight" aria-labelledby={id}>
+      <h2 id={id}>{name}</h2>
       <p>
-        <SiteLink siteUrl={siteUrl} />
+        <SiteLink siteUrl={site.siteUrl} />
       </p>
-      <Facts>
-        <Fact name="Holds">{`${pluralize(site.fileCount, 'file')}, ${formatBytes(site.totalBytes)}`}</Fact>
+      <p class="quiet">
+        {pluralize(site.fileCount, 'file')}, {formatBytes(site.totalBytes)}
         {site.expiresAt !== null && (
-          <Fact name="Gone in">
+          <>
+            {' · Expires in '}
             <TimeLeft until={site.expiresAt} over="a moment" />
-          </Fact>
+          </>
         )}
-      </Facts>
-    </Panel>
+      </p>
+    </section>
   )
 }
 
-/** Claims the site: one click for a signed-in user, otherwise by mailed code. */
+function Preview({ site, name }: { site: ClaimOffer; name: string }) {
+  const { siteUrl, currentVersionId: versionId } = site
+  if (versionId === null) return <Notice title="The first upload isn't finished yet." />
+  return (
+    <LiveFrame src={versionAddress({ siteUrl, versionId })} title={`Preview of ${name}`} scripts={false} />
+  )
+}
+
+/** Claims the site: one click for a signed-in user, otherwise by emailed code. */
 function Claiming({ claim }: { claim: Action<[]> }) {
   const email = useSignal(signedInAs)
   const [asAnother, choose] = useState(false)
@@ -75,17 +77,22 @@ function Claiming({ claim }: { claim: Action<[]> }) {
       choose(false)
       void claim()
     }
-    return <SignInForm verb="Claim this site" onSignedIn={go} />
+    return (
+      <div class="stack">
+        <p>Confirm your email and it stays online.</p>
+        <SignInForm verb="Keep this site" onSignedIn={go} />
+      </div>
+    )
   }
   return (
     <div class="stack">
       <ErrorNotice error={claim.error} />
       <div class="choices">
         <Button variant="main" class="long-words" busy={claim.busy} onClick={claim}>
-          Claim as {email}
+          Keep as {email}
         </Button>
         <Button variant="link" onClick={() => choose(true)}>
-          Use another address
+          Use another email
         </Button>
       </div>
     </div>

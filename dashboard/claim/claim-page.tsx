@@ -7,10 +7,5 @@ export function ClaimPage() {
   const { query } = useLocation()
   const { slug, token } = query
   if (slug && token) return <SiteToClaim key={`${slug} ${token}`} slug={slug} token={token} />
-  return (
-    <ClaimError
-      title="This claim link is not whole."
-      hint="It ends in slug=… and token=…: copy it again, to its last character."
-    />
-  )
+  return <ClaimError title="This claim link is incomplete" hint="Copy the whole link and try again." />
 }

@@ -6,14 +6,14 @@ import { SiteLink } from './site-link.tsx'
 /** A site that has an owner. */
 export function ClaimedPage({ slug }: { slug: string }) {
   return (
-    <Page title="Claim a site" heading="This site is already claimed." narrow>
+    <Page title="Keep a site" heading="This site is already claimed" narrow>
       <div class="stack">
-        <p class="lead">If it was you, there is nothing left to do: it stays online.</p>
+        <p class="lead">It stays online. If you claimed it, find it in your sites.</p>
         <p>
           <SiteLink siteUrl={siteAddress(slug)} />
         </p>
         <div class="choices">
-          <ButtonLink href="/sites">Your sites</ButtonLink>
+          <ButtonLink href="/sites">View your sites</ButtonLink>
         </div>
       </div>
     </Page>

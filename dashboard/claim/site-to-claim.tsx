@@ -6,7 +6,7 @@ import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { forgetAnonymous } from '../drop/anonymous-sites.ts'
-import { Loading } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { ClaimError } from './claim-error.tsx'
 import { ClaimOfferPage } from './claim-offer.tsx'
@@ -14,10 +14,10 @@ import { ClaimedPage } from './claimed-page.tsx'
 
 /** The next step for an unusable link, by error code. */
 const ERROR_HINTS: Partial<Record<DisplayError['code'], string>> = {
-  INVALID_CLAIM_TOKEN: 'Check that the link is whole: copy it again, to its last character.',
-  NOT_FOUND: 'It may have been deleted. If not, check that the link is whole.',
-  SITE_EXPIRED: 'Publish the folder again: it gets a new address and a new claim link.',
-  ALREADY_CLAIMED: 'Only its owner can change it. You can publish the folder again as a site of your own.',
+  INVALID_CLAIM_TOKEN: 'Copy the whole link and try again.',
+  NOT_FOUND: 'It may have been deleted. If not, copy the whole link and try again.',
+  SITE_EXPIRED: 'Publish the folder again to get a new URL and a new claim link.',
+  ALREADY_CLAIMED: 'Only its owner can change it. To get your own copy, publish the folder again.',
 }
 
 /** The site of a claim link, as the server reports it. */
@@ -28,11 +28,7 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
   const claim = useAction(async () => {
     const { alreadyOwned } = await slipway.claim(slug, token)
     forgetAnonymous(slug)
-    showToast(
-      alreadyOwned
-        ? 'The site was yours already.'
-        : 'The site is yours. It stays online until you delete it.',
-    )
+    showToast(alreadyOwned ? 'This site is already yours.' : "This site is now yours and won't expire.")
     navigate(`/sites/${encodeURIComponent(slug)}`, true)
   })
   useEffect(() => void loadPreview(), [])
@@ -47,14 +43,14 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
     return (
       <ClaimError
         title={loadPreview.error.title}
-        hint={loadPreview.error.hint || 'Nothing is lost: try again in a while.'}
+        hint={loadPreview.error.hint || 'Nothing was lost. Try again in a moment.'}
         onAgain={loadPreview}
       />
     )
   if (!site)
     return (
-      <Page title="Claim a site" narrow>
-        <Loading what="the site" />
+      <Page title="Keep a site" narrow>
+        <Loading what="the site" shape="picture" />
       </Page>
     )
   if (site.claimed) return <ClaimedPage slug={slug} />

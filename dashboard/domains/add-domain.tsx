@@ -8,7 +8,8 @@ import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { Button } from '../kit/button.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-import { Loading, Panel } from '../kit/panel.tsx'
+import { Panel } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import type { KnownDomains } from './known-domains.ts'
 
 interface AddDomainProps {
@@ -41,14 +42,14 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
   const wrong = atField(add.error)
   if (sites.value && !hasSites) return <NoSite />
   return (
-    <Panel title="Add a domain">
+    <Panel title="Add domain">
       <ErrorNotice error={sites.error} onRetry={sites.reload} />
       {!sites.value && sites.loading && !hasSites && <Loading what="your sites" />}
       {hasSites && (
         <form class="stack" onSubmit={handleSubmit(add)}>
           <TextField
             label="Domain"
-            hint="A name you own: www.example.com, shop.example.com or example.com."
+            hint="A domain you own, such as www.example.com or example.com."
             inputMode="url"
             autocapitalize="none"
             autocomplete="off"
@@ -58,17 +59,11 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
             error={wrong.domain}
             onWrite={write}
           />
-          <Choice
-            label="Site it shows"
-            value={slug!}
-            error={wrong.site}
-            onChoose={choose}
-            choices={choices}
-          />
+          <Choice label="Site" value={slug!} error={wrong.site} onChoose={choose} choices={choices} />
           {wrong.elsewhere && <Refusal error={wrong.elsewhere} />}
           <div class="choices">
             <Button variant="main" busy={add.busy}>
-              Add the domain
+              Add domain
             </Button>
           </div>
         </form>
@@ -82,8 +77,8 @@ function Refusal({ error }: { error: DisplayError }) {
     <ErrorNotice error={error}>
       {error.code === 'DOMAIN_LIMIT_REACHED' && (
         <p>
-          Remove a domain that you no longer need, or ask whoever runs this service for a plan with more. A{' '}
-          <code>www</code> and its root on one site count as one.
+          Remove a domain, or ask the administrator for more. <code>www</code> and its root domain on one site
+          count as one.
         </p>
       )}
     </ErrorNotice>
@@ -94,7 +89,7 @@ function NoSite() {
   return (
     <Panel title="Publish a site first">
       <p>
-        A domain shows a site of yours, and there is none yet. <a href="/">Publish one</a>, then come back.
+        A domain points to one of your sites. <a href="/">Publish a site</a>, then add the domain.
       </p>
     </Panel>
   )
@@ -109,7 +104,7 @@ function atField(error: DisplayError | undefined): {
   if (!error) return {}
   const { code, title, fields } = error
   if (code === 'DOMAIN_TAKEN') return { domain: title }
-  if (code === 'NOT_FOUND') return { site: `${title} Choose another one.` }
+  if (code === 'NOT_FOUND') return { site: `${title} Choose another site.` }
   if (code === 'SITE_EXPIRED') return { site: title }
   const { domain, siteSlug } = fields
   if (domain === undefined && siteSlug === undefined) return { elsewhere: error }

@@ -9,25 +9,22 @@ export function Certificate({ record }: { record: DomainRecord }) {
   return (
     <Panel title="Certificate">
       {status === 'none' && (
-        <p>This service does not get certificates itself: HTTPS is up to whatever stands before it.</p>
+        <p>This server doesn't issue certificates. HTTPS depends on the proxy in front of it.</p>
       )}
       {status === 'pending' && problem === null && (
-        <p>It is being ordered and comes by itself, usually within a minute. There is nothing to do.</p>
+        <p>Being issued. This usually takes less than a minute.</p>
       )}
       {problem !== null && (
-        <Notice
-          tone="warn"
-          title={status === 'active' ? 'It could not be renewed yet.' : 'It could not be had yet.'}
-        >
+        <Notice tone="warn" title={status === 'active' ? 'Renewal failed' : 'Issuing failed'}>
           <p>{problem}</p>
-          {renewsAt && <p>{`It is tried again on ${formatMoment(renewsAt)}.`}</p>}
+          {renewsAt && <p>{`Next attempt: ${formatMoment(renewsAt)}.`}</p>}
         </Notice>
       )}
       {status === 'active' && (
         <Facts>
           {issuedAt && <Fact name="Issued">{formatDay(issuedAt)}</Fact>}
-          {expiresAt && <Fact name="Lasts until">{formatDay(expiresAt)}</Fact>}
-          {renewsAt && problem === null && <Fact name="Renews itself about">{formatDay(renewsAt)}</Fact>}
+          {expiresAt && <Fact name="Expires">{formatDay(expiresAt)}</Fact>}
+          {renewsAt && problem === null && <Fact name="Renews">{formatDay(renewsAt)}</Fact>}
         </Facts>
       )}
     </Panel>

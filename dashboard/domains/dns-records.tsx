@@ -1,21 +1,14 @@
 import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.ts'
 import { CopyLine } from '../kit/copy.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
-import {
-  formatReason,
-  fullName,
-  isMoreThanRecords,
-  type RecordState,
-  recordState,
-  toZone,
-} from './domain-labels.ts'
+import { fullName, isMoreThanRecords, type RecordState, recordState, toZone } from './domain-labels.ts'
 
 const BADGES: Record<RecordState, [tone: 'plain' | 'good' | 'warn' | 'wrong', word: string]> = {
-  unasked: ['plain', 'Not looked up yet'],
-  unknown: ['warn', 'DNS does not say'],
-  missing: ['plain', 'Not there yet'],
-  wrong: ['wrong', 'Something else is there'],
-  right: ['good', 'Right'],
+  unasked: ['plain', 'Not checked yet'],
+  unknown: ['warn', "Couldn't check"],
+  missing: ['plain', 'Not found yet'],
+  wrong: ['wrong', 'Wrong value'],
+  right: ['good', 'Correct'],
 }
 
 /** The required DNS records, and what DNS returns now. */
@@ -24,8 +17,8 @@ export function DnsRecords({ record }: { record: DomainRecord }) {
   const isRoot = record.records[0]?.type === 'ALIAS'
   return (
     <Panel
-      title="Two records to enter in DNS"
-      lead={`Enter them at whoever runs the DNS of ${zone}: usually where the domain was bought, under “DNS” or “Name servers”.`}
+      title="DNS records"
+      lead={`Add these records for ${zone} at your DNS provider, usually where you bought the domain.`}
     >
       {isRoot && <RootNeeds record={record} />}
       <ol class="dns-records">
@@ -67,13 +60,12 @@ interface DnsAnswerProps {
 function DnsAnswer({ entry, state, record }: DnsAnswerProps) {
   const { found } = entry
   const name = fullName(entry, record)
-  if (state === 'missing') return <p class="small">{`DNS answers nothing for ${name}.`}</p>
-  if (state === 'unknown' && !found?.length)
-    return <p class="small">{`DNS could not be asked about ${name}.`}</p>
+  if (state === 'missing') return <p class="small">{`No record found for ${name}.`}</p>
+  if (state === 'unknown' && !found?.length) return <p class="small">{`Couldn't check ${name}.`}</p>
   if (!found?.length) return null
   return (
     <div class="small stack tight">
-      <p>{`DNS answers for ${name}:`}</p>
+      <p>{`Found for ${name}:`}</p>
       <ul class="dns-found">
         {found.map((value) => (
           <li key={value}>
@@ -87,14 +79,14 @@ function DnsAnswer({ entry, state, record }: DnsAnswerProps) {
 }
 
 function remedy({ type, value }: DomainDnsRecord): string {
-  if (type === 'TXT') return 'Put the value above beside it, or in its place: several TXT records are fine.'
+  if (type === 'TXT') return 'Add the value above, or replace the old one. Several TXT records are fine.'
   return `Change it to ${value}, and remove other records (A, AAAA, CNAME) of the same name.`
 }
 
 function RootNeeds({ record: { records } }: { record: DomainRecord }) {
   return (
     <p>
-      {`A root domain cannot have a CNAME. Where you enter it, the record that does the same is called ALIAS, ANAME or CNAME flattening. Without one of these, use the name with www and redirect the root to it where the domain was bought; or enter every A and AAAA address of ${records[0]?.value}, which may change.`}
+      {`A root domain can't have a CNAME record. Use an ALIAS, ANAME or flattened CNAME record instead. If your provider has none of these, use the www domain and redirect the root to it, or add every A and AAAA address of ${records[0]?.value}, which may change.`}
     </p>
   )
 }
@@ -102,30 +94,27 @@ function RootNeeds({ record: { records } }: { record: DomainRecord }) {
 function More({ record }: { record: DomainRecord }) {
   return (
     <details>
-      <summary>It does not work, or the form asks for something else</summary>
+      <summary>Troubleshooting</summary>
       <ul class="stack tight small">
-        {!isMoreThanRecords(record) && record.checkedAt !== null && <li>{formatReason(record)}</li>}
+        {!isMoreThanRecords(record) && record.checkedAt !== null && <li>{record.reason}</li>}
         <li>
-          {`Some forms want whole names: `}
+          {`Some providers need full names: `}
           {record.records.map((one, index) => (
             <>
               {index > 0 && ' and '}
               <code>{fullName(one, record)}</code>
             </>
           ))}
-          {`. Most add ${toZone(record)} by themselves. `}
+          {`. Most add ${toZone(record)} automatically. `}
           <code>@</code>
-          {' stands for the domain itself; some forms leave it empty.'}
+          {' stands for the domain itself; some providers leave it empty.'}
         </li>
-        <li>Other A, AAAA or CNAME records of the same name have to go, such as those of a parking page.</li>
+        <li>Remove other A, AAAA or CNAME records of the same name, such as those of a parking page.</li>
         <li>
-          A proxy of the DNS provider hides where the domain leads: turn it off (at Cloudflare the orange
-          cloud).
+          Turn off your DNS provider's proxy, such as the orange cloud at Cloudflare: it hides the record.
         </li>
-        <li>
-          What was there before may be answered until its time to live is over: minutes, sometimes a day.
-        </li>
-        <li>Leave both records in place later on, too.</li>
+        <li>Old values can remain in caches until their TTL ends: minutes, sometimes a day.</li>
+        <li>Keep both records after the domain is active.</li>
       </ul>
     </details>
   )

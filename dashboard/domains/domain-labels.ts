@@ -36,13 +36,6 @@ export function domainUrl({ domain, certificate }: DomainRecord): string {
   return `${protocol}//${domain}${port && `:${port}`}/`
 }
 
-/** The API's reason without the time of the next check, which is shown elsewhere. */
-export function formatReason({ reason }: DomainRecord): string | null {
-  if (reason === null) return null
-  const words = reason.replace(/\.? It is looked up again at [^.]*\.?$/, '')
-  return /[.!?]$/.test(words) ? words : `${words}.`
-}
-
 /** Whether the reason adds something to the records. */
 export function isMoreThanRecords(record: DomainRecord): boolean {
   const { status, reason, records, nextCheckAt } = record
@@ -55,11 +48,11 @@ export function isMoreThanRecords(record: DomainRecord): boolean {
 export function formatProgress(record: DomainRecord): string {
   const states = record.records.map((one) => recordState(one, record))
   const left = record.records.filter((_, index) => states[index] !== 'right')
-  if (states.includes('unasked')) return 'The records are being looked up.'
-  if (left.length === 0) return 'Both records are there.'
-  if (states.includes('wrong')) return 'DNS answers something else than it has to.'
-  if (left.length > 1) return 'Waiting for both records.'
-  return `One record is there. Waiting for the ${left[0]!.type} record.`
+  if (states.includes('unasked')) return 'Checking the records'
+  if (left.length === 0) return 'Both records found'
+  if (states.includes('wrong')) return 'A record has the wrong value'
+  if (left.length > 1) return 'Waiting for both records'
+  return `One record is correct. Waiting for the ${left[0]!.type} record`
 }
 
 /** A certificate's state in a word. */
@@ -67,7 +60,7 @@ export function certificateLabel({ status, certificate }: DomainRecord): string 
   if (status === 'pending' || certificate.status === 'none') return undefined
   if (certificate.problem !== null)
     return certificate.status === 'active' ? 'HTTPS, not renewed' : 'No HTTPS yet'
-  return certificate.status === 'active' ? 'HTTPS' : 'HTTPS on its way'
+  return certificate.status === 'active' ? 'HTTPS' : 'HTTPS pending'
 }
 
 /** The list after a domain was added. */

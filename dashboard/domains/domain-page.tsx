@@ -34,10 +34,10 @@ export function DomainPage({ record, known }: DomainPageProps) {
       <div class="stack">
         <p class="quiet">
           {redirectsTo ? (
-            `Leads to ${redirectsTo}.`
+            `Redirects to ${redirectsTo}.`
           ) : (
             <>
-              Shows the site <a href={`/sites/${siteSlug}`}>{siteSlug}</a>.
+              Site: <a href={`/sites/${siteSlug}`}>{siteSlug}</a>
             </>
           )}
         </p>
@@ -79,8 +79,8 @@ function Alternate({ record, known }: DomainPageProps) {
   const isRoot = records[0]?.type === 'ALIAS'
   return (
     <Panel
-      title={`Add ${alternate}, too`}
-      lead={`Some visitors type ${isRoot ? 'the name with www' : 'the name without www'}. It then leads to ${domain}, and does not count as another domain.`}
+      title={`Add ${alternate}`}
+      lead={`Redirects visitors who type the address ${isRoot ? 'with' : 'without'} www to ${domain}. Doesn't count as another domain.`}
     >
       <ErrorNotice error={add.error} />
       <div class="choices">

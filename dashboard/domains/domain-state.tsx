@@ -4,7 +4,7 @@ import { formatClock } from '../app/format-time.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { RelativeTime } from '../kit/time.tsx'
-import { domainUrl, formatProgress, formatReason, isMoreThanRecords, isSettled } from './domain-labels.ts'
+import { domainUrl, formatProgress, isMoreThanRecords, isSettled } from './domain-labels.ts'
 
 interface DomainStateProps {
   record: DomainRecord
@@ -35,16 +35,13 @@ export function DomainState({ record, check }: DomainStateProps) {
 }
 
 function Waiting({ record }: { record: DomainRecord }) {
-  const reason = isMoreThanRecords(record) ? formatReason(record) : null
+  const reason = isMoreThanRecords(record) ? record.reason : null
   const hasExpired = record.nextCheckAt === null && record.checkedAt !== null
   return (
     <Notice title={formatProgress(record)}>
       {reason && <p>{reason}</p>}
       {!hasExpired && (
-        <p class="quiet small">
-          This page changes by itself. You need not stay: the service goes on looking, for minutes or for
-          days.
-        </p>
+        <p class="quiet small">This page updates automatically. You can close it; we'll keep checking.</p>
       )}
     </Notice>
   )
@@ -52,11 +49,11 @@ function Waiting({ record }: { record: DomainRecord }) {
 
 function Serving({ record }: { record: DomainRecord }) {
   const { domain, certificate, redirectsTo } = record
-  const reason = formatReason(record)
-  const doing = redirectsTo === null ? 'is active' : `is active and leads to ${redirectsTo}`
+  const reason = record.reason
+  const doing = redirectsTo === null ? 'is active' : `is active and redirects to ${redirectsTo}`
   if (reason !== null)
     return (
-      <Notice tone="warn" title={`${domain} ${doing}, but something is wrong in DNS.`}>
+      <Notice tone="warn" title={`${domain} ${doing}, but its DNS is wrong`}>
         <p>{reason}</p>
       </Notice>
     )
@@ -71,8 +68,8 @@ function Serving({ record }: { record: DomainRecord }) {
     <Notice tone="good" title={`${domain} ${doing}.`}>
       <p>
         {certificate.problem === null
-          ? 'Its certificate is on its way: HTTPS follows in some seconds.'
-          : 'HTTPS follows when it has its certificate.'}
+          ? 'The certificate is being issued. HTTPS works in a few seconds.'
+          : 'HTTPS works once the certificate is issued.'}
       </p>
     </Notice>
   )
@@ -83,7 +80,7 @@ function CheckTimes({ record: { status, checkedAt, nextCheckAt } }: { record: Do
   if (checkedAt === null) return null
   return (
     <span class="quiet small">
-      Looked up <RelativeTime at={checkedAt} />
+      Checked <RelativeTime at={checkedAt} />
       {status === 'pending' && nextCheckAt !== null && `, next at ${formatClock(Date.parse(nextCheckAt))}`}
     </span>
   )

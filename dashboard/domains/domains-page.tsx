@@ -2,13 +2,14 @@ import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { DomainList, DomainRecord } from '../../protocol/api/domains.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
+import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
 import { markNavigated } from '../app/route-focus.ts'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button } from '../kit/button.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
-import { Loading } from '../kit/panel.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import { AddDomain } from './add-domain.tsx'
 import { certificateLabel, withDomain, withoutDomain } from './domain-labels.ts'
 import { DomainPage } from './domain-page.tsx'
@@ -73,19 +74,16 @@ function List({ site, all, known, children }: ListProps) {
   const [wants, want] = useState(site !== undefined)
   const isEmpty = all?.length === 0
   const adds = wants || isEmpty
-  const add = all && !adds && (
+  const add = settings.customDomains && all && !adds && (
     <Button variant="main" icon="globe" onClick={() => want(true)}>
-      Add a domain
+      Add domain
     </Button>
   )
   return (
     <Page title="Domains" actions={add}>
       {children}
-      {isEmpty && (
-        <p class="lead">
-          A site can be shown at a domain of your own, with HTTPS. You enter two records in DNS; the rest goes
-          by itself.
-        </p>
+      {isEmpty && settings.customDomains && (
+        <p class="lead">Connect your own domain. Add two DNS records and HTTPS is set up automatically.</p>
       )}
       {all && all.length > 0 && (
         <ul class="domain-list">
@@ -94,8 +92,20 @@ function List({ site, all, known, children }: ListProps) {
           ))}
         </ul>
       )}
-      {all && adds && <AddDomain site={site} known={known} moves={!isEmpty} />}
+      {all && !settings.customDomains && <NotAvailable />}
+      {all && settings.customDomains && adds && <AddDomain site={site} known={known} moves={!isEmpty} />}
     </Page>
+  )
+}
+
+/** In place of the form, where no domain could reach the service. */
+function NotAvailable() {
+  return (
+    <Notice title="Custom domains aren't available on this server">
+      <p>
+        Operators: set <code>SLIPWAY_PROXY_HOST</code> to a public host name that points to this server.
+      </p>
+    </Notice>
   )
 }
 
@@ -110,7 +120,7 @@ function Row({ record }: { record: DomainRecord }) {
           <a href={`/domains?domain=${domain}`}>{domain}</a>
         </h2>
         <p class="quiet small">
-          {redirectsTo ? `leads to ${redirectsTo}` : <a href={`/sites/${siteSlug}`}>{siteSlug}</a>}
+          {redirectsTo ? `Redirects to ${redirectsTo}` : <a href={`/sites/${siteSlug}`}>{siteSlug}</a>}
         </p>
       </div>
       <div class="choices">
@@ -123,8 +133,8 @@ function Row({ record }: { record: DomainRecord }) {
 
 function NotHere({ domain }: { domain: string }) {
   return (
-    <Page title="This domain is not here." narrow>
-      <p class="lead">{`${domain} may have been removed in another tab, or it belongs to another account.`}</p>
+    <Page title="Domain not found" narrow>
+      <p class="lead">{`${domain} may have been removed, or belongs to another account.`}</p>
       <p>
         <a href="/domains">Your domains</a>
       </p>

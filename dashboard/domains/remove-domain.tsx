@@ -19,33 +19,26 @@ export function RemoveDomain({ record, known }: { record: DomainRecord; known: K
     await slipway.removeDomain(domain).catch(ignoreNotFound)
     navigate('/domains')
     known.drop(domain)
-    showToast(`${domain} is removed.`)
+    showToast(`${domain} removed.`)
   })
   return (
-    <Panel title="Remove" lead={`The site stays, at its own address; ${domain} no longer shows it.`}>
+    <Panel title="Remove domain" lead={`The site stays online at its own address.`}>
       <div class="choices">
         <Button variant="danger" onClick={() => setConfirming(true)}>
-          Remove the domain
+          Remove domain
         </Button>
       </div>
       {isConfirming && (
         <Confirm
           title={`Remove ${domain}?`}
-          verb="Remove it"
+          verb="Remove domain"
           action={remove}
           onClose={() => {
             setConfirming(false)
             remove.clear()
           }}
         >
-          {status === 'active' ? (
-            <WhenActive />
-          ) : (
-            <p>
-              Nobody is shown anything there yet. The records that you entered in DNS are of no use then: take
-              them out.
-            </p>
-          )}
+          {status === 'active' ? <WhenActive /> : <p>Remove its DNS records at your provider as well.</p>}
         </Confirm>
       )}
     </Panel>
@@ -55,11 +48,10 @@ export function RemoveDomain({ record, known }: { record: DomainRecord; known: K
 function WhenActive() {
   return (
     <>
-      <p>Visitors find nothing there any more, at once. Take both records out of DNS as well.</p>
       <p>
-        It is kept for you for 7 days: nobody else can have it, and when you add it again nothing in DNS has
-        to be changed.
+        Visitors can't open the site at this domain anymore. Remove both DNS records at your provider as well.
       </p>
+      <p>The domain stays reserved for you for 7 days. Add it again within that time without changing DNS.</p>
     </>
   )
 }

@@ -137,8 +137,8 @@ function isTooDeep(path: string): boolean {
 function brokenZip({ name }: File, why: string): UnpublishableError {
   const isLarge = /^it/.test(why)
   return new UnpublishableError(
-    isLarge ? `${name} is no site: ${why}.` : `${name} cannot be read: it is broken, or no zip.`,
-    'Unpack it on this machine and drop the folder.',
+    `Couldn't open ${name}${isLarge ? `: ${why}.` : '. It may be damaged, or not a ZIP file.'}`,
+    'Unzip it first, then drop the folder.',
   )
 }
 

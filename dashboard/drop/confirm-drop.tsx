@@ -1,10 +1,10 @@
 import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { FocusedHeading } from './focused-heading.tsx'
 import { NameList } from './name-list.tsx'
 import type { Preflight } from './preflight.ts'
 import type { Publication } from './publication.ts'
+import { StepHeading } from './step-heading.tsx'
 
 interface ConfirmDropProps {
   preflight: Preflight
@@ -17,14 +17,10 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
   const { files, errors, warnings, publishable, suggestedFolder } = preflight
   const isEmpty = files.length === 0
   const isFine = errors.length === 0 && !isEmpty
-  const title = isEmpty
-    ? 'There is nothing to publish in it.'
-    : isFine
-      ? 'Is this as you want it?'
-      : 'This cannot be published as it is.'
+  const title = isEmpty ? 'Nothing to publish' : isFine ? 'Ready to publish?' : "This can't be published yet"
   return (
     <>
-      <FocusedHeading>{title}</FocusedHeading>
+      <StepHeading focused>{title}</StepHeading>
       <MessageList sign="wrong" sentences={errors} />
       {errors.length === 0 && <MessageList sign="warning" sentences={warnings} />}
       <IgnoredFiles preflight={preflight} />
@@ -44,10 +40,10 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
         )}
         {publishable && (
           <Button onClick={() => publication.excludeUnpublishable(preflight)}>
-            Leave these out and publish {formatFileCount(publishable)}
+            Skip these and publish {formatFileCount(publishable)}
           </Button>
         )}
-        <Button onClick={onClose}>Choose something else</Button>
+        <Button onClick={onClose}>Choose different files</Button>
       </div>
     </>
   )
@@ -57,8 +53,8 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
 export function IgnoredFiles({ preflight: { ignored, empty } }: { preflight: Preflight }) {
   return (
     <>
-      <NameList title="Left out, as junk or secret" names={ignored} />
-      <NameList title="Left out, being empty" names={empty} />
+      <NameList kind="private or system file" names={ignored} />
+      <NameList kind="empty file" names={empty} />
     </>
   )
 }

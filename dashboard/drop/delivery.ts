@@ -1,4 +1,4 @@
-import type { Progress, Published, PublishFile } from '../../client/sdk/slipway.ts'
+import type { Progress, Published, PublishFile, Removal, SiteDetails } from '../../client/sdk/slipway.ts'
 import {
   isSlipwayError,
   type PublishedSite,
@@ -7,6 +7,7 @@ import {
   SiteOwnedError,
   type Slipway,
 } from '../../client/sdk/slipway.ts'
+import { findRemoval, removesMuch } from '../../protocol/manifest/removal.ts'
 import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { type AnonymousSite, anonymousSites, forgetAnonymous, rememberAnonymous } from './anonymous-sites.ts'
@@ -15,11 +16,31 @@ import { networkRetryPolicy } from './network-retry.ts'
 import { findPending, forgetPending, rememberPending } from './pending-sites.ts'
 import { uploadTransport } from './upload-transport.ts'
 
+/** How an update treats the other files of the live version; undefined asks before much of it is removed. */
+export type UpdateMode = 'merge' | 'replace' | undefined
+
+export interface RemovalQuestion {
+  removal: Removal
+  /** The only live file with the name of the only file of the update, in another folder. */
+  sameName?: string | undefined
+}
+
+/** The update removes much of the live version, and the user has not decided. Nothing has been uploaded. */
+export class UnconfirmedRemoval extends Error {
+  readonly question: RemovalQuestion
+
+  constructor(question: RemovalQuestion) {
+    super('the update removes much of the live version')
+    this.question = question
+  }
+}
+
 interface DeliveryOptions {
   files: PublishFile[]
   /** A digest of the files. */
   digest: string
   destination: Destination
+  mode: UpdateMode
   /** Concurrent uploads. */
   parallel: number
   signal: AbortSignal
@@ -30,8 +51,15 @@ interface DeliveryOptions {
   onWaiting(reason: unknown): void
 }
 
+export interface Change {
+  added: number
+  changed: number
+}
+
 export interface DeliveryResult {
   published: Published
+  /** The numbers of these files that the live version did not have, and had with other contents; of an own site. */
+  change?: Change
   /** Credentials for a site without an owner. */
   anonymous?: AnonymousSite
 }
@@ -45,7 +73,7 @@ const MAX_CREATE_ATTEMPTS = 3
 
 /**
  * Publishes, and retries as long as only the network fails. Also resumes what was begun with the same files
- * before a reload. Rejects with a SlipwayError, or with the signal's reason.
+ * before a reload. Rejects with a SlipwayError, with an UnconfirmedRemoval, or with the signal's reason.
  */
 export async function publishWithRetry(options: DeliveryOptions): Promise<DeliveryResult> {
   const client = slipway.with({ send: uploadTransport, retryPolicy: networkRetryPolicy })
@@ -72,10 +100,13 @@ export async function publishWithRetry(options: DeliveryOptions): Promise<Delive
 
 async function publishOnce(
   client: Slipway,
-  { files, digest, destination, parallel, signal, onStarted, onProgress, onWaiting }: DeliveryOptions,
+  { files, digest, destination, mode, parallel, signal, onStarted, onProgress, onWaiting }: DeliveryOptions,
 ): Promise<DeliveryResult> {
+  const live = destination.kind === 'own' ? await findLive(client, destination.slug) : undefined
+  if (live && mode === undefined) assertKeepsMost(live, files)
   const { published, site } = await publishRemembered({
     files,
+    ...(mode === 'merge' && { merge: true }),
     concurrency: parallel,
     signal,
     slug: getSlug(destination),
@@ -85,10 +116,44 @@ async function publishOnce(
     connect: () => client,
     onProgress,
     onRetry: onWaiting,
-    onStaged: ({ upload }) => onStarted(upload.uploads.map(({ path }) => path)),
+    onStaged({ upload, removal }) {
+      if (mode === undefined && removal && removesMuch(removal)) throw new UnconfirmedRemoval({ removal })
+      onStarted(upload.uploads.map(({ path }) => path))
+    },
   })
   const anonymous = toAnonymousSite(site)
-  return { published, ...(anonymous && { anonymous }) }
+  return { published, ...(live && { change: compare(live, files) }), ...(anonymous && { anonymous }) }
+}
+
+type LiveFile = SiteDetails['files'][number]
+
+async function findLive(client: Slipway, slug: string): Promise<readonly LiveFile[]> {
+  const { currentVersionId, files } = await client.details(slug)
+  return currentVersionId === null ? [] : files
+}
+
+/** Asks before a version is staged: the answer may be another version, or none. */
+function assertKeepsMost(live: readonly LiveFile[], files: readonly PublishFile[]): void {
+  const removal = findRemoval(live, files)
+  if (removal && removesMuch(removal))
+    throw new UnconfirmedRemoval({ removal, sameName: findSameName(live, files) })
+}
+
+function findSameName(live: readonly LiveFile[], [file, ...others]: readonly PublishFile[]) {
+  if (!file || others.length > 0 || live.some(({ path }) => path === file.path)) return undefined
+  const same = live.filter(({ path }) => baseName(path) === baseName(file.path))
+  return same.length === 1 ? same[0]!.path : undefined
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+function compare(live: readonly LiveFile[], files: readonly PublishFile[]): Change {
+  const hashes = new Map(live.map(({ path, hash }) => [path, hash]))
+  const known = files.filter(({ path }) => hashes.has(path))
+  const changed = known.filter(({ path, hash }) => hashes.get(path) !== hash)
+  return { added: files.length - known.length, changed: changed.length }
 }
 
 /** The tab stores a pending version, the browser the sites without an owner. */

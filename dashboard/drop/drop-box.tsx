@@ -11,17 +11,15 @@ interface DropBoxProps {
   /** Below the buttons. */
   children?: ComponentChildren
   size: 'page' | 'panel'
-  /** Whether files are dragged over the target. */
-  isOver: boolean
   onPicked: (picked: Selection) => void
 }
 
 /** A drop zone with buttons for pickers. */
-export function DropBox({ title, phoneTitle, children, size, isOver, onPicked }: DropBoxProps) {
+export function DropBox({ title, phoneTitle, children, size, onPicked }: DropBoxProps) {
   return (
-    <div class={`drop-box ${size} ${isOver ? 'over' : ''}`}>
+    <div class={`drop-box ${size}`}>
       <Icon name="upload" size={size === 'page' ? 40 : 28} />
-      <p class="title">{isOver ? 'Let go to publish' : HAS_FOLDERS ? title : phoneTitle}</p>
+      <p class="title">{HAS_FOLDERS ? title : phoneTitle}</p>
       <PickButtons onPicked={onPicked} />
       {children}
     </div>
@@ -52,9 +50,9 @@ function PickButtons({ onPicked }: { onPicked: (picked: Selection) => void }) {
         </Button>
       )}
       <Button variant={HAS_FOLDERS ? 'plain' : 'main'} icon="files" onClick={() => files.current!.click()}>
-        Choose files or a zip
+        Choose files or a ZIP
       </Button>
-      <input ref={files} type="file" multiple hidden aria-label="Files or a zip" onChange={take} />
+      <input ref={files} type="file" multiple hidden aria-label="Files or a ZIP" onChange={take} />
       {HAS_FOLDERS && (
         <input ref={folder} type="file" hidden aria-label="A folder" onChange={take} {...FOLDERS} />
       )}

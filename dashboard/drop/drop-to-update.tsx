@@ -1,25 +1,26 @@
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
-import type { Published } from '../../client/sdk/slipway.ts'
+import { useEffect, useRef } from 'preact/hooks'
 import { useSignal } from '../api/use-signal.ts'
 import { lazyComponent } from '../app/lazy-component.tsx'
 import { DropBox } from './drop-box.tsx'
-import { useDropTarget } from './drop-target.ts'
-import { beginJob, isBusy, jobAt, NOTHING } from './jobs.ts'
-import type { Selection } from './selection.ts'
+import { beginJob, jobAt } from './jobs.ts'
+import { siteTarget } from './page-target.ts'
+import { setElementTarget } from './window-drop.tsx'
 
 // To update a site of the account by dropping on it:
 //
-//   <DropToUpdate slug={slug} onPublished={reload} />          a box with buttons, for the page of a site
-//   <DropOnSite slug={slug} onPublished={reload}>…</DropOnSite>  around a row or a card that takes drops, for a list
+//   useSiteTarget(slug, name)                                  the whole window, on every page of a site
+//   <DropToUpdate slug={slug} onPublished={reload} />          a box with buttons, on the page that shows the progress
+//   <DropOnSite slug={slug} name={name} onPublished={reload}>…</DropOnSite>   around a row or a card of a list
 //
-// Both show progress in place: findings to confirm, the progress bar, errors, the result. A publication continues
-// when its page is left, and is shown again when the page is opened again. `onPublished` is called once the new
-// version is live, only while the page is shown; the resource `sites` has been invalidated before.
+// The components show progress in place: findings to confirm, the progress bar, errors, the result. A publication
+// continues when its page is left, and is shown again when the page is opened again. `onPublished` is called when the
+// new version is live, and again when it is rolled back, only while the page is shown; the resource `sites` has been
+// invalidated before.
 
 interface DropToUpdateProps {
   slug: string
-  onPublished?: ((published: Published) => void) | undefined
+  onPublished?: (() => void) | undefined
 }
 
 export const Publishing = lazyComponent('the part that publishes', () =>
@@ -27,43 +28,31 @@ export const Publishing = lazyComponent('the part that publishes', () =>
 )
 
 export function DropToUpdate({ slug, onPublished }: DropToUpdateProps) {
-  const { job, box, isOver, take } = useJob(slug)
+  const job = useSignal(jobAt(slug))
+  if (job) return <Publishing key={job} job={job} place={slug} onPublished={onPublished} />
   return (
-    <div ref={box} class={job && isOver ? 'drop-on over' : 'drop-on'}>
-      {job ? (
-        <Publishing key={job} job={job} place={slug} onPublished={onPublished} />
-      ) : (
-        <DropBox
-          size="panel"
-          title="Drop a folder, files or a zip to update this site"
-          phoneTitle="Choose what to update this site with"
-          isOver={isOver}
-          onPicked={take}
-        />
-      )}
-    </div>
+    <DropBox
+      size="panel"
+      title="Drop a folder, files or a ZIP to update this site"
+      phoneTitle="Choose files to update this site"
+      onPicked={(picked) => beginJob(slug, picked, { kind: 'own', slug })}
+    />
   )
 }
 
 export function DropOnSite({
   slug,
+  name,
   onPublished,
   children,
-}: DropToUpdateProps & { children: ComponentChildren }) {
-  const { job, box, isOver } = useJob(slug)
+}: DropToUpdateProps & { name: string; children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null)
+  const job = useSignal(jobAt(slug))
+  useEffect(() => setElementTarget(box.current!, siteTarget(slug, name)), [slug, name])
   return (
-    <div ref={box} class={isOver ? 'drop-on over' : 'drop-on'}>
+    <div ref={box} class="drop-on">
       {children}
       {job && <Publishing key={job} job={job} place={slug} onPublished={onPublished} />}
     </div>
   )
-}
-
-function useJob(slug: string) {
-  const box = useRef<HTMLDivElement>(null)
-  const job = useSignal(jobAt(slug))
-  const step = useSignal(job?.step ?? NOTHING)
-  const take = (picked: Selection) => beginJob(slug, picked, { kind: 'own', slug })
-  const isOver = useDropTarget({ box, open: !job || !isBusy(step), onPicked: take })
-  return { job, box, isOver, take }
 }

@@ -4,13 +4,15 @@ import { pluralize, stripControlChars } from '../../protocol/format.ts'
 const MAX_VISIBLE_NAMES = 3
 
 interface NameListProps {
-  title: string
+  /** What the names are, in the singular: "empty file". */
+  kind: string
   names: readonly string[]
 }
 
-/** File names: a few at once, all on request. */
-export function NameList({ title, names }: NameListProps) {
+/** Names of skipped files: the first few, all on request. */
+export function NameList({ kind, names }: NameListProps) {
   if (names.length === 0) return null
+  const title = `Skipped ${pluralize(names.length, kind)}`
   const visible = names.slice(0, MAX_VISIBLE_NAMES).map(stripControlChars).join(', ')
   if (names.length <= MAX_VISIBLE_NAMES)
     return (

@@ -66,7 +66,7 @@ function isUnpublishable(file: CollectedFile, limits: FileLimits): boolean {
 function unpackError({ path, size: bytes, source, problem }: CollectedFile): string | undefined {
   if (problem !== undefined) return `${path} ${problem}`
   if (typeof source !== 'number' || bytes <= MAX_UNPACKED_BYTES) return undefined
-  return `${path}: ${formatBytes(bytes)}, too much to unpack here; unpack the zip and drop the folder`
+  return `${path}: ${formatBytes(bytes)}, too large to unzip here. Unzip it first, then drop the folder`
 }
 
 function suggestFolder(files: readonly CollectedFile[]): string | undefined {

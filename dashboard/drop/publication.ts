@@ -8,7 +8,14 @@ import { invalidate } from '../api/resource.ts'
 import { rememberSignedIn, signedInAs } from '../api/session.ts'
 import type { Signal } from '../api/signal.ts'
 import { type CollectedFile, collectFiles } from './collect-files.ts'
-import { type DeliveryResult, forgetIfGone, publishWithRetry } from './delivery.ts'
+import {
+  type DeliveryResult,
+  forgetIfGone,
+  publishWithRetry,
+  type RemovalQuestion,
+  UnconfirmedRemoval,
+  type UpdateMode,
+} from './delivery.ts'
 import { type Destination, getLimits } from './destination.ts'
 import { EtaEstimator } from './eta-estimator.ts'
 import { networkRetryPolicy } from './network-retry.ts'
@@ -28,6 +35,7 @@ import { unreadable } from './walk.ts'
 export type Step =
   | { at: 'scanning' }
   | { at: 'confirming'; preflight: Preflight }
+  | ({ at: 'replacing'; preflight: Preflight } & RemovalQuestion)
   | { at: 'reading'; progress: Progress; secondsLeft: number | undefined }
   | { at: 'uploading'; progress: Progress; secondsLeft: number | undefined; waiting: Waiting | undefined }
   | { at: 'live'; preflight: Preflight; delivered: DeliveryResult }
@@ -57,7 +65,7 @@ export class Publication {
   readonly #picked: Selection
   readonly #stop = new AbortController()
   #reader: Reader | undefined
-  #lastPreflight: Preflight | undefined
+  #last: { found: Preflight; mode: UpdateMode } | undefined
   #drawnAt = 0
 
   constructor({ picked, destination, step }: PublicationOptions) {
@@ -67,10 +75,10 @@ export class Publication {
     this.#begin()
   }
 
-  /** Publishes the findings. */
-  publish(found: Preflight): void {
-    this.#lastPreflight = found
-    void this.#run(() => this.#publish(found))
+  /** Publishes the findings. Asks before an update without a mode removes much of the live version. */
+  publish(found: Preflight, mode?: UpdateMode): void {
+    this.#last = { found, mode }
+    void this.#run(() => this.#publish(found, mode))
   }
 
   /** Excludes what cannot be published, or selects one folder, and scans the rest. */
@@ -86,7 +94,7 @@ export class Publication {
 
   /** Retries from where it stopped. */
   retry(): void {
-    if (this.#lastPreflight) this.publish(this.#lastPreflight)
+    if (this.#last) this.publish(this.#last.found, this.#last.mode)
     else this.#begin()
   }
 
@@ -96,7 +104,11 @@ export class Publication {
   }
 
   #begin(): void {
-    void this.#run(async () => this.#continueOrConfirm(await this.#preflight()))
+    void this.#run(async () => {
+      const found = await this.#preflight()
+      if (this.#picked.needsConfirmation) this.step.value = { at: 'confirming', preflight: found }
+      else this.#continueOrConfirm(found)
+    })
   }
 
   async #run(work: () => unknown): Promise<void> {
@@ -139,15 +151,16 @@ export class Publication {
     else this.publish(found)
   }
 
-  async #publish(found: Preflight): Promise<void> {
+  async #publish(found: Preflight, mode: UpdateMode): Promise<void> {
     const files = await this.#read(found.files)
-    const digest = await this.#digestManifest(files)
+    const digest = await this.#digestManifest(files, mode)
     const eta = new EtaEstimator()
     const asOwner = signedInAs.value !== null
     const delivered = await publishWithRetry({
       files,
       digest,
       destination: this.destination,
+      mode,
       parallel: parallelFor(found.files),
       signal: this.#stop.signal,
       onStarted: (paths) => this.#draw('uploading', initialProgress(paths, files), eta),
@@ -157,7 +170,7 @@ export class Publication {
     if (asOwner && delivered.anonymous && this.destination.kind === 'new') rememberSignedIn(null)
     invalidate('sites', `site/${delivered.published.slug}`)
     this.step.value = { at: 'live', preflight: found, delivered }
-    this.#reader?.[Symbol.dispose]()
+    void finishReading(this.#reader!, delivered, mode === 'merge' ? [] : found.files)
   }
 
   async #read(files: CollectedFile[]): Promise<PublishFile[]> {
@@ -181,8 +194,8 @@ export class Publication {
     return { path, size, contentType: mediaType(path), hash, open }
   }
 
-  async #digestManifest(files: PublishFile[]): Promise<string> {
-    const entries = files.map(({ path, size, hash }) => [path, size, hash])
+  async #digestManifest(files: PublishFile[], mode: UpdateMode): Promise<string> {
+    const entries = [mode === 'merge', ...files.map(({ path, size, hash }) => [path, size, hash])]
     const { hashes } = await this.#reader!.digest([new Blob([JSON.stringify(entries)])])
     return hashes[0]!
   }
@@ -209,6 +222,10 @@ export class Publication {
   }
 
   #fail(error: unknown): void {
+    if (error instanceof UnconfirmedRemoval) {
+      this.step.value = { at: 'replacing', preflight: this.#last!.found, ...error.question }
+      return
+    }
     forgetIfGone(this.destination, error)
     const again = !(error instanceof UnpublishableError) && !isSlipwayError(error, ...FILE_CHANGED_CODES)
     this.step.value = {
@@ -217,6 +234,25 @@ export class Publication {
       again,
       isAnonymous: signedInAs.value === null,
     }
+  }
+}
+
+/**
+ * Draws the thumbnail, for which the reader of a zip is kept. After a merge, the start page may refer to files that
+ * are not at hand.
+ */
+async function finishReading(
+  reader: Reader,
+  delivered: DeliveryResult,
+  files: readonly CollectedFile[],
+): Promise<void> {
+  using open = reader
+  if (delivered.published.unchanged || files.length === 0) return
+  try {
+    const { storeThumbnail } = await import('../thumbnail/store-thumbnail.ts')
+    await storeThumbnail(delivered, files, (entry) => open.inflate(entry))
+  } catch (error) {
+    console.debug('The thumbnail script could not be loaded:', error)
   }
 }
 
@@ -238,22 +274,22 @@ function withFileName(fault: unknown, files: readonly CollectedFile[]): unknown 
   const { path, source } = files[fault.at]!
   if (typeof source !== 'number') return unreadable(stripControlChars(path))
   return new UnpublishableError(
-    `${stripControlChars(path)} is damaged in the zip.`,
-    'Unpack the zip on this machine, or make it again.',
+    `${stripControlChars(path)} is damaged in the ZIP.`,
+    'Unzip it first, or create the ZIP again.',
   )
 }
 
 /** Errors of a file that has changed since it was read. */
 const FILE_CHANGED_CODES = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
 
-const HINT_AFTER_CHANGE = 'The file changed meanwhile. Drop it again when nothing writes to it any more.'
+const HINT_AFTER_CHANGE = 'The file changed during the upload. Drop it again once it has been saved.'
 const NETWORK_HINT = 'Check your connection, then try again.'
 
 function toDropError(error: unknown): DisplayError {
   if (error instanceof UnpublishableError)
     return { title: error.message, hint: error.hint, code: 'OURS', fields: {} }
   if (error instanceof ReadingFault && error.kind === 'missing')
-    return { title: 'The server does not answer.', hint: NETWORK_HINT, code: 'NETWORK', fields: {} }
+    return { title: "Can't reach the server.", hint: NETWORK_HINT, code: 'NETWORK', fields: {} }
   if (isSlipwayError(error, ...FILE_CHANGED_CODES))
     return { ...toDisplayError(error), hint: HINT_AFTER_CHANGE }
   return toDisplayError(error)

@@ -1,4 +1,5 @@
-import { pluralize, stripControlChars } from '../../protocol/format.ts'
+import { formatNumber, pluralize, stripControlChars } from '../../protocol/format.ts'
+import { useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { versionAddress } from '../app/version-address.ts'
@@ -6,110 +7,139 @@ import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyButton } from '../kit/copy.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
 import { Notice } from '../kit/notice.tsx'
+import { SuccessCheck } from '../kit/success-check.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import type { AnonymousSite } from './anonymous-sites.ts'
 import { IgnoredFiles } from './confirm-drop.tsx'
+import type { Change } from './delivery.ts'
 import type { Destination } from './destination.ts'
-import { FocusedHeading } from './focused-heading.tsx'
 import type { Step } from './publication.ts'
-import { QrCode } from './qr-code.tsx'
+import { rollBack } from './roll-back.ts'
+import { ShareSite } from './share-site.tsx'
+import { StepHeading } from './step-heading.tsx'
 
 interface PublishedViewProps {
   step: Extract<Step, { at: 'live' }>
   destination: Destination
   onClose: () => void
+  /** Called when the previous version is live again. */
+  onRolledBack: () => void
 }
 
 /** The end of a publication: the address and next steps. */
-export function PublishedView({ step, destination, onClose }: PublishedViewProps) {
+export function PublishedView({ step, destination, onClose, onRolledBack }: PublishedViewProps) {
   const { preflight, delivered } = step
-  if (destination.kind === 'own') return <UpdatedNotice step={step} onClose={onClose} />
+  if (destination.kind === 'own')
+    return <UpdatedNotice step={step} onClose={onClose} onRolledBack={onRolledBack} />
   const { published, anonymous } = delivered
   const { siteUrl, slug, versionId } = published
   return (
-    <div class="live">
+    <div class="result">
       <div class="stack">
-        <FocusedHeading>
-          {destination.kind === 'new' ? 'It is live.' : 'The new version is live.'}
-        </FocusedHeading>
-        <a class="address" href={siteUrl} target="_blank" rel="noreferrer">
-          {siteUrl}
-        </a>
-        <div class="choices">
-          <CopyButton variant="main" text={siteUrl} of="the address" />
-          <ButtonLink icon="open" href={siteUrl} outside>
-            Open
-          </ButtonLink>
+        <div class="result-head">
+          <SuccessCheck />
+          <StepHeading focused>
+            {destination.kind === 'new' ? 'Your site is live' : 'Update published'}
+          </StepHeading>
         </div>
-        {anonymous ? <AnonymousNotice site={anonymous} /> : <OwnedNotice slug={slug} />}
+        <div class="copy-line">
+          <a class="address" href={siteUrl} target="_blank" rel="noreferrer">
+            {siteUrl.replace(/^https?:\/\/|\/$/g, '')}
+          </a>
+          <CopyButton text={siteUrl} of="the address" />
+        </div>
+        {anonymous ? <AnonymousSteps site={anonymous} /> : <OwnedSteps slug={slug} siteUrl={siteUrl} />}
         <WarningsList step={step} />
         <IgnoredFiles preflight={preflight} />
+        <ShareSite siteUrl={siteUrl} />
         <p>
           <Button variant="link" onClick={onClose}>
-            Publish something else
+            Publish another site
           </Button>
         </p>
       </div>
-      <div class="stack">
-        <LiveFrame
-          src={versionAddress({ siteUrl, versionId })}
-          title="The site as visitors see it"
-          version={versionId}
-        />
-        <QrCode address={siteUrl} />
-      </div>
+      <LiveFrame
+        src={versionAddress({ siteUrl, versionId })}
+        title="The site as visitors see it"
+        version={versionId}
+      />
     </div>
   )
 }
 
-function AnonymousNotice({ site }: { site: AnonymousSite }) {
+function AnonymousSteps({ site }: { site: AnonymousSite }) {
   return (
-    <Notice
-      title={
-        <>
-          It is gone in <TimeLeft until={site.expiresAt} over="a moment" />, unless you claim it.
-        </>
-      }
-    >
-      <p>Claimed with your email address, it stays and is yours to change.</p>
-      <p>
-        <ButtonLink href={samePagePath(site.claimUrl)}>Claim it</ButtonLink>
+    <>
+      <div class="choices">
+        <ButtonLink variant="main" href={samePagePath(site.claimUrl)}>
+          Keep this site
+        </ButtonLink>
+        <ButtonLink icon="open" href={site.siteUrl} outside>
+          Visit
+        </ButtonLink>
+      </div>
+      <p class="quiet">
+        Expires in <TimeLeft until={site.expiresAt} over="a moment" />. Add your email to keep this site and
+        update it later.
       </p>
-    </Notice>
+    </>
   )
 }
 
-function OwnedNotice({ slug }: { slug: string }) {
+function OwnedSteps({ slug, siteUrl }: { slug: string; siteUrl: string }) {
   const email = useSignal(signedInAs)
   return (
-    <Notice tone="good" title="Published to your account.">
-      <p>
-        {email && `${email} is its owner. `}
-        <a href={`/sites/${slug}`}>Title, password, versions and more</a>
-      </p>
-    </Notice>
+    <>
+      <div class="choices">
+        <ButtonLink variant="main" icon="open" href={siteUrl} outside>
+          Visit
+        </ButtonLink>
+        <ButtonLink href={`/sites/${slug}`}>Manage site</ButtonLink>
+      </div>
+      {email && <p class="quiet">Saved to your account, {email}.</p>}
+    </>
   )
 }
 
 /** For the page of a site, which shows everything else already. */
-function UpdatedNotice({ step, onClose }: Pick<PublishedViewProps, 'step' | 'onClose'>) {
+function UpdatedNotice({ step, onClose, onRolledBack }: Omit<PublishedViewProps, 'destination'>) {
   const { delivered, preflight } = step
-  const { uploaded } = delivered.published
-  const what =
-    uploaded === 0
-      ? 'Every file was there already.'
-      : `${pluralize(uploaded, 'file')} of ${preflight.files.length} had to be sent.`
+  const { published } = delivered
+  const { slug, versionId, previousVersionId } = published
+  const undo = useAction(async () => {
+    await rollBack(slug, { versionId, previousVersionId: previousVersionId! })
+    onRolledBack()
+    onClose()
+  })
   return (
     <>
-      <FocusedHeading>The new version is live.</FocusedHeading>
-      <p>{what}</p>
+      <StepHeading focused>{published.unchanged ? 'No files changed' : 'Update published'}</StepHeading>
+      {!published.unchanged && <p>{describeChange(delivered.change!, preflight.files.length)}</p>}
       <WarningsList step={step} />
       <IgnoredFiles preflight={preflight} />
       <div class="choices">
-        <Button onClick={onClose}>Done</Button>
+        <Button variant="main" onClick={onClose}>
+          Done
+        </Button>
+        {previousVersionId !== null && !published.unchanged && (
+          <Button busy={undo.busy} onClick={undo}>
+            Undo
+          </Button>
+        )}
       </div>
     </>
   )
+}
+
+/** "1 file added, 2 files changed, 3 unchanged." */
+function describeChange({ added, changed }: Change, files: number): string {
+  const unchanged = files - added - changed
+  const words = [
+    added > 0 && `${pluralize(added, 'file')} added`,
+    changed > 0 && `${pluralize(changed, 'file')} changed`,
+    unchanged > 0 && `${formatNumber(unchanged)} unchanged`,
+  ].filter((word) => word !== false)
+  return `${words.join(', ')}.`
 }
 
 /** Warnings of the server about the files. */
@@ -117,7 +147,7 @@ function WarningsList({ step }: Pick<PublishedViewProps, 'step'>) {
   const { warnings = [] } = step.delivered.published
   if (warnings.length === 0) return null
   return (
-    <Notice tone="warn" title="Something in it may not be meant so">
+    <Notice tone="warn" title="Some rules were ignored">
       <ul>
         {warnings.map(({ file, line, message }) => (
           <li key={`${file}:${line}:${message}`}>

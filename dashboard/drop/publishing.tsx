@@ -1,22 +1,23 @@
-import { useEffect, useRef } from 'preact/hooks'
-import type { Published } from '../../client/sdk/slipway.ts'
+import { useContext, useEffect, useRef } from 'preact/hooks'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-import { Loading } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { ConfirmDrop } from './confirm-drop.tsx'
+import { ConfirmRemoval } from './confirm-removal.tsx'
 import { endJob, type Job } from './jobs.ts'
 import { ProgressView } from './progress-view.tsx'
 import { Publication, type Step } from './publication.ts'
 import { PublishedView } from './published-view.tsx'
+import { IsWholePage, StepHeading } from './step-heading.tsx'
 
 interface PublishingProps {
   job: Job
   /** The place on the page; removed when the job is done. */
   place: string
-  onPublished?: ((published: Published) => void) | undefined
+  onPublished?: (() => void) | undefined
 }
 
 /** One drop from its scan to its address. */
@@ -24,10 +25,11 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
   job.publication ??= startPublication(job, place)
   const { publication } = job
   const step = useSignal(job.step)
+  const isWholePage = useContext(IsWholePage)
   const notify = useRef(onPublished)
   notify.current = onPublished
   useEffect(() => {
-    if (step.at === 'live') notify.current?.(step.delivered.published)
+    if (step.at === 'live') notify.current?.()
   }, [step.at])
   useEffect(() => {
     visiblePlaces.add(place)
@@ -35,11 +37,16 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
   }, [place])
   const close = () => endJob(place)
   return (
-    <div class="panel stack publishing">
+    <div class={`${isWholePage ? '' : 'panel'} stack publishing`}>
       <p class="visually-hidden" role="status">
         {announce(step)}
       </p>
-      <StepView step={step} publication={publication} onClose={close} />
+      <StepView
+        step={step}
+        publication={publication}
+        onClose={close}
+        onRolledBack={() => notify.current?.()}
+      />
     </div>
   )
 }
@@ -62,19 +69,34 @@ interface StepViewProps {
   step: Step
   publication: Publication
   onClose: () => void
+  onRolledBack: () => void
 }
 
-function StepView({ step, publication, onClose }: StepViewProps) {
+function StepView({ step, publication, onClose, onRolledBack }: StepViewProps) {
   switch (step.at) {
     case 'scanning':
-      return <Loading what="the list of files" />
+      return (
+        <>
+          <StepHeading>Reading your files</StepHeading>
+          <Loading what="the list of files" />
+        </>
+      )
     case 'confirming':
       return <ConfirmDrop preflight={step.preflight} publication={publication} onClose={onClose} />
+    case 'replacing':
+      return <ConfirmRemoval step={step} publication={publication} onClose={onClose} />
     case 'reading':
     case 'uploading':
       return <ProgressView step={step} onCancel={onClose} />
     case 'live':
-      return <PublishedView step={step} destination={publication.destination} onClose={onClose} />
+      return (
+        <PublishedView
+          step={step}
+          destination={publication.destination}
+          onClose={onClose}
+          onRolledBack={onRolledBack}
+        />
+      )
     case 'stopped':
       return <Stopped step={step} publication={publication} onClose={onClose} />
   }
@@ -84,7 +106,7 @@ function Stopped({
   step,
   publication,
   onClose,
-}: Omit<StepViewProps, 'step'> & { step: Extract<Step, { at: 'stopped' }> }) {
+}: Pick<StepViewProps, 'publication' | 'onClose'> & { step: Extract<Step, { at: 'stopped' }> }) {
   const { error, again, isAnonymous } = step
   const isSignedIn = useSignal(signedInAs) !== null
   const canContinue = error.code === 'RATE_LIMITED' && isAnonymous
@@ -93,15 +115,16 @@ function Stopped({
   }, [canContinue, isSignedIn])
   return (
     <>
+      <StepHeading>Not published yet</StepHeading>
       <ErrorNotice error={error} onRetry={again ? () => publication.retry() : undefined}>
         {canContinue && (
           <p>
-            With an account more is possible: <a href="/sign-in?then=/">sign in</a>, and it goes on.
+            <a href="/sign-in?then=/">Sign in</a> for a higher limit and we'll finish publishing.
           </p>
         )}
       </ErrorNotice>
       <div class="choices">
-        <Button onClick={onClose}>Choose something else</Button>
+        <Button onClick={onClose}>Choose different files</Button>
       </div>
     </>
   )
@@ -111,11 +134,11 @@ function Stopped({
 function announce(step: Step): string {
   switch (step.at) {
     case 'reading':
-      return 'Reading the files.'
+      return 'Reading your files.'
     case 'uploading':
-      return step.waiting ? '' : 'Uploading.'
+      return step.waiting ? '' : 'Uploading your files.'
     case 'live':
-      return 'It is live.'
+      return 'Your site is live.'
     default:
       return ''
   }

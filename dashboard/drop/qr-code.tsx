@@ -17,7 +17,7 @@ export function QrCode({ address }: { address: string }) {
         <rect width={size} height={size} fill="#fff" />
         <path d={drawing} fill="#000" />
       </svg>
-      <figcaption class="quiet small">Open it on a phone</figcaption>
+      <figcaption class="quiet small">Scan to open on your phone</figcaption>
     </figure>
   )
 }

@@ -56,14 +56,11 @@ export function readFile(entry: FileSystemFileEntry, path = entry.name): Promise
 
 export function unreadable(path: string): UnpublishableError {
   return new UnpublishableError(
-    `${path.replace(/^\//, '')} cannot be read.`,
-    'It may have been moved, changed or locked meanwhile. Drop it again.',
+    `Couldn't read ${path.replace(/^\//, '')}.`,
+    'It may have been moved, changed or locked. Drop it again.',
   )
 }
 
 function tooMany(): UnpublishableError {
-  return new UnpublishableError(
-    'There are more files in it than a site can have.',
-    'Drop only the folder that is to be published, such as dist.',
-  )
+  return new UnpublishableError('Too many files.', 'Drop only the folder to publish, such as dist.')
 }

@@ -1,8 +1,8 @@
+import { agentText } from '../../protocol/agent-text.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { settings } from '../api/settings.ts'
 import { CopyBlock } from '../kit/copy.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { agentText } from './commands.ts'
 
 /** Instructions for those who publish by a program. */
 export function AgentInstructions() {
@@ -10,7 +10,7 @@ export function AgentInstructions() {
   return (
     <Panel
       title="Tell your coding agent"
-      lead="Paste this text. The agent publishes with one request and gives you the address and a link to keep the site."
+      lead="Paste this text. The agent publishes with one request and answers with the URL and a link to keep the site."
     >
       <CopyBlock text={text} of="the text" />
     </Panel>

@@ -1,67 +1,64 @@
-import { useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { formatDuration, formatLimit, pluralize } from '../../protocol/format.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
 import type { AnonymousSite } from '../drop/anonymous-sites.ts'
 import { DropBox } from '../drop/drop-box.tsx'
-import { useDropTarget } from '../drop/drop-target.ts'
-import { Publishing } from '../drop/drop-to-update.tsx'
-import { beginJob, endJob, isBusy, jobAt, NOTHING } from '../drop/jobs.ts'
-import type { Selection } from '../drop/selection.ts'
+import { beginJob } from '../drop/jobs.ts'
+import { type DropTarget, FRONT_PLACE, setPageTarget } from '../drop/page-target.ts'
 import { Button } from '../kit/button.tsx'
-import { RecentSites } from './recent-sites.tsx'
 
-const PLACE = 'front'
+interface DropzoneProps {
+  /** The anonymous site that the next drop updates; by default it publishes a new one. */
+  updated: AnonymousSite | undefined
+  onCancel: () => void
+}
 
-/** The drop zone of the front page, its job, and sites dropped here before. */
-export function Dropzone() {
-  const job = useSignal(jobAt(PLACE))
-  const step = useSignal(job?.step ?? NOTHING)
-  const isOpen = !job || !isBusy(step)
-  const [updated, update] = useState<AnonymousSite | undefined>(undefined)
-  const begin = (picked: Selection) => {
-    beginJob(PLACE, picked, updated ? { kind: 'anonymous', site: updated } : { kind: 'new' })
-    update(undefined)
-  }
-  const isOver = useDropTarget({ open: isOpen, onPicked: begin })
-  const askForUpdate = (site: AnonymousSite) => {
-    endJob(PLACE)
-    update(site)
-    scrollTo({ top: 0 })
-  }
+/** The drop zone of the front page. */
+export function Dropzone({ updated, onCancel }: DropzoneProps) {
+  useEffect(() => updated && setPageTarget(updateTarget(updated)), [updated])
+  if (!updated)
+    return (
+      <DropBox
+        size="page"
+        title="Drop a folder, files or a ZIP here"
+        phoneTitle="Choose files to publish"
+        onPicked={(picked) => beginJob(FRONT_PLACE, picked, { kind: 'new' })}
+      >
+        <Button variant="link" onClick={publishExample}>
+          Try an example site
+        </Button>
+        <Limits />
+      </DropBox>
+    )
+  const { host } = new URL(updated.siteUrl)
   return (
-    <>
-      {job ? (
-        <div class={isOver ? 'drop-on over' : 'drop-on'}>
-          <Publishing key={job} job={job} place={PLACE} />
-        </div>
-      ) : updated ? (
-        <DropBox
-          size="page"
-          title={`Drop the new version of ${new URL(updated.siteUrl).host}`}
-          phoneTitle={`Choose the new version of ${new URL(updated.siteUrl).host}`}
-          isOver={isOver}
-          onPicked={begin}
-        >
-          <Button variant="link" onClick={() => update(undefined)}>
-            Publish something new instead
-          </Button>
-        </DropBox>
-      ) : (
-        <DropBox
-          size="page"
-          title="Drop a folder, files or a zip here"
-          phoneTitle="Choose what to publish"
-          isOver={isOver}
-          onPicked={begin}
-        >
-          <Limits />
-        </DropBox>
-      )}
-      <RecentSites onUpdate={isOpen ? askForUpdate : undefined} />
-    </>
+    <DropBox
+      size="page"
+      title={`Drop the new version of ${host}`}
+      phoneTitle={`Choose the new version of ${host}`}
+      onPicked={(picked) => beginJob(FRONT_PLACE, picked, updateTarget(updated).destination)}
+    >
+      <Button variant="link" onClick={onCancel}>
+        Publish a new site instead
+      </Button>
+    </DropBox>
   )
+}
+
+async function publishExample(): Promise<void> {
+  const { exampleSite } = await import('./example-site.ts')
+  beginJob(FRONT_PLACE, exampleSite(), { kind: 'new' })
+}
+
+function updateTarget(site: AnonymousSite): DropTarget {
+  return {
+    place: FRONT_PLACE,
+    path: '/',
+    destination: { kind: 'anonymous', site },
+    label: `Publish as new version of ${new URL(site.siteUrl).host}`,
+  }
 }
 
 function Limits() {
@@ -69,10 +66,10 @@ function Limits() {
   const { files, fileBytes, siteBytes } = isSignedIn ? settings.owned : settings.anonymous
   return (
     <p class="quiet small">
-      Up to {pluralize(files, 'file')}, {formatLimit(fileBytes)} a file and {formatLimit(siteBytes)} in all.{' '}
+      Up to {pluralize(files, 'file')}, {formatLimit(fileBytes)} each, {formatLimit(siteBytes)} total.{' '}
       {isSignedIn
         ? ''
-        : `Without an account it lasts ${formatDuration(settings.anonymousLifetime)}, or for good once claimed.`}
+        : `Sites without an account expire after ${formatDuration(settings.anonymousLifetime)}.`}
     </p>
   )
 }

@@ -1,3 +1,4 @@
+import { pluralize } from '../../protocol/format.ts'
 import { useSignal } from '../api/use-signal.ts'
 import {
   type AnonymousSite,
@@ -16,31 +17,45 @@ const REFRESH_INTERVAL_MS = 15_000
 interface RecentSitesProps {
   /** Undefined while another job is in progress. */
   onUpdate: ((site: AnonymousSite) => void) | undefined
+  /** The slug of the site whose result is shown above: the list is folded and has only the others. */
+  below?: string | undefined
 }
 
 /** Sites that this browser can still update and claim: closing the tab loses nothing. */
-export function RecentSites({ onUpdate }: RecentSitesProps) {
+export function RecentSites({ onUpdate, below }: RecentSitesProps) {
   const now = useNow(REFRESH_INTERVAL_MS)
-  const sites = useSignal(anonymousSites).filter(({ expiresAt }) => Date.parse(expiresAt) > now)
+  const sites = useSignal(anonymousSites).filter(
+    ({ slug, expiresAt }) => Date.parse(expiresAt) > now && slug !== below,
+  )
   if (sites.length === 0) return null
+  const list = (
+    <ul class="published-here">
+      {sites.map((site) => (
+        <Row key={site.slug} site={site} onUpdate={onUpdate} />
+      ))}
+    </ul>
+  )
+  if (below !== undefined)
+    return (
+      <details>
+        <summary>{pluralize(sites.length, 'other unclaimed site')} from this browser</summary>
+        {list}
+      </details>
+    )
   return (
-    <Panel title="Published from this browser" lead="These have no owner yet. Claim one, and it stays.">
-      <ul class="published-here">
-        {sites.map((site) => (
-          <Row key={site.slug} site={site} onUpdate={onUpdate} />
-        ))}
-      </ul>
+    <Panel title="Unclaimed sites" lead="Published from this browser. Keep a site before it expires.">
+      {list}
     </Panel>
   )
 }
 
-function Row({ site, onUpdate }: RecentSitesProps & { site: AnonymousSite }) {
+function Row({ site, onUpdate }: Pick<RecentSitesProps, 'onUpdate'> & { site: AnonymousSite }) {
   const { slug, siteUrl, claimUrl, expiresAt } = site
   const { host } = new URL(siteUrl)
   const { pathname, search } = new URL(claimUrl)
   const forget = () => {
     forgetAnonymous(slug)
-    showToast(`${host} is forgotten here. It stays live until its time is over.`, () =>
+    showToast('Removed from this list. The site stays online until it expires.', () =>
       rememberAnonymous(site),
     )
   }
@@ -51,20 +66,20 @@ function Row({ site, onUpdate }: RecentSitesProps & { site: AnonymousSite }) {
           {host}
         </a>
         <p class="quiet small">
-          <TimeLeft until={expiresAt} over="Nothing" /> left
+          Expires in <TimeLeft until={expiresAt} over="a moment" />
         </p>
       </div>
       <div class="choices">
-        <ButtonLink variant="main" href={pathname + search} label={`Claim ${host}`}>
-          Claim
+        <ButtonLink variant="main" href={pathname + search} label={`Keep ${host}`}>
+          Keep
         </ButtonLink>
         {onUpdate && (
           <Button label={`Update ${host}`} onClick={() => onUpdate(site)}>
             Update
           </Button>
         )}
-        <Button variant="link" label={`Forget ${host}`} onClick={forget}>
-          Forget
+        <Button variant="link" label={`Remove from list: ${host}`} onClick={forget}>
+          Remove from list
         </Button>
       </div>
     </li>

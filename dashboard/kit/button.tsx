@@ -11,8 +11,10 @@ interface ButtonStyle {
 interface ButtonProps extends ButtonStyle {
   /** Without it the button submits its form. */
   onClick?: () => unknown
-  /** Whether it is working: it keeps focus and ignores clicks. */
+  /** Whether it is working: it shows that, keeps focus and ignores clicks. */
   busy?: boolean
+  /** Whether it cannot be used now: it keeps focus and ignores clicks. */
+  disabled?: boolean
   /** Accessible name, where its text alone is ambiguous. */
   label?: string
   class?: string
@@ -22,24 +24,26 @@ export function Button({
   variant = 'plain',
   icon,
   busy = false,
+  disabled = false,
   label,
   onClick,
   children,
   ...rest
 }: ButtonProps) {
   const click = (event: Event) => {
-    if (busy) event.preventDefault()
+    if (busy || disabled) event.preventDefault()
     else void onClick?.()
   }
   return (
     <button
       type={onClick ? 'button' : 'submit'}
-      class={`button ${variant} ${rest.class ?? ''}`}
-      aria-disabled={busy}
+      class={`button ${variant} ${disabled ? 'disabled' : ''} ${rest.class ?? ''}`}
+      aria-disabled={busy || disabled}
+      aria-busy={busy}
       aria-label={label}
       onClick={click}
     >
-      {icon && <Icon name={icon} size={18} />}
+      {busy ? <span class="spinner" /> : icon && <Icon name={icon} size={16} />}
       {children}
     </button>
   )
@@ -66,7 +70,7 @@ export function ButtonLink({
   const target = outside ? { target: '_blank', rel: 'noreferrer' } : {}
   return (
     <a href={href} download={download} class={`button ${variant}`} aria-label={label} {...target}>
-      {icon && <Icon name={icon} size={18} />}
+      {icon && <Icon name={icon} size={16} />}
       {children}
     </a>
   )

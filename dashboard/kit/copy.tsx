@@ -51,7 +51,7 @@ export function CopyBlock({ text, of }: { text: string; of: string }) {
 }
 
 /** Whether it is in the clipboard; without HTTPS browsers support only the old API. */
-async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -6,6 +6,10 @@ import { ErrorNotice } from './notice.tsx'
 
 interface DialogProps {
   title: string
+  /** Whether only assistive technology reads the title. */
+  isTitleHidden?: boolean
+  /** In addition to the dialog's own class. */
+  class?: string
   /** Called when it closes in any way. */
   onClose: () => void
   /** Whether it cannot be closed now. */
@@ -14,7 +18,14 @@ interface DialogProps {
 }
 
 /** A modal dialog: focus stays in it, Escape closes it, and focus then returns. */
-export function Dialog({ title, onClose, stays = false, children }: DialogProps) {
+export function Dialog({
+  title,
+  isTitleHidden = false,
+  onClose,
+  stays = false,
+  children,
+  ...rest
+}: DialogProps) {
   const id = useId()
   const box = useRef<HTMLDialogElement>(null)
   const stands = useRef(true)
@@ -42,9 +53,17 @@ export function Dialog({ title, onClose, stays = false, children }: DialogProps)
     if (!box.current!.open) box.current!.showModal()
   }
   return (
-    <dialog ref={box} class="dialog" aria-labelledby={id} onClose={leave} onCancel={leave}>
+    <dialog
+      ref={box}
+      class={`dialog ${rest.class ?? ''}`}
+      aria-labelledby={id}
+      onClose={leave}
+      onCancel={leave}
+    >
       <div class="stack">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} class={isTitleHidden ? 'visually-hidden' : undefined}>
+          {title}
+        </h2>
         {children}
       </div>
     </dialog>
@@ -56,14 +75,24 @@ interface ConfirmProps {
   /** Label of the confirming button. */
   verb: string
   action: Action<[]>
+  /** By default the action is one that destroys something. */
+  variant?: 'danger' | 'main'
   /** Whether it can be confirmed now; for dialogs that require typing first. */
   ready?: boolean
   onClose: () => void
   children: ComponentChildren
 }
 
-/** Confirms an irreversible action, and stays open until its result is known. */
-export function Confirm({ title, verb, action, ready = true, onClose, children }: ConfirmProps) {
+/** Confirms an action, and stays open until its result is known. */
+export function Confirm({
+  title,
+  verb,
+  action,
+  variant = 'danger',
+  ready = true,
+  onClose,
+  children,
+}: ConfirmProps) {
   return (
     <Dialog title={title} onClose={onClose} stays={action.busy}>
       <form
@@ -76,11 +105,11 @@ export function Confirm({ title, verb, action, ready = true, onClose, children }
         {children}
         <ErrorNotice error={action.error} />
         <div class="choices">
-          <Button variant="danger" busy={action.busy || !ready}>
+          <Button variant={variant} busy={action.busy} disabled={!ready}>
             {verb}
           </Button>
-          <Button busy={action.busy} onClick={onClose}>
-            Keep it
+          <Button disabled={action.busy} onClick={onClose}>
+            Cancel
           </Button>
         </div>
       </form>

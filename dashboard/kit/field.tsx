@@ -1,5 +1,6 @@
 import type { ComponentChildren, Ref } from 'preact'
 import { useId } from 'preact/hooks'
+import { Icon } from './icon.tsx'
 
 interface FieldLabel {
   label: string
@@ -41,18 +42,28 @@ export function TextField({
   ...rest
 }: TextFieldProps) {
   const id = useId()
+  const input = (
+    <input
+      id={id}
+      type={type as 'text'}
+      ref={box ?? null}
+      value={value}
+      spellcheck={false}
+      onInput={({ currentTarget }) => onWrite(currentTarget.value)}
+      {...described(id, hint, error)}
+      {...rest}
+    />
+  )
   return (
     <Labelled id={id} label={label} hint={hint} error={error}>
-      <input
-        id={id}
-        type={type as 'text'}
-        ref={box ?? null}
-        value={value}
-        spellcheck={false}
-        onInput={({ currentTarget }) => onWrite(currentTarget.value)}
-        {...described(id, hint, error)}
-        {...rest}
-      />
+      {type !== 'search' ? (
+        input
+      ) : (
+        <span class="adorned search">
+          <Icon name="search" size={16} />
+          {input}
+        </span>
+      )}
     </Labelled>
   )
 }
@@ -85,18 +96,21 @@ export function Choice({ label, hint, error, value, onChoose, choices }: ChoiceP
   const id = useId()
   return (
     <Labelled id={id} label={label} hint={hint} error={error}>
-      <select
-        id={id}
-        value={value}
-        onChange={({ currentTarget }) => onChoose(currentTarget.value)}
-        {...described(id, hint, error)}
-      >
-        {choices.map((choice) => (
-          <option key={choice.value} value={choice.value}>
-            {choice.name}
-          </option>
-        ))}
-      </select>
+      <span class="adorned select">
+        <select
+          id={id}
+          value={value}
+          onChange={({ currentTarget }) => onChoose(currentTarget.value)}
+          {...described(id, hint, error)}
+        >
+          {choices.map((choice) => (
+            <option key={choice.value} value={choice.value}>
+              {choice.name}
+            </option>
+          ))}
+        </select>
+        <Icon name="down" size={16} />
+      </span>
     </Labelled>
   )
 }

@@ -49,15 +49,6 @@ export function Empty({ title, children }: { title: string; children?: Component
   )
 }
 
-/** A placeholder during loading. */
-export function Loading({ what }: { what: string }) {
-  return (
-    <p class="loading" role="status">
-      Loading {what}…
-    </p>
-  )
-}
-
 export function Badge({
   tone,
   children,

@@ -1,14 +1,26 @@
 import { useLocation } from 'preact-iso'
 
+interface View {
+  href: string
+  name: string
+  /** A mark, such as "unsaved changes". */
+  note?: string
+}
+
 /** Tabs with URLs of their own. */
-export function Views({ label, views }: { label: string; views: { href: string; name: string }[] }) {
+export function Views({ label, views }: { label: string; views: View[] }) {
   const { path, url } = useLocation()
   const current = views.find(({ href }) => href === url) ?? views.find(({ href }) => href === path)
   return (
     <nav class="views" aria-label={label}>
-      {views.map(({ href, name }) => (
+      {views.map(({ href, name, note }) => (
         <a key={href} href={href} aria-current={href === current?.href ? 'page' : undefined}>
           {name}
+          {note && (
+            <span class="tab-note">
+              <span class="visually-hidden"> ({note})</span>
+            </span>
+          )}
         </a>
       ))}
     </nav>

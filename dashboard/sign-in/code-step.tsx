@@ -4,6 +4,7 @@ import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
+import { NO_EMAIL, sendsEmails } from './email-delivery.ts'
 import { findCode, type MailedCode } from './mailed-code.ts'
 
 interface CodeStepProps {
@@ -50,11 +51,11 @@ export function CodeStep({ mailed, verb, onCode, onMail, onAnother }: CodeStepPr
     <form class="stack" onSubmit={handleSubmit(() => send(findCode(text) ?? text))}>
       <p role="status">{describeMail(mailed, isNew)}</p>
       <TextField
-        label="Code from the mail"
+        label="Sign-in code"
         autocomplete="one-time-code"
         autocapitalize="characters"
         class="mailed-code"
-        hint="Eight letters and digits, such as ABCD-2345. If nothing comes, look among the spam."
+        hint={`8 characters, like ABCD-2345.${sendsEmails ? " Can't find it? Check your spam folder." : ''}`}
         box={box}
         value={text}
         onWrite={writeOn}
@@ -67,11 +68,11 @@ export function CodeStep({ mailed, verb, onCode, onMail, onAnother }: CodeStepPr
       </Button>
       <div class="choices">
         <Button variant="link" busy={again.busy} onClick={again}>
-          Mail a new code
+          {sendsEmails ? 'Email a new code' : 'Get a new code'}
         </Button>
         {onAnother && (
           <Button variant="link" onClick={onAnother}>
-            Use another address
+            Use another email
           </Button>
         )}
       </div>
@@ -80,8 +81,9 @@ export function CodeStep({ mailed, verb, onCode, onMail, onAnother }: CodeStepPr
 }
 
 function describeMail({ email, until }: MailedCode, isNew: boolean): string {
-  const works = `It works for ${pluralize(Math.max(1, Math.ceil((until - Date.now()) / 60_000)), 'minute')}.`
-  return isNew
-    ? `A new code is on its way to ${email}. ${works}`
-    : `A code is on its way to ${email}. ${works}`
+  const code = isNew ? 'new code' : 'code'
+  const minutes = pluralize(Math.max(1, Math.ceil((until - Date.now()) / 60_000)), 'minute')
+  return sendsEmails
+    ? `We sent a ${code} to ${email}. It expires in ${minutes}.`
+    : `The ${code} for ${email} expires in ${minutes}. ${NO_EMAIL}`
 }

@@ -3,6 +3,7 @@ import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
+import { NO_EMAIL, sendsEmails } from './email-delivery.ts'
 
 interface EmailStepProps {
   /** The only allowed address, if any. */
@@ -28,7 +29,7 @@ export function EmailStep({ only, focused, onMail }: EmailStepProps) {
           label="Your email address"
           type="email"
           autocomplete="email"
-          hint="It gets a code to sign in with. There is no password, and an API key that you have goes on working."
+          hint={sendsEmails ? "We'll email you a sign-in code. No password needed." : NO_EMAIL}
           box={box}
           value={email}
           onWrite={write}
@@ -37,7 +38,11 @@ export function EmailStep({ only, focused, onMail }: EmailStepProps) {
       )}
       {!wrong && <ErrorNotice error={mail.error} />}
       <Button variant="main" class="long-words" busy={mail.busy}>
-        {only === undefined ? 'Mail me a code' : `Mail a code to ${only}`}
+        {sendsEmails
+          ? only === undefined
+            ? 'Email me a code'
+            : `Email a code to ${only}`
+          : 'Get a sign-in code'}
       </Button>
     </form>
   )

@@ -1,6 +1,6 @@
-import { tab } from '../api/browser-storage.ts'
+import { browser, tab } from '../api/browser-storage.ts'
 
-/** A mailed code that is still valid. */
+/** An emailed code that is still valid. */
 export interface MailedCode {
   email: string
   /** Milliseconds since 1970, by this machine's clock. */
@@ -12,6 +12,9 @@ export interface MailedCode {
 /** Session storage key: a phone may drop the page while the user reads mail. */
 const NAME = 'slipway.code-sent'
 
+/** Local storage key. */
+const LINK_NAME = 'slipway.code-requested'
+
 /** The code requested by this tab, for this address if one is given. */
 export function mailedCode(email?: string): MailedCode | undefined {
   const code = parse(tab.read(NAME))
@@ -20,6 +23,29 @@ export function mailedCode(email?: string): MailedCode | undefined {
 
 export function rememberMailedCode(code: MailedCode | undefined): void {
   tab.write(NAME, code === undefined ? null : JSON.stringify(code))
+  browser.write(LINK_NAME, code === undefined ? null : JSON.stringify({ ...code, page: currentPage() }))
+}
+
+/**
+ * The code that this browser requested last, in any tab: the link in its email opens a tab of its own. `page` is the
+ * one that the user signs in for.
+ */
+export function requestedCode(): (MailedCode & { page: string | undefined }) | undefined {
+  const text = browser.read(LINK_NAME)
+  const code = parse(text)
+  if (!code || code.until <= Date.now()) return undefined
+  const { page } = JSON.parse(text!) as { page?: unknown }
+  return { ...code, page: typeof page === 'string' ? page : undefined }
+}
+
+/** The code in the fragment of a link from an email. */
+export function codeOfLink(hash: string): string | undefined {
+  return hash.startsWith('#code=') ? findCode(hash.slice('#code='.length)) : undefined
+}
+
+function currentPage(): string {
+  const { pathname, search } = location
+  return (pathname === '/sign-in' && new URLSearchParams(search).get('then')) || pathname + search
 }
 
 /** The characters of codes: without 0, O, 1 and I. */

@@ -23,8 +23,8 @@ function Asking({ email, onEnd }: { email: string; onEnd: Settle }) {
   useEffect(() => signIns.subscribe(() => onEnd(signedInAs.value === email)), [email, onEnd])
   useEffect(() => signedInAs.subscribe(() => onEnd(false)), [onEnd])
   return (
-    <Dialog title="You are signed out." onClose={() => onEnd(false)}>
-      <p>Sign in again as {email} to go on where you were. Nothing is lost.</p>
+    <Dialog title="You're signed out" onClose={() => onEnd(false)}>
+      <p>Sign in again as {email} to continue. Nothing was lost.</p>
       <SignInForm only={email} />
       <div class="choices">
         <Button variant="link" onClick={() => onEnd(false)}>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { rememberSignedIn, staysSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
@@ -6,6 +7,9 @@ import { Notice } from '../kit/notice.tsx'
 import { CodeStep } from './code-step.tsx'
 import { EmailStep } from './email-step.tsx'
 import { mailedCode, rememberMailedCode } from './mailed-code.ts'
+
+/** Over plain HTTP, except on this computer. */
+const IS_UNENCRYPTED = location.protocol === 'http:' && !isLoopbackUrl(location.href)
 
 interface SignInFormProps {
   /** The required address, if any. */
@@ -15,7 +19,7 @@ interface SignInFormProps {
   onSignedIn?: (email: string) => void
 }
 
-/** Signs in by mailed code, in two steps; survives a reload. */
+/** Signs in by emailed code, in two steps; survives a reload. */
 export function SignInForm({ only, verb = 'Sign in', onSignedIn }: SignInFormProps) {
   const stays = useSignal(staysSignedIn)
   const [mailed, show] = useState(() => mailedCode(only))
@@ -42,8 +46,13 @@ export function SignInForm({ only, verb = 'Sign in', onSignedIn }: SignInFormPro
   return (
     <div class="stack">
       {!stays && (
-        <Notice tone="warn" title="This browser did not stay signed in.">
-          <p>Some browsers stay signed in only over HTTPS. A new code is another try.</p>
+        <Notice tone="warn" title="This browser didn't stay signed in.">
+          <p>Allow cookies for this site, then request a new code.</p>
+        </Notice>
+      )}
+      {IS_UNENCRYPTED && (
+        <Notice tone="warn" title="This connection isn't encrypted.">
+          <p>Others on your network can read what you send, including your sign-in code.</p>
         </Notice>
       )}
       {mailed ? (

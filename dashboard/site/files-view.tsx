@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
@@ -7,6 +8,8 @@ import { TextField } from '../kit/field.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
 import { fileUrl } from '../sites/address.ts'
+import { FileMenu } from './file-menu.tsx'
+import { AddFiles } from './files-add.tsx'
 import { buildTree, type Folder, type NamedFile } from './files-tree.ts'
 
 /** Number of files up to which every folder is open. */
@@ -18,39 +21,52 @@ const MAX_SEARCH_RESULTS = 200
 /** Maximum depth of indentation. */
 const MAX_INDENT_DEPTH = 6
 
-/** The live files in their folders. */
-export function FilesView({ site }: { site: SiteDetails }) {
+interface FilesViewProps {
+  site: SiteDetails
+  /** Called when another version is live. */
+  onLive: () => void
+}
+
+/** The live files in their folders, to add, edit, replace and delete. */
+export function FilesView({ site, onLive }: FilesViewProps) {
   const [wanted, want] = useState('')
   const tree = useMemo(() => buildTree(site.files), [site.files])
   const text = wanted.trim().toLowerCase()
   const found = text === '' ? undefined : site.files.filter(({ path }) => path.toLowerCase().includes(text))
   const isLive = site.currentVersionId !== null
   const toUrl = isLive ? (path: string) => fileUrl(site.siteUrl, path) : undefined
+  const menu = (file: FileEntry) => isLive && <FileMenu site={site} file={file} onLive={onLive} />
+  const row = { toUrl, menu }
   return (
     <Panel
       title="Files"
-      actions={<p class="quiet">{`${pluralize(tree.count, 'file')}, ${formatBytes(tree.bytes)}`}</p>}
-      lead={!isLive && 'These files are expected. None of them can be opened before all have arrived.'}
+      actions={
+        <div class="choices">
+          <p class="quiet">{`${pluralize(tree.count, 'file')}, ${formatBytes(tree.bytes)}`}</p>
+          {isLive && <AddFiles site={site} onLive={onLive} />}
+        </div>
+      }
+      lead={!isLive && 'Files can be opened once all are uploaded.'}
     >
       {site.files.length > OPEN_FOLDERS_THRESHOLD && (
         <TextField
           label="Search"
           type="search"
-          placeholder="Part of a name or folder"
+          placeholder="Name or folder"
           value={wanted}
           onWrite={want}
           hint={<span role="status">{found && formatFound(found.length, site.files.length)}</span>}
         />
       )}
-      {found?.length === 0 && <Empty title="No file is called that." />}
+      {found?.length === 0 && <Empty title={`No files match "${wanted.trim()}".`} />}
       {found ? (
         <ul class="files">
           {found.slice(0, MAX_SEARCH_RESULTS).map((file) => (
-            <FileRow key={file.path} file={{ ...file, name: file.path }} toUrl={toUrl} />
+            <FileRow key={file.path} file={{ ...file, name: file.path }} {...row} />
           ))}
         </ul>
       ) : (
-        <Entries folder={tree} depth={0} isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD} toUrl={toUrl} />
+        <Entries folder={tree} depth={0} isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD} {...row} />
       )}
     </Panel>
   )
@@ -59,21 +75,23 @@ export function FilesView({ site }: { site: SiteDetails }) {
 function formatFound(found: number, all: number): string {
   const words = `${formatNumber(found)} of ${pluralize(all, 'file')}`
   return found > MAX_SEARCH_RESULTS
-    ? `${words}. The first ${MAX_SEARCH_RESULTS} are shown; type more to see others.`
+    ? `${words}; the first ${MAX_SEARCH_RESULTS} are shown. Type more to narrow the search.`
     : words
 }
 
-type ToUrl = ((path: string) => string) | undefined
+interface RowProps {
+  toUrl: ((path: string) => string) | undefined
+  menu: (file: FileEntry) => ComponentChildren
+}
 
-interface EntriesProps {
+interface EntriesProps extends RowProps {
   folder: Folder
   depth: number
   /** Whether its folders are open at first. */
   isOpen: boolean
-  toUrl: ToUrl
 }
 
-function Entries({ folder, depth, isOpen, toUrl }: EntriesProps) {
+function Entries({ folder, depth, isOpen, ...row }: EntriesProps) {
   return (
     <ul class={`files ${depth > 0 && depth <= MAX_INDENT_DEPTH ? 'within' : ''}`}>
       {folder.folders.map((below) => (
@@ -85,18 +103,18 @@ function Entries({ folder, depth, isOpen, toUrl }: EntriesProps) {
               <span class="file-type quiet small">{pluralize(below.count, 'file')}</span>
               <span class="file-size quiet small">{formatBytes(below.bytes)}</span>
             </summary>
-            <Entries folder={below} depth={depth + 1} isOpen={isOpen} toUrl={toUrl} />
+            <Entries folder={below} depth={depth + 1} isOpen={isOpen} {...row} />
           </details>
         </li>
       ))}
       {folder.files.map((file) => (
-        <FileRow key={file.path} file={file} toUrl={toUrl} />
+        <FileRow key={file.path} file={file} {...row} />
       ))}
     </ul>
   )
 }
 
-function FileRow({ file, toUrl }: { file: NamedFile; toUrl: ToUrl }) {
+function FileRow({ file, toUrl, menu }: RowProps & { file: NamedFile }) {
   return (
     <li class="file-row">
       <Icon name={fileIcon(file)} />
@@ -108,9 +126,10 @@ function FileRow({ file, toUrl }: { file: NamedFile; toUrl: ToUrl }) {
         <bdi>{file.name}</bdi>
       )}
       <span class="file-type quiet small">
-        {isRuleFile(file.path) ? 'read, not shown' : file.contentType.split(';', 1)[0]!.trim()}
+        {isRuleFile(file.path) ? 'not served' : file.contentType.split(';', 1)[0]!.trim()}
       </span>
       <span class="file-size quiet small">{formatBytes(file.size)}</span>
+      {menu(file)}
     </li>
   )
 }

@@ -1,20 +1,18 @@
-import type { ComponentChildren } from 'preact'
-import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
-import { formatBytes, formatNumber } from '../../protocol/format.ts'
+import { formatBytes, formatDuration, formatNumber } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { useResource } from '../api/resource.ts'
-import { slipway } from '../api/slipway.ts'
+import { settings } from '../api/settings.ts'
 import { versionAddress } from '../app/version-address.ts'
+import { AddDomainLink } from '../domains/add-domain-link.tsx'
 import { DropToUpdate } from '../drop/drop-to-update.tsx'
-import { ButtonLink } from '../kit/button.tsx'
-import { CopyLine } from '../kit/copy.tsx'
-import { Icon } from '../kit/icon.tsx'
-import { LiveFrame } from '../kit/live-frame.tsx'
-import { ErrorNotice, Notice } from '../kit/notice.tsx'
-import { Badge, Fact, Facts, Loading, Panel } from '../kit/panel.tsx'
+import { Notice } from '../kit/notice.tsx'
+import { Fact, Facts, Panel } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { Expiry } from '../sites/expiry.tsx'
+import { OverviewVersions } from './overview-versions.tsx'
+import { OverviewVisits } from './overview-visits.tsx'
+import { SiteDomains } from './site-domains.tsx'
+import { SitePreview } from './site-preview.tsx'
 
 interface OverviewViewProps {
   site: SiteDetails
@@ -24,122 +22,74 @@ interface OverviewViewProps {
 
 /** An overview of a site, and a drop zone for its next version. */
 export function OverviewView({ site, onPublished }: OverviewViewProps) {
-  const isLive = site.currentVersionId !== null
+  const { slug, siteUrl, currentVersionId: versionId } = site
   return (
     <>
       <Unfinished site={site} />
-      <section class="overview" aria-label="Live now">
-        {isLive && <Preview site={site} />}
+      <div class="overview">
+        {versionId !== null && (
+          <section aria-label="Live site">
+            <SitePreview
+              site={site}
+              address={versionAddress({ siteUrl, versionId })}
+              title="The live site"
+              version={versionId}
+            />
+          </section>
+        )}
         <div class="stack">
-          {isLive && <CopyLine text={site.siteUrl} of="the address" />}
-          {isLive && (
-            <p>
-              <ButtonLink icon="open" href={site.siteUrl} outside>
-                Open the site
-              </ButtonLink>
-            </p>
-          )}
           <SiteFacts site={site} />
+          <section aria-label="Update">
+            <DropToUpdate slug={slug} onPublished={onPublished} />
+          </section>
         </div>
-      </section>
-      <section aria-label="Update">
-        <DropToUpdate slug={site.slug} onPublished={onPublished} />
-      </section>
-      <Domains slug={site.slug} />
+      </div>
+      {versionId !== null && (
+        <div class="overview-panels">
+          <OverviewVersions site={site} onRestored={onPublished} />
+          <OverviewVisits slug={slug} />
+          <Panel title="Domains" actions={<AddDomainLink slug={slug} />}>
+            <SiteDomains slug={slug} />
+          </Panel>
+        </div>
+      )}
     </>
   )
 }
 
 function Unfinished({ site }: { site: SiteDetails }) {
-  if (site.pendingVersionId === null) return null
-  if (site.currentVersionId === null)
+  const { pendingVersionId, currentVersionId } = site
+  if (pendingVersionId === null) return null
+  if (currentVersionId === null)
     return (
-      <Notice tone="warn" title="This site is not live yet.">
+      <Notice tone="warn" title="This site isn't live yet">
         <p>
-          Not all of its files have arrived, so nobody can open it. Drop the folder below to finish it; what
-          is not finished within 24 hours is forgotten.
+          Some files haven't been uploaded. Drop the folder again to finish. Unfinished uploads are deleted
+          after {formatDuration(settings.pendingLifetime)}.
         </p>
       </Notice>
     )
+  // Ids grow with time: a version that is older than the live one was abandoned.
+  if (pendingVersionId < currentVersionId) return null
   return (
-    <Notice title="An update has begun and is not finished.">
-      <p>Visitors see the version before it, until every file of the update has arrived.</p>
+    <Notice title="An update is unfinished">
+      <p>Visitors see the previous version until all files are uploaded.</p>
     </Notice>
   )
 }
 
-/** No preview where visitors see a form, which a frame cannot answer. */
-function Preview({ site }: { site: SiteDetails }) {
-  const { siteUrl, currentVersionId: versionId } = site
-  if (!site.hasPassword && versionId !== null)
-    return (
-      <LiveFrame
-        src={versionAddress({ siteUrl, versionId })}
-        title="The site as it is now"
-        version={versionId}
-      />
-    )
-  return (
-    <div class="no-preview">
-      <Icon name="lock" size={28} />
-      <p>Visitors are asked for a password.</p>
-    </div>
-  )
-}
-
 function SiteFacts({ site }: { site: SiteDetails }) {
-  const bytes = sumSizes(site.files)
   return (
     <Facts>
       <Fact name="Files">{formatNumber(site.files.length)}</Fact>
-      <Fact name="Size">{formatBytes(bytes)}</Fact>
+      <Fact name="Size">{formatBytes(sumSizes(site.files))}</Fact>
       <Fact name="Created">
         <RelativeTime at={site.createdAt} />
       </Fact>
-      <Fact name="Changed">
-        <RelativeTime at={site.updatedAt} />
-      </Fact>
       {site.currentVersionId !== null && (
-        <Fact name="Lasts">{site.expiresAt ? <Expiry at={site.expiresAt} /> : 'For good'}</Fact>
+        <Fact name="Expires">{site.expiresAt ? <Expiry at={site.expiresAt} isLabelled /> : 'Never'}</Fact>
       )}
-      <Fact name="Password">{site.hasPassword ? 'Asked of visitors' : 'None'}</Fact>
+      <Fact name="Password">{site.hasPassword ? 'On' : 'Off'}</Fact>
     </Facts>
-  )
-}
-
-function Domains({ slug }: { slug: string }) {
-  const all = useResource('domains', () => slipway.domains())
-  const own = all.value?.domains.filter(({ siteSlug }) => siteSlug === slug)
-  const add = (
-    <ButtonLink icon="globe" href={`/domains?site=${slug}`}>
-      Add a domain
-    </ButtonLink>
-  )
-  return (
-    <Panel title="Domains" actions={add}>
-      <ErrorNotice error={all.error} onRetry={all.reload} />
-      {!own && all.loading && <Loading what="its domains" />}
-      {own?.length === 0 && <p class="quiet">None yet. A domain of yours can show this site.</p>}
-      {own && own.length > 0 && (
-        <ul class="plain-list stack tight">
-          {own.map((record) => (
-            <li key={record.domain} class="choices">
-              <DomainLine record={record} />
-            </li>
-          ))}
-        </ul>
-      )}
-    </Panel>
-  )
-}
-
-function DomainLine({ record }: { record: DomainRecord }): ComponentChildren {
-  const { domain, status, redirectsTo } = record
-  return (
-    <>
-      <a href={`/domains?domain=${domain}`}>{domain}</a>
-      <Badge tone={status === 'active' ? 'good' : 'warn'}>{status === 'active' ? 'Active' : 'Pending'}</Badge>
-      {redirectsTo && <span class="quiet small">leads to {redirectsTo}</span>}
-    </>
   )
 }

@@ -5,9 +5,16 @@ import { versionAddress } from '../app/version-address.ts'
 /** Larger images are not loaded as thumbnails, in bytes. */
 const MAX_PICTURE_BYTES = 5_000_000
 
+/** Types that the link previews of messengers and social networks show; none of them shows SVG. */
+const PREVIEW_TYPES = /^image\/(png|jpeg|webp|gif)\b/i
+
 /** The images of a site. */
-export function findPictures({ files }: Pick<SiteDetails, 'files'>): FileEntry[] {
+export function findImages({ files }: Pick<SiteDetails, 'files'>): FileEntry[] {
   return files.filter(({ contentType }) => /^image\//i.test(contentType))
+}
+
+export function isPreviewType({ contentType }: Pick<FileEntry, 'contentType'>): boolean {
+  return PREVIEW_TYPES.test(contentType)
 }
 
 /**

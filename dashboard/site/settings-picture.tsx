@@ -1,63 +1,118 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { pluralize } from '../../protocol/format.ts'
+import { useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { findPictures, pictureUrl } from './picture-address.ts'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { findImages, isPreviewType, pictureUrl } from './picture-address.ts'
+import { findPictureError, UPLOADABLE_TYPES, uploadPicture } from './upload-picture.ts'
 
 interface PictureProps {
   site: SiteDetails
   /** Path of the selected one. */
   value: string | null
+  /** Whether the document names an image. */
+  hasOwn: boolean
   onChange: (path: string | null) => void
+  /** Called when a version with an uploaded image is live. */
+  onPublished: () => void
 }
 
-/** Selects one of the site's images for its link preview. */
-export function PictureChoice({ site, value, onChange }: PictureProps) {
-  const [choosing, choose] = useState(false)
-  const pictures = findPictures(site)
+/** Selects the image of the link preview: one of the site's images, or an uploaded one. */
+export function PictureChoice({ site, value, hasOwn, onChange, onPublished }: PictureProps) {
+  const [isChoosing, setChoosing] = useState(false)
+  const pictures = findImages(site).filter(isPreviewType)
   const end = (path: string) => {
     onChange(path)
-    choose(false)
+    setChoosing(false)
   }
   return (
     <div class="field">
-      <h3>Picture</h3>
+      <h3>Image</h3>
       <p class={value === null ? 'quiet' : 'path'}>
-        {value ?? (pictures.length > 0 ? 'As the document says.' : NO_PICTURES)}
+        {value ?? (hasOwn ? 'Using the image from your HTML' : 'No image in your HTML')}
       </p>
-      {value !== null && !pictures.some(({ path }) => path === value) && (
-        <p class="quiet small">The site no longer has this file, so links to it show no picture.</p>
+      {value !== null && !site.files.some(({ path }) => path === value) && (
+        <p class="wrong small">This file is no longer part of the site, so link previews have no image.</p>
       )}
       <div class="choices">
         {pictures.length > 0 && (
-          <Button icon="image" onClick={() => choose(true)}>
-            Choose a picture
+          <Button icon="image" onClick={() => setChoosing(true)}>
+            Choose image
           </Button>
+        )}
+        {site.currentVersionId !== null && (
+          <UploadPicture
+            site={site}
+            onUploaded={() => onChange(site.viewer.ogImagePath)}
+            onPublished={onPublished}
+          />
         )}
         {value !== null && (
           <Button variant="link" onClick={() => onChange(null)}>
-            Leave it to the document
+            {hasOwn ? 'Use the image from your HTML' : 'Remove image'}
           </Button>
         )}
       </div>
-      {choosing && (
+      {isChoosing && (
         <Pictures
           site={site}
           pictures={pictures}
           chosen={value}
           onChoose={end}
-          onClose={() => choose(false)}
+          onClose={() => setChoosing(false)}
         />
       )}
     </div>
   )
 }
 
-const NO_PICTURES = 'The site has no pictures. Publish one with it, and it can be chosen here.'
+interface UploadPictureProps {
+  site: SiteDetails
+  /** Called before the page knows the new version. */
+  onUploaded: () => void
+  onPublished: () => void
+}
+
+function UploadPicture({ site, onUploaded, onPublished }: UploadPictureProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const [refusal, refuse] = useState<string | undefined>(undefined)
+  const upload = useAction(async (picture: File) => {
+    const error = await findPictureError(picture)
+    refuse(error)
+    if (error) return
+    onUploaded()
+    await uploadPicture(site, picture, onPublished)
+  })
+  const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
+    const [picture] = currentTarget.files ?? []
+    if (picture) void upload(picture)
+    currentTarget.value = ''
+  }
+  return (
+    <>
+      <Button icon="upload" busy={upload.busy} onClick={() => input.current!.click()}>
+        Upload image
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept={UPLOADABLE_TYPES}
+        aria-label="Link preview image"
+        onChange={take}
+      />
+      <p class="wrong small" role="alert">
+        {refusal}
+      </p>
+      <ErrorNotice error={upload.error} />
+    </>
+  )
+}
 
 interface PicturesProps {
   site: SiteDetails
@@ -75,13 +130,13 @@ function Pictures({ site, pictures, chosen, onChoose, onClose }: PicturesProps) 
   const [shown, show] = useState(PICTURES_PER_PAGE)
   const found = pictures.filter(({ path }) => path.toLowerCase().includes(sought.trim().toLowerCase()))
   return (
-    <Dialog title="Choose a picture" onClose={onClose}>
+    <Dialog title="Choose image" onClose={onClose}>
       {pictures.length > PICTURES_PER_PAGE && (
-        <TextField label="Find by name" type="search" value={sought} onWrite={seek} />
+        <TextField label="Search by name" type="search" value={sought} onWrite={seek} />
       )}
       <p class="quiet small" role="status">
-        {pluralize(found.length, 'picture')}
-        {site.hasPassword && ', behind the password of the site: they show once one is chosen.'}
+        {pluralize(found.length, 'image')}
+        {site.hasPassword && ". Thumbnails aren't shown for password-protected sites."}
       </p>
       <ul class="pictures">
         {found.slice(0, shown).map((file) => (
@@ -95,7 +150,7 @@ function Pictures({ site, pictures, chosen, onChoose, onClose }: PicturesProps) 
       </ul>
       <div class="choices">
         {found.length > shown && <Button onClick={() => show(shown + PICTURES_PER_PAGE)}>Show more</Button>}
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>Cancel</Button>
       </div>
     </Dialog>
   )

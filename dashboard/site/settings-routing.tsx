@@ -1,33 +1,22 @@
-import { useAction } from '../api/action.ts'
-import { slipway } from '../api/slipway.ts'
 import { Switch } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { showToast } from '../kit/toast.tsx'
 import { hasRootDocument } from './document-metadata.ts'
-import type { SettingsProps } from './settings-props.ts'
+import type { SettingsProps } from './use-settings.ts'
 
 /** The response to unknown paths. */
-export function Routing({ site, onChanged }: SettingsProps) {
-  const set = useAction(async (spaMode: boolean) => {
-    onChanged(await slipway.setMetadata(site.slug, { spaMode }))
-    showToast(
-      spaMode ? 'Pages without a file get index.html now.' : 'Pages without a file are not found now.',
-    )
-  })
+export function Routing({ site, settings: { draft, change } }: SettingsProps) {
+  const spaMode = draft.spaMode ?? site.spaMode
   return (
-    <Panel title="Addresses without a file">
+    <Panel title="Routing">
       <Switch
-        label="Single-page application"
-        hint="A page that has no file gets index.html, so that the application shows it. Missing scripts, styles and pictures stay missing."
-        on={site.spaMode}
-        busy={set.busy}
-        onSwitch={set}
+        label="Single-page app"
+        hint="Serve index.html for unknown paths. Missing assets still return 404."
+        on={spaMode}
+        onSwitch={(on) => change({ spaMode: on })}
       />
-      {site.spaMode && !hasRootDocument(site) && (
-        <p>There is no index.html at the root of the site yet, so this changes nothing.</p>
+      {spaMode && !hasRootDocument(site) && (
+        <p class="small">Has no effect yet: this site has no index.html in its top folder.</p>
       )}
-      <ErrorNotice error={set.error} />
     </Panel>
   )
 }

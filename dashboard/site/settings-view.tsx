@@ -1,21 +1,99 @@
-import { Copies } from './settings-copies.tsx'
-import { Deletion } from './settings-deletion.tsx'
-import { Lifetime } from './settings-lifetime.tsx'
-import { Password } from './settings-password.tsx'
-import type { SettingsProps } from './settings-props.ts'
+import type { RefObject } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { Action } from '../api/action.ts'
+import { Confirm } from '../kit/dialog.tsx'
+import { Access } from './settings-access.tsx'
+import { DangerZone } from './settings-danger.tsx'
+import { DomainSettings } from './settings-domains.tsx'
+import { General } from './settings-general.tsx'
+import { LinkPreview } from './settings-link-preview.tsx'
 import { Routing } from './settings-routing.tsx'
-import { Sharing } from './settings-sharing.tsx'
+import { SaveBar } from './settings-save-bar.tsx'
+import { SectionList, SettingsSection } from './settings-sections.tsx'
+import { type OnChanged, type Settings, useSettings } from './use-settings.ts'
 
-/** All settings of a site, each section with a save button. */
-export function SettingsView(props: SettingsProps) {
+interface SettingsViewProps {
+  site: SiteDetails
+  onChanged: OnChanged
+  /** Called when another version is live. */
+  onPublished: () => void
+}
+
+/** All settings of a site. Changes are kept in a draft, and saved together. */
+export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps) {
+  const settings = useSettings(site, onChanged)
+  const [isConfirming, setConfirming] = useState(false)
+  const box = useFocusAfterSaving(settings)
+  const { draft, errors, isChanged, save } = settings
+  const canSave = isChanged && Object.keys(errors).length === 0 && !save.busy
+  const saveNow = async () => {
+    await save()
+    setConfirming(false)
+  }
+  const submit = () => {
+    if (!canSave) return
+    if (draft.password === null) setConfirming(true)
+    else void saveNow()
+  }
+  const props = { site, settings }
   return (
-    <div class="settings stack">
-      <Sharing {...props} />
-      <Password {...props} />
-      <Routing {...props} />
-      <Lifetime {...props} />
-      <Copies site={props.site} />
-      <Deletion site={props.site} />
+    <div class="settings">
+      <SectionList />
+      <div class="stack">
+        <form class="stack" ref={box} tabIndex={-1} onKeyDown={(event) => submitOnEnter(event, submit)}>
+          <SettingsSection id="general">
+            <General {...props} />
+          </SettingsSection>
+          <SettingsSection id="link-preview">
+            <LinkPreview {...props} onPublished={onPublished} />
+          </SettingsSection>
+          <SettingsSection id="access">
+            <Access {...props} />
+          </SettingsSection>
+          <SettingsSection id="routing">
+            <Routing {...props} />
+          </SettingsSection>
+        </form>
+        <SettingsSection id="domains">
+          <DomainSettings slug={site.slug} />
+        </SettingsSection>
+        <SettingsSection id="danger-zone">
+          <DangerZone site={site} />
+        </SettingsSection>
+        {isChanged && <SaveBar settings={settings} canSave={canSave} onSave={submit} />}
+      </div>
+      {isConfirming && (
+        <RemovePassword action={Object.assign(saveNow, save)} onClose={() => setConfirming(false)} />
+      )}
     </div>
+  )
+}
+
+/** The browser would submit only a form with one field; a dialog in the form has its own. */
+function submitOnEnter(event: KeyboardEvent, submit: () => void): void {
+  const { key, target } = event
+  if (key !== 'Enter' || !(target instanceof HTMLInputElement)) return
+  if (target.type === 'checkbox' || target.closest('dialog')) return
+  event.preventDefault()
+  submit()
+}
+
+/** The form to focus when the save bar is removed with the pressed button. */
+function useFocusAfterSaving({ isChanged }: Settings): RefObject<HTMLFormElement | null> {
+  const box = useRef<HTMLFormElement>(null)
+  const wasChanged = useRef(isChanged)
+  useEffect(() => {
+    if (wasChanged.current && !isChanged) box.current?.focus({ preventScroll: true })
+    wasChanged.current = isChanged
+  }, [isChanged])
+  return box
+}
+
+function RemovePassword(props: { action: Action<[]>; onClose: () => void }) {
+  return (
+    <Confirm title="Remove password?" verb="Remove password" {...props}>
+      <p>Anyone with the link will be able to view this site.</p>
+    </Confirm>
   )
 }

@@ -3,15 +3,20 @@ import { useRoute } from 'preact-iso'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { lazyComponent } from '../app/lazy-component.tsx'
 import { NotFoundPage } from '../app/not-found-page.tsx'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
+import { useSiteTarget } from '../drop/page-target.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
-import { Loading } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import { Views } from '../kit/tabs.tsx'
 import { FilesView } from './files-view.tsx'
 import { OverviewView } from './overview-view.tsx'
+import { hasChanges, settingsDraft } from './settings-draft.ts'
+import { SiteActions, SiteState } from './site-header.tsx'
+import type { OnChanged } from './use-settings.ts'
 import { VersionsView } from './versions-view.tsx'
 
 const SettingsView = lazyComponent('the settings', () =>
@@ -44,10 +49,12 @@ export function SitePage() {
 function OwnSite({ slug, view }: { slug: string; view: string }) {
   const site = useResource(`site/${slug}`, () => slipway.details(slug))
   const { error } = site
+  const isUnsaved = hasChanges(useSignal(settingsDraft(slug)))
   // Stays visible while it is reloaded: a publication on this page must not lose its place.
   const shown = useRef(site.value)
   shown.current = site.value ?? shown.current
   const value = shown.current
+  useSiteTarget(slug, value?.title ?? slug)
   if (error?.code === 'NOT_FOUND' || error?.code === 'SITE_EXPIRED') {
     return <SiteIsGone slug={slug} hasExpired={error.code === 'SITE_EXPIRED'} />
   }
@@ -55,16 +62,28 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
   return (
     <Page
       title={name}
-      above={<a href="/sites">Sites</a>}
+      above={
+        <nav aria-label="Breadcrumb">
+          <a href="/sites">Sites</a>
+        </nav>
+      }
+      actions={value && <SiteActions site={value} />}
       below={
-        <Views
-          label="Site"
-          views={VIEWS.map(([word, name]) => ({ href: `/sites/${slug}${word && `/${word}`}`, name }))}
-        />
+        <>
+          {value && <SiteState site={value} />}
+          <Views
+            label="Site"
+            views={VIEWS.map(([word, name]) => ({
+              href: `/sites/${slug}${word && `/${word}`}`,
+              name,
+              ...(word === 'settings' && isUnsaved && { note: 'unsaved changes' }),
+            }))}
+          />
+        </>
       }
     >
       <ErrorNotice error={error} onRetry={site.reload} />
-      {!value && site.loading && <Loading what="the site" />}
+      {!value && site.loading && <Loading what="the site" shape="picture" />}
       {value && <View view={view} resource={site} site={value} />}
     </Page>
   )
@@ -77,18 +96,18 @@ interface ViewProps {
 }
 
 function View({ view, site, resource }: ViewProps) {
-  const changed = (now: SiteDetails) => {
-    resource.set(now)
+  const changed: OnChanged = (change) => {
+    resource.set(change)
     invalidate('sites')
   }
   const published = () => {
     invalidate('sites', `site/${site.slug}/versions`)
     resource.reload()
   }
-  if (view === 'files') return <FilesView site={site} />
+  if (view === 'files') return <FilesView site={site} onLive={published} />
   if (view === 'versions') return <VersionsView site={site} onRestored={resource.reload} />
   if (view === 'visits') return <VisitsView slug={site.slug} />
-  if (view === 'settings') return <SettingsView site={site} onChanged={changed} />
+  if (view === 'settings') return <SettingsView site={site} onChanged={changed} onPublished={published} />
   return <OverviewView site={site} onPublished={published} />
 }
 
@@ -98,7 +117,7 @@ function SiteIsGone({ slug, hasExpired }: { slug: string; hasExpired: boolean })
     <Page title={hasExpired ? 'This site has expired.' : 'This site is not here.'} narrow>
       <p class="lead">
         {hasExpired
-          ? 'Publish the folder again: it gets a new address.'
+          ? 'Publish the folder again to get a new site.'
           : 'It may have been deleted in another tab, or it belongs to another account.'}
       </p>
       <p>

@@ -3,32 +3,37 @@ import { pluralize } from '../../protocol/format.ts'
 
 const PUBLISHED_WITH_LABELS: Record<PublishedWith, string> = {
   key: 'with an API key',
-  dashboard: 'in the dashboard',
-  anonymous: 'without an account',
+  dashboard: 'from the browser',
+  anonymous: 'anonymously',
 }
 
-/**
- * "You, with an API key", "ada@example.com, in the dashboard", "Without an account"; empty when it was not
- * recorded.
- */
+/** "You, with an API key", "ada@example.com, from the browser"; empty when it was not recorded. */
 export function formatAuthor({ publishedBy, publishedWith }: VersionSummary, me: string | null): string {
+  if (publishedWith === 'anonymous') return 'Published anonymously'
   const who = publishedBy !== null && publishedBy === me ? 'You' : publishedBy
-  const words = [who, publishedWith && PUBLISHED_WITH_LABELS[publishedWith]]
+  return [who, publishedWith && PUBLISHED_WITH_LABELS[publishedWith]]
     .filter((word) => word !== null)
     .join(', ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** "3 added, 1 changed, 2 removed": files compared with the previous version. */
+/** "3 files added, 1 file changed, 2 files removed": compared with the previous version. */
 export function formatChanges({ changes }: VersionSummary): string {
-  if (changes === null) return 'The first version that is kept'
+  if (changes === null) return 'Oldest saved version'
   const words = (['added', 'changed', 'removed'] as const)
     .filter((kind) => changes[kind] > 0)
     .map((kind) => `${pluralize(changes[kind], 'file')} ${kind}`)
-  return words.join(', ') || 'The same files as before'
+  return words.join(', ') || 'No files changed'
 }
 
 /** When it was created. Restoring does not change it. */
 export function madeAt({ publishedAt, createdAt }: VersionSummary): string {
   return publishedAt ?? createdAt
+}
+
+/** Characters of a short id: ids begin with their time, so that two versions made seconds apart differ in them. */
+const SHORT_ID_LENGTH = 8
+
+/** The beginning of a version's id, which the command accepts in place of the whole. */
+export function shortId(versionId: string): string {
+  return versionId.slice(0, SHORT_ID_LENGTH)
 }

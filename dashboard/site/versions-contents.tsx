@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SiteDetails, VersionDetails, VersionSummary } from '../../protocol/api/sites.ts'
 import { formatNumber } from '../../protocol/format.ts'
@@ -6,10 +5,10 @@ import { isRuleFile } from '../../protocol/manifest/rule-files.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
-import { LiveFrame } from '../kit/live-frame.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-import { Loading } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import { fileUrl } from '../sites/address.ts'
+import { SitePreview } from './site-preview.tsx'
 
 /** Paths of a kind shown at first. */
 const INITIAL_PATHS = 50
@@ -23,25 +22,20 @@ const KINDS = [
 interface VersionContentsProps {
   site: SiteDetails
   version: VersionSummary
-  /** Further actions. */
-  actions: ComponentChildren
 }
 
 /** A version's preview and changes; loaded when it is opened. */
-export function VersionContents({ site, version, actions }: VersionContentsProps) {
+export function VersionContents({ site, version }: VersionContentsProps) {
   const { slug } = site
   const { versionId, previewUrl } = version
   const details = useResource(`site/${slug}/versions/${versionId}`, () => slipway.version(slug, versionId))
   const { value } = details
   return (
     <div class="version-contents">
-      <div class="stack tight">
-        {!site.hasPassword && <LiveFrame src={previewUrl} title="The site in this version" />}
-        <div class="choices">{actions}</div>
-      </div>
+      <SitePreview site={site} address={previewUrl} title="Preview of this version" version={versionId} />
       <div class="stack">
         <ErrorNotice error={details.error} onRetry={details.reload} />
-        {!value && details.loading && <Loading what="what changed" />}
+        {!value && details.loading && <Loading what="the changes" />}
         {value && <Changes version={value} />}
       </div>
     </div>
@@ -52,7 +46,7 @@ function Changes({ version }: { version: VersionDetails }) {
   if (version.comparedWith === null)
     return <Paths title="Files" paths={version.files.map(({ path }) => path)} at={version.previewUrl} />
   const kinds = KINDS.filter(([kind]) => version[kind].length > 0)
-  if (kinds.length === 0) return <p class="quiet">Every file is as it was in the version before.</p>
+  if (kinds.length === 0) return <p class="quiet">No files changed.</p>
   return (
     <>
       {kinds.map(([kind, title]) => (

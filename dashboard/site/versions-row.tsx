@@ -1,16 +1,18 @@
 import { useState } from 'preact/hooks'
 import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
-import { useAction } from '../api/action.ts'
+import { type Action, useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { formatMoment } from '../app/format-time.ts'
-import { Button, ButtonLink } from '../kit/button.tsx'
+import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
+import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
-import { formatAuthor, formatChanges, madeAt } from './version-labels.ts'
+import { archiveUrl } from './duplicate-site.ts'
+import { formatAuthor, formatChanges, madeAt, shortId } from './version-labels.ts'
 import { VersionContents } from './versions-contents.tsx'
 
 interface VersionRowProps {
@@ -19,87 +21,92 @@ interface VersionRowProps {
   onRestore: () => Promise<void>
   onDelete: () => Promise<void>
   /** Reloads the versions when one no longer exists. */
-  onLookAgain: () => void
+  onReload: () => void
 }
 
-export function VersionRow({ site, version, onRestore, onDelete, onLookAgain }: VersionRowProps) {
+export function VersionRow({ site, version, onRestore, onDelete, onReload }: VersionRowProps) {
   const me = useSignal(signedInAs)
   const restore = useAction(onRestore)
   const remove = useAction(onDelete)
   const [isConfirming, setConfirming] = useState(false)
   const [isOpen, open] = useState(false)
-  const { current, previewUrl, versionId, publishedAt } = version
-  const at = madeAt(version)
-  const name = `the version of ${formatMoment(at)}`
+  const { current, versionId, publishedAt, message } = version
+  const name = `version ${shortId(versionId)}`
   const isDraft = publishedAt === null
-  const verb = isDraft ? 'Make live' : 'Restore'
-  const actions = (
-    <>
-      <ButtonLink
-        variant="link"
-        href={`/api/v1/publish/${site.slug}/archive?versionId=${versionId}`}
-        download
-        label={`Download ${name}`}
-      >
-        Download
-      </ButtonLink>
-      {!current && (
-        <Button variant="link" label={`Delete ${name}`} onClick={() => setConfirming(true)}>
-          Delete
-        </Button>
-      )}
-    </>
-  )
+  const verb = isDraft ? 'Publish' : 'Restore'
+  const facts = [
+    formatMoment(madeAt(version)),
+    formatAuthor(version, me),
+    pluralize(version.fileCount, 'file'),
+    formatBytes(version.totalBytes),
+  ]
   return (
     <li class="version stack tight">
       <div class="panel-head">
         <h3 class="choices">
-          <RelativeTime at={at} />
+          <RelativeTime at={madeAt(version)} />
           {current && <Badge tone="good">Live</Badge>}
           {isDraft && <Badge tone="warn">Draft</Badge>}
         </h3>
         <div class="choices">
+          <code class="quiet">{shortId(versionId)}</code>
           {!current && (
-            <Button label={`${verb}: ${name}`} onClick={restore} busy={restore.busy}>
+            <Button label={`${verb} ${name}`} onClick={restore} busy={restore.busy}>
               {verb}
             </Button>
           )}
-          <ButtonLink variant="link" href={previewUrl} outside label={`Open ${name}`}>
-            Open
-          </ButtonLink>
+          <VersionMenu site={site} version={version} onDelete={() => setConfirming(true)} />
         </div>
       </div>
-      <p class="quiet small">
-        {[
-          formatMoment(at),
-          formatAuthor(version, me),
-          pluralize(version.fileCount, 'file'),
-          formatBytes(version.totalBytes),
-        ]
-          .filter(Boolean)
-          .join(' · ')}
-      </p>
+      {message && (
+        <p class="message">
+          <bdi>{message}</bdi>
+        </p>
+      )}
+      <p class="quiet small">{facts.filter(Boolean).join(' · ')}</p>
       <ErrorNotice
         error={restore.error}
-        onRetry={restore.error?.code === 'NOT_FOUND' ? onLookAgain : undefined}
+        onRetry={restore.error?.code === 'NOT_FOUND' ? onReload : undefined}
       />
       <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
         <summary class="small">{formatChanges(version)}</summary>
-        {isOpen && <VersionContents site={site} version={version} actions={actions} />}
+        {isOpen && <VersionContents site={site} version={version} />}
       </details>
       {isConfirming && (
-        <Confirm
-          title="Delete this version?"
-          verb="Delete it"
-          action={remove}
-          onClose={() => setConfirming(false)}
-        >
-          <p>
-            {`It was made on ${formatMoment(at)}. Its address stops working at once, and it cannot be restored afterwards. `}
-            What is live stays live.
-          </p>
-        </Confirm>
+        <DeleteVersion version={version} action={remove} onClose={() => setConfirming(false)} />
       )}
     </li>
+  )
+}
+
+interface VersionMenuProps {
+  site: SiteDetails
+  version: VersionSummary
+  onDelete: () => void
+}
+
+function VersionMenu({ site, version, onDelete }: VersionMenuProps) {
+  const { versionId, previewUrl, current } = version
+  const items: MenuItem[] = [
+    { name: 'Open preview', icon: 'open', href: previewUrl, outside: true },
+    { name: 'Download files', icon: 'download', href: archiveUrl(site.slug, versionId), download: true },
+  ]
+  if (!current) items.push({ name: 'Delete version', icon: 'trash', danger: true, onClick: onDelete })
+  return <Menu label={`Actions of version ${shortId(versionId)}`} items={items} />
+}
+
+interface DeleteVersionProps {
+  version: VersionSummary
+  action: Action<[]>
+  onClose: () => void
+}
+
+function DeleteVersion({ version, action, onClose }: DeleteVersionProps) {
+  return (
+    <Confirm title="Delete this version?" verb="Delete version" action={action} onClose={onClose}>
+      <p>
+        {`Version ${shortId(version.versionId)} of ${formatMoment(madeAt(version))} can't be restored afterwards, and its preview link stops working. The live version stays.`}
+      </p>
+    </Confirm>
   )
 }

@@ -5,13 +5,21 @@ import { TimeLeft } from '../kit/time.tsx'
 /** Milliseconds before the expiry from which a countdown is shown. */
 const COUNTDOWN_MS = 24 * 3600 * 1000
 
+interface ExpiryProps {
+  at: string
+  /** Whether it is beside the word "Expires". */
+  isLabelled?: boolean
+}
+
 /** A site's expiry: a countdown within a day, otherwise the date. */
-export function Expiry({ at }: { at: string }) {
-  if (!isNear(at)) return <>Expires {formatDay(at)}</>
+export function Expiry({ at, isLabelled = false }: ExpiryProps) {
+  const [before, beforeCountdown] = isLabelled ? ['', 'In '] : ['Expires ', 'Expires in ']
+  if (!isNear(at)) return <>{before + formatDay(at)}</>
   if (Date.parse(at) < serverNow()) return <>Expired</>
   return (
     <>
-      Expires in <TimeLeft until={at} over="a moment" />
+      {beforeCountdown}
+      <TimeLeft until={at} over="a moment" />
     </>
   )
 }

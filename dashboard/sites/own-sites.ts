@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import type { SiteList } from '../../protocol/api/sites.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { useDebounced } from '../app/use-debounced.ts'
 
 /** Page size, which is also the API's maximum. */
 const PAGE_SIZE = 50
@@ -36,18 +37,26 @@ export function useOwnSites(): OwnSites {
 /** Maximum number of sites that a search shows. */
 export const MAX_FOUND_SITES = MAX_PAGE_SIZE
 
-/** Milliseconds without a key press after which a search is sent. */
-const TYPING_PAUSE_MS = 250
-
 /** The account's sites with all of these words in the title or slug; nothing is requested while they are empty. */
 export function useFoundSites(words: string): Resource<SiteList> {
-  const [query, setQuery] = useState(words)
-  useEffect(() => {
-    const timer = setTimeout(() => setQuery(words), TYPING_PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [words])
-  const key = words === '' || query !== words ? undefined : `sites?q=${words}`
+  const settled = useDebounced(words)
+  const key = words === '' || settled !== words ? undefined : `sites/found/${words}`
   return useResource(key, () => slipway.list({ limit: MAX_FOUND_SITES, q: words }))
+}
+
+/** Pages of sites that are loaded to sort them. */
+const MAX_SORTED_PAGES = 10
+
+/** The account's newest thousand sites, which includes all sites of most accounts; nothing unless it is wanted. */
+export function useAllSites(isWanted: boolean): Resource<SiteList> {
+  return useResource(isWanted ? 'sites/all' : undefined, async () => {
+    let list = await slipway.list({ limit: MAX_PAGE_SIZE })
+    for (let pages = 1; pages < MAX_SORTED_PAGES && list.nextCursor !== null; pages++) {
+      const next = await slipway.list({ limit: MAX_PAGE_SIZE, cursor: list.nextCursor })
+      list = { publishes: [...list.publishes, ...next.publishes], nextCursor: next.nextCursor }
+    }
+    return list
+  })
 }
 
 /** The current newest sites, followed by older known ones. */

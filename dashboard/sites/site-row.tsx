@@ -1,25 +1,31 @@
+import { useState } from 'preact/hooks'
 import type { SiteSummary } from '../../protocol/api/sites.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { DropOnSite } from '../drop/drop-to-update.tsx'
+import { copyText } from '../kit/copy.tsx'
 import { Icon } from '../kit/icon.tsx'
+import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
+import { showToast } from '../kit/toast.tsx'
+import { DeleteSite } from '../site/delete-site.tsx'
+import { archiveUrl } from '../site/duplicate-site.ts'
 import { toHost } from './address.ts'
 import { Expiry, isNear } from './expiry.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 
 interface SiteRowProps {
   site: SiteSummary
-  /** Called when something was dropped on it and is live. */
-  onPublished: () => void
+  /** Called when something was dropped on it and is live, or it was deleted. */
+  onChanged: () => void
 }
 
 /** A site in a list. */
-export function SiteRow({ site, onPublished }: SiteRowProps) {
+export function SiteRow({ site, onChanged }: SiteRowProps) {
   const { slug, siteUrl, title } = site
   return (
     <li>
-      <DropOnSite slug={slug} onPublished={onPublished}>
+      <DropOnSite slug={slug} name={title ?? slug} onPublished={onChanged}>
         <div class="site-row">
           <Thumbnail site={site} />
           <div class="site-words">
@@ -34,12 +40,16 @@ export function SiteRow({ site, onPublished }: SiteRowProps) {
               </a>
             </p>
             <p class="quiet small">
-              {pluralize(site.fileCount, 'file')}, {formatBytes(site.totalBytes)}, changed{' '}
+              {pluralize(site.fileCount, 'file')}, {formatBytes(site.totalBytes)} · Updated{' '}
               <RelativeTime at={site.updatedAt} />
             </p>
           </div>
           <p class="site-marks">
-            {site.status === 'pending' && <Badge tone="warn">Not live yet</Badge>}
+            {site.status === 'pending' ? (
+              <Badge tone="warn">Not live yet</Badge>
+            ) : (
+              <Badge tone="good">Live</Badge>
+            )}
             {site.hasPassword && (
               <Badge tone="plain">
                 <Icon name="lock" size={14} /> Password
@@ -51,8 +61,29 @@ export function SiteRow({ site, onPublished }: SiteRowProps) {
               </Badge>
             )}
           </p>
+          <SiteMenu site={site} onDeleted={onChanged} />
         </div>
       </DropOnSite>
     </li>
+  )
+}
+
+function SiteMenu({ site, onDeleted }: { site: SiteSummary; onDeleted: () => void }) {
+  const { slug, siteUrl, title, currentVersionId } = site
+  const [isDeleting, setDeleting] = useState(false)
+  const copy = async () => showToast((await copyText(siteUrl)) ? 'URL copied.' : siteUrl)
+  const items: MenuItem[] = [
+    { name: 'Visit', icon: 'open', href: siteUrl, outside: true },
+    { name: 'Copy URL', icon: 'copy', onClick: copy },
+    { name: 'Settings', icon: 'edit', href: `/sites/${slug}/settings` },
+  ]
+  if (currentVersionId !== null)
+    items.push({ name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true })
+  items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
+  return (
+    <div class="site-menu">
+      <Menu label={`Actions of ${title ?? slug}`} items={items} />
+      {isDeleting && <DeleteSite site={site} onClose={() => setDeleting(false)} onDeleted={onDeleted} />}
+    </div>
   )
 }

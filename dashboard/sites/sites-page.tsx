@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SiteList } from '../../protocol/api/sites.ts'
+import type { SiteList, SiteSummary } from '../../protocol/api/sites.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
@@ -10,10 +10,12 @@ import { SignedIn } from '../app/signed-in.tsx'
 import { RecentSites } from '../home/recent-sites.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyBlock } from '../kit/copy.tsx'
-import { TextField } from '../kit/field.tsx'
+import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-import { Empty, Loading } from '../kit/panel.tsx'
-import { MAX_FOUND_SITES, type OwnSites, useFoundSites, useOwnSites } from './own-sites.ts'
+import { Empty } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { MAX_FOUND_SITES, type OwnSites, useAllSites, useFoundSites, useOwnSites } from './own-sites.ts'
+import { SITE_ORDERS, sortSites, useSiteOrder } from './site-order.ts'
 import { SiteRow } from './site-row.tsx'
 
 /** Number of sites from which search is shown. */
@@ -39,7 +41,7 @@ function OwnedSites() {
   return (
     <Page title="Sites" actions={value && value.publishes.length > 0 && newSite}>
       <ErrorNotice error={sites.error} onRetry={sites.reload} />
-      {!value && sites.loading && <Loading what="your sites" />}
+      {!value && sites.loading && <Loading what="your sites" shape="rows" />}
       <RecentSites onUpdate={undefined} />
       {value && (value.publishes.length > 0 ? <SiteSearch sites={sites} list={value} /> : <NoSites />)}
     </Page>
@@ -48,62 +50,95 @@ function OwnedSites() {
 
 function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
   const [wanted, want] = useState('')
+  const [order, choose] = useSiteOrder()
+  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
+  const isPartial = list.nextCursor !== null
+  // The server searches what is not loaded; until it responds, the loaded sites are searched.
+  const search = useFoundSites(isPartial ? words.join(' ') : '')
+  const all = useAllSites(isPartial && order !== 'newest' && words.length === 0)
+  const found = sortSites(
+    search.value?.publishes ?? (all.value ?? list).publishes.filter((site) => matches(site, words)),
+    order,
+  )
+  const changed = (slug: string) => {
+    invalidate('sites', `site/${slug}`)
+    sites.reload()
+    if (search.value) search.reload()
+    if (all.value) all.reload()
+  }
+  const hint = describeSearch(found.length, list, search)
+  return (
+    <div class="stack">
+      <div class="list-tools">
+        {list.publishes.length > SEARCH_THRESHOLD && (
+          <TextField
+            label="Search"
+            type="search"
+            placeholder="Title or URL"
+            value={wanted}
+            onWrite={want}
+            hint={<span role="status">{words.length > 0 && hint}</span>}
+          />
+        )}
+        {list.publishes.length > 1 && (
+          <Choice label="Sort by" value={order} choices={SITE_ORDERS} onChoose={choose} />
+        )}
+      </div>
+      {found.length === 0 && !search.loading && <Empty title={`No sites match "${wanted.trim()}".`} />}
+      <ErrorNotice error={search.error ?? all.error} />
+      {found.length > 0 && (
+        <Rows
+          found={found}
+          onChanged={changed}
+          onMore={isPartial && words.length === 0 && !all.value ? sites.more : undefined}
+        />
+      )}
+    </div>
+  )
+}
+
+function matches({ slug, title }: SiteSummary, words: readonly string[]): boolean {
+  const text = `${title ?? ''} ${slug}`.toLowerCase()
+  return words.every((word) => text.includes(word))
+}
+
+interface RowsProps {
+  found: readonly SiteSummary[]
+  onChanged: (slug: string) => void
+  /** Loads more sites; undefined when there are none. */
+  onMore: (() => Promise<void>) | undefined
+}
+
+function Rows({ found, onChanged, onMore }: RowsProps) {
   const rows = useRef<HTMLUListElement>(null)
   const firstNew = useRef<number | undefined>(undefined)
-  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
-  // The server searches what is not loaded; until it responds, the loaded sites are searched.
-  const search = useFoundSites(list.nextCursor === null ? '' : words.join(' '))
-  const found =
-    search.value?.publishes ??
-    list.publishes.filter(({ slug, title }) => {
-      const text = `${title ?? ''} ${slug}`.toLowerCase()
-      return words.every((word) => text.includes(word))
-    })
   const more = useAction(async () => {
     firstNew.current = found.length
-    await sites.more()
+    await onMore?.()
   })
   // The pressed button may be removed: focus moves to the first new site.
   useEffect(() => {
     if (firstNew.current === undefined) return
     rows.current?.children[firstNew.current]?.querySelector('a')?.focus()
     firstNew.current = undefined
-  }, [list.publishes.length])
-  const published = (slug: string) => {
-    invalidate(`site/${slug}`)
-    sites.reload()
-  }
-  const hint = describeSearch(found.length, list, search)
+  }, [found.length])
   return (
-    <div class="stack">
-      {list.publishes.length > SEARCH_THRESHOLD && (
-        <TextField
-          label="Search"
-          type="search"
-          placeholder="Title or address"
-          value={wanted}
-          onWrite={want}
-          hint={<span role="status">{words.length > 0 && hint}</span>}
-        />
-      )}
+    <>
       <p class="drop-hint quiet small">Drop a folder on a site to update it.</p>
-      {found.length === 0 && !search.loading && <Empty title="No site is called that." />}
-      {found.length > 0 && (
-        <ul class="site-list" ref={rows}>
-          {found.map((site) => (
-            <SiteRow key={site.slug} site={site} onPublished={() => published(site.slug)} />
-          ))}
-        </ul>
-      )}
-      <ErrorNotice error={search.error ?? more.error} />
-      {list.nextCursor && words.length === 0 && (
+      <ul class="site-list" ref={rows}>
+        {found.map((site) => (
+          <SiteRow key={site.slug} site={site} onChanged={() => onChanged(site.slug)} />
+        ))}
+      </ul>
+      <ErrorNotice error={more.error} />
+      {onMore && (
         <p>
           <Button onClick={more} busy={more.busy}>
             Show more
           </Button>
         </p>
       )}
-    </div>
+    </>
   )
 }
 
@@ -118,14 +153,14 @@ function NoSites() {
   const npx = npxCommand(settings.baseUrl)
   const commands = `${npx} login\n${npx} publish ./folder`
   return (
-    <Empty title="No site is yours yet.">
-      <p>Drop a folder, and it has an address a moment later.</p>
+    <Empty title="No sites yet">
+      <p>Drop a folder here to publish your first.</p>
       <p>
         <ButtonLink variant="main" icon="upload" href="/">
           Publish a folder
         </ButtonLink>
       </p>
-      <p class="quiet">From a terminal:</p>
+      <p class="quiet">Or use the command line:</p>
       <CopyBlock text={commands} of="the commands" />
     </Empty>
   )

@@ -1,33 +1,31 @@
 import { useState } from 'preact/hooks'
-import type { SiteKind, SiteSummary } from '../../protocol/api/sites.ts'
-import { Icon, type IconName } from '../kit/icon.tsx'
+import type { SiteSummary } from '../../protocol/api/sites.ts'
+import { toSameOrigin } from '../api/slipway.ts'
 
-const ICONS: Record<SiteKind, IconName> = {
-  page: 'page',
-  image: 'image',
-  video: 'video',
-  audio: 'audio',
-  document: 'document',
-  files: 'files',
+interface ThumbnailProps {
+  site: Pick<SiteSummary, 'slug' | 'title' | 'thumbnailUrl' | 'iconUrl' | 'imageUrl'>
 }
 
-/** A site's image, otherwise an icon of its kind. Its title is beside it. */
-export function Thumbnail({ site: { imageUrl, kind } }: { site: Pick<SiteSummary, 'imageUrl' | 'kind'> }) {
-  const [broken, setBroken] = useState<string | null>(null)
+/** The picture of a site, else its icon, else the first letter of its title, which is beside it. */
+export function Thumbnail({ site }: ThumbnailProps) {
+  const { slug, title, thumbnailUrl, iconUrl, imageUrl } = site
+  const [broken, setBroken] = useState<readonly string[]>([])
+  const url = [thumbnailUrl, iconUrl, imageUrl].find((one) => one !== null && !broken.includes(one))
+  if (!url) return <div class="thumbnail letter">{firstLetter(title ?? slug)}</div>
   return (
-    <div class="thumbnail">
-      {imageUrl && imageUrl !== broken ? (
-        <img
-          src={imageUrl}
-          alt=""
-          loading="lazy"
-          decoding="async"
-          referrerpolicy="no-referrer"
-          onError={() => setBroken(imageUrl)}
-        />
-      ) : (
-        <Icon name={kind ? ICONS[kind] : 'clock'} size={24} />
-      )}
+    <div class={`thumbnail ${url === thumbnailUrl ? 'start-page' : ''}`}>
+      <img
+        src={toSameOrigin(url)}
+        alt=""
+        loading="lazy"
+        decoding="async"
+        referrerpolicy="no-referrer"
+        onError={() => setBroken([...broken, url])}
+      />
     </div>
   )
+}
+
+function firstLetter(text: string): string {
+  return /[\p{L}\p{N}]/u.exec(text)?.[0].toUpperCase() ?? ''
 }

@@ -2,27 +2,30 @@ import type { Visits } from '../../protocol/api/visits.ts'
 
 type Interval = Visits['interval']
 
-/** Hours are in the local time zone; days are in UTC, as they are counted. */
+/** The start of an interval, in the time zone and the language of the browser. */
 export function shortLabel(at: string, interval: Interval): string {
   return interval === 'hour' ? clock(at) : dayLabel(at)
 }
 
 /** The same without context; `isRunning` for the current interval. */
 export function longLabel(at: string, interval: Interval, isRunning: boolean): string {
-  const words =
-    interval === 'hour' ? `${weekday(at)}, ${clock(at)}` : `${weekday(at, 'UTC')}, ${dayLabel(at)}`
+  const words = `${weekday(at)}, ${shortLabel(at, interval)}`
   return isRunning ? `${words}, so far` : words
 }
 
-/** "21 Nov", in UTC. */
-export function dayLabel(at: string): string {
-  return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+/** "21 Nov"; in UTC for names, which are counted by UTC day. */
+export function dayLabel(at: string, timeZone?: 'UTC'): string {
+  return new Date(at).toLocaleDateString([], {
+    day: 'numeric',
+    month: 'short',
+    ...(timeZone && { timeZone }),
+  })
 }
 
 function clock(at: string): string {
-  return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  return new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 }
 
-function weekday(at: string, timeZone?: string): string {
-  return new Date(at).toLocaleDateString('en-GB', { weekday: 'short', ...(timeZone && { timeZone }) })
+function weekday(at: string): string {
+  return new Date(at).toLocaleDateString([], { weekday: 'short' })
 }

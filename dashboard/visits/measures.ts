@@ -15,7 +15,7 @@ export const MEASURES: readonly Measure[] = [
   { of: 'requests', name: 'Requests', words: formatNumber, brief: formatThousands },
   {
     of: 'bytes',
-    name: 'Sent',
+    name: 'Bandwidth',
     words: formatBytes,
     brief: (bytes) => (bytes === 0 ? '0' : formatBytes(bytes)),
   },

@@ -1,9 +1,12 @@
 import type { Visits } from '../../protocol/api/visits.ts'
+import { Button } from '../kit/button.tsx'
 import { longLabel } from './interval-labels.ts'
 import { MEASURES } from './measures.ts'
+import { downloadCsv } from './visits-csv.ts'
 
 /** The plots' values as a table. */
-export function Numbers({ visits: { series, interval } }: { visits: Visits }) {
+export function Numbers({ visits }: { visits: Visits }) {
+  const { series, interval } = visits
   const last = series.length - 1
   return (
     <details class="panel">
@@ -30,6 +33,11 @@ export function Numbers({ visits: { series, interval } }: { visits: Visits }) {
           ))}
         </tbody>
       </table>
+      <div class="choices">
+        <Button icon="archive" onClick={() => downloadCsv(visits)}>
+          Export CSV
+        </Button>
+      </div>
     </details>
   )
 }

@@ -24,6 +24,9 @@ const BETWEEN_TIMES = 64
 /** Axis steps: 1, 2, 5, 10, 20 … */
 const STEPS = Array.from({ length: 48 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3))
 
+/** Steps of the vertical axis. */
+const MAX_STEPS = 3
+
 /** Intervals between two axis labels. */
 const STRIDES = [1, 2, 3, 4, 6, 7, 12, 14, 28, 45]
 
@@ -82,7 +85,7 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
       },
       scales: {
         x: { time: false, range: () => [-0.5, shown().values.length - 0.5] },
-        y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
+        y: { range: (_, __, most) => [0, scaleEnd(most)] },
       },
       axes: [
         {
@@ -102,6 +105,7 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
           size: LEFT,
           space: 36,
           incrs: STEPS,
+          splits: (_, __, ___, end) => axisValues(end),
           values: (_, values) => values.map((value) => shown().brief(value)),
         },
       ],
@@ -118,6 +122,21 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
     toPlotData(shown().values),
     box,
   )
+}
+
+/** The end of the vertical axis: the first label that is not below the tallest bar. */
+function scaleEnd(most: number): number {
+  const step = axisStep(most)
+  return Math.max(1, Math.ceil(most / step) * step)
+}
+
+function axisValues(end: number): number[] {
+  const step = axisStep(end)
+  return Array.from({ length: Math.round(end / step) + 1 }, (_, index) => index * step)
+}
+
+function axisStep(end: number): number {
+  return STEPS.find((step) => step * MAX_STEPS >= end) ?? end
 }
 
 function toPlotData(values: number[]): uPlot.AlignedData {

@@ -2,11 +2,12 @@ import { useState } from 'preact/hooks'
 import type { Visits } from '../../protocol/api/visits.ts'
 import { longLabel } from './interval-labels.ts'
 import { MEASURES } from './measures.ts'
+import { Change } from './visits-change.tsx'
 import { VisitsPlot } from './visits-plot.tsx'
 
 /** The counts over time: a plot of each, and all values at the pointer. */
 export function Series({ visits, words }: { visits: Visits; words: string }) {
-  const { series, interval, totals } = visits
+  const { series, interval, totals, previous } = visits
   const [at, point] = useState<number | undefined>(undefined)
   const pointed = at === undefined ? undefined : series[at]
   const when = pointed ? longLabel(pointed.at, interval, at === series.length - 1) : `In ${words}`
@@ -21,6 +22,9 @@ export function Series({ visits, words }: { visits: Visits; words: string }) {
           <div>
             <h3>{name}</h3>
             <p class="total">{format((pointed ?? totals)[of])}</p>
+            {!pointed && (
+              <Change now={totals[of]} before={previous?.[of]} than={words.replace('last', 'previous')} />
+            )}
           </div>
           <VisitsPlot
             name={`${name} by ${interval}: ${format(totals[of])} in ${words}. The numbers are in the table below.`}
@@ -33,9 +37,8 @@ export function Series({ visits, words }: { visits: Visits; words: string }) {
         </div>
       ))}
       <p class="quiet small">
-        {interval === 'hour'
-          ? 'Hours are told by the clock of this device.'
-          : 'Days begin and end at midnight UTC.'}
+        Times are in your time zone.
+        {previous?.requests ? ` Compared with ${words.replace('last', 'previous')}.` : ''}
       </p>
     </section>
   )

@@ -6,7 +6,8 @@ import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
-import { Empty, Loading, Panel } from '../kit/panel.tsx'
+import { Empty, Panel } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
 import { dayLabel } from './interval-labels.ts'
 import { Numbers } from './visits-numbers.tsx'
 import { Ranked } from './visits-ranked.tsx'
@@ -18,6 +19,8 @@ const RANGES: { range: VisitRange; name: string; words: string }[] = [
   { range: '30d', name: '30 days', words: 'the last 30 days' },
   { range: '90d', name: '90 days', words: 'the last 90 days' },
 ]
+
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
 /** The API's default, used for a URL without a range. */
 const DEFAULT_RANGE = RANGES[1]!
@@ -32,7 +35,7 @@ function CountedVisits({ slug }: { slug: string }) {
   const { path, query } = useLocation()
   const chosen = RANGES.find(({ range }) => range === query.range) ?? DEFAULT_RANGE
   const { range } = chosen
-  const resource = useResource(`site/${slug}/visits/${range}`, () => slipway.visits(slug, range))
+  const resource = useResource(`site/${slug}/visits/${range}`, () => slipway.visits(slug, range, timeZone))
   // The previous range stays visible while another one loads.
   const last = useRef<Visits | undefined>(undefined)
   last.current = resource.value ?? last.current
@@ -68,30 +71,21 @@ function CountedVisits({ slug }: { slug: string }) {
 }
 
 function Counted({ visits }: { visits: Visits }) {
-  const { counted, totals, topPaths, referrers, missingPaths, from, range } = visits
+  const { counted, totals, topPages, topFiles, referrers, missingPaths, from, range } = visits
   if (!counted) return <NotCounted />
   const words = RANGES.find((it) => it.range === range)!.words
   if (totals.requests === 0) return <NoVisits words={words} />
-  const since = range === '24h' ? `Counted by day: since ${dayLabel(from)}, 00:00 UTC.` : undefined
+  const since = range === '24h' ? `Counted per UTC day, since ${dayLabel(from, 'UTC')}.` : undefined
   return (
     <>
       <Series visits={visits} words={words} />
-      <Ranked title="Pages and files" of="Path" counts={topPaths} since={since} none="Nothing was found." />
       <div class="pair">
-        <Ranked
-          title="Came from"
-          of="Site"
-          counts={referrers}
-          since={since}
-          none="No page elsewhere led here."
-        />
-        <Ranked
-          title="Not found"
-          of="Path"
-          counts={missingPaths}
-          since={since}
-          none="Everything that was asked for was there."
-        />
+        <Ranked title="Pages" of="Path" counts={topPages} since={since} none="No page views." />
+        <Ranked title="Files" of="Path" counts={topFiles} since={since} none="No other files." />
+      </div>
+      <div class="pair">
+        <Ranked title="Referrers" of="Site" counts={referrers} since={since} none="No referrers." />
+        <Ranked title="Not found" of="Path" counts={missingPaths} since={since} none="No missing pages." />
       </div>
       <Numbers visits={visits} />
     </>
@@ -100,17 +94,17 @@ function Counted({ visits }: { visits: Visits }) {
 
 function NoVisits({ words }: { words: string }) {
   return (
-    <Empty title={`Nobody came in ${words}.`}>
-      <p class="quiet">A visit shows here within seconds.</p>
+    <Empty title={`No visits in ${words}.`}>
+      <p class="quiet">New visits appear within seconds.</p>
     </Empty>
   )
 }
 
 function NotCounted() {
   return (
-    <Notice title="Visits are not counted here.">
+    <Notice title="Visits are not counted.">
       <p>
-        Whoever runs this service turned it off, with <code>SLIPWAY_VISITS=off</code>.
+        The administrator turned counting off with <code>SLIPWAY_VISITS=off</code>.
       </p>
     </Notice>
   )
@@ -119,12 +113,10 @@ function NotCounted() {
 /** Explains how visits are counted. */
 function HowItIsCounted() {
   return (
-    <Panel title="How it is counted">
+    <Panel title="How visits are counted">
       <p class="quiet">
-        Each answer to a visitor is a request, with the bytes that were sent. A visitor is a browser at an
-        address that read a page, counted once a day, in the hour in which it came first; days are those of
-        UTC. No cookie is set, and no address is kept: visitors are told apart by a hash with a secret of the
-        day, and both are deleted after it. So nobody is known from one day to the next.
+        A visitor is one browser per day. Bots count as requests, not as visitors. We use no cookies and store
+        no IP addresses; visitors can't be tracked across days.
       </p>
     </Panel>
   )

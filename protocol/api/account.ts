@@ -7,6 +7,8 @@ export interface RequestCodeResponse {
   expiresInSeconds: number
   /** To be sent with the code, so that wrong codes of others do not count against it. Secret. */
   attempt: string
+  /** How the code is delivered: `log` is the log of a server without email. */
+  delivery: 'email' | 'log'
 }
 
 /** Spec 4.2. */
@@ -16,6 +18,8 @@ export interface VerifyCodeResponse {
   email: string
   plan: Plan
   isNewUser: boolean
+  /** The name of the key, if it has one. */
+  keyName?: string
   warning: string
 }
 
@@ -31,14 +35,24 @@ export interface NewKeyResponse {
   warning: string
 }
 
+/** `DELETE /api/v1/me/key`: the key of the request is no longer valid. */
+export interface KeyEndedResponse {
+  ended: true
+}
+
 export type Plan = 'free' | 'hobby'
 
 export interface Me {
   email: string
   plan: Plan
+  /** The name of the plan on this server, for people. */
+  planName: string
   createdAt: string
   /** Whether there is an API key; it cannot be shown again. */
   hasKey: boolean
+  /** Whether emails remind of sites that expire and confirm deletions. */
+  reminders: boolean
+  /** `UNLIMITED` (9007199254740991) is a limit that the operator removed. */
   limits: {
     requestsPerHour: number
     domains: number
@@ -46,6 +60,8 @@ export interface Me {
     fileBytes: number
     siteBytes: number
     versionsKept: number
+    draftsKept: number
+    draftLifetimeSeconds: number
   }
   usage: {
     requestsThisHour: number
@@ -56,6 +72,9 @@ export interface Me {
     totalBytes: number
   }
 }
+
+/** `PATCH /api/v1/me`, and its response. */
+export type MeChange = Pick<Me, 'reminders'>
 
 /** A browser session. */
 export interface SessionSummary {

@@ -4,6 +4,8 @@ import type { FileLimits } from './publish.ts'
 export interface PageSettings {
   /** `{base_url}`, without a trailing slash. */
   baseUrl: string
+  /** The version of the service, such as `0.1.0`. */
+  version: string
   /** Between a slug and the port: `.localhost`. */
   siteDomain: string
   /** Publishing limits without and with an account. */
@@ -11,6 +13,12 @@ export interface PageSettings {
   owned: FileLimits
   /** Lifetime of a site without an owner in seconds. */
   anonymousLifetime: number
+  /** Time in which an upload must be finalized, in seconds. */
+  pendingLifetime: number
   /** Whether visits are counted. */
   visits: boolean
+  /** Whether emails are sent. Otherwise sign-in codes appear where the service runs. */
+  mail: 'smtp' | 'log'
+  /** Whether the target of custom domains has a public name. */
+  customDomains: boolean
 }

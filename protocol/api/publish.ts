@@ -40,10 +40,29 @@ export interface PublishRequest extends SiteMetadata {
   /** With `merge`: paths of the live version that the new one does not have. */
   delete?: string[]
   viewer?: SiteMetadata
+  /** Of a new site with an owner: its slug, in place of a generated one. */
+  name?: string
+  /** A note about the version, at most 200 characters. */
+  message?: string
   /** Fail with VERSION_CONFLICT when another version is live. */
   baseVersionId?: string
   /** In place of a key, to update an anonymous site. */
   claimToken?: string
+}
+
+/** A file whose bytes are in the request: 2 MiB at most with those of the others. */
+export type FileContent = { path: string; contentType?: string } & (
+  | { content: string }
+  | { contentBase64: string }
+)
+
+/** A publish whose files are in the request; live when it returns. */
+export interface ContentsRequest extends Omit<PublishRequest, 'files'> {
+  files: FileContent[]
+  /** `false` keeps the version as a draft. */
+  live?: boolean
+  /** Drops the version if it equals the live one. */
+  ifChanged?: boolean
 }
 
 export interface UploadTarget {
@@ -156,7 +175,7 @@ export interface PublishWarning {
   message: string
 }
 
-/** One request with a zip, tar or tar.gz as its body. */
+/** One request with an archive or an HTML page as its body, or with the contents of files in JSON. */
 export interface ArchiveResponse extends FinalizeResponse, Partial<AnonymousExtras> {
   fileCount: number
   totalBytes: number

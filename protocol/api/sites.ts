@@ -10,9 +10,14 @@ export interface SiteDetails {
   versionId: string
   currentVersionId: string | null
   pendingVersionId: string | null
+  /** The site's own title, else that of its start page. */
   title: string | null
   description: string | null
   ogImagePath: string | null
+  /** The metadata that the site has of its own; `null` leaves it to the document. */
+  viewer: { title: string | null; description: string | null; ogImagePath: string | null }
+  iconUrl: string | null
+  thumbnailUrl: string | null
   spaMode: boolean
   hasPassword: boolean
   createdAt: string
@@ -25,12 +30,17 @@ export interface SiteSummary {
   slug: string
   siteUrl: string
   status: 'pending' | 'active'
+  /** The site's own title, else that of its start page. */
   title: string | null
   hasPassword: boolean
   /** What most of the site is, for an icon; `null` before the first version is live. */
   kind: SiteKind | null
   /** URL of its image: the Open Graph image, the icon, or its only image; `null` without any. */
   imageUrl: string | null
+  /** URL of its icon; `null` without one, and for a site with a password. */
+  iconUrl: string | null
+  /** URL of a picture of the live version; `null` without one. */
+  thumbnailUrl: string | null
   versionId: string
   currentVersionId: string | null
   pendingVersionId: string | null
@@ -51,6 +61,29 @@ export interface SiteList {
 export interface MetadataRequest extends SiteMetadata {
   /** 1 to 200 characters; `null` removes the password. */
   password?: string | null
+}
+
+/** `POST …/:slug/preview`: shows a site to its owner without its password. */
+export interface PreviewLink {
+  url: string
+  expiresAt: string
+}
+
+/** `GET /api/v1/names/:name`. */
+export interface NameCheck {
+  name: string
+  available: boolean
+  /** Why it is not, as a sentence. */
+  reason?: string
+}
+
+/** `PATCH …/:slug/name { name }`. */
+export interface RenameResponse {
+  slug: string
+  siteUrl: string
+  formerSlug: string
+  /** `null` when the name did not change. */
+  redirectsUntil: string | null
 }
 
 export interface DuplicateResponse {
@@ -83,6 +116,8 @@ export interface ClaimOffer {
   siteUrl: string
   status: 'pending' | 'active'
   title: string | null
+  iconUrl: string | null
+  thumbnailUrl: string | null
   fileCount: number
   totalBytes: number
   createdAt: string
@@ -105,6 +140,9 @@ export interface VersionSummary {
   totalBytes: number
   current: boolean
   previewUrl: string
+  /** What its publisher noted about it. */
+  message: string | null
+  thumbnailUrl: string | null
   /** Number of files that differ from the previous version; `null` when no earlier one is kept. */
   changes: { added: number; changed: number; removed: number } | null
 }
@@ -123,6 +161,16 @@ export interface VersionDetails extends VersionSummary {
   added: string[]
   changed: string[]
   removed: string[]
+}
+
+/** Maximum size of a thumbnail. */
+export const MAX_THUMBNAIL_BYTES = 20_000
+
+/** `PUT …/versions/:versionId/thumbnail`. */
+export interface ThumbnailResponse {
+  slug: string
+  versionId: string
+  thumbnailUrl: string
 }
 
 export interface DeleteVersionResponse {

@@ -1,14 +1,16 @@
-// Visits of a site: `GET /api/v1/publish/:slug/analytics?range=`.
+// Visits of a site: `GET /api/v1/publish/:slug/analytics?range=&timeZone=`.
 
 export type VisitRange = '24h' | '7d' | '30d' | '90d'
 
 /**
- * Visits of a site, in UTC. A visitor is counted once a day, in the hour of the first request, and cannot be
+ * Visits of a site. A visitor is counted once a UTC day, in the hour of the first request, and cannot be
  * recognised from one day to the next.
  */
 export interface Visits {
   slug: string
   range: VisitRange
+  /** IANA name of the time zone in which days begin. */
+  timeZone: string
   /** Whether visits are counted; otherwise everything below is empty. */
   counted: boolean
   /** The start of the first interval and the end of the last one, which is the current one. */
@@ -16,6 +18,8 @@ export interface Visits {
   to: string
   interval: 'hour' | 'day'
   totals: VisitNumbers
+  /** The same numbers of as much time before `from`; `null` for 90 days, since earlier visits are not kept. */
+  previous: VisitNumbers | null
   /** One entry per interval, including empty ones, oldest first. */
   series: (VisitNumbers & { at: string })[]
   /**
@@ -23,6 +27,10 @@ export interface Visits {
    * those of 24 hours are those of today and yesterday.
    */
   topPaths: VisitCount[]
+  /** Those of pages: without an extension, or of HTML; at most 50. */
+  topPages: VisitCount[]
+  /** All others, at most 50. */
+  topFiles: VisitCount[]
   /** Hosts of referring pages other than the site itself, at most 50. */
   referrers: VisitCount[]
   /** Requested paths that were not found, at most 50. */

@@ -12,7 +12,7 @@ const LAST_CHARACTER = /.$/su
 const TOKEN = /\*\*\/|\/\*\*$|\*+|\?|\[(?:[!^]?\](?:\\.|[^\]\\])*|(?:\\.|[^\]\\])*)\]|\\.|./gsu
 
 /**
- * A pattern in the syntax of gitignore, matched against a whole path. It follows all alternatives at once,
+ * A pattern in the syntax of gitignore, matched against a whole path. It follows all alternatives in parallel,
  * so a match takes time proportional to the length of the path times the length of the pattern, whatever they hold.
  */
 export class Glob {

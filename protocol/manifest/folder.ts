@@ -1,6 +1,6 @@
 import type { FileLimits } from '../api/publish.ts'
 import { formatBytes, formatLimit, formatNumber } from '../format.ts'
-import { MAX_FILES, sumSizes } from './manifest.ts'
+import { largestFolders, MAX_FILES, sumSizes } from './manifest.ts'
 import { findCollisions, sanitizePath, validatePath } from './paths.ts'
 
 /** The name and size of a file. */
@@ -13,7 +13,7 @@ export interface NamedFile {
   size: number
 }
 
-/** Limits that no setting changes (spec 8.2). */
+/** Limits that no setting of a server can exceed. */
 const FIXED_LIMITS: FileLimits = { files: MAX_FILES, fileBytes: Infinity, siteBytes: Infinity }
 /** Maximum number of listed names. */
 const MAX_LISTED_NAMES = 10
@@ -37,10 +37,10 @@ export function validateFolder(files: readonly NamedFile[], limits: FileLimits =
   ]
 }
 
-/** Why this file by itself would be rejected. */
+/** Why this file alone would be rejected. */
 export function validateFile({ path, size }: NamedFile, { fileBytes }: FileLimits): string | undefined {
   if (size > fileBytes)
-    return `${path}: ${formatBytes(size)}; a file can have at most ${formatLimit(fileBytes)}`
+    return `${path}: ${formatBytes(size)}. The limit is ${formatLimit(fileBytes)} per file.`
   // The replacement character stands for bytes of a name that are not UTF-8.
   const problem = path.includes('\uFFFD') ? 'its name is not valid UTF-8' : validatePath(path)
   return problem && `${sanitizePath(path)}: ${problem}`
@@ -62,32 +62,27 @@ export function caseCollisions(files: readonly NamedFile[]): string[] {
 /** At most ten sentences, and how many there are beyond. */
 export function truncateList(sentences: string[]): string[] {
   const rest = sentences.length - MAX_LISTED_NAMES
-  return rest > 0 ? [...sentences.slice(0, MAX_LISTED_NAMES), `and ${rest} more like these`] : sentences
+  return rest > 0 ? [...sentences.slice(0, MAX_LISTED_NAMES), `and ${rest} more`] : sentences
 }
 
 function validateFileCount(files: readonly NamedFile[], max: number): string[] {
   if (files.length <= max) return []
-  const folders = new Map<string, number>()
-  for (const { path } of files) {
-    const slash = path.indexOf('/')
-    if (slash > 0) folders.set(path.slice(0, slash + 1), (folders.get(path.slice(0, slash + 1)) ?? 0) + 1)
-  }
-  const largest = [...folders].sort((a, b) => b[1] - a[1]).slice(0, 3)
+  const largest = largestFolders(files.map(({ path }) => path))
   const where = largest.map(([folder, count]) => `${folder} has ${formatNumber(count)}`).join(', ')
-  const sentence = `${formatNumber(files.length)} files; a site can have at most ${formatNumber(max)}`
-  return [where ? `${sentence} (${where})` : sentence]
+  const sentence = `${formatNumber(files.length)} files. The limit is ${formatNumber(max)} per site`
+  return [where ? `${sentence} (${where}).` : `${sentence}.`]
 }
 
 function validateTotalSize(files: readonly NamedFile[], siteBytes: number): string[] {
   const total = sumSizes(files)
   return total > siteBytes
-    ? [`${formatBytes(total)} together; a site can have at most ${formatLimit(siteBytes)}`]
+    ? [`${formatBytes(total)} in total. The limit is ${formatLimit(siteBytes)} per site.`]
     : []
 }
 
 function describeRepeatedPath(path: string, locals: readonly string[]): string {
   const spellings = [...new Set(locals)]
-  const times = `${path} is there ${locals.length} times`
+  const times = `${path} occurs ${locals.length} times`
   if (spellings.length < 2) return times
   return `${times}, written in different Unicode forms: ${spellings.map(escapeNonAscii).join(' and ')}`
 }

@@ -1,11 +1,13 @@
 import type { FieldError } from '../api/errors.ts'
 import type { FileEntry, FileLimits } from '../api/publish.ts'
+import { formatNumber } from '../format.ts'
 import { findCollisions, sanitizePath, validatePath } from './paths.ts'
 
 /** A stored manifest entry; a finalized version has every hash. */
 export type StoredFile = FileEntry
 
-export const MAX_FILES = 1000
+/** The largest number of files that a server can allow for a site; the default is spec 8.2. */
+export const MAX_FILES = 5000
 export const MAX_TYPE_LENGTH = 255
 
 /** RFC 9110, 5.6.2 and 8.3: type "/" subtype and parameters with token or quoted values. */
@@ -20,14 +22,29 @@ const MIME_TYPE = new RegExp(
  */
 export function validateManifest(files: unknown, limits: FileLimits): FieldError[] {
   if (!Array.isArray(files)) return [{ field: 'files', message: 'must be an array of files' }]
-  if (files.length === 0) return [{ field: 'files', message: 'must name at least 1 file' }]
-  if (files.length > limits.files) return [tooManyFiles(files.length, limits.files)]
+  if (files.length === 0) return [{ field: 'files', message: 'must contain at least 1 file' }]
+  if (files.length > limits.files) return [tooManyFiles(files, limits.files)]
   const entries = files.flatMap((file: unknown, index) => validateEntry(file, `files[${index}]`, limits))
   return [...entries, ...validateCollisions(files), ...validateTotal(files, limits)]
 }
 
-export function tooManyFiles(count: number, max: number): FieldError {
-  return { field: 'files', message: `must name at most ${max} files, not ${count}` }
+/** Names the largest folders, since one of them often does not belong to the site. */
+export function tooManyFiles(files: readonly unknown[], max: number): FieldError {
+  const paths = files.map((file) => (file as { path?: unknown } | null)?.path)
+  const largest = largestFolders(paths.filter((path) => typeof path === 'string'))
+  const where = largest.map(([folder, count]) => `${sanitizePath(folder)} has ${count}`).join(', ')
+  const message = `must contain at most ${formatNumber(max)} files, not ${formatNumber(files.length)}`
+  return { field: 'files', message: where ? `${message} (${where})` : message }
+}
+
+/** The three top folders with the most files, and how many they have. */
+export function largestFolders(paths: readonly string[]): [folder: string, files: number][] {
+  const folders = new Map<string, number>()
+  for (const path of paths) {
+    const folder = path.slice(0, path.indexOf('/') + 1)
+    if (folder.length > 1) folders.set(folder, (folders.get(folder) ?? 0) + 1)
+  }
+  return [...folders].sort((a, b) => b[1] - a[1]).slice(0, 3)
 }
 
 /** The sum of the sizes in bytes. */
@@ -85,5 +102,5 @@ function validateTotal(files: readonly unknown[], limits: FileLimits): FieldErro
   const sizes = files.map((file) => Number((file as { size?: unknown } | null)?.size))
   const total = sizes.reduce((sum, size) => sum + (Number.isFinite(size) ? Math.max(size, 0) : 0), 0)
   if (total <= limits.siteBytes) return []
-  return [{ field: 'files', message: `must have at most ${limits.siteBytes} bytes together, not ${total}` }]
+  return [{ field: 'files', message: `must have at most ${limits.siteBytes} bytes in total, not ${total}` }]
 }

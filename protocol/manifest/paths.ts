@@ -9,7 +9,7 @@ export function validatePath(path: string): string | undefined {
   if (path.includes('\0')) return 'must not contain a null byte'
   if (isTooLong(path)) return `must have at most ${MAX_PATH_LENGTH} characters, not ${[...path].length}`
   if (path.startsWith('/')) return "must be relative: it must not start with '/'"
-  if (path.includes('\\')) return "must not contain a backslash; folders are parted by '/'"
+  if (path.includes('\\')) return "must not contain a backslash; separate folders with '/'"
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return 'must not contain control characters'
   // `String.prototype.isWellFormed` is not in Node 18.
@@ -35,7 +35,7 @@ export function findCollisions(paths: readonly unknown[]): PathCollisions {
   const filesAsFolders = [...positions].flatMap(([path, [index]]) => {
     const inside = folders.get(path)
     if (inside === undefined) return []
-    const message = `'${sanitizePath(path)}' is a file here and a folder of '${sanitizePath(inside)}'`
+    const message = `'${sanitizePath(path)}' is both a file and the folder of '${sanitizePath(inside)}'`
     return { index: index!, message }
   })
   return { repeated: new Map([...positions].filter(([, { length }]) => length > 1)), filesAsFolders }

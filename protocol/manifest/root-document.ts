@@ -7,10 +7,16 @@ import { isRuleFile } from './rule-files.ts'
 export function missingIndexWarning(paths: readonly string[]): string | undefined {
   const served = paths.filter((path) => !isRuleFile(path))
   if (served.length < 2 || served.includes('index.html')) return undefined
-  const isBelow = served.some((path) => path.endsWith('/index.html'))
-  const instead = isBelow ? 'visitors are led to the first one below' : 'visitors get a list of the files'
-  const unless = paths.includes('_redirects') ? ', unless _redirects leads them elsewhere' : ''
-  return `There is no index.html at the top: ${instead}${unless}.`
+  const first = served.filter((path) => path.endsWith('/index.html')).sort(byDepth)[0]
+  const unless = paths.includes('_redirects') ? ', unless _redirects has a rule for /' : ''
+  return first === undefined
+    ? `No index.html found. Visitors will see a list of files${unless}.`
+    : `No index.html in the top folder. Visitors will be redirected to /${first.replace('index.html', '')}${unless}.`
+}
+
+/** The order in which the site server selects a start page: the least depth, then the first by name. */
+function byDepth(one: string, other: string): number {
+  return one.split('/').length - other.split('/').length || (one < other ? -1 : 1)
 }
 
 /** Usual output folders of build tools. */

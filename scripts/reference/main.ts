@@ -1,14 +1,29 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ApiOptions, buildApi } from '../../server/api/app.ts'
+import { openApiDocument } from '../../server/api/openapi.ts'
+import { routes } from '../../server/api/routes.ts'
+import type { ApiServices } from '../../server/api/services.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { guideContent, guideSource, isGuide } from './guides.ts'
 import { referenceContent } from './reference.ts'
 
-// `node scripts/reference/main.ts FOLDER` writes the content of /docs into FOLDER/reference.html. The service
-// fills in its URL and its version.
+// `node scripts/reference/main.ts FOLDER` writes the content of /docs into FOLDER/reference.html, and that of the guides
+// into FOLDER/docs. The service fills in its URL and its version.
 
 const folder = process.argv[2]!
-// The routes alone determine the document: no handler is called.
-const api = await buildApi({ baseUrl: 'http://localhost', version: '{version}' } as ApiOptions)
-const document = { ...api.swagger(), servers: [{ url: '{base_url}' }] }
-mkdirSync(folder, { recursive: true })
-writeFileSync(join(folder, 'reference.html'), referenceContent(document))
+// The routes and the default limits determine the document: no handler is called.
+const pendingVersions = { maxFiles: readConfig({}).ownedFiles }
+const table = routes({ baseUrl: 'http://localhost', pendingVersions } as ApiServices)
+mkdirSync(join(folder, 'docs'), { recursive: true })
+const document = openApiDocument(table, { baseUrl: '{base_url}', version: '{version}' })
+const docs = join(import.meta.dirname, '../../docs')
+const names = readdirSync(docs)
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => name.slice(0, -'.md'.length))
+  .filter(isGuide)
+writeFileSync(join(folder, 'reference.html'), referenceContent(document, names))
+for (const name of names) {
+  const guide = { name, source: readFileSync(join(docs, `${name}.md`), 'utf8') }
+  writeFileSync(join(folder, 'docs', `${name}.html`), guideContent(guide, names))
+  writeFileSync(join(folder, 'docs', `${name}.md`), guideSource(guide))
+}

@@ -2,8 +2,10 @@ import type { ErrorCode } from '../../protocol/api/errors.ts'
 import { ERROR_CODES } from '../../server/lib/error-codes.ts'
 import { STATUS } from '../../server/lib/errors.ts'
 import { type Html, html } from '../../server/lib/html.ts'
-import { example } from './example.ts'
+import { curlExample } from './example.ts'
 import { type FieldSchema, fieldList, row } from './fields.ts'
+import { guideLinks } from './guides.ts'
+import { resolveReferences } from './resolve-references.ts'
 
 /** The supported part of an OpenAPI 3.1 document. */
 interface ApiDocument {
@@ -35,7 +37,7 @@ interface Parameter {
   schema?: FieldSchema
 }
 
-type Content = Record<string, { schema?: FieldSchema }>
+type Content = Record<string, { schema?: FieldSchema; examples?: Record<string, { value: unknown }> }>
 
 interface Call extends Operation {
   method: string
@@ -45,19 +47,20 @@ interface Call extends Operation {
   security: object[]
 }
 
-/** Renders the API reference from an OpenAPI 3.1 document with inlined schemas. */
-export function referenceContent(document: object): string {
-  const { info = {}, ...api } = document as ApiDocument
+/** Renders the API reference from an OpenAPI 3.1 document. */
+export function referenceContent(document: object, guides: readonly string[] = []): string {
+  const { info = {}, ...api } = resolveReferences(document) as ApiDocument
   const base = api.servers?.[0]?.url ?? ''
   const calls = listCalls(api, base)
   const sections = [...Map.groupBy(calls, (call) => call.tags?.[0] ?? 'Other')]
   return html`<div class="with-contents">
-      ${contents(sections)}
+      ${contents(sections, guides)}
       <main id="reference" tabindex="-1" class="page stack wide">
         <div class="stack">
           <h1>API reference</h1>
           <p class="lead">${info.description}</p>
         </div>
+        ${quickStart(base)}
         ${basics(base, info.version)}
         ${sections.map(section)}
         ${errors()}
@@ -71,7 +74,7 @@ function listCalls({ paths = {}, security = [] }: ApiDocument, base: string): Ca
       security,
       ...operation,
       method: method.toUpperCase(),
-      path: path.replace('{*}', '{path}'),
+      path,
       id: anchor(`${method} ${path}`),
       base,
     })),
@@ -85,13 +88,19 @@ function anchor(text: string): string {
     .replace(/^-|-$/g, '')
 }
 
-function contents(sections: [string, Call[]][]): Html {
+function contents(sections: [string, Call[]][], guides: readonly string[]): Html {
   const item = ({ id, summary, path }: Call) =>
     html`<li><a href="#${id}">${shortened(summary) ?? path}</a></li>`
+  const group = ([tag, calls]: [string, Call[]]) => html`<li class="group">
+            <details open><summary>${tag}</summary><ul>${calls.map(item)}</ul></details>
+          </li>`
   return html`<nav class="contents" aria-label="Contents">
+        <label class="filter" hidden>Filter operations <input type="search"></label>
         <ul>
+          ${guideLinks(guides)}
+          <li><a href="#quick-start">Quick start</a></li>
           <li><a href="#basics">Basics</a></li>
-          ${sections.map(([tag, calls]) => html`<li><a href="#${anchor(tag)}">${tag}</a><ul>${calls.map(item)}</ul></li>`)}
+          ${sections.map(group)}
           <li><a href="#errors">Errors</a></li>
         </ul>
       </nav>`
@@ -101,20 +110,40 @@ function shortened(summary: string | undefined): string | undefined {
   return summary?.split(';', 1)[0]
 }
 
+function quickStart(base: string): Html {
+  const inline = `curl ${base}/api/v1/publish \\
+  -H 'Content-Type: application/json' \\
+  -d '{"files": [{"path": "index.html", "content": "<h1>Hello</h1>"}]}'`
+  const archive = `tar -cz -C ./folder . | curl ${base}/api/v1/publish \\
+  -H 'Content-Type: application/gzip' \\
+  --data-binary @-`
+  return html`<section class="stack" aria-labelledby="quick-start">
+          <h2 id="quick-start">Quick start</h2>
+          <p>Publish a zip, tar, tar.gz or HTML file. The response is the URL of the site.</p>
+          <pre><code>curl -T site.zip ${base}</code></pre>
+          <p>Publish a folder as an archive. The response is JSON.</p>
+          <pre><code>${archive}</code></pre>
+          <p>Publish text.</p>
+          <pre><code>${inline}</code></pre>
+          <p>The site is live at <code>siteUrl</code>. Without an API key it expires unless it is claimed: open
+            <code>claimUrl</code>.</p>
+        </section>`
+}
+
 function basics(base: string, version: string | undefined): Html {
   return html`<section class="stack" aria-labelledby="basics">
           <h2 id="basics">Basics</h2>
           <p>
-            This is version ${version} at <code>${base}</code>. Bodies are JSON unless a call says otherwise. Sizes are bytes;
-            times are ISO 8601 in UTC. Ignore fields you do not know: more may come.
+            This is version ${version} at <code>${base}</code>. Bodies are JSON unless an operation says otherwise. Sizes are in
+            bytes; times are ISO 8601 in UTC. Responses may get more fields: ignore fields that you do not know.
           </p>
           <p>
-            <strong>Key.</strong> Have a code mailed to you, exchange it for a key, and send the key with each call:
-            <code>Authorization: Bearer sl_live_…</code>. Publishing works without one; such a site expires unless it is
+            <strong>API key.</strong> Request a code by email, exchange it for a key, and send the key with each request:
+            <code>Authorization: Bearer sl_live_…</code>. Publishing works without a key; such a site expires unless it is
             claimed.
           </p>
           <p>
-            <strong>Limits.</strong> Requests are counted by the hour. Each answer says where you stand:
+            <strong>Rate limits.</strong> Requests are counted per hour. Each response has the headers
             <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code> and <code>X-RateLimit-Reset</code>, a Unix
             time. Uploads are not counted.
           </p>
@@ -162,7 +191,7 @@ function parameterList({ parameters = [] }: Call, place: 'path' | 'query'): Html
 
 function parameterRow({ name, required = false, description, schema = {} }: Parameter): Html {
   const described = { ...schema, ...(description === undefined ? {} : { description }) }
-  return row({ name: name === '*' ? 'path' : name, schema: described, required }, 'required')
+  return row({ name, schema: described, required }, 'required')
 }
 
 /** When an operation accepts JSON or bytes, query parameters belong to the bytes. */
@@ -172,7 +201,7 @@ function bodyFields({ requestBody }: Call): Html | undefined {
   const types = Object.keys(others)
   return html`<h4>Body</h4>
             ${json?.schema && fieldList(json.schema, 'required')}
-            ${types.length > 0 ? html`<h4>Or bytes as the body</h4><p>${types.map(renderCode)}. What the fields say then stands in the query.</p>` : undefined}`
+            ${types.length > 0 ? html`<h4>Or bytes as the body</h4><p>${types.map(renderCode)}. The fields then go into the query.</p>` : undefined}`
 }
 
 function renderCode(text: string, index: number): Html {
@@ -181,14 +210,17 @@ function renderCode(text: string, index: number): Html {
 
 function renderResponse([status, { content }]: [string, DocumentedResponse]): Html | undefined {
   if (/^[45]/.test(status)) return undefined
-  const schema = content?.['application/json']?.schema
+  const { schema, examples = {} } = content?.['application/json'] ?? {}
   if (!schema) return html`<p class="answer"><b>${status}</b> <span>The bytes</span></p>`
-  return html`<details class="answer"><summary><b>${status}</b> <span>What comes back</span></summary>${fieldList(schema, 'optional')}</details>`
+  const samples = Object.values(examples).map(
+    ({ value }) => html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`,
+  )
+  return html`<details class="answer"><summary><b>${status}</b> <span>Response</span></summary>${samples}${fieldList(schema, 'optional')}</details>`
 }
 
 function buildExample({ method, path, base, security, parameters = [], requestBody }: Call): string {
   const query = parameters.filter((parameter) => parameter.in === 'query')
-  return example({
+  return curlExample({
     method,
     base,
     path,
@@ -206,7 +238,7 @@ function errors(): Html {
   return html`<section class="stack" aria-labelledby="errors">
           <h2 id="errors">Errors</h2>
           <p>
-            Every error is JSON: <code>error</code> is a sentence for a person, <code>code</code> identifies the error and never
+            Every error is JSON: <code>error</code> is a sentence for people, <code>code</code> identifies the error and never
             changes, <code>status</code> is the HTTP status, <code>hint</code> says what to do next, <code>docs</code> links to
             the code in this list, and <code>details</code> names what is wrong, where possible.
           </p>

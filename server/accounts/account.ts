@@ -24,8 +24,9 @@ import type { Account } from '../store/contract/accounts.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
-import { codeLetter, lockLetter } from './letters.ts'
-import type { Sessions } from './session.ts'
+import { codeEmail, lockEmail } from './emails.ts'
+import { addNamedKey, readKeyName } from './named-keys.ts'
+import { type Sessions, sessionId } from './session.ts'
 import {
   CODE_SECONDS,
   issueCode,
@@ -41,6 +42,8 @@ import { describeUserAgent } from './user-agent.ts'
 const MAX_CONCURRENT_MESSAGES = { total: 64, perKey: 16 }
 
 const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
+const NAMED_KEY_WARNING =
+  'Save this key now: it is shown only once. An earlier key of the same name no longer works.'
 
 /** The client of a sign-in call. */
 export interface SignInClient {
@@ -66,7 +69,7 @@ interface AccountsOptions {
   clock: () => number
 }
 
-/** Sign-in by mailed code, and keys (spec 4.1, 4.2 and 5, contract "Sign-in"). */
+/** Sign-in by emailed code, and keys (spec 4.1, 4.2 and 5, contract "Sign-in"). */
 export class Accounts {
   readonly #store: Store
   readonly #mail: Mail
@@ -74,7 +77,7 @@ export class Accounts {
   readonly #baseUrl: string
   readonly #codes: Signer
   readonly #sources: Signer
-  readonly #letters = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
+  readonly #messages = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
   readonly #clock: () => number
 
   constructor(options: AccountsOptions) {
@@ -93,14 +96,23 @@ export class Accounts {
    */
   async requestCode(typed: string, client: SignInClient): Promise<RequestCodeResponse> {
     const email = readEmail(typed)
-    return this.#letters.run(rateLimitSubnet(client.address), () => this.#mailCode(email, client))
+    return this.#messages.run(rateLimitSubnet(client.address), () => this.#mailCode(email, client))
   }
 
-  /** Spec 4.2: exchanges a code for a new key; the previous key ends. INVALID_CODE for any invalid code. */
-  async verifyCode(signIn: SignIn, client: SignInClient): Promise<VerifyCodeResponse> {
+  /**
+   * Spec 4.2: exchanges a code for a new key; the previous key ends. With `keyName` it is a named key: only an earlier
+   * key of that name ends. INVALID_CODE for any invalid code, KEY_LIMIT_REACHED beyond the limit of named keys.
+   */
+  async verifyCode(
+    signIn: SignIn & { keyName?: string | undefined },
+    client: SignInClient,
+  ): Promise<VerifyCodeResponse> {
     const apiKey = newApiKey()
-    const { account, isNewUser } = await this.#redeem(signIn, client, async (tx, account) => {
-      await tx.accounts.setKey(account.id, hashToken(apiKey))
+    const keyHash = hashToken(apiKey)
+    const name = signIn.keyName === undefined ? undefined : readKeyName(signIn.keyName)
+    const { account, isNewUser } = await this.#redeem(signIn, client, async (tx, { id }) => {
+      if (name === undefined) await tx.accounts.setKey(id, keyHash)
+      else await addNamedKey(tx, { accountId: id, name, keyHash, createdAt: this.#clock() })
     })
     return {
       message: isNewUser ? 'Welcome to Slipway' : 'Welcome back',
@@ -108,7 +120,8 @@ export class Accounts {
       email: account.email,
       plan: account.plan,
       isNewUser,
-      warning: KEY_WARNING,
+      ...(name !== undefined && { keyName: name }),
+      warning: name === undefined ? KEY_WARNING : NAMED_KEY_WARNING,
     }
   }
 
@@ -122,15 +135,16 @@ export class Accounts {
     const token = newSessionToken()
     const browser = describeUserAgent(client.userAgent)
     const known = { ...client, browserTokens: [...client.browserTokens, token] }
-    const { account, isNewUser } = await this.#redeem(signIn, known, (tx, account) =>
-      this.#sessions.open(tx, account, { token, browser }),
-    )
+    const { account, isNewUser } = await this.#redeem(signIn, known, async (tx, account, isFamiliar) => {
+      await this.#sessions.open(tx, account, { token, browser })
+      if (!isFamiliar) await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser })
+    })
     return { email: account.email, plan: account.plan, isNewUser, token }
   }
 
-  /** The account of a key, or undefined. */
-  findByKey(key: string): Promise<Account | undefined> {
-    return this.#store.read.accounts.byKeyHash(hashToken(key))
+  /** The account of a key with this hash, or undefined. */
+  findByKeyHash(keyHash: string): Promise<Account | undefined> {
+    return this.#store.read.accounts.byKeyHash(keyHash)
   }
 
   /** Creates a new key for a signed-in account; the previous one ends, as after verifying again. */
@@ -143,6 +157,11 @@ export class Accounts {
     return { apiKey, warning: KEY_WARNING }
   }
 
+  /** Ends a key, named or not. */
+  async endKey(keyHash: string): Promise<void> {
+    await this.#store.write('durable', (tx) => tx.accounts.deleteKey(keyHash))
+  }
+
   /** The usage that `GET /api/v1/me` reports beside the request counter. */
   async usage(account: Account): Promise<Pick<Me['usage'], 'sites' | 'domains' | 'totalBytes'>> {
     const { read } = this.#store
@@ -150,12 +169,20 @@ export class Accounts {
     return { ...sites, domains }
   }
 
+  /** Turns the emails that an account can do without on or off. */
+  async setReminders(account: Account, reminders: boolean): Promise<void> {
+    await this.#store.write('durable', async (tx) => {
+      await assertNotBeingDeleted(tx, account)
+      await tx.accounts.setReminders(account.id, reminders)
+    })
+  }
+
   /** Sets the plan of an account. NOT_FOUND when no account has that address. */
   async setPlan(typed: string, plan: Plan): Promise<void> {
     const email = readEmail(typed)
     await this.#store.write('durable', async (tx) => {
       const account = await tx.accounts.byEmail(email)
-      if (!account) throw new ApiError('NOT_FOUND', `Nobody has signed in as ${email} yet`)
+      if (!account) throw new ApiError('NOT_FOUND', `No account has the email address ${email}`)
       await tx.accounts.setPlan(account.id, plan)
     })
   }
@@ -174,27 +201,44 @@ export class Accounts {
       ),
     )
     if (issued) {
-      const letter = codeLetter({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl: this.#baseUrl })
+      const message = codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl: this.#baseUrl })
       try {
-        await this.#mail.send(letter)
+        await this.#mail.send(message)
       } catch (error) {
         await this.#store.write('durable', (tx) => revertCode(tx, issued))
         throw error
       }
     }
     return {
-      message: 'A code is on its way, if the address can receive mail',
+      message:
+        this.#mail.delivery === 'log'
+          ? 'This server sends no email. The sign-in code is in the terminal where Slipway runs'
+          : 'A sign-in code was sent, if the address can receive email',
       email,
       expiresInSeconds: CODE_SECONDS,
       attempt,
+      delivery: this.#mail.delivery,
     }
   }
 
-  /** Consumes a code. Wrong codes are counted although the call fails. */
+  async #noticeNewBrowser(
+    tx: WriteTransaction,
+    { id: accountId }: Account,
+    { session, browser }: { session: string; browser: string | null },
+  ): Promise<void> {
+    const at = this.#clock()
+    const event = { kind: 'new-browser', browser, at } as const
+    await tx.notices.add({ id: `new-browser ${session}`, accountId, event, createdAt: at })
+  }
+
+  /**
+   * Consumes a code. `isFamiliar` is true for a new account, and for a network or browser that signed in to it before.
+   * Wrong codes are counted although the call fails.
+   */
   async #redeem(
     { email: typed, code: typedCode, attempt }: SignIn,
     client: SignInClient,
-    onSuccess: (tx: WriteTransaction, account: Account) => Promise<void>,
+    onSuccess: (tx: WriteTransaction, account: Account, isFamiliar: boolean) => Promise<void>,
   ): Promise<{ account: Account; isNewUser: boolean }> {
     const email = readEmail(typed)
     const codeHash = this.#hashCode(email, parseCode(typedCode) ?? '')
@@ -208,18 +252,18 @@ export class Accounts {
       if (known && known.deletionStartedAt !== null) throw deletionInProgress()
       const account = known ?? newAccount(email, now)
       if (!known) await tx.accounts.insert(account)
-      await onSuccess(tx, account)
+      await onSuccess(tx, account, !known || redeemed.isKnown === true)
       return { account, isNewUser: !known }
     })
     if ('account' in outcome) return outcome
     if (outcome.lock) await this.#mailLock(email, outcome.lock)
-    throw new ApiError('INVALID_CODE', 'The code is wrong, used or no longer valid; request a new one')
+    throw new ApiError('INVALID_CODE', 'That code is incorrect or expired. Check it, or request a new one.')
   }
 
   /** The response does not reveal that a message could not be sent; the mail engine has logged it. */
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
-    const letter = lockLetter({ to: email, lock, hours: LOCK_HOURS, baseUrl: this.#baseUrl })
-    await this.#mail.send(letter).catch(() => undefined)
+    const notice = lockEmail({ to: email, lock, hours: LOCK_HOURS, baseUrl: this.#baseUrl })
+    await this.#mail.send(notice).catch(() => undefined)
   }
 
   /** Hashed with a key of the service, so that the store keeps no addresses. */
@@ -236,10 +280,18 @@ export class Accounts {
 }
 
 function newAccount(email: string, now: number): Account {
-  return { id: randomUUID(), email, plan: 'free', keyHash: null, createdAt: now, deletionStartedAt: null }
+  return {
+    id: randomUUID(),
+    email,
+    plan: 'free',
+    keyHash: null,
+    reminders: true,
+    createdAt: now,
+    deletionStartedAt: null,
+  }
 }
 
 function deletionInProgress(): ApiError {
-  const sentence = 'The account of this address is still being deleted; the same code works again in a minute'
+  const sentence = 'The account of this email address is being deleted. Use the same code again in a minute.'
   return new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
 }

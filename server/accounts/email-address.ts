@@ -15,12 +15,13 @@ const INVISIBLE = /\p{C}/u
  */
 export function readEmail(typed: string): string {
   const email = typed.trim().toLowerCase()
-  if (INVISIBLE.test(email)) throw refused('must not contain control, invisible or text direction characters')
+  if (INVISIBLE.test(email))
+    throw refused('must not contain control characters, invisible characters or text-direction marks')
   if (
     email.length > 254 ||
     !/^[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]+\.[^\s@<>"(),:;[\]\\]+$/.test(email)
   ) {
-    throw refused('must be an email address of at most 254 characters')
+    throw refused('must be a valid email address of at most 254 characters')
   }
   return email
 }

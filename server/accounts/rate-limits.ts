@@ -2,6 +2,7 @@ import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './authorization.ts'
+import type { Plans } from './plans.ts'
 
 /** A caller's state in the current window (spec 8.1). */
 export interface RateLimitStatus {
@@ -26,7 +27,8 @@ interface LimitsOptions {
   store: Store
   clock: () => number
   /** Requests per hour. */
-  rates: { anonymous: number; free: number; hobby: number; session: number; signIn: number }
+  rates: { anonymous: number; session: number; signIn: number }
+  plans: Plans
 }
 
 /** How long a read counter is cached for callers that are not charged, in milliseconds. */
@@ -91,7 +93,7 @@ export class RateLimits {
   }
 
   #counter(caller: Caller, kind: LimitKind): { key: string; limit: number; window: number } {
-    const { rates, clock } = this.#options
+    const { rates, plans, clock } = this.#options
     const window = Math.floor(clock() / HOUR_MS) * HOUR_MS
     if (window !== this.#window) {
       this.#window = window
@@ -103,7 +105,7 @@ export class RateLimits {
     if (caller.account && caller.signedInWith === 'dashboard')
       return { key: sessionKey(caller.account.id), limit: rates.session, window }
     if (caller.account)
-      return { key: accountKey(caller.account.id), limit: rates[caller.account.plan], window }
+      return { key: accountKey(caller.account.id), limit: plans[caller.account.plan].requestsPerHour, window }
     return { key: `address:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous, window }
   }
 }

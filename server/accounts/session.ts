@@ -78,7 +78,7 @@ export class Sessions {
       for (const row of found) await tx.signIns.deleteSession(row.tokenHash)
       return found.length
     })
-    if (ended === 0) throw new ApiError('NOT_FOUND', 'There is no such session; it may have ended by itself')
+    if (ended === 0) throw new ApiError('NOT_FOUND', 'Session not found. It may have expired.')
     return { ended }
   }
 

@@ -5,7 +5,7 @@ import type { SignInCode } from '../store/contract/sign-ins.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { toMailbox } from './email-address.ts'
 
-// The limits of signing in by mailed code, and why another client cannot use them against the owner of an address:
+// The limits of signing in by emailed code, and why another client cannot use them against the owner of an address:
 // docs/decisions/017-sign-in-attempts.md.
 
 /** Spec 2.6. */
@@ -61,10 +61,14 @@ export interface CodeTry {
 }
 
 /**
- * `lock`: this wrong try locked sign-in, for the caller only or for all unknown sources, and the owner must be
+ * `isKnown`: the caller signed in to the address before, from this network or browser. `lock`: this wrong try locked sign-in, for the caller only or for all unknown sources, and the owner must be
  * notified.
  */
-export type Redeemed = { isRight: boolean; lock?: 'caller' | 'unknown sources' | undefined }
+export type Redeemed = {
+  isRight: boolean
+  isKnown?: boolean
+  lock?: 'caller' | 'unknown sources' | undefined
+}
 
 /** Issues a code within its limits. RATE_LIMITED beyond them; undefined when sign-in is locked for the caller. */
 export async function issueCode(
@@ -112,7 +116,7 @@ export async function redeemCode(
   if (right) {
     await tx.signIns.deleteCode(right.attemptHash)
     await recordCaller(tx, email, caller)
-    return { isRight: true }
+    return { isRight: true, isKnown: state.isKnown }
   }
   if (named) await tx.signIns.countAttemptTry(named.attemptHash)
   else await tx.signIns.countOpenTry(email, caller.network)
@@ -181,6 +185,6 @@ async function countFailure(
 }
 
 function tooManyCodes(resetsAt: number, now: number): ApiError {
-  const sentence = `At most ${MAX_CODES_PER_HOUR} codes an hour are mailed to one address; try again at ${formatUtc(resetsAt)}`
+  const sentence = `Hourly limit reached (${MAX_CODES_PER_HOUR} codes per email address). Try again at ${formatUtc(resetsAt)}.`
   return new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: Math.ceil((resetsAt - now) / 1000) })
 }

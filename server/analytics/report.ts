@@ -1,5 +1,6 @@
 import type { VisitNumbers, VisitRange, Visits as VisitsResponse } from '../../protocol/api/visits.ts'
 import { requireOwner } from '../accounts/authorization.ts'
+import { validationError } from '../lib/errors.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { VisitCounts } from '../store/contract/visits.ts'
@@ -15,14 +16,27 @@ interface VisitsOptions {
 
 export const RANGES: readonly VisitRange[] = ['24h', '7d', '30d', '90d']
 
-/** Maximum number of paths and hosts in a report. */
+/** Maximum number of paths and hosts in a list of a report. */
 const MAX_REPORTED_NAMES = 50
 
-/** Intervals from the start of the first to the end of the last, which is the current one. */
-interface VisitSpan {
-  from: number
-  to: number
-  interval: number
+/** Paths that are read, so that both pages and other files can fill their lists. */
+const MAX_READ_PATHS = 500
+
+/** How long visits are kept does not cover the time before the longest range. */
+const RANGE_WITHOUT_PREVIOUS: VisitRange = '90d'
+
+interface ReportOptions {
+  range: VisitRange
+  /** IANA name; days begin at midnight there. */
+  timeZone: string
+}
+
+/** The intervals of a range: each from a boundary to the next one, in milliseconds since 1970. */
+interface Intervals {
+  unit: 'hour' | 'day'
+  boundaries: readonly number[]
+  /** Start of the range before, of the same length. */
+  previousFrom: number
 }
 
 /** Reports of visits for owners. */
@@ -37,73 +51,115 @@ export class VisitReports {
     this.#clock = clock
   }
 
-  /** The visits up to now, including those written by other processes. NOT_FOUND for another owner's site. */
-  async report(account: Account, slug: string, range: VisitRange): Promise<VisitsResponse> {
+  /**
+   * The visits up to now, including those written by other processes, and the numbers of the same time before them.
+   * NOT_FOUND for another owner's site.
+   */
+  async report(account: Account, slug: string, { range, timeZone }: ReportOptions): Promise<VisitsResponse> {
     const { read } = this.#store
-    requireOwner(await read.sites.bySlug(slug), account, this.#clock())
+    const now = this.#clock()
+    const { visitsKey } = requireOwner(await read.sites.bySlug(slug), account, now)
+    const { unit, boundaries, previousFrom } = toIntervals(range, timeZone, now)
+    const [from, to] = [boundaries[0]!, boundaries.at(-1)!]
     await this.#recorder?.flush()
-    const span = toSpan(range, this.#clock())
-    const series = this.#recorder ? buildSeries(span, await read.visits.series(slug, span)) : []
+    const span = { from: previousFrom, to, interval: HOUR_MS }
+    const hours = this.#recorder ? await read.visits.series(visitsKey, span) : []
+    const series = this.#recorder ? buildSeries(boundaries, hours) : []
+    const before = hours.filter(({ at }) => at < previousFrom + (now - from))
     return {
       slug,
       range,
+      timeZone,
       counted: this.#recorder !== undefined,
-      from: toIso(span.from),
-      to: toIso(span.to),
-      interval: span.interval === HOUR_MS ? 'hour' : 'day',
-      totals: sumSeries(series),
+      from: toIso(from),
+      to: toIso(to),
+      interval: unit,
+      totals: sumCounts(series),
+      previous: range === RANGE_WITHOUT_PREVIOUS ? null : sumCounts(before),
       series,
-      ...(await this.#names(slug, span)),
+      ...(await this.#names(slug, visitsKey, { from, to })),
     }
   }
 
   /** Names are counted by day, so those of hours are those of their days. */
   async #names(
     slug: string,
-    { from, to }: VisitSpan,
-  ): Promise<Pick<VisitsResponse, 'topPaths' | 'referrers' | 'missingPaths'>> {
-    if (!this.#recorder) return { topPaths: [], referrers: [], missingPaths: [] }
+    key: string,
+    { from, to }: { from: number; to: number },
+  ): Promise<Pick<VisitsResponse, NamesField>> {
+    if (!this.#recorder) return { topPaths: [], topPages: [], topFiles: [], referrers: [], missingPaths: [] }
     const { visits, domains } = this.#store.read
     const days = { from: floorTime(from, DAY_MS), to }
     const own = new Set((await domains.bySite(slug)).map(({ domain }) => domain))
     const options = { ...days, limit: MAX_REPORTED_NAMES }
-    const referrers = await visits.top(slug, 'referrer', { ...days, limit: MAX_REPORTED_NAMES + own.size })
+    const referrers = await visits.top(key, 'referrer', { ...days, limit: MAX_REPORTED_NAMES + own.size })
+    const paths = await visits.top(key, 'path', { ...days, limit: MAX_READ_PATHS })
+    const { true: pages = [], false: files = [] } = Object.groupBy(paths, ({ name }) => `${isPagePath(name)}`)
     return {
-      topPaths: await visits.top(slug, 'path', options),
+      topPaths: paths.slice(0, MAX_REPORTED_NAMES),
+      topPages: pages.slice(0, MAX_REPORTED_NAMES),
+      topFiles: files.slice(0, MAX_REPORTED_NAMES),
       referrers: referrers.filter(({ name }) => !own.has(name)).slice(0, MAX_REPORTED_NAMES),
-      missingPaths: await visits.top(slug, 'missing', options),
+      missingPaths: await visits.top(key, 'missing', options),
     }
   }
 }
 
-function toSpan(range: VisitRange, now: number): VisitSpan {
-  const interval = range === '24h' ? HOUR_MS : DAY_MS
-  const to = floorTime(now, interval) + interval
-  return { from: to - Number.parseInt(range, 10) * interval, to, interval }
+type NamesField = 'topPaths' | 'topPages' | 'topFiles' | 'referrers' | 'missingPaths'
+
+/** VALIDATION_ERROR for an unknown time zone. */
+function toIntervals(range: VisitRange, timeZone: string, now: number): Intervals {
+  const count = Number.parseInt(range, 10)
+  if (range === '24h') {
+    const from = floorTime(now, HOUR_MS) - (count - 1) * HOUR_MS
+    const boundaries = Array.from({ length: count + 1 }, (_, index) => from + index * HOUR_MS)
+    return { unit: 'hour', boundaries, previousFrom: from - DAY_MS }
+  }
+  const today = startOfDay(now, timeZone)
+  const day = (number: number) => today.add({ days: number }).epochMilliseconds
+  const boundaries = Array.from({ length: count + 1 }, (_, index) => day(index - count + 1))
+  return { unit: 'day', boundaries, previousFrom: day(1 - 2 * count) }
+}
+
+function startOfDay(now: number, timeZone: string): Temporal.ZonedDateTime {
+  try {
+    return Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).startOfDay()
+  } catch {
+    throw validationError([{ field: 'timeZone', message: 'must be an IANA time zone such as Europe/Berlin' }])
+  }
 }
 
 function floorTime(time: number, interval: number): number {
   return Math.floor(time / interval) * interval
 }
 
+/** Each hour counts in the interval in which it begins. */
 function buildSeries(
-  { from, to, interval }: VisitSpan,
-  rows: readonly (VisitCounts & { at: number })[],
+  boundaries: readonly number[],
+  hours: readonly (VisitCounts & { at: number })[],
 ): VisitsResponse['series'] {
-  const known = new Map(rows.map((row) => [row.at, row]))
-  return Array.from({ length: (to - from) / interval }, (_, index) => {
-    const at = from + index * interval
-    const { requests = 0, bytes = 0, visitors = 0 } = known.get(at) ?? {}
-    return { at: toIso(at), requests, bytes, visitors }
+  const sorted = hours.toSorted((one, other) => one.at - other.at)
+  let next = sorted.findIndex(({ at }) => at >= boundaries[0]!)
+  return boundaries.slice(0, -1).map((at, index) => {
+    const within: VisitCounts[] = []
+    while (next >= 0 && next < sorted.length && sorted[next]!.at < boundaries[index + 1]!)
+      within.push(sorted[next++]!)
+    return { at: toIso(at), ...sumCounts(within) }
   })
 }
 
-function sumSeries(series: readonly VisitNumbers[]): VisitNumbers {
+function sumCounts(counts: readonly VisitNumbers[]): VisitNumbers {
   const sum = { requests: 0, bytes: 0, visitors: 0 }
-  for (const { requests, bytes, visitors } of series) {
+  for (const { requests, bytes, visitors } of counts) {
     sum.requests += requests
     sum.bytes += bytes
     sum.visitors += visitors
   }
   return sum
+}
+
+/** Whether a path is one of a page: without an extension, or with one of HTML. */
+function isPagePath(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  return !name.includes('.') || /\.(x?html?)$/i.test(name)
 }

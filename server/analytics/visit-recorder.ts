@@ -136,7 +136,7 @@ export class VisitRecorder implements AsyncDisposable {
     }
   }
 
-  /** Writes part by part and removes what was written, so that a failed part can be retried by itself. */
+  /** Writes part by part and removes what was written, so that a failed part can be retried separately. */
   async #writeBuffer(buffer: StatsBuffer): Promise<void> {
     const { hour, day } = buffer
     const salt = await this.#getSalt(day)
@@ -173,7 +173,7 @@ export class VisitRecorder implements AsyncDisposable {
       })
   }
 
-  /** The salt of a day, shared by all nodes; undefined when the day has ended for good. */
+  /** The salt of a day, shared by all nodes; undefined when the day has ended and its salt is deleted. */
   async #getSalt(day: number): Promise<string | undefined> {
     if (isClosedDay(day, this.#clock())) return undefined
     if (this.#salt?.day === day) return this.#salt.salt

@@ -1,24 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
+import { formatAlternatives } from '../../protocol/format.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { TransferRates } from '../lib/transfer-rates.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
+import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
 import { BUNDLE_CONTENT_TYPE } from '../publish/signed-uploads.ts'
 import type { BuiltSite } from '../web/built-site.ts'
 import type { ClientDownload } from '../web/client-download.ts'
 import { notFoundPage, pages } from '../web/pages.ts'
+import type { StaticFile } from '../web/static-file.ts'
 import { admit } from './auth.ts'
-import { accountBodies, readJson, reserveBody } from './bodies.ts'
+import { ARCHIVE_MEMORY_BYTES, accountBodies, readJson, reserveBody } from './bodies.ts'
 import { cspReports } from './csp-reports.ts'
+import { directUploads } from './direct-upload.ts'
 import { handleErrors } from './errors.ts'
-import { assertFileCount } from './publish.ts'
+import { openApiDocument } from './openapi.ts'
+import { assertManifestSize } from './publish.ts'
 import { type Route, routes } from './routes.ts'
-import { errorResponse } from './schemas.ts'
+import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 import type { ApiServices } from './services.ts'
+import { followRenames } from './sites.ts'
 import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
 
 export interface ApiOptions extends ApiServices {
@@ -32,6 +37,8 @@ export interface ApiOptions extends ApiServices {
   /** The dashboard and the API reference. */
   builtSite: BuiltSite
   clientDownload: ClientDownload
+  /** The files for programs, by path. */
+  agentFiles: ReadonlyMap<string, StaticFile>
   clock: () => number
   log: Log
   /** Rejects while the service cannot work. */
@@ -41,23 +48,14 @@ export interface ApiOptions extends ApiServices {
 /** Maximum size of a JSON body without a manifest, in bytes: it is read before a finalize is charged. */
 const MAX_SMALL_BODY_BYTES = 32 * 1024
 
-/**
- * What an archive or a bundle takes at most while it is read: the file or the part of the spool that is being gathered
- * (2 MiB) and small files that are being written (1 MiB).
- */
-const ARCHIVE_MEMORY_BYTES = 3 * 2 ** 20
-
 /** What an upload takes at most: a small file that is being gathered, or pieces of a large one. */
 const UPLOAD_MEMORY_BYTES = 512 * 1024
 
+/** What the contents of files in a JSON body take: base64 is longer by a third, and JSON escapes characters. */
+const MAX_CONTENT_TEXT_BYTES = 1.5 * MAX_CONTENT_BYTES
+
 /** More than the maximum size of Node's request head. */
 const MAX_URL_LENGTH = 64 * 1024
-
-/** Responses other than JSON in the OpenAPI document: a publisher's bytes, and event streams. */
-const STREAMS = {
-  bytes: { description: 'The bytes', content: { '*/*': { schema: {} } } },
-  events: { description: 'Events, one after the other', content: { 'text/event-stream': { schema: {} } } },
-}
 
 /** Builds the API of spec 4 with its documents and pages. It does not listen: `routing` handles requests. */
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
@@ -78,13 +76,13 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
       },
     },
   })
-  await app.register(swagger, { openapi: openApiHead(options) })
   // A route has the parsers, hooks and error handler that are registered before it; routes come last. A request passes
   // the hooks by phase, and within a phase in this order:
   //   onRequest      `logRequests` sets the request id, which a refused request has too; then `admit` authenticates
   //                  and charges, so that a refused request costs no memory
   //   preParsing     `accountBodies` accounts for the memory and the rate of the body, before it is read
-  //   preValidation  `assertFileCount` bounds the number of files before a manifest is validated
+  //   preValidation  `assertManifestSize` bounds a manifest before it is validated
+  //   preHandler     `followRenames` replaces a former slug in the path
   //   onResponse     `logRequests` writes the line
   // A body is parsed only where a route takes one: everything else is answered before its body is read.
   app.removeAllContentTypeParsers()
@@ -93,50 +91,54 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   logRequests(app, options.log)
   // Sees the routes that are added after it.
   const allowed = knownMethods(app)
-  app.get('/health', { schema: { hide: true } }, () => health(options.healthy))
+  app.get('/health', () => health(options.healthy))
   await app.register(pages, options)
   await app.register(cspReports, options)
   await app.register(async (api) => {
     parsers(api)
     admit(api, options)
     const table = routes(options)
-    for (const route of table) if (!route.bytes) api.route(routeOptions(route))
+    api.addHook('preHandler', followRenames(options))
+    for (const route of table) if (!route.bytes) api.route(routeOptions(route, options))
     await api.register(async (raw) => {
       untouchedBodies(raw)
-      for (const route of table) if (route.bytes) raw.route(routeOptions(route))
+      for (const route of table) if (route.bytes) raw.route(routeOptions(route, options))
     })
-    api.get('/api/openapi.json', { schema: { hide: true }, config: { charge: 'none', auth: 'none' } }, () =>
-      app.swagger(),
-    )
+    await api.register(directUploads, options)
+    const document = openApiDocument(table, options)
+    api.get('/api/openapi.json', { config: { charge: 'none', auth: 'none' } }, () => document)
     handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
   })
-  app.setNotFoundHandler(answerUnknown(allowed, notFoundPage(options.builtSite)))
+  app.setNotFoundHandler(answerUnknown(allowed, notFoundPage))
   await app.ready()
   return app
 }
 
-function routeOptions(route: Route): RouteOptions {
+function routeOptions(route: Route, services: ApiServices & { manifestBytes: number }): RouteOptions {
   const [status, shape] = route.answer
-  const ownRules = route.archives === true || route.charge === 'handler'
+  const { manifestBytes } = services
+  const ownRules = route.archives === true || route.charge === 'handler' || route.bytes !== undefined
   return {
     method: route.method,
     url: route.url,
     attachValidation: ownRules,
-    ...(route.archives ? {} : { bodyLimit: MAX_SMALL_BODY_BYTES }),
-    ...(route.archives ? { preValidation: assertFileCount } : {}),
-    config: { charge: route.charge ?? 'api', auth: route.auth ?? 'required' },
+    ...(route.archives
+      ? {
+          bodyLimit: manifestBytes + MAX_CONTENT_TEXT_BYTES,
+          preValidation: assertManifestSize(services, manifestBytes),
+        }
+      : { bodyLimit: route.bodyLimit ?? MAX_SMALL_BODY_BYTES }),
+    config: {
+      charge: route.charge ?? 'api',
+      auth: route.auth ?? 'required',
+      ...(route.archives ? { accepts: ARCHIVE_TYPES } : {}),
+    },
     schema: {
-      tags: [route.tag],
-      summary: route.summary,
-      ...(route.archives
-        ? { consumes: ['application/json', 'application/zip', 'application/x-tar', 'application/gzip'] }
-        : {}),
-      ...(route.auth ? { security: route.auth === 'none' ? [] : [{ key: [] }, {}] } : {}),
       ...(route.body ? { body: route.body } : {}),
       ...(route.query ? { querystring: route.query } : {}),
       ...(route.headers ? { headers: route.headers } : {}),
       response: {
-        [status]: typeof shape === 'string' ? STREAMS[shape] : shape,
+        ...(typeof shape === 'string' ? {} : { [status]: shape }),
         '4xx': errorResponse,
         '5xx': errorResponse,
       },
@@ -150,7 +152,7 @@ function parsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', readJson)
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const { 'content-type': type = 'a body without a Content-Type' } = request.headers
+    const { 'content-type': type = '' } = request.headers
     if (!takesArchive(request)) throw unsupportedType(request, type)
     reserveBody(request, ARCHIVE_MEMORY_BYTES)
     return payload
@@ -158,19 +160,15 @@ function parsers(app: FastifyInstance): void {
 }
 
 function takesArchive(request: FastifyRequest): boolean {
-  return acceptedTypes(request).length > 1 && archiveKind(request.headers['content-type']) !== undefined
+  return (
+    request.routeOptions.config.accepts !== undefined &&
+    archiveKind(request.headers['content-type']) !== undefined
+  )
 }
 
-/** The Content-Types that a route accepts. */
-function acceptedTypes({ routeOptions: { schema } }: FastifyRequest): readonly string[] {
-  return (schema as { consumes?: string[] } | undefined)?.consumes ?? ['application/json']
-}
-
-function unsupportedType(request: FastifyRequest, type: string): ApiError {
-  const accepted = acceptedTypes(request)
-    .join(', ')
-    .replace(/, ([^,]+)$/, ' or $1')
-  return new ApiError('UNSUPPORTED_MEDIA_TYPE', `This call accepts ${accepted}, not ${type}`)
+function unsupportedType({ routeOptions }: FastifyRequest, type: string): ApiError {
+  const accepted = formatAlternatives(['application/json', ...(routeOptions.config.accepts ?? [])])
+  return new ApiError('UNSUPPORTED_MEDIA_TYPE', `Unsupported Content-Type "${type}". Use ${accepted}.`)
 }
 
 /**
@@ -202,7 +200,9 @@ function logRequests(app: FastifyInstance, log: Log): void {
     reply.header('X-Request-Id', request.id)
   })
   app.addHook('onResponse', async (request, reply) => {
-    const isDebug = !request.url.startsWith('/api/') || request.url.startsWith('/api/v1/_upload/')
+    const isDebug =
+      (!request.url.startsWith('/api/') && request.method !== 'PUT') ||
+      request.url.startsWith('/api/v1/_upload/')
     log[isDebug ? 'debug' : 'info']('request', {
       request: request.id,
       method: request.method,
@@ -212,26 +212,4 @@ function logRequests(app: FastifyInstance, log: Log): void {
       account: request.caller?.account?.id,
     })
   })
-}
-
-function openApiHead({ baseUrl, version }: Pick<ApiOptions, 'baseUrl' | 'version'>) {
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Slipway',
-      version,
-      description: 'Publish static sites: send a manifest, upload to signed addresses, finalize, live.',
-    },
-    servers: [{ url: baseUrl }],
-    security: [{ key: [] }],
-    components: {
-      securitySchemes: {
-        key: {
-          type: 'http' as const,
-          scheme: 'bearer',
-          description: 'An API key: sl_live_ and 32 hex characters',
-        },
-      },
-    },
-  }
 }

@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { pluralize } from '../../protocol/format.ts'
 import type { Accounts } from '../accounts/account.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ApiError } from '../lib/errors.ts'
+import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
+import { readCookie } from './cookies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,6 +21,8 @@ declare module 'fastify' {
     charge?: LimitKind | 'none' | 'handler'
     /** Whether a key or session is required, optional, or ignored. Default `required`. */
     auth?: 'required' | 'optional' | 'none'
+    /** Content-Types that the route accepts beside JSON. */
+    accepts?: readonly string[]
   }
 }
 
@@ -29,15 +34,12 @@ interface AdmissionOptions {
   clientIp: (request: IncomingMessage) => string
 }
 
-export const SESSION_COOKIE = '__Host-slipway'
-
 /**
  * Authenticates the caller and charges the rate limit before the body is read. Every response under /api/
  * carries the three headers of spec 8.1.
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   const { accounts, sessions, limits, clientIp } = options
-  const origin = new URL(options.baseUrl).origin
   app.decorateRequest('caller')
   app.decorateRequest('sessionToken')
 
@@ -53,7 +55,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     request.sessionToken = undefined
     const kind = charge === 'sign-in' ? charge : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
-    const credential = auth === 'none' ? undefined : readCredential(request, origin)
+    const credential = auth === 'none' ? undefined : readCredential(request, options.baseUrl)
     const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
       if (credential) await authenticate(request, credential, { accounts, sessions })
@@ -64,8 +66,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       if (isFree) setRateLimitHeaders(reply, await limits.peek(caller, kind))
       else await applyCharge(reply, limits.charge(caller, kind), caller)
     }
-    if (isRefused())
-      throw new ApiError('UNAUTHORIZED', 'The API key is not valid; sign in again for a new one')
+    if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new one.')
     if (auth === 'required') requireAccount(caller)
   })
 }
@@ -77,10 +78,18 @@ async function authenticate(
   { accounts, sessions }: Pick<AdmissionOptions, 'accounts' | 'sessions'>,
 ): Promise<void> {
   const { caller } = request
-  caller.account = await (kind === 'key' ? accounts.findByKey(value) : sessions.account(value))
-  if (!caller.account) return
-  caller.signedInWith = kind === 'key' ? 'key' : 'dashboard'
-  if (kind === 'session') request.sessionToken = value
+  if (kind === 'session') {
+    caller.account = await sessions.account(value)
+    if (!caller.account) return
+    caller.signedInWith = 'dashboard'
+    request.sessionToken = value
+  } else {
+    const keyHash = hashToken(value)
+    caller.account = await accounts.findByKeyHash(keyHash)
+    if (!caller.account) return
+    caller.signedInWith = 'key'
+    caller.keyHash = keyHash
+  }
 }
 
 /** Charges a request whose route has `charge: 'handler'`. RATE_LIMITED beyond the limit. */
@@ -118,7 +127,7 @@ async function applyCharge(
   const at = new Date(reset * 1000).toISOString()
   throw new ApiError(
     'RATE_LIMITED',
-    `The limit of ${limit} requests an hour is reached; it starts again at ${at}`,
+    `Hourly limit reached (${pluralize(limit, 'request')}). Try again at ${at}.`,
     {
       retryAfterSeconds: secondsLeft,
       details: { countedBy: account ? 'account' : 'address' },
@@ -129,23 +138,13 @@ async function applyCharge(
 type Credential = { kind: 'key' | 'session'; value: string }
 
 /** A bearer key from any origin, or the dashboard's cookie from its own origin. */
-function readCredential(request: FastifyRequest, origin: string): Credential | undefined {
+function readCredential(request: FastifyRequest, baseUrl: string): Credential | undefined {
   const { authorization } = request.headers
   if (authorization !== undefined) {
     return { kind: 'key', value: /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '' }
   }
-  const value = readCookie(request, SESSION_COOKIE)
-  return value && isSameOrigin(request, origin) ? { kind: 'session', value } : undefined
-}
-
-/** The value of a cookie of the service, if it has the form of one. Only the host itself can set a `__Host-` cookie. */
-export function readCookie({ headers }: FastifyRequest, name: string): string | undefined {
-  for (const pair of headers.cookie?.split(';') ?? []) {
-    const at = pair.indexOf('=')
-    const value = pair.slice(at + 1)
-    if (pair.slice(0, at).trim() === name && /^[\w-]{1,100}$/.test(value)) return value
-  }
-  return undefined
+  const value = readCookie(request, baseUrl, 'session')
+  return value && isSameOrigin(request, new URL(baseUrl).origin) ? { kind: 'session', value } : undefined
 }
 
 /**

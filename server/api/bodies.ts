@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { formatLimit } from '../../protocol/format.ts'
 import type { ClientMemory, MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
@@ -12,6 +14,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Memory that the body takes, until the response is sent. Present when the request has a body. */
     bodyMemory: MemoryReservation | undefined
+    /** Length of a JSON body. */
+    bodyBytes: number
   }
 }
 
@@ -28,12 +32,19 @@ const JSON_VALUE_BYTES = 64
 const JSON_TEXT_FACTOR = 3
 
 /**
+ * What an archive or a bundle takes at most while it is read: the file or the part of the spool that is being gathered
+ * (2 MiB) and small files that are being written (1 MiB).
+ */
+export const ARCHIVE_MEMORY_BYTES = 3 * 2 ** 20
+
+/**
  * Accounts for the memory of each request body of `app` and enforces the minimum rate, from before the body is
  * parsed until the response is sent. A body that is too slow is answered REQUEST_TIMEOUT and its connection closed.
  */
 export function accountBodies(app: FastifyInstance, options: BodiesOptions): void {
   const { clientMemory, transferRates, clientIp } = options
   app.decorateRequest('bodyMemory')
+  app.decorateRequest('bodyBytes', 0)
   app.addHook('preParsing', async (request, reply) => {
     if (!hasBody(request)) return
     const memory = clientMemory.reserve(clientIp(request.raw))
@@ -67,7 +78,13 @@ export async function readBody(request: FastifyRequest, payload: IncomingMessage
     buffer.append(chunk)
   }
   const end = () => resolve(buffer.take())
-  const cutOff = () => reject(new ApiError('SIZE_MISMATCH', 'The body ended before its announced length'))
+  const cutOff = () =>
+    reject(
+      new ApiError(
+        'SIZE_MISMATCH',
+        'The request body is incomplete: the connection closed before all bytes arrived',
+      ),
+    )
   payload.on('data', append).once('end', end).once('error', cutOff).once('close', cutOff)
   try {
     return await promise
@@ -83,11 +100,14 @@ export async function readBody(request: FastifyRequest, payload: IncomingMessage
  */
 export async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
   const bytes = await readBody(request, payload)
+  request.bodyBytes = bytes.length
   if (bytes.length === 0) return undefined
   const textBytes = JSON_TEXT_FACTOR * bytes.length
   reserveBody(request, textBytes)
   const text = bytes.toString()
   reserveBody(request, textBytes + JSON_VALUE_BYTES * checkJsonStructure(text))
+  // Decoding and parsing the largest body may take 10 ms each.
+  await turn()
   try {
     return JSON.parse(text)
   } catch {
@@ -99,13 +119,17 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function tooLarge(limit: number): ApiError {
-  return new ApiError('PAYLOAD_TOO_LARGE', `A JSON body may have at most ${limit} bytes`)
+/** PAYLOAD_TOO_LARGE for a JSON body. */
+export function tooLarge(limit: number): ApiError {
+  return new ApiError(
+    'PAYLOAD_TOO_LARGE',
+    `The request body is too large. The limit is ${formatLimit(limit)}.`,
+  )
 }
 
 function tooSlow(): ApiError {
   return new ApiError(
     'REQUEST_TIMEOUT',
-    'The body arrived too slowly: at least 1 KiB a second is expected, on average over a minute',
+    'The upload was too slow. The minimum is 1 kB per second, averaged over a minute.',
   )
 }

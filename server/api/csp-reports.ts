@@ -28,7 +28,6 @@ export async function cspReports(
     method: 'POST',
     url: '/_reports/csp',
     bodyLimit: MAX_REPORT_BYTES,
-    schema: { hide: true },
     handler: async (request, reply) => {
       const now = Math.floor(clock() / HOUR_MS)
       if (now !== hour) [hour, taken] = [now, 0]

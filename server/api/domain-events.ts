@@ -73,5 +73,6 @@ export class EventWriter extends Readable implements WatchListener {
 
 function watchedBy(request: FastifyRequest): Parameters<ApiServices['domains']['watch']>[0] {
   const { sessionToken, caller } = request
-  return { account: requireCallerAccount(request), sessionToken, address: caller.address }
+  const { keyHash, address } = caller
+  return { account: requireCallerAccount(request), sessionToken, keyHash, address }
 }

@@ -17,7 +17,10 @@ export function handleErrors(app: FastifyInstance, { log, baseUrl }: ErrorOption
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const failure = toApiError(error, request)
     const status = STATUS[failure.code]
-    if (status >= 500)
+    // The operator frees space; a stack would not help.
+    if (failure.code === 'INSUFFICIENT_STORAGE')
+      log.warn(failure.message, { request: request.id, route: request.routeOptions.url })
+    else if (status >= 500)
       log.error(failure.message, { request: request.id, route: request.routeOptions.url, error })
     if (failure.code === 'UNAVAILABLE' || failure.code === 'RATE_LIMITED') {
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
@@ -53,10 +56,13 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ApiError(
         'UNSUPPORTED_MEDIA_TYPE',
-        `This does not take a body of ${request.headers['content-type']}`,
+        `Unsupported Content-Type "${request.headers['content-type']}"`,
       )
     case 'ECONNRESET':
-      return new ApiError('SIZE_MISMATCH', 'The body ended before its announced length')
+      return new ApiError(
+        'SIZE_MISMATCH',
+        'The request body is incomplete: the connection closed before all bytes arrived',
+      )
   }
   // The framework rejects only invalid requests, so this is never an internal error.
   if (error.code?.startsWith('FST_ERR_') && error.statusCode !== undefined && error.statusCode < 500) {
@@ -64,9 +70,13 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
   }
   const full = toStorageError(error)
   if (full) return full
-  return new ApiError('INTERNAL', `Something went wrong here; it is logged as request ${request.id}`, {
-    cause: error,
-  })
+  return new ApiError(
+    'INTERNAL',
+    `Internal error. The server log has the details under request ID ${request.id}.`,
+    {
+      cause: error,
+    },
+  )
 }
 
 /** `/files/3/path` as `files[3].path`. */
@@ -77,7 +87,7 @@ function fieldName(pointer: string): string {
     .replaceAll('/', '.')
 }
 
-function sentence(keyword: string, params: Record<string, unknown>, fallback = 'is not valid'): string {
+function sentence(keyword: string, params: Record<string, unknown>, fallback = 'is invalid'): string {
   switch (keyword) {
     case 'type':
       return `must be ${[params.type].flat().map(typeName).join(' or ')}`

@@ -34,9 +34,7 @@ export function checkJsonStructure(text: string): number {
       case COMMA:
       case COLON:
         if (++members > MAX_MEMBERS)
-          throw excess(
-            `must have at most ${MAX_MEMBERS} members and elements in all, several times what a manifest needs`,
-          )
+          throw excess(`must have at most ${MAX_MEMBERS} members and elements in total`)
     }
   }
   return members
@@ -48,11 +46,10 @@ function excess(message: string): ApiError {
 
 /** The position of the quote that ends the string; the end of the text when none does. */
 function endOfString(text: string, start: number): number {
-  let at = start + 1
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === BACKSLASH) at++
-    else if (code === QUOTE) break
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return at
   }
-  return at
+  return text.length
 }

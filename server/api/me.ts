@@ -1,7 +1,7 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { Me } from '../../protocol/api/account.ts'
+import type { KeyEndedResponse, Me, MeChange } from '../../protocol/api/account.ts'
+import { requireKeyHash } from '../accounts/authorization.ts'
 import { sessionId } from '../accounts/session.ts'
-import { MAX_DOMAINS } from '../domains/domain.ts'
 import { toIso } from '../lib/time.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
@@ -12,8 +12,9 @@ export function show({
   accounts,
   limits,
   pendingVersions,
+  plans,
   versions,
-}: Pick<ApiServices, 'accounts' | 'limits' | 'pendingVersions' | 'versions'>): RouteHandlerMethod {
+}: Pick<ApiServices, 'accounts' | 'limits' | 'pendingVersions' | 'plans' | 'versions'>): RouteHandlerMethod {
   return async (request): Promise<Me> => {
     const account = requireCallerAccount(request)
     // The limit of the plan, also for a browser session, which is counted separately.
@@ -22,15 +23,19 @@ export function show({
     return {
       email: account.email,
       plan: account.plan,
+      planName: plans[account.plan].name,
       createdAt: toIso(account.createdAt),
       hasKey: account.keyHash !== null,
+      reminders: account.reminders,
       limits: {
         requestsPerHour: limit,
-        domains: MAX_DOMAINS[account.plan],
+        domains: plans[account.plan].domains,
         filesPerSite: files.files,
         fileBytes: files.fileBytes,
         siteBytes: files.siteBytes,
         versionsKept: versions.maxVersions,
+        draftsKept: versions.maxDrafts,
+        draftLifetimeSeconds: versions.draftLifetimeSeconds,
       },
       usage: {
         requestsThisHour: limit - remaining,
@@ -41,18 +46,37 @@ export function show({
   }
 }
 
+export function update({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandlerMethod {
+  return async (request): Promise<MeChange> => {
+    const { reminders } = request.body as MeChange
+    await accounts.setReminders(requireCallerAccount(request), reminders)
+    return { reminders }
+  }
+}
+
 export function renewKey({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandlerMethod {
   return (request) => accounts.renewKey(requireCallerAccount(request))
 }
 
+/** Ends the key of the request; with a session UNAUTHORIZED. */
+export function endKey({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandlerMethod {
+  return async (request): Promise<KeyEndedResponse> => {
+    await accounts.endKey(requireKeyHash(request.caller))
+    return { ended: true }
+  }
+}
+
 /** Deletes everything of the account, including the calling session. */
-export function deleteAccount({ accountDeletion }: Pick<ApiServices, 'accountDeletion'>): RouteHandlerMethod {
+export function deleteAccount({
+  accountDeletion,
+  baseUrl,
+}: Pick<ApiServices, 'accountDeletion' | 'baseUrl'>): RouteHandlerMethod {
   return async (request, reply) => {
     const answer = await accountDeletion.deleteAccount(
       requireCallerAccount(request),
       (request.body as { email: string }).email,
     )
-    if (request.sessionToken) endCookie(reply)
+    if (request.sessionToken) endCookie(reply, baseUrl)
     return answer
   }
 }
@@ -61,11 +85,14 @@ export function sessions({ sessions }: Pick<ApiServices, 'sessions'>): RouteHand
   return (request) => sessions.list(requireCallerAccount(request), request.sessionToken)
 }
 
-export function endSession({ sessions }: Pick<ApiServices, 'sessions'>): RouteHandlerMethod {
+export function endSession({
+  sessions,
+  baseUrl,
+}: Pick<ApiServices, 'sessions' | 'baseUrl'>): RouteHandlerMethod {
   return async (request, reply) => {
     const { id } = request.params as { id: string }
     const answer = await sessions.end(requireCallerAccount(request), id)
-    if (request.sessionToken && sessionId(request.sessionToken) === id) endCookie(reply)
+    if (request.sessionToken && sessionId(request.sessionToken) === id) endCookie(reply, baseUrl)
     return answer
   }
 }

@@ -2,63 +2,105 @@ import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.ts'
-import type { FinalizeRequest, PublishRequest } from '../../protocol/api/publish.ts'
-import { MAX_FILES, tooManyFiles } from '../../protocol/manifest/manifest.ts'
+import type {
+  ArchiveResponse,
+  FileEntry,
+  FinalizeRequest,
+  PublishRequest,
+} from '../../protocol/api/publish.ts'
+import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
+import { tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { validationError } from '../lib/errors.ts'
 import { type ArchiveKind, archiveKind } from '../publish/archive/archive.ts'
+import type { ContentFile } from '../publish/archive/content.ts'
 import type { ArchiveRequest } from '../publish/archive-upload.ts'
+import { contentTextBytes, hasContents, readContentFiles } from '../publish/content-files.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
 import { charge } from './auth.ts'
+import { tooLarge } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import { toFieldErrors } from './errors.ts'
 import type { ApiServices } from './services.ts'
 import { readSlug } from './sites.ts'
 
-/** Spec 4.3, and contract "One request". */
-export function create({
-  pendingVersions,
-  publishService,
-  archivePublisher,
-  uploadLimiter,
-}: Pick<
+type PublishServices = Pick<
   ApiServices,
   'pendingVersions' | 'publishService' | 'archivePublisher' | 'uploadLimiter'
->): RouteHandlerMethod {
+>
+
+/** Spec 4.3, and contract "One request" and "Inline". */
+export function create(services: PublishServices): RouteHandlerMethod {
   return async (request, reply) => {
-    const kind = archiveKind(request.headers['content-type'])
-    const answer = kind
-      ? await uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
-          archivePublisher.create(request.caller, readArchiveRequest(request, kind)),
-        )
-      : await publishService.create(request.caller, readManifest(request, pendingVersions))
+    const direct = readDirectRequest(request, services)
+    const answer = direct
+      ? await publishDirectly(services, request, direct)
+      : await services.publishService.create(request.caller, readManifest(request, services.pendingVersions))
     reply.code(201)
     return answer
   }
 }
 
 /** Spec 4.4. */
-export function update({
-  pendingVersions,
-  publishService,
-  archivePublisher,
-  uploadLimiter,
-}: Pick<
-  ApiServices,
-  'pendingVersions' | 'publishService' | 'archivePublisher' | 'uploadLimiter'
->): RouteHandlerMethod {
+export function update(services: PublishServices): RouteHandlerMethod {
   return (request) => {
-    const kind = archiveKind(request.headers['content-type'])
-    return kind
-      ? uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
-          archivePublisher.update(request.caller, readSlug(request), readArchiveRequest(request, kind)),
-        )
-      : publishService.update(
-          request.caller,
-          readSlug(request),
-          withClaimToken(request, readManifest(request, pendingVersions)),
-        )
+    const direct = readDirectRequest(request, services)
+    if (direct) return publishDirectly(services, request, direct, readSlug(request))
+    const manifest = readManifest(request, services.pendingVersions)
+    return services.publishService.update(
+      request.caller,
+      readSlug(request),
+      withClaimToken(request, manifest),
+    )
   }
+}
+
+/** Publishes a new site, or a version of the site `slug`, whose files come with the request. */
+export function publishDirectly(
+  { archivePublisher, uploadLimiter }: Pick<ApiServices, 'archivePublisher' | 'uploadLimiter'>,
+  { caller }: FastifyRequest,
+  direct: ArchiveRequest,
+  slug?: string,
+): Promise<ArchiveResponse> {
+  return uploadLimiter.run(rateLimitSubnet(caller.address), () =>
+    slug === undefined
+      ? archivePublisher.create(caller, direct)
+      : archivePublisher.update(caller, slug, direct),
+  )
+}
+
+/** The request when its files come with it: an archive, or contents in JSON. */
+function readDirectRequest(
+  request: FastifyRequest,
+  { pendingVersions }: Pick<ApiServices, 'pendingVersions'>,
+): ArchiveRequest | undefined {
+  const kind = archiveKind(request.headers['content-type'])
+  if (kind) return readArchiveRequest(request, kind, request.body as Readable)
+  const body = request.body as (PublishRequest & { live?: unknown; ifChanged?: unknown }) | null | undefined
+  if (!hasContents(body?.files)) return undefined
+  const { files, live, ifChanged, ...fields } = body as typeof body & {}
+  const found = toFieldErrors(request.validationError).filter(({ field }) => !RULE_CHECKED_FIELDS.test(field))
+  const contents = readContentFiles(files)
+  const problems = [
+    ...validateManifest(contents.map(toManifestEntry), pendingVersions.limitsFor(request.caller)),
+    ...pendingVersions.validateFields(fields),
+    ...found,
+  ]
+  if (problems.length > 0) throw validationError(problems)
+  return {
+    source: { kind: 'contents', files: contents },
+    fields: withClaimToken(request, fields),
+    live: live !== false,
+    ifChanged: ifChanged === true,
+    include: readInclude(request),
+    keepTopFolder: true,
+  }
+}
+
+/** Empty files are excluded later. */
+function toManifestEntry({ path, bytes, contentType = mediaType(path) }: ContentFile): FileEntry {
+  return { path, size: Math.max(bytes.length, 1), contentType }
 }
 
 export function refresh({ publishService }: Pick<ApiServices, 'publishService'>): RouteHandlerMethod {
@@ -86,14 +128,21 @@ export function finalize({
 
 /**
  * A body has room for a million files, and reporting every violation costs memory and time: too many files
- * are rejected before schema validation.
+ * are rejected before schema validation. `manifestBytes` limits what a body has beside the contents of files.
  */
-export async function assertFileCount({ body }: FastifyRequest): Promise<void> {
-  const files = (body as { files?: unknown } | null | undefined)?.files
-  if (Array.isArray(files) && files.length > MAX_FILES)
-    throw validationError([tooManyFiles(files.length, MAX_FILES)])
-  // Parsing the body and validating it may take 20 ms each.
-  await turn()
+export function assertManifestSize(
+  { pendingVersions }: Pick<ApiServices, 'pendingVersions'>,
+  manifestBytes: number,
+) {
+  return async ({ body, bodyBytes, caller }: FastifyRequest): Promise<void> => {
+    const files = (body as { files?: unknown } | null | undefined)?.files
+    const max = pendingVersions.limitsFor(caller).files
+    if (Array.isArray(files) && files.length > max) throw validationError([tooManyFiles(files, max)])
+    if (bodyBytes > manifestBytes && bodyBytes - contentTextBytes(files) > manifestBytes)
+      throw tooLarge(manifestBytes)
+    // Parsing the body and validating it may take 20 ms each.
+    await turn()
+  }
 }
 
 /**
@@ -103,7 +152,7 @@ export async function assertFileCount({ body }: FastifyRequest): Promise<void> {
 function readManifest(request: FastifyRequest, staging: PendingVersionStore): PublishRequest {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw validationError([{ field: 'body', message: 'must be a JSON object with files' }])
+    throw validationError([{ field: 'body', message: 'must be a JSON object with a files array' }])
   }
   const found = toFieldErrors(request.validationError).filter(({ field }) => !RULE_CHECKED_FIELDS.test(field))
   const problems: FieldError[] = [...staging.validate(request.caller, body as PublishRequest), ...found]
@@ -111,45 +160,57 @@ function readManifest(request: FastifyRequest, staging: PendingVersionStore): Pu
   return body as PublishRequest
 }
 
-const RULE_CHECKED_FIELDS = /^(files\b|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
+const RULE_CHECKED_FIELDS =
+  /^(files\b|message$|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
 
 /** The names of `include`: what is excluded from archives by default. */
 const INCLUDABLE = new Set(['dotfiles', 'secrets'])
 
-function readArchiveRequest(request: FastifyRequest, kind: ArchiveKind): ArchiveRequest {
+/** The request for an archive, which has the fields of a JSON publish in its query. */
+export function readArchiveRequest(
+  request: FastifyRequest,
+  kind: ArchiveKind,
+  body: Readable,
+): ArchiveRequest {
   const query = request.query as Record<string, string | undefined>
-  const { title, description, ogImagePath, spaMode, ttlSeconds, live, keepTopFolder, ifChanged, merge } =
-    query
-  const include = query.include?.split(',') ?? []
+  const { name, title, description, ogImagePath, message, spaMode, ttlSeconds } = query
+  const { baseVersionId, claimToken, live, keepTopFolder, ifChanged, merge } = query
   const problems = [
     ...Object.entries(request.query as object)
       .filter(([, value]) => typeof value !== 'string')
-      .map(([field]) => ({ field, message: 'must be given once' })),
-    ...include
-      .filter((name) => !INCLUDABLE.has(name))
-      .map(() => ({ field: 'include', message: 'must be dotfiles, secrets, or both with a comma' })),
+      .map(([field]) => ({ field, message: 'must be set only once' })),
     ...Object.entries({ spaMode, live, keepTopFolder, ifChanged, merge })
       .filter(([, value]) => value !== undefined && value !== 'true' && value !== 'false')
       .map(([field]) => ({ field, message: 'must be true or false' })),
   ]
   if (problems.length > 0) throw validationError(problems)
-  return withClaimToken(request, {
-    kind,
-    body: request.body as Readable,
-    viewer: {
-      ...(title === undefined ? {} : { title }),
-      ...(description === undefined ? {} : { description }),
-      ...(ogImagePath === undefined ? {} : { ogImagePath }),
-      ...(spaMode === undefined ? {} : { spaMode: spaMode === 'true' }),
-      ...(ttlSeconds === undefined ? {} : { ttlSeconds: Number(ttlSeconds) }),
-    },
+  const fields = {
+    ...(name === undefined ? {} : { name }),
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(ogImagePath === undefined ? {} : { ogImagePath }),
+    ...(message === undefined ? {} : { message }),
+    ...(spaMode === undefined ? {} : { spaMode: spaMode === 'true' }),
+    ...(ttlSeconds === undefined ? {} : { ttlSeconds: Number(ttlSeconds) }),
+    ...(baseVersionId === undefined ? {} : { baseVersionId }),
+    ...(claimToken === undefined ? {} : { claimToken }),
+    merge: merge === 'true',
+  }
+  return {
+    source: { kind, body },
+    fields: withClaimToken<Omit<PublishRequest, 'files'>>(request, fields),
     live: live !== 'false',
     ifChanged: ifChanged === 'true',
-    include: { dotfiles: include.includes('dotfiles'), secrets: include.includes('secrets') },
-    merge: merge === 'true',
+    include: readInclude(request),
     // Paths of a merged archive are relative to the site.
     keepTopFolder: (keepTopFolder ?? merge) === 'true',
-    baseVersionId: query.baseVersionId,
-    claimToken: query.claimToken,
-  })
+  }
+}
+
+function readInclude({ query }: FastifyRequest): IncludeOptions {
+  const { include } = query as { include?: unknown }
+  const names = include === undefined ? [] : String(include).split(',')
+  if (!names.every((name) => INCLUDABLE.has(name)))
+    throw validationError([{ field: 'include', message: 'must be dotfiles, secrets or dotfiles,secrets' }])
+  return { dotfiles: names.includes('dotfiles'), secrets: names.includes('secrets') }
 }

@@ -1,12 +1,19 @@
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { MAX_PATH_LENGTH } from '../../protocol/manifest/paths.ts'
-import { MAX_DESCRIPTION_LENGTH, MAX_TITLE_LENGTH, TTL_SECONDS } from '../sites/site-metadata.ts'
+import { STATUS } from '../lib/errors.ts'
+import {
+  MAX_DESCRIPTION_LENGTH,
+  MAX_MESSAGE_LENGTH,
+  MAX_TITLE_LENGTH,
+  TTL_SECONDS,
+} from '../sites/site-metadata.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
-import { bundleTarget } from './schemas/bundles.ts'
-import { bool, integer, list, nullable, object, type Schema, text, time } from './schemas/schema.ts'
-import { fileEntry, kind, siteUrl, slug, versionId } from './schemas/site.ts'
+import { bundleTarget, uploadReceipt } from './schemas/bundles.ts'
+import { bool, integer, list, named, nullable, object, type Schema, text, time } from './schemas/schema.ts'
+import { base64File, fileEntry, kind, siteUrl, slug, textFile, versionId } from './schemas/site.ts'
 
 export type { Schema }
+export { uploadReceipt }
 
 const status = { type: 'string', enum: ['pending', 'active'] }
 
@@ -24,58 +31,73 @@ const viewerFields = {
 }
 
 const claimToken = text('The claim token of an anonymous site')
+const name = text('A name that the owner chooses for a new site; its slug', { maxLength: 100 })
+const message = text('A note about the version', { maxLength: MAX_MESSAGE_LENGTH })
 
-export const publishRequest = object(
-  {
-    files: list(fileEntry, 'The complete manifest; with merge, what it adds and replaces', {
-      maxItems: MAX_FILES,
-    }),
-  },
-  {
-    ...viewerFields,
-    viewer: object({}, viewerFields, { description: 'The same fields; the top level wins' }),
-    merge: bool('Of an update: lay the files over those of the live version, which becomes the base'),
-    delete: list(
-      text('Path of a file of the live version', { maxLength: MAX_PATH_LENGTH }),
-      'With merge: files of the live version that the new one does not have',
-      { maxItems: MAX_FILES },
-    ),
-    baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live'),
-    claimToken,
-  },
+/** Media types that a publish accepts beside JSON. */
+export const ARCHIVE_TYPES = ['application/zip', 'application/x-tar', 'application/gzip', 'text/html']
+
+/** `maxFiles` is the largest number of files that a plan allows. */
+export function publishRequest(maxFiles: number): Schema {
+  const files = list(
+    { anyOf: [fileEntry, textFile, base64File] },
+    'The complete manifest, or all files with their contents; with merge, the files to add and replace',
+    { maxItems: maxFiles },
+  )
+  return object({ files }, publishFields, { title: 'PublishRequest' })
+}
+
+const publishFields = {
+  ...viewerFields,
+  viewer: object({}, viewerFields, { description: 'The same fields; the top level wins' }),
+  merge: bool('For an update: add the files to those of the live version, which becomes the base'),
+  delete: list(
+    text('Path of a file of the live version', { maxLength: MAX_PATH_LENGTH }),
+    'With merge: files of the live version that the new one does not have',
+    { maxItems: MAX_FILES },
+  ),
+  name,
+  message,
+  live: bool('With contents: false keeps the version as a draft; default true'),
+  ifChanged: bool('With contents: drop the version if it equals the live one'),
+  baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live'),
+  claimToken,
+}
+
+const uploadTarget = named(
+  'UploadTarget',
+  object({
+    path: text('The file'),
+    method: text('PUT'),
+    url: text('Where to send the bytes'),
+    headers: { type: 'object', description: 'Headers to send', additionalProperties: { type: 'string' } },
+  }),
 )
 
 const uploadPlan = object(
   {
     versionId,
-    uploads: list(
-      object({
-        path: text('The file'),
-        method: text('PUT'),
-        url: text('Where to send the bytes'),
-        headers: { type: 'object', description: 'Headers to send', additionalProperties: { type: 'string' } },
-      }),
-      'What to upload',
-    ),
+    uploads: list(uploadTarget, 'The files to upload'),
     skipped: list(
-      object({ path: text('The file'), reason: text('hash_match') }),
-      'What need not be uploaded',
+      named('SkippedFile', object({ path: text('The file'), reason: text('hash_match') })),
+      'The files that need no upload',
     ),
-    finalizeUrl: text('Call this once everything is uploaded'),
-    expiresInSeconds: integer('How long the upload addresses work'),
+    finalizeUrl: text('Call this when everything is uploaded'),
+    expiresInSeconds: integer('Lifetime of the upload URLs in seconds'),
   },
   { bundle: bundleTarget },
+  { title: 'UploadPlan' },
 )
 
 const anonymousExtras = {
   claimToken: text('Shown once; needed to update or claim the site'),
-  claimUrl: text('A page on which a person claims the site'),
+  claimUrl: text('A page that claims the site for an account'),
   expiresAt: time('When the site expires unless it is claimed'),
   anonymous: bool('true'),
-  warning: text('Says to save the claim token'),
+  warning: text('A reminder to save the claim token'),
 }
 
-export const refreshRequest = object({ versionId }, { claimToken })
+export const refreshRequest = named('RefreshUploadsRequest', object({ versionId }, { claimToken }))
 
 const finalizeFields = {
   success: bool('true'),
@@ -91,10 +113,11 @@ const replayed = bool('The version was already finalized like this')
 const unchanged = bool('The version equals the live one and was dropped; the ids are those of the live one')
 const warnings = list(
   object(
-    { file: text('The file’s path'), message: text('What is odd, for a person') },
-    { line: integer('From 1; absent when it is about the whole file', { minimum: 1 }) },
+    { file: text('The path of the file'), message: text('The problem, for people') },
+    { line: integer('From 1; absent when the problem concerns the whole file', { minimum: 1 }) },
+    { title: 'PublishWarning' },
   ),
-  'What is odd in the files and does not break the site; absent when nothing is',
+  'Problems in the files that do not break the site; absent when there are none',
 )
 
 export const finalizeRequest = object(
@@ -104,21 +127,28 @@ export const finalizeRequest = object(
     claimToken: text('The claim token of an anonymous site; needed to make a draft of it live'),
     ifChanged: bool('Drop the version if its files, rules and settings equal those of the live version'),
   },
+  { title: 'FinalizeRequest' },
 )
-export const finalizeResponse = object(finalizeFields, { replayed, unchanged, warnings })
+export const finalizeResponse = named(
+  'FinalizeResponse',
+  object(finalizeFields, { replayed, unchanged, warnings }),
+)
 /** A manifest gets an upload plan; an archive goes live immediately and gets the response of finalize. */
 const archiveFields = {
   ...finalizeFields,
   fileCount: integer('Files in the version'),
   totalBytes: integer('Bytes in the version'),
   excluded: list(
-    object({
-      path: text('The file, or the folder with a final slash'),
-      reason: text('dotfile, secret, dependencies, system, repository or empty'),
-    }),
+    named(
+      'Exclusion',
+      object({
+        path: text('The file, or the folder with a final slash'),
+        reason: text('dotfile, secret, dependencies, system, repository or empty'),
+      }),
+    ),
     'Files of the archive that were not published',
   ),
-  removedFolder: text('The top folder that all files shared; its contents are the site'),
+  removedFolder: text('The top folder that all files share; its contents are the site'),
 }
 
 const removal = object(
@@ -128,16 +158,22 @@ const removal = object(
     index: bool('Whether the top index.html is one of the removed files'),
   },
   {},
-  { description: 'What the version removes from the site; absent when it removes nothing' },
+  {
+    title: 'Removal',
+    description: 'The files that the version removes from the site; absent when it removes none',
+  },
 )
-export const refreshResponse = object({ slug, siteUrl, upload: uploadPlan }, { removal })
-export const updateResponse = object(
-  { slug, siteUrl },
-  { upload: uploadPlan, removal, ...archiveFields, replayed, unchanged, warnings },
+export const refreshResponse = named(
+  'RefreshUploadsResponse',
+  object({ slug, siteUrl, upload: uploadPlan }, { removal }),
 )
-export const createResponse = object(
-  { slug, siteUrl, status },
-  { upload: uploadPlan, ...archiveFields, ...anonymousExtras, warnings },
+export const updateResponse = named(
+  'UpdateSiteResponse',
+  object({ slug, siteUrl }, { upload: uploadPlan, removal, ...archiveFields, replayed, unchanged, warnings }),
+)
+export const createResponse = named(
+  'CreateSiteResponse',
+  object({ slug, siteUrl, status }, { upload: uploadPlan, ...archiveFields, ...anonymousExtras, warnings }),
 )
 
 /** Query parameters of an archive request, for which a JSON publish has a body. */
@@ -155,30 +191,24 @@ export const archiveQuery = object(
     keepTopFolder: text('true keeps a top folder that all files share; merge keeps it by default', {
       enum: ['true', 'false'],
     }),
+    name,
+    message,
     baseVersionId: text('Refuse unless this version is live'),
     ifChanged: text('true drops the version if it equals the live one', { enum: ['true', 'false'] }),
     claimToken,
   },
 )
 
-/** Where the claim token may stand in place of the body or query: addresses are logged, headers are not. */
+/** The claim token in place of the body or query: proxies log URLs, but not headers. */
 export const claimTokenHeader = object(
   {},
   { [CLAIM_TOKEN_HEADER]: text('The claim token of an anonymous site', { maxLength: 100 }) },
 )
 
-export const uploadQuery = object(
-  {},
-  {
-    token: text('Signature of the target'),
-    ct: text('Content type'),
-    exp: text('Unix time at which the address ends'),
-  },
-)
-export const uploadReceipt = object({
-  path: text('The file'),
-  size: integer('Bytes'),
-  hash: text('SHA-256 in hex'),
+export const uploadQuery = object({
+  token: text('Signature of the target'),
+  ct: text('Content type'),
+  exp: text('Unix time at which the URL expires'),
 })
 
 const siteFields = {
@@ -187,44 +217,59 @@ const siteFields = {
   status,
   versionId,
   currentVersionId: nullable(text('The live version')),
-  pendingVersionId: nullable(text('The newest version that waits for its uploads')),
+  pendingVersionId: nullable(text('The newest version whose uploads are incomplete')),
   createdAt: time('Creation'),
   updatedAt: time('Last change'),
   expiresAt: nullable(time('Expiry; null when the site does not expire')),
+  title: nullable(text('Page title: that of the site, else that of its start page')),
+  iconUrl: nullable(text('Its icon; null without one, and for a site with a password')),
+  thumbnailUrl: nullable(text('A picture of the live version; null without one')),
 }
 
-export const siteDetails = object({
-  ...siteFields,
-  title: nullable(text('Page title')),
-  description: nullable(text('Meta description')),
-  ogImagePath: nullable(text('Open Graph image')),
-  spaMode: bool('Navigations that find no file get index.html'),
-  hasPassword: bool('Visitors need a password'),
-  files: list(fileEntry, 'The current version’s files'),
-})
+export const siteDetails = named(
+  'Site',
+  object({
+    ...siteFields,
+    viewer: object(
+      {
+        title: viewerFields.title,
+        description: viewerFields.description,
+        ogImagePath: viewerFields.ogImagePath,
+      },
+      {},
+      { description: 'The metadata of the site itself; for null, the value of the document is used' },
+    ),
+    description: nullable(text('Meta description')),
+    ogImagePath: nullable(text('Open Graph image')),
+    spaMode: bool('Navigations that find no file get index.html'),
+    hasPassword: bool('Visitors need a password'),
+    files: list(fileEntry, 'The files of the current version'),
+  }),
+)
 
-export const siteList = object({
-  publishes: list(
-    object({
-      ...siteFields,
-      title: nullable(text('Page title')),
-      hasPassword: bool('Visitors need a password'),
-      kind,
-      imageUrl: nullable(
-        text('Its Open Graph image, its icon, or the one image that it is; null without any'),
-      ),
-      fileCount: integer('Files'),
-      totalBytes: integer('Bytes'),
-    }),
-    'Newest first',
-  ),
-  nextCursor: nullable(text('Give it as cursor for the next page')),
-})
+const siteSummary = named(
+  'SiteSummary',
+  object({
+    ...siteFields,
+    hasPassword: bool('Visitors need a password'),
+    kind,
+    imageUrl: nullable(text('URL of its Open Graph image, its icon, or its only image; null without any')),
+    fileCount: integer('Files'),
+    totalBytes: integer('Bytes'),
+  }),
+)
+export const siteList = named(
+  'SiteList',
+  object({
+    publishes: list(siteSummary, 'Newest first'),
+    nextCursor: nullable(text('The cursor of the next page; null on the last page')),
+  }),
+)
 export const listQuery = object(
   {},
   {
-    limit: text('1 to 100 sites a page, default 50', { pattern: '^([1-9][0-9]?|100)$' }),
-    cursor: text('nextCursor of the page before', { maxLength: 200 }),
+    limit: text('Sites per page, 1 to 100; default 50', { pattern: '^([1-9][0-9]?|100)$' }),
+    cursor: text('nextCursor of the previous page', { maxLength: 200 }),
     q: text('Words that all occur in the title or the slug', { maxLength: 100 }),
   },
 )
@@ -234,88 +279,135 @@ export const metadataRequest = object(
   {
     ...viewerFields,
     password: nullable(
-      text('Visitors are asked for it; null opens the site', { minLength: 1, maxLength: 200 }),
+      text('Visitors need it to see the site; null removes it', { minLength: 1, maxLength: 200 }),
     ),
   },
+  { title: 'MetadataRequest' },
 )
-export const duplicateResponse = object({ slug, siteUrl, versionId, copiedFrom: text('The source'), status })
-export const deleteResponse = object({ slug, deleted: bool('true') })
+export const renameRequest = named(
+  'RenameRequest',
+  object({ name: text('The new name', { maxLength: 100 }) }),
+)
+export const renameResponse = named(
+  'RenamedSite',
+  object({
+    slug,
+    siteUrl,
+    formerSlug: text('The former name'),
+    redirectsUntil: nullable(time('Until when the former name redirects; null when the name did not change')),
+  }),
+)
+export const nameCheck = named(
+  'NameCheck',
+  object(
+    { name: text('The name'), available: bool('A new site of the account can have it') },
+    { reason: text('Why it is not available, for a person') },
+  ),
+)
+export const duplicateResponse = named(
+  'DuplicateResponse',
+  object({ slug, siteUrl, versionId, copiedFrom: text('The source'), status }),
+)
+export const deleteResponse = named('DeletedSite', object({ slug, deleted: bool('true') }))
 
-export const claimRequest = object({ claimToken: text('The claim token', { maxLength: 100 }) })
+export const claimRequest = named(
+  'ClaimRequest',
+  object({ claimToken: text('The claim token', { maxLength: 100 }) }),
+)
 export const claimResponse = object(
   { success: bool('true'), slug, siteUrl, expiresAt: nullable(time('null')) },
-  { alreadyOwned: bool('It was this account’s before') },
+  { alreadyOwned: bool('The site already belonged to this account') },
+  { title: 'ClaimResponse' },
 )
 export const claimPreview = object(
-  { slug, claimed: bool('The site has an owner; then nothing else is answered') },
+  { slug, claimed: bool('The site has an owner; the other fields are then absent') },
   {
     siteUrl,
     status,
-    title: nullable(text('Page title')),
+    title: siteFields.title,
+    iconUrl: siteFields.iconUrl,
+    thumbnailUrl: siteFields.thumbnailUrl,
     fileCount: integer('Files'),
     totalBytes: integer('Bytes'),
     createdAt: time('Creation'),
     expiresAt: nullable(time('Expiry')),
     currentVersionId: nullable(versionId),
   },
+  { title: 'ClaimPreview' },
 )
 
-const domainRecord = object({
-  domain: text('Host name as IDNA A-labels'),
-  siteSlug: slug,
-  status,
-  records: list(
-    object({
-      type: text('CNAME, ALIAS or TXT'),
-      name: text('Name as DNS forms want it; @ is the root'),
-      value: text('Value'),
-      found: nullable(
-        list(
-          { type: 'string' },
-          'What DNS answered at the last look; null before it, or when DNS could not say',
-        ),
+const domainRecord = named(
+  'Domain',
+  object({
+    domain: text('Host name as IDNA A-labels'),
+    siteSlug: slug,
+    status,
+    records: list(
+      named(
+        'DnsRecord',
+        object({
+          type: text('CNAME, ALIAS or TXT'),
+          name: text('Name as DNS forms expect it; @ is the root'),
+          value: text('Value'),
+          found: nullable(
+            list(
+              { type: 'string' },
+              'The response of DNS at the last check; null before it, or when DNS failed',
+            ),
+          ),
+          right: nullable(bool('Whether found is equivalent to value; null as above')),
+        }),
       ),
-      right: nullable(bool('Whether that is as good as the value; null as above')),
-    }),
-    'What to enter in DNS',
-  ),
-  reason: nullable(
-    text('Why it is pending or what is wrong: which record, what was found, what was expected'),
-  ),
-  redirectsTo: nullable(text('Where visitors are sent once that is active too; null when it shows the site')),
-  alternate: nullable(
-    text('Its www or its root, when that can be added too: on the same site it is not counted'),
-  ),
-  certificate: object({
-    status: text('none, pending or active'),
-    issuedAt: nullable(time('Since when there is the certificate')),
-    expiresAt: nullable(time('End of the certificate')),
-    renewsAt: nullable(time('When it is renewed or tried again')),
-    problem: nullable(text('What went wrong at the last try')),
+      'The records to enter in DNS',
+    ),
+    reason: nullable(
+      text('Why it is pending, or the problem: the record, the value found, the value expected'),
+    ),
+    redirectsTo: nullable(text('Redirect target, when that is active too; null when it serves the site')),
+    alternate: nullable(
+      text('Its www or its root, when that can be added too; on the same site it is not counted'),
+    ),
+    certificate: named(
+      'Certificate',
+      object({
+        status: text('none, pending or active'),
+        issuedAt: nullable(time('When the certificate was issued')),
+        expiresAt: nullable(time('When the certificate expires')),
+        renewsAt: nullable(time('When it is renewed or retried')),
+        problem: nullable(text('The error of the last attempt')),
+      }),
+    ),
+    createdAt: time('Creation'),
+    verifiedAt: nullable(time('When the records were verified')),
+    checkedAt: nullable(time('When the records were checked last')),
+    nextCheckAt: nullable(
+      time('When they are checked next; null when only requesting this record triggers a check'),
+    ),
   }),
-  createdAt: time('Creation'),
-  verifiedAt: nullable(time('When the records were proven')),
-  checkedAt: nullable(time('When the records were last looked up')),
-  nextCheckAt: nullable(
-    time('When they are looked up next; null when only asking for this record does that'),
-  ),
-})
-export const domainRequest = object({
-  domain: text('Host name', { maxLength: 300 }),
-  siteSlug: text('The site', { maxLength: 100 }),
-})
+)
+export const domainRequest = named(
+  'DomainRequest',
+  object({
+    domain: text('Host name', { maxLength: 300 }),
+    siteSlug: text('The site', { maxLength: 100 }),
+  }),
+)
 export const domainResponse = domainRecord
-export const domainList = object({ domains: list(domainRecord, 'Oldest first') })
-export const deleteDomainResponse = object({ domain: text('The name'), deleted: bool('true') })
+export const domainList = named('DomainList', object({ domains: list(domainRecord, 'Oldest first') }))
+export const deleteDomainResponse = named(
+  'DeletedDomain',
+  object({ domain: text('The name'), deleted: bool('true') }),
+)
 
 /** Spec 2.8. */
 export const errorResponse = object(
   {
-    error: text('What is wrong, for a person'),
-    code: text('Machine code; it never changes'),
+    error: text('The problem, for people'),
+    code: text('Identifies the error; it never changes', { enum: Object.keys(STATUS) }),
     status: integer('The HTTP status'),
     hint: text('What to do next'),
     docs: text('The URL of the code in the API reference'),
   },
-  { details: { description: 'What to point at' } },
+  { details: { description: 'The fields or files concerned, where there are any' } },
+  { title: 'Error' },
 )

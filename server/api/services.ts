@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/account.ts'
+import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import type { VisitReports } from '../analytics/report.ts'
@@ -9,7 +10,10 @@ import type { ArchivePublisher } from '../publish/archive-upload.ts'
 import type { Finalizer } from '../publish/finalize.ts'
 import type { PublishService } from '../publish/publish.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
+import type { SiteNames } from '../sites/names.ts'
+import type { PreviewLinks } from '../sites/preview-links.ts'
 import type { Sites } from '../sites/site.ts'
+import type { Thumbnails } from '../sites/thumbnails.ts'
 import type { Versions } from '../sites/version-history.ts'
 
 /** Services that the route table passes to handlers; a handler takes the one or two it uses. */
@@ -24,9 +28,13 @@ export interface ApiServices {
   archivePublisher: ArchivePublisher
   sites: Sites
   versions: Versions
+  thumbnails: Thumbnails
+  names: SiteNames
+  previewLinks: PreviewLinks
   domains: DomainService
   visits: VisitReports
   limits: RateLimits
+  plans: Plans
   /** Limits concurrent uploads and archives. */
   uploadLimiter: ConcurrencyLimiter
 }

@@ -3,11 +3,9 @@ import type { SignIn, SignInClient } from '../accounts/account.ts'
 import { SESSION_TTL_SECONDS } from '../accounts/session.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import { newSessionToken } from '../lib/tokens.ts'
-import { isSameOrigin, readCookie, SESSION_COOKIE } from './auth.ts'
+import { isSameOrigin } from './auth.ts'
+import { readCookie, setCookie } from './cookies.ts'
 import type { ApiServices } from './services.ts'
-
-/** Identifies a browser at sign-in; it grants nothing by itself. */
-const BROWSER_COOKIE = '__Host-slipway-browser'
 
 const BROWSER_SECONDS = 180 * DAY_SECONDS
 
@@ -22,10 +20,10 @@ export function requestCode({
   const origin = new URL(baseUrl).origin
   return async (request, reply) => {
     const { email } = request.body as { email: string }
-    const client = toSignInClient(request, origin)
+    const client = toSignInClient(request, baseUrl)
     const answer = await accounts.requestCode(email, client)
-    if (request.headers.origin === origin && !readCookie(request, BROWSER_COOKIE))
-      reply.header('Set-Cookie', cookie(BROWSER_COOKIE, newSessionToken(), BROWSER_SECONDS))
+    if (request.headers.origin === origin && !readCookie(request, baseUrl, 'browser'))
+      setCookie(reply, baseUrl, { kind: 'browser', value: newSessionToken(), seconds: BROWSER_SECONDS })
     return answer
   }
 }
@@ -35,8 +33,8 @@ export function verifyCode({
   accounts,
   baseUrl,
 }: Pick<ApiServices, 'accounts' | 'baseUrl'>): RouteHandlerMethod {
-  const { origin } = new URL(baseUrl)
-  return (request) => accounts.verifyCode(request.body as SignIn, toSignInClient(request, origin))
+  return (request) =>
+    accounts.verifyCode(request.body as SignIn & { keyName?: string }, toSignInClient(request, baseUrl))
 }
 
 /** Contract, "Sign-in": sets a cookie that scripts cannot read and other sites cannot use. */
@@ -44,37 +42,35 @@ export function openSession({
   accounts,
   baseUrl,
 }: Pick<ApiServices, 'accounts' | 'baseUrl'>): RouteHandlerMethod {
-  const { origin } = new URL(baseUrl)
   return async (request, reply) => {
     const userAgent = request.headers['user-agent']
-    const client = { ...toSignInClient(request, origin), userAgent }
+    const client = { ...toSignInClient(request, baseUrl), userAgent }
     const { token, ...answer } = await accounts.openSession(request.body as SignIn, client)
-    reply.header('Set-Cookie', cookie(SESSION_COOKIE, token, SESSION_TTL_SECONDS))
+    setCookie(reply, baseUrl, { kind: 'session', value: token, seconds: SESSION_TTL_SECONDS })
     return answer
   }
 }
 
-export function closeSession({ sessions }: Pick<ApiServices, 'sessions'>): RouteHandlerMethod {
+export function closeSession({
+  sessions,
+  baseUrl,
+}: Pick<ApiServices, 'sessions' | 'baseUrl'>): RouteHandlerMethod {
   return async (request, reply) => {
     if (request.sessionToken) await sessions.close(request.sessionToken)
-    endCookie(reply)
+    endCookie(reply, baseUrl)
     return { success: true }
   }
 }
 
 /** Deletes the session cookie. */
-export function endCookie(reply: FastifyReply): void {
-  reply.header('Set-Cookie', cookie(SESSION_COOKIE, '', 0))
+export function endCookie(reply: FastifyReply, baseUrl: string): void {
+  setCookie(reply, baseUrl, { kind: 'session', value: '', seconds: 0 })
 }
 
 /** Cookies count for calls of the service's own pages only. */
-function toSignInClient(request: FastifyRequest, origin: string): SignInClient {
+function toSignInClient(request: FastifyRequest, baseUrl: string): SignInClient {
   const { address } = request.caller
-  if (!isSameOrigin(request, origin)) return { address, browserTokens: [] }
-  const tokens = [BROWSER_COOKIE, SESSION_COOKIE].map((name) => readCookie(request, name))
+  if (!isSameOrigin(request, new URL(baseUrl).origin)) return { address, browserTokens: [] }
+  const tokens = (['browser', 'session'] as const).map((kind) => readCookie(request, baseUrl, kind))
   return { address, browserTokens: tokens.filter((token) => token !== undefined) }
-}
-
-function cookie(name: string, value: string, seconds: number): string {
-  return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${seconds}`
 }

@@ -1,4 +1,4 @@
-import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyRequest, preHandlerAsyncHookHandler, RouteHandlerMethod } from 'fastify'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
@@ -34,6 +34,25 @@ export function duplicate({ sites }: SiteServices): RouteHandlerMethod {
   return async (request, reply) => {
     reply.code(201)
     return sites.duplicate(request.caller, readSlug(request))
+  }
+}
+
+export function rename({ names }: Pick<ApiServices, 'names'>): RouteHandlerMethod {
+  return (request) => {
+    const { name } = request.body as { name: string }
+    return names.rename(requireCallerAccount(request), readSlug(request), name)
+  }
+}
+
+export function checkName({ names }: Pick<ApiServices, 'names'>): RouteHandlerMethod {
+  return (request) => names.check(requireCallerAccount(request), (request.params as { name: string }).name)
+}
+
+/** Requests with a former name of a site are about the site of today. */
+export function followRenames({ names }: Pick<ApiServices, 'names'>): preHandlerAsyncHookHandler {
+  return async ({ params }) => {
+    const named = params as { slug?: string } | undefined
+    if (named?.slug !== undefined) named.slug = await names.current(named.slug)
   }
 }
 

@@ -1,7 +1,9 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
+import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
 import { linger } from './linger.ts'
 
 /** The methods of a request's path, as `Allow` lists them; undefined for an unknown path. */
@@ -27,7 +29,6 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
   app.route({
     method: app.supportedMethods.filter((method) => method !== 'OPTIONS'),
     url: API_PREFIX_PATTERN,
-    schema: { hide: true },
     config: { auth: 'optional' },
     onRequest: async (request, reply) => {
       throw methodError(request, reply, allowed(request))
@@ -35,7 +36,6 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
     handler: () => undefined,
   })
   app.options(API_PREFIX_PATTERN, {
-    schema: { hide: true },
     config: { charge: 'none', auth: 'none' },
     onRequest: (request, reply) => preflight(reply, allowed(request)),
     handler: () => undefined,
@@ -46,7 +46,9 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
 export function knownMethods(app: FastifyInstance): MethodLookup {
   const table: KnownRoute[] = []
   app.addHook('onRoute', ({ url, method }) => {
-    if (!url.startsWith('/api/')) table.push(...[method].flat().map((one) => ({ url, method: one })))
+    // Every path of one segment accepts a direct upload, which does not make it known.
+    if (!url.startsWith('/api/') && url !== DIRECT_UPLOAD_PATH)
+      table.push(...[method].flat().map((one) => ({ url, method: one })))
   })
   let allowed: MethodLookup | undefined
   return (request) => {
@@ -103,13 +105,21 @@ function toPathPattern(url: string): RegExp {
 }
 
 function methodError({ method }: FastifyRequest, reply: FastifyReply, allow: string | undefined): ApiError {
-  if (allow === undefined) return new ApiError('NOT_FOUND', 'There is no such route; /docs lists them all')
+  if (allow === undefined) return unknownEndpoint()
   reply.header('Allow', allow)
-  return new ApiError('METHOD_NOT_ALLOWED', `${method} is not known here; allowed: ${allow}`)
+  const usable = allow.split(', ').filter((one) => one !== 'OPTIONS')
+  return new ApiError(
+    'METHOD_NOT_ALLOWED',
+    `Method ${method} not allowed. Use ${formatAlternatives(usable)}.`,
+  )
+}
+
+function unknownEndpoint(): ApiError {
+  return new ApiError('NOT_FOUND', 'Unknown endpoint. See /docs.')
 }
 
 async function preflight(reply: FastifyReply, allow: string | undefined): Promise<FastifyReply> {
-  if (allow === undefined) throw new ApiError('NOT_FOUND', 'There is no such route; /docs lists them all')
+  if (allow === undefined) throw unknownEndpoint()
   return reply
     .code(204)
     .header('Allow', allow)

@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { ApiError } from '../lib/errors.ts'
 import { type BundleUpload, UPLOAD_PATH, type UploadQuery } from '../publish/signed-uploads.ts'
 import type { ApiServices } from './services.ts'
 
@@ -10,7 +11,7 @@ export function receive({
 }: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): RouteHandlerMethod {
   return (request) => {
     const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)
-    const query = request.query as UploadQuery
+    const query = readUploadQuery(request)
     return uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
       publishService.upload(key, query, request.raw, readUploadHeaders(request)),
     )
@@ -24,11 +25,18 @@ export function receiveBundle({
 }: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): RouteHandlerMethod {
   return (request) => {
     const bundle = request.params as BundleUpload
-    const query = request.query as UploadQuery
+    const query = readUploadQuery(request)
     return uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
       publishService.uploadBundle(bundle, query, request.raw, readUploadHeaders(request)),
     )
   }
+}
+
+/** The signed fields. The signature is checked by `SignedUploadUrls`; here that each is present once. */
+function readUploadQuery({ validationError, query }: FastifyRequest): UploadQuery {
+  if (validationError)
+    throw new ApiError('INVALID_UPLOAD_TOKEN', 'The upload URL lacks a part of its query, or has it twice')
+  return query as UploadQuery
 }
 
 function readUploadHeaders({ headers }: FastifyRequest): {

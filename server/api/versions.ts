@@ -1,7 +1,11 @@
 import type { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { requireCallerAccount } from './auth.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { ThumbnailTarget } from '../sites/thumbnails.ts'
+import { charge, requireCallerAccount } from './auth.ts'
+import { readBody } from './bodies.ts'
+import { withClaimToken } from './claim-token.ts'
 import type { ApiServices } from './services.ts'
 import { readSlug } from './sites.ts'
 
@@ -26,6 +30,47 @@ export function remove({ versions }: VersionServices): RouteHandlerMethod {
     versions.remove(requireCallerAccount(request), readSlug(request), readVersionId(request))
 }
 
+export function createPreviewLink({ previewLinks }: Pick<ApiServices, 'previewLinks'>): RouteHandlerMethod {
+  return (request) => {
+    const { versionId } = request.query as { versionId?: string }
+    return previewLinks.create(requireCallerAccount(request), readSlug(request), versionId)
+  }
+}
+
+/** See `Thumbnails` for the charges. */
+export function putThumbnail({
+  thumbnails,
+  limits,
+}: Pick<ApiServices, 'thumbnails' | 'limits'>): RouteHandlerMethod {
+  return async (request, reply) => {
+    const chargeOne = () => charge(limits, request, reply)
+    const type = request.headers['content-type']?.trim().toLowerCase()
+    const bytes = await readThumbnail(request, type).catch(async (error: unknown) => {
+      await chargeOne()
+      throw error
+    })
+    const target: ThumbnailTarget = { slug: readSlug(request), versionId: readVersionId(request) }
+    return thumbnails.put(request.caller, withClaimToken(request, target), bytes, chargeOne)
+  }
+}
+
+/** The address contains a hash of the picture, so that browsers can keep it. */
+export function thumbnail({ thumbnails }: Pick<ApiServices, 'thumbnails'>): RouteHandlerMethod {
+  return async (request, reply) => {
+    const target = { slug: readSlug(request), versionId: readVersionId(request) }
+    const bytes = await thumbnails.get(request.caller, target)
+    setSafeHeaders(reply, 'thumbnail.webp')
+    reply.header('Cache-Control', 'private, max-age=604800')
+    return reply.type('image/webp').send(bytes)
+  }
+}
+
+async function readThumbnail(request: FastifyRequest, type: string | undefined): Promise<Buffer> {
+  if (type !== 'image/webp')
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'A thumbnail must have Content-Type: image/webp')
+  return readBody(request, request.raw)
+}
+
 /** Returns one file. The bytes are the publisher's: they must not act as a page of this service. */
 export function file({ versions }: VersionServices): RouteHandlerMethod {
   return async (request, reply) => {
@@ -38,18 +83,24 @@ export function file({ versions }: VersionServices): RouteHandlerMethod {
   }
 }
 
-/** Returns a version as tar.gz. */
+/** Returns a version as tar.gz, or as zip. */
 export function archive({ versions }: VersionServices): RouteHandlerMethod {
   return async (request, reply) => {
-    const { versionId } = request.query as { versionId?: string }
-    const found = await versions.tar(requireCallerAccount(request), readSlug(request), versionId)
-    setSafeHeaders(reply, `${readSlug(request)}.tar.gz`)
-    reply.type('application/gzip')
-    const zipped = createGzip({ level: 5 })
-    found.on('error', (error) => zipped.destroy(error))
-    zipped.on('close', () => found.destroy())
-    return sendBytes(request, reply, found.pipe(zipped))
+    const { versionId, format } = request.query as { versionId?: string; format?: 'zip' }
+    const [account, slug] = [requireCallerAccount(request), readSlug(request)]
+    const found = await versions.archive(account, slug, format ?? 'tar', versionId)
+    setSafeHeaders(reply, `${slug}.${format ?? 'tar.gz'}`)
+    reply.type(format ? 'application/zip' : 'application/gzip')
+    return sendBytes(request, reply, format ? found : gzip(found))
   }
+}
+
+/** The stream, compressed; destroys it when destroyed. */
+function gzip(stream: Readable): Readable {
+  const compressed = createGzip({ level: 5 })
+  stream.on('error', (error) => compressed.destroy(error))
+  compressed.on('close', () => stream.destroy())
+  return stream.pipe(compressed)
 }
 
 /**

@@ -7,7 +7,7 @@ import { readSlug } from './sites.ts'
 /** Visits of a site with referrers and paths. */
 export function show({ visits }: Pick<ApiServices, 'visits'>): RouteHandlerMethod {
   return (request) => {
-    const { range = '7d' } = request.query as { range?: VisitRange }
-    return visits.report(requireCallerAccount(request), readSlug(request), range)
+    const { range = '7d', timeZone = 'UTC' } = request.query as { range?: VisitRange; timeZone?: string }
+    return visits.report(requireCallerAccount(request), readSlug(request), { range, timeZone })
   }
 }

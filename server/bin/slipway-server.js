@@ -1,6 +1,30 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that with a warm cache nothing has to be compiled or stripped of types at a start.
-import { enableCompileCache } from 'node:module'
+// Plain JavaScript, so that with a warm cache nothing has to be compiled or stripped of types at a start, and so that
+// every Node since 18 can read it.
+import { existsSync } from 'node:fs'
+import module from 'node:module'
+import { fileURLToPath } from 'node:url'
 
-enableCompileCache()
-await import('../main.ts')
+const MIN_NODE = 26
+
+if (Number.parseInt(process.versions.node, 10) >= MIN_NODE) {
+  module.enableCompileCache()
+  await import('../main.ts')
+} else await startOnPinnedNode()
+
+/** Runs the same command on the Node that `npm install` installs, or prints why it cannot. */
+async function startOnPinnedNode() {
+  const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+  const script = fileURLToPath(import.meta.url)
+  const scripts = new URL('../../scripts/', import.meta.url)
+  if (!existsSync(node)) {
+    process.stderr.write(
+      `slipway-server: it needs Node ${MIN_NODE} or later, and this is Node ${process.versions.node}. Run npm install in the folder of the clone, or install a later Node.\n`,
+    )
+    process.exitCode = 1
+    return
+  }
+  const { run, endAs } = await import(new URL('spawn.mjs', scripts).href)
+  const args = ['--import', new URL('exit-with-parent.mjs', scripts).href, script, ...process.argv.slice(2)]
+  endAs(await run(node, args, { apart: true }))
+}

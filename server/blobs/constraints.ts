@@ -1,3 +1,4 @@
+import { formatLimit } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { PutConstraints, StoredBlob } from './blobs.ts'
 
@@ -6,22 +7,28 @@ export function assertLength(size: number, { size: declared, limit, signal }: Pu
   if (signal?.aborted) throw signal.reason
   if (declared !== undefined && size > declared) throw wrongSize(declared, 'more')
   if (limit !== undefined && size > limit) {
-    throw new ApiError('PAYLOAD_TOO_LARGE', `A file may have at most ${limit} bytes`)
+    throw new ApiError(
+      'PAYLOAD_TOO_LARGE',
+      `The file is too large. The limit is ${formatLimit(limit)} per file.`,
+    )
   }
 }
 
 /** Throws when a complete body differs from its declared size or hash, or when the upload was stopped. */
 export function assertExpected(received: StoredBlob, { size, hash, signal }: PutConstraints): void {
   if (signal?.aborted) throw signal.reason
-  if (size !== undefined && received.size !== size) throw wrongSize(size, `only ${received.size}`)
+  if (size !== undefined && received.size !== size) throw wrongSize(size, `${received.size}`)
   if (hash !== undefined && received.hash !== hash) {
     throw new ApiError(
       'HASH_MISMATCH',
-      `The manifest says SHA-256 ${hash}, the bytes that came have ${received.hash}`,
+      `The manifest declares SHA-256 ${hash}, but the upload has ${received.hash}`,
     )
   }
 }
 
-function wrongSize(declared: number, came: string): ApiError {
-  return new ApiError('SIZE_MISMATCH', `The manifest says ${declared} bytes, but ${came} came`)
+function wrongSize(declared: number, received: string): ApiError {
+  return new ApiError(
+    'SIZE_MISMATCH',
+    `The manifest declares ${declared} bytes, but the upload has ${received}`,
+  )
 }

@@ -46,7 +46,7 @@ export class DiskReserve {
     }
     if (this.#writableBytes < bytes) {
       const sentence =
-        'The disk of the service is almost full, so it takes no more files; sites are still served'
+        "The server's disk is almost full, so publishing is paused. Published sites stay online."
       throw new ApiError('INSUFFICIENT_STORAGE', sentence)
     }
     this.#writableBytes -= bytes

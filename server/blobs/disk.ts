@@ -375,7 +375,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
 /** The staging area was discarded while its bytes arrived. */
 function rethrowDiscarded(error: NodeJS.ErrnoException): never {
   if (error.code !== 'ENOENT') throw error
-  throw new ApiError('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')
+  throw new ApiError('UPLOAD_EXPIRED', 'This version accepts no more uploads: it is finalized or deleted')
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {
@@ -413,5 +413,5 @@ function translateError(error: unknown): never {
   if (full) throw full
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw error
-  throw new ApiError('UNAVAILABLE', 'The service cannot read or keep files at the moment', { cause: error })
+  throw new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', { cause: error })
 }

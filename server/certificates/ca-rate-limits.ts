@@ -35,6 +35,14 @@ const SPREAD_MS = 10 * MINUTE_MS
 /** Maximum time that a CA's Retry-After suspends all requests. */
 const MAX_PAUSE_MS = DAY_MS
 
+/** On whose behalf a certificate is ordered. */
+export interface Share {
+  accountId: string
+  root: string
+  /** Orders for names of the registrable domain in 7 days; by default fewer than large CAs allow. */
+  maxOfRoot?: number
+}
+
 /** An order to be placed for a name of the store. */
 interface OrderRequest {
   name: string
@@ -43,7 +51,7 @@ interface OrderRequest {
   /** The remaining fraction of the certificate's lifetime; 0 without a certificate. */
   lifeLeft: number
   /** The account and the registrable domain it is for; undefined for the service's own names. */
-  share?: { accountId: string; root: string } | undefined
+  share?: Share | undefined
 }
 
 /** At most `max` requests of this kind within `windowMs`. */
@@ -77,8 +85,16 @@ export async function reserve(
   if (time > now) return time
   const { name, isRenewal, share } = request
   const kind = isRenewal ? 'renewal' : 'order'
-  await tx.acme.countRequest({ id: randomUUID(), kind, names: certificateNames(name), at: now, ...share })
+  const by = share && { accountId: share.accountId, root: share.root }
+  await tx.acme.countRequest({ id: randomUUID(), kind, names: certificateNames(name), at: now, ...by })
   return undefined
+}
+
+/** Whether a share has room for another first certificate. */
+export async function hasRoom(tx: WriteTransaction, share: Share, now: number): Promise<boolean> {
+  for (const { counted, max, windowMs } of limitsOfShare(share))
+    if ((await tx.acme.nthLatestRequest(counted, max, now - windowMs)) !== undefined) return false
+  return true
 }
 
 /** Counts a certificate of these names, once per order, before it is requested. */
@@ -144,12 +160,12 @@ function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: numb
     spreadMs: lifeLeft > 0 ? lifeLeft * ORDERS_WINDOW_MS : hashFraction(name, `${now}`) * SPREAD_MS,
   }
   if (!share || lifeLeft > 0) return [failures, certificates, orders]
-  const { accountId, root } = share
+  return [failures, certificates, orders, ...limitsOfShare(share)]
+}
+
+function limitsOfShare({ accountId, root, maxOfRoot = MAX_ORDERS_OF_ROOT }: Share): RateLimit[] {
   return [
-    failures,
-    certificates,
-    orders,
     { counted: { kind: 'order', accountId }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
-    { counted: { kind: 'order', root }, max: MAX_ORDERS_OF_ROOT, windowMs: ROOT_WINDOW_MS },
+    { counted: { kind: 'order', root }, max: maxOfRoot, windowMs: ROOT_WINDOW_MS },
   ]
 }

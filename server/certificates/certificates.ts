@@ -6,7 +6,7 @@ import type { WriteTransaction } from '../store/store.ts'
 import { refreshRenewalInfo } from './ari.ts'
 import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
-import { maintain, releaseCertificate, requestCertificate } from './maintenance.ts'
+import { maintain, releaseCertificate, requestCertificate, requestSiteCertificates } from './maintenance.ts'
 
 /** Maximum number of names per run, and of concurrent names. */
 const NAMES_PER_BATCH = 100
@@ -92,6 +92,7 @@ export class CertificateManager implements AsyncDisposable {
     await this.#maintain()
     const now = clock()
     if (this.#isPaused(now)) return 0
+    await requestSiteCertificates(this.#deps)
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
     const paused = (await store.read.acme.nthLatestRequest({ kind: 'pause' }, 1, now)) !== undefined

@@ -62,11 +62,13 @@ export function challengeTypesFor(
 
 async function presentDns(hook: DnsHook | undefined, challenge: ChallengeResponse): Promise<void> {
   if (!hook)
-    throw new ChallengeError(`${challenge.name} can only be proven in DNS, and no hook for that is set`)
+    throw new ChallengeError(
+      `${challenge.name} can only be validated in DNS, and SLIPWAY_DNS_HOOK is not set`,
+    )
   try {
     await hook.present(txtRecordName(challenge), dnsDigest(challenge))
   } catch (error) {
-    const message = `The TXT record ${txtRecordName(challenge)} could not be entered: ${(error as Error).message}`
+    const message = `The TXT record ${txtRecordName(challenge)} could not be created: ${(error as Error).message}`
     throw new ChallengeError(message, { cause: error })
   }
 }

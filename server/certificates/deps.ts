@@ -22,6 +22,8 @@ export interface IssuingDeps {
    * The service's own names: the host of its pages, and `*.{site_domain}`, which includes `{site_domain}`.
    */
   own: readonly string[]
+  /** Certificates for the hosts of single sites, at most `perWeek` orders in 7 days; undefined for none. */
+  sites?: { domain: string; perWeek: number } | undefined
   /** Certificate format; default X.509 (RFC 5280). */
   codec?: CertificateCodec
 }

@@ -48,7 +48,7 @@ export function dnsHook(options: DnsHookOptions): DnsHook {
   const semaphore = new Semaphore({ running: 1, waiting: MAX_QUEUED_CALLS })
   const call = (action: 'present' | 'cleanup') => async (name: string, value: string) => {
     if (!isSafe(name, value))
-      throw new Error(`the DNS hook takes no such record: ${JSON.stringify([name, value])}`)
+      throw new Error(`the DNS hook does not accept this record: ${JSON.stringify([name, value])}`)
     await semaphore.run(async () => {
       const child = spawnHook(program, [action, name, value], environment)
       const ended = await waitForExit(child, { timeoutMs, killDelayMs })
@@ -120,14 +120,14 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 function describeFailure({ code, signal, timedOut, output }: HookRun, timeoutMs: number): string | undefined {
   if (code === 0 && !timedOut) return undefined
   const how = timedOut
-    ? `did not end within ${timeoutMs / 1000} seconds`
+    ? `timed out after ${timeoutMs / 1000} seconds`
     : signal
-      ? `was ended by ${signal}`
-      : `ended with exit code ${code}`
+      ? `was terminated by ${signal}`
+      : `exited with code ${code}`
   const lines = output
     .replaceAll(/[^\P{Cc}\n]/gu, ' ')
     .trim()
     .split('\n')
     .slice(-MAX_OUTPUT_LINES)
-  return `${how}; it printed ${lines[0] ? `"${lines.join(' / ')}"` : 'nothing'}`
+  return `${how}; output: ${lines[0] ? `"${lines.join(' / ')}"` : 'none'}`
 }

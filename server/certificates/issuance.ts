@@ -4,9 +4,17 @@ import { toIso } from '../lib/time.ts'
 import type { Certificate, CertificateSummary } from '../store/contract/certificates.ts'
 import type { Durability, WriteTransaction } from '../store/store.ts'
 import { AcmeError, type ChallengeType, type Order } from './acme/acme.ts'
-import { certificateNames, countCertificate, countFailure, pauseCa, reserve } from './ca-rate-limits.ts'
+import {
+  certificateNames,
+  countCertificate,
+  countFailure,
+  pauseCa,
+  reserve,
+  type Share,
+} from './ca-rate-limits.ts'
 import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
 import { type CertificateCodec, type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
+import { SITES_SHARE } from './maintenance.ts'
 import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
 
 /** Result of processing a name. */
@@ -206,7 +214,7 @@ export class Issuance {
     const now = clock()
     const checked = codec.check(pem, { names: certificateNames(name), key: key!, now })
     if (checked.problem !== undefined) {
-      const sentence = `The certificate that the CA issued cannot be used: ${checked.problem}`
+      const sentence = `The issued certificate is not usable: ${checked.problem}`
       throw new AcmeError('rejected', sentence)
     }
     const { chain, notBefore, notAfter } = checked
@@ -289,12 +297,20 @@ export class Issuance {
   async #reserve(tx: WriteTransaction, certificate: Certificate): Promise<boolean> {
     const { name } = certificate
     const now = this.#deps.clock()
-    const owner = await tx.domains.active(name)
-    const share = owner && { accountId: owner.accountId, root: (await splitName(name)).root }
+    const share = await this.#findShare(tx, name)
     const left = lifeLeft(certificate.notBefore, certificate.notAfter, now)
     const dueAt = await reserve(tx, { name, isRenewal: isRenewal(certificate), lifeLeft: left, share }, now)
     if (dueAt !== undefined) await tx.certificates.update(name, { dueAt, orderUrl: null, orderKey: null })
     return dueAt === undefined
+  }
+
+  async #findShare(tx: WriteTransaction, name: string): Promise<Share | undefined> {
+    const { own, sites } = this.#deps
+    if (own.includes(name)) return undefined
+    if (sites && name.endsWith(`.${sites.domain}`))
+      return { accountId: SITES_SHARE, root: sites.domain, maxOfRoot: sites.perWeek }
+    const owner = await tx.domains.active(name)
+    return owner && { accountId: owner.accountId, root: (await splitName(name)).root }
   }
 
   #whileLeased<T>(
@@ -322,7 +338,7 @@ export function needsOrder(certificate: CertificateSummary, now: number): boolea
 
 function toState({ status, problem }: Order): IssuanceState {
   if (status !== 'invalid') return STATE_BY_STATUS[status]
-  throw new AcmeError('challenge-failed', problem ?? 'The certificate authority has given up the order')
+  throw new AcmeError('challenge-failed', problem ?? 'The certificate authority invalidated the order')
 }
 
 /** The CA supports ARI for the certificate, so the order can name what it replaces. */

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../lib/time.ts'
 import type { Certificate } from '../store/contract/certificates.ts'
 import type { WriteTransaction } from '../store/store.ts'
-import { prune } from './ca-rate-limits.ts'
+import { hasRoom, prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
 
@@ -10,6 +10,9 @@ import { retryTime } from './schedule.ts'
  * days.
  */
 const UNUSED_RETENTION_MS = 8 * DAY_MS
+
+/** Sites that enter the queue per run, which happens every few seconds. */
+const SITES_PER_RUN = 5
 
 const BATCH_SIZE = 100
 const MAX_BATCHES = 1000
@@ -29,6 +32,26 @@ export async function requestCertificate(tx: WriteTransaction, name: string, now
     return tx.certificates.update(name, { dueAt, unusedSince: null, failures: 0, problem: null })
   const retry = Math.max(now, retryTime(certificate.failures, certificate.notAfter, name, since))
   await tx.certificates.update(name, { dueAt: retry, unusedSince: null })
+}
+
+/** The share of all sites in the orders of single certificates. */
+export const SITES_SHARE = 'sites'
+
+/**
+ * Requests certificates for some of the sites without one, while the budget has room: so the queue stays short, and
+ * names without a site are never requested.
+ */
+export async function requestSiteCertificates({ store, clock, sites }: IssuingDeps): Promise<void> {
+  if (!sites) return
+  const { domain, perWeek } = sites
+  const names = await store.read.certificates.missingSites(domain, SITES_PER_RUN)
+  if (names.length === 0) return
+  await store.write('relaxed', async (tx) => {
+    const now = clock()
+    if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return
+    for (const name of names)
+      if (!(await tx.certificates.findSummary(name))) await requestCertificate(tx, name, now)
+  })
 }
 
 /** Removes the schedule of a name; its certificate is kept for some days. */
@@ -53,7 +76,7 @@ export async function maintain(deps: IssuingDeps): Promise<void> {
   })
 }
 
-async function importOwnNames({ store, clock, own }: IssuingDeps): Promise<void> {
+async function importOwnNames({ store, clock, own, sites }: IssuingDeps): Promise<void> {
   await store.write('relaxed', async (tx) => {
     for (const name of own) {
       const certificate = await tx.certificates.findSummary(name)
@@ -69,7 +92,7 @@ async function importOwnNames({ store, clock, own }: IssuingDeps): Promise<void>
       }),
   )
   await repairInBatches(
-    () => store.read.certificates.unneeded(own, BATCH_SIZE),
+    () => store.read.certificates.unneeded(own, BATCH_SIZE, sites?.domain),
     (names) =>
       store.write('relaxed', async (tx) => {
         for (const name of names)

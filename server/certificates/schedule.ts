@@ -193,7 +193,7 @@ function nextAriTime({ name }: CertificateLifetime, nextRequestAt: number, now: 
 /** Message for the owner of the name. Other errors are only logged. */
 function formatProblem(error: unknown): string {
   if (error instanceof AcmeError || error instanceof ChallengeError) return error.message
-  return 'Something went wrong in this service; it tries again by itself'
+  return 'Internal error. The request is retried automatically.'
 }
 
 interface FailedAttempt {
@@ -214,7 +214,7 @@ function planAfterFailure({
   const failures = certificate.failures + 1
   const order = keepsOrder && failures % MAX_TRIES_PER_ORDER !== 0 ? {} : NO_ORDER
   if (mayEnd && isTerminal(failures, certificate.notAfter, now)) {
-    const lastProblem = `${problem.replace(/\.$/, '')}. After a week it is not tried any more until the domain is active anew`
+    const lastProblem = `${problem.replace(/\.$/, '')}. Retries ended after a week; remove the domain and add it again`
     return { changes: { ...order, failures, problem: lastProblem, dueAt: null }, countsAsFailure: false }
   }
   const dueAt = retryTime(failures, certificate.notAfter, certificate.name, now)

@@ -126,18 +126,18 @@ function derInteger(hex: string): Buffer {
 
 function readChain(pem: string): X509Certificate[] | string {
   const blocks = pem.match(PEM_BLOCK) ?? []
-  if (blocks.length === 0) return 'what the CA sent holds no certificate'
+  if (blocks.length === 0) return 'the CA sent no certificate'
   if (blocks.length > MAX_CHAIN_LENGTH) return `the chain has more than ${MAX_CHAIN_LENGTH} certificates`
-  if (pem.replace(PEM_BLOCK, '').trim() !== '') return 'the chain holds something else than certificates'
+  if (pem.replace(PEM_BLOCK, '').trim() !== '') return 'the chain contains data other than certificates'
   try {
     return blocks.map((block) => new X509Certificate(block))
   } catch {
-    return 'a certificate of the chain cannot be read'
+    return 'a certificate of the chain is invalid'
   }
 }
 
 function leafProblem(leaf: X509Certificate, { names, key }: ChainExpectation): string | undefined {
-  if (!leaf.checkPrivateKey(createPrivateKey(key))) return 'the certificate is for another key'
+  if (!leaf.checkPrivateKey(createPrivateKey(key))) return 'the certificate is for a different key'
   const found = (leaf.subjectAltName ?? '').toLowerCase().split(', ')
   const expected = names.map((name) => `dns:${name}`)
   if (found.toSorted().join() === expected.toSorted().join()) return undefined
@@ -146,17 +146,17 @@ function leafProblem(leaf: X509Certificate, { names, key }: ChainExpectation): s
 }
 
 function validityProblem({ validFromDate, validToDate }: X509Certificate, now: number): string | undefined {
-  const clock = "; or this server's clock is wrong"
+  const clock = ", or this server's clock is wrong"
   if (!(validFromDate < validToDate)) return 'a certificate of the chain ends before it begins'
   if (validToDate.getTime() <= now)
-    return `a certificate of the chain ended ${formatDay(validToDate)}${clock}`
+    return `a certificate of the chain expired on ${formatDay(validToDate)}${clock}`
   if (validFromDate.getTime() > now + MAX_CLOCK_SKEW_MS)
-    return `a certificate of the chain begins ${formatDay(validFromDate)}${clock}`
+    return `a certificate of the chain is not valid before ${formatDay(validFromDate)}${clock}`
   return undefined
 }
 
 function formatDay(date: Date): string {
-  return `on ${date.toISOString().slice(0, 10)}`
+  return date.toISOString().slice(0, 10)
 }
 
 function signatureProblem(certificates: readonly X509Certificate[]): string | undefined {

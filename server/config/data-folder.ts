@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { ConfigError } from './settings.ts'
 
 /** Paths of the embedded engines. */
 export interface DataFolder {
@@ -13,8 +23,10 @@ export interface DataFolder {
   secret: string
 }
 
+const DATABASE = 'slipway.db'
+
 /** What earlier versions may have created readable by all users. */
-const PRIVATE = ['slipway.db', 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'mail', 'spool']
+const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'mail', 'spool']
 
 /** Creates the folder. Safe when two processes do it concurrently. */
 export function prepareDataFolder(folder: string, givenSecret: string): DataFolder {
@@ -22,12 +34,18 @@ export function prepareDataFolder(folder: string, givenSecret: string): DataFold
   mkdirSync(spool, { recursive: true, mode: 0o700 })
   for (const name of PRIVATE) restrictAccess(join(folder, name))
   return {
-    database: join(folder, 'slipway.db'),
+    database: join(folder, DATABASE),
     blobs: join(folder, 'blobs'),
     mail: join(folder, 'mail'),
     spool,
     secret: givenSecret || readOrCreateSecret(folder),
   }
+}
+
+/** Throws ConfigError unless a service has created its database in the folder. */
+export function assertDataFolder(folder: string): void {
+  if (existsSync(join(folder, DATABASE))) return
+  throw new ConfigError(`No Slipway data in ${folder}. Set SLIPWAY_DATA to the data folder of the service.`)
 }
 
 /** Takes the access of users outside the group away, where there is any. */

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { Resolver } from 'node:dns'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
+import { UNLIMITED } from '../../protocol/format.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 
 const MAX_RESERVE_BYTES = 2 ** 44
@@ -24,6 +25,20 @@ export function text(name: string, defaultValue: string, description: string): S
   return { name, defaultValue, description, read: (given) => given }
 }
 
+/** The name of a plan, shown to people. */
+export function planName(name: string, defaultValue: string, description: string): Setting<string> {
+  return {
+    name,
+    defaultValue,
+    description,
+    read(given) {
+      if (!/^[^\p{C}<>]{1,40}$/u.test(given) || given.trim() === '')
+        throw new Error('it must be a name of 1 to 40 characters')
+      return given
+    },
+  }
+}
+
 export function integer(
   name: string,
   defaultValue: number,
@@ -38,6 +53,43 @@ export function integer(
       const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
       if (!(value >= min && value <= max)) throw new Error(`it must be a whole number from ${min} to ${max}`)
       return value
+    },
+  }
+}
+
+/** A size in bytes: `500000`, `500MB`, `1.5GB` (powers of 1,000) or `512MiB` (powers of 1,024). */
+export function bytes(
+  name: string,
+  defaultValue: number,
+  [min, max]: [number, number],
+  description: string,
+): Setting<number> {
+  const allowed = `it must be a size from ${formatQuantity(min, BYTE_UNITS)} to ${formatQuantity(max, BYTE_UNITS)}, such as 500MB or 2GiB`
+  return quantity({ name, defaultValue, description, units: BYTE_UNITS, min, max, allowed })
+}
+
+/** A duration in seconds: `90`, `90s`, `30m`, `24h` or `30d`. */
+export function duration(
+  name: string,
+  defaultValue: number,
+  [min, max]: [number, number],
+  description: string,
+): Setting<number> {
+  const allowed = `it must be a duration from ${formatQuantity(min, TIME_UNITS)} to ${formatQuantity(max, TIME_UNITS)}, such as 90s, 30m, 24h or 30d`
+  return quantity({ name, defaultValue, description, units: TIME_UNITS, min, max, allowed })
+}
+
+/** A limit that `unlimited` removes. */
+export function unlimitable(setting: Setting<number>): Setting<number> {
+  return {
+    ...setting,
+    read(given) {
+      if (given === 'unlimited') return UNLIMITED
+      try {
+        return setting.read(given)
+      } catch (error) {
+        throw new Error(`${(error as Error).message}, or unlimited`)
+      }
     },
   }
 }
@@ -86,18 +138,34 @@ export function dnsServers(name: string, description: string): Setting<readonly 
   }
 }
 
-/** Bytes, or percent of a disk. */
+/** Labels of host names, separated by commas; none by default. */
+export function labels(name: string, description: string): Setting<readonly string[]> {
+  return {
+    name,
+    defaultValue: [],
+    description,
+    read(given) {
+      const names = given.split(',').map((one) => one.trim().toLowerCase())
+      if (!names.every((one) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(one)))
+        throw new Error('it must be names such as intranet,blog: letters, digits and hyphens')
+      return names
+    },
+  }
+}
+
+/** A size, or percent of a disk. */
 export function bytesOrPercent(name: string, description: string): Setting<ReserveSize> {
   return {
     name,
     defaultValue: { bytes: 0 },
     description,
     read(given) {
-      if (/^\d{1,15}$/.test(given) && Number(given) <= MAX_RESERVE_BYTES) return { bytes: Number(given) }
+      const size = parseQuantity(given, BYTE_UNITS)
+      if (size <= MAX_RESERVE_BYTES) return { bytes: size }
       const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
       if (percent !== undefined && Number(percent) <= MAX_RESERVE_PERCENT) return { percent: Number(percent) }
       throw new Error(
-        `it must be bytes from 0 to ${MAX_RESERVE_BYTES}, or percent from 0% to ${MAX_RESERVE_PERCENT}%`,
+        `it must be a size from 0 to ${formatQuantity(MAX_RESERVE_BYTES, BYTE_UNITS)}, such as 2GB, or percent from 0% to ${MAX_RESERVE_PERCENT}%`,
       )
     },
   }
@@ -262,6 +330,66 @@ export function base64url(name: string, description: string): Setting<string> {
       return given
     },
   }
+}
+
+/** Units by their suffixes. A number without a suffix has the unit of 1. */
+type Units = Readonly<Record<string, number>>
+
+const BYTE_UNITS: Units = {
+  '': 1,
+  kB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+}
+
+const TIME_UNITS: Units = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 }
+
+interface Quantity {
+  name: string
+  defaultValue: number
+  description: string
+  units: Units
+  min: number
+  max: number
+  /** The error message for all other values. */
+  allowed: string
+}
+
+function quantity({ name, defaultValue, description, units, min, max, allowed }: Quantity): Setting<number> {
+  return {
+    name,
+    defaultValue,
+    defaultLabel: formatQuantity(defaultValue, units),
+    description,
+    read(given) {
+      const value = parseQuantity(given, units)
+      if (!(value >= min && value <= max)) throw new Error(allowed)
+      return value
+    },
+  }
+}
+
+/** A whole number of the base unit, with or without a space before the unit; NaN for any other text. */
+function parseQuantity(given: string, units: Units): number {
+  const [, digits, fraction = '', suffix = ''] =
+    /^(\d{1,15})(\.\d{1,3})?(?: ?([A-Za-z]{1,3}))?$/.exec(given) ?? []
+  const unit = Object.entries(units).find(([name]) => name.toLowerCase() === suffix.toLowerCase())?.[1]
+  if (digits === undefined || unit === undefined || (fraction !== '' && suffix === '')) return Number.NaN
+  return Math.round(Number(digits + fraction) * unit)
+}
+
+/** The value in the largest unit that states it exactly: "250MiB", "24h" rather than "1d". */
+function formatQuantity(value: number, units: Units): string {
+  const exact = Object.entries(units).filter(
+    ([suffix, unit]) => suffix !== '' && value % unit === 0 && value / unit >= (suffix === 'd' ? 2 : 1),
+  )
+  const [suffix, unit] = exact.sort(([, one], [, other]) => other - one)[0] ?? ['', 1]
+  return `${value / unit}${value === 0 ? '' : suffix}`
 }
 
 function isFile(path: string, mode: number): boolean {

@@ -1,39 +1,64 @@
 import { resolve } from 'node:path'
+import { UNLIMITED } from '../../protocol/format.ts'
+import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
+import { DAY_SECONDS } from '../lib/time.ts'
 import {
   address,
   base64url,
+  bytes,
   bytesOrPercent,
   certificateFile,
   dnsServers,
+  duration,
   file,
   hostName,
   integer,
+  labels,
   mailAddress,
   oneOf,
   optional,
   origin,
+  planName,
   program,
   renamed,
   type Setting,
   secret,
   sender,
   text,
+  unlimitable,
   variableNames,
 } from './setting-types.ts'
 
+const YEAR_SECONDS = 365 * DAY_SECONDS
+
 const settings = {
-  host: text('SLIPWAY_HOST', 'localhost', 'Where HTTP listens; localhost means both loopback addresses.'),
-  port: integer('SLIPWAY_PORT', 8080, [0, 65535], 'The port of HTTP; 0 takes a free one.'),
-  baseUrl: origin('SLIPWAY_BASE_URL', 'The address of the API and the web pages, {base_url}.'),
-  siteDomain: hostName('SLIPWAY_SITE_DOMAIN', 'localhost', 'Sites live at <slug>.{site_domain}.'),
+  host: text(
+    'SLIPWAY_HOST',
+    'localhost',
+    'Address that HTTP and HTTPS listen on. `localhost` is this machine only; `0.0.0.0` is every network.',
+  ),
+  port: integer('SLIPWAY_PORT', 8080, [0, 65535], 'HTTP port. `0` picks a free port.'),
+  baseUrl: origin(
+    'SLIPWAY_BASE_URL',
+    'Public URL of the dashboard and the API. Default: http://localhost:PORT.',
+  ),
+  siteDomain: hostName(
+    'SLIPWAY_SITE_DOMAIN',
+    'localhost',
+    'Domain of published sites: each site is at SLUG.DOMAIN.',
+  ),
   proxyHost: hostName(
     'SLIPWAY_PROXY_HOST',
     '',
-    'What custom domains point to, {proxy_host}; domains.{site_domain} without it.',
+    'Host name that custom domains point to with a CNAME record. Default: `domains.` and the site domain.',
+  ),
+  reservedNames: labels(
+    'SLIPWAY_RESERVED_NAMES',
+    'Names that no site can have, beside `www`, `api`, `admin` and the like, separated by commas.',
   ),
   httpsPort: optional(
-    integer('SLIPWAY_HTTPS_PORT', 0, [0, 65535], 'The port of HTTPS, usually 443; 0 takes a free one.'),
+    integer('SLIPWAY_HTTPS_PORT', 0, [0, 65535], 'HTTPS port, usually 443. `0` picks a free port.'),
     'off',
   ),
   internalPort: optional(
@@ -41,152 +66,253 @@ const settings = {
       'SLIPWAY_INTERNAL_PORT',
       0,
       [0, 65535],
-      'A port on the loopback address for proxies in front: /internal/tls-allowed.',
+      'Port of the endpoint `/internal/tls-allowed`, which a reverse proxy asks before it orders a certificate.',
     ),
     'off',
   ),
+  internalHost: text(
+    'SLIPWAY_INTERNAL_HOST',
+    'localhost',
+    'Address that the internal port listens on. Use `0.0.0.0` only in a container whose port is published to 127.0.0.1.',
+  ),
   acmeUrl: address(
     'SLIPWAY_ACME_URL',
-    'Directory of the CA (RFC 8555) that certificates come from.',
+    'ACME directory (RFC 8555) of the certificate authority.',
     ['https:'],
     'https://acme-v02.api.letsencrypt.org/directory',
   ),
-  acmeEmail: mailAddress('SLIPWAY_ACME_EMAIL', 'Where the CA may write to.'),
-  acmeCaFile: certificateFile('SLIPWAY_ACME_CA_FILE', 'PEM file of a root to trust when talking to the CA.'),
-  acmeProfile: text('SLIPWAY_ACME_PROFILE', '', 'Profile of certificates to ask the CA for.'),
-  acmeEabKeyId: text('SLIPWAY_ACME_EAB_KEY_ID', '', 'Key id of an external account, where the CA wants one.'),
-  acmeEabHmacKey: base64url('SLIPWAY_ACME_EAB_HMAC_KEY', 'Its key, in base64url.'),
-  tlsCertFile: file('SLIPWAY_TLS_CERT_FILE', 'PEM chain of the wildcard certificate of {site_domain}.'),
-  tlsKeyFile: file('SLIPWAY_TLS_KEY_FILE', 'PEM file of its key.'),
+  acmeEmail: mailAddress(
+    'SLIPWAY_ACME_EMAIL',
+    'Email address of the operator, for messages of the certificate authority.',
+  ),
+  acmeCaFile: certificateFile(
+    'SLIPWAY_ACME_CA_FILE',
+    'PEM file of an additional root certificate to trust for the ACME directory.',
+  ),
+  acmeProfile: text(
+    'SLIPWAY_ACME_PROFILE',
+    '',
+    'Certificate profile to request from the certificate authority.',
+  ),
+  acmeEabKeyId: text(
+    'SLIPWAY_ACME_EAB_KEY_ID',
+    '',
+    'Key ID for external account binding, if the certificate authority requires it.',
+  ),
+  acmeEabHmacKey: base64url(
+    'SLIPWAY_ACME_EAB_HMAC_KEY',
+    'HMAC key for external account binding, in base64url.',
+  ),
+  tlsCertFile: file(
+    'SLIPWAY_TLS_CERT_FILE',
+    'PEM file of a certificate chain, such as the wildcard certificate of the site domain. Read again when it changes.',
+  ),
+  tlsKeyFile: file('SLIPWAY_TLS_KEY_FILE', 'PEM file of the private key for `SLIPWAY_TLS_CERT_FILE`.'),
   dnsHook: program(
     'SLIPWAY_DNS_HOOK',
-    'Program that enters and removes TXT records, to get the wildcard certificate by DNS-01.',
+    'Program that creates and removes TXT records, to obtain the wildcard certificate with ACME DNS-01.',
   ),
   dnsHookVariables: variableNames(
     'SLIPWAY_DNS_HOOK_VARIABLES',
-    'Environment variables that the DNS hook gets, beside PATH, HOME, LANG, TZ, TMPDIR and DNS_HOOK_….',
+    'Additional environment variables to pass to the DNS hook, separated by commas.',
+  ),
+  siteCertificates: optional(
+    integer(
+      'SLIPWAY_SITE_CERTIFICATES',
+      0,
+      [1, 10_000],
+      'First certificates per week for the hosts of single sites, without a wildcard certificate; a small server can use 40. Only for sites of accounts.',
+    ),
+    'off',
   ),
   dnsServers: dnsServers(
     'SLIPWAY_DNS_SERVERS',
-    'Servers that domains are looked up at; those of the system without it.',
+    'DNS servers for checking custom domains, separated by commas. Default: the servers of the system.',
   ),
-  data: text('SLIPWAY_DATA', './data', 'Folder of the database, blobs, letters and the secret.'),
+  data: text('SLIPWAY_DATA', './data', 'Folder of the database, files of sites, emails and the secret.'),
   diskReserve: optional(
     bytesOrPercent(
       'SLIPWAY_DISK_RESERVE',
-      'Free space of the data folder that publishing leaves alone, in bytes or percent; automatic is 5 %, at least 256 MiB and at most 1 GiB.',
+      'Free disk space below which publishing is refused: a size or a percentage. `automatic` is 5 %, at least 268 MB and at most 1.1 GB.',
     ),
     'automatic',
   ),
   smtpUrl: {
     ...address(
       'SLIPWAY_SMTP_URL',
-      'smtp:// or smtps:// with user and password; letters become files without it.',
+      'SMTP server for emails: smtp:// or smtps:// with user and password. Without it, emails are written to files and sign-in codes to the terminal.',
       ['smtp:', 'smtps:'],
     ),
     secret: true,
   },
-  mailFrom: sender('SLIPWAY_MAIL_FROM', 'Sender of letters.'),
+  mailFrom: sender('SLIPWAY_MAIL_FROM', 'Sender address of emails. Default: slipway@ and the site domain.'),
   trustedProxies: integer(
     'SLIPWAY_TRUSTED_PROXIES',
     0,
     [0, 32],
-    'Proxies in front that append to X-Forwarded-For.',
+    'Number of reverse proxies in front that append to `X-Forwarded-For`.',
   ),
   secret: secret(
     'SLIPWAY_SECRET',
-    'Signs upload targets and cookies, and seals the keys of certificates; made once in the data folder without it.',
+    'Secret that signs upload URLs and cookies and encrypts the private keys of certificates. Default: generated once, in the data folder.',
   ),
-  workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Processes that share the port.'),
-  rateAnonymous: integer(
-    'SLIPWAY_RATE_ANONYMOUS',
-    5,
-    [1, 1e9],
-    'Requests an hour for an address without a key.',
+  workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Number of server processes that share the ports.'),
+  rateAnonymous: unlimitable(
+    integer(
+      'SLIPWAY_RATE_ANONYMOUS',
+      5,
+      [1, 1e9],
+      'API requests per hour for an IP address without an account. A number or `unlimited`.',
+    ),
   ),
-  rateFree: integer('SLIPWAY_RATE_FREE', 60, [1, 1e9], 'Requests an hour for an account on the Free plan.'),
-  rateHobby: integer(
-    'SLIPWAY_RATE_HOBBY',
-    200,
-    [1, 1e9],
-    'Requests an hour for an account on the Hobby plan.',
+  rateFree: unlimitable(
+    integer(
+      'SLIPWAY_RATE_FREE',
+      60,
+      [1, 1e9],
+      'API requests per hour for an account on the first plan. A number or `unlimited`.',
+    ),
   ),
-  rateSession: integer(
-    'SLIPWAY_RATE_SESSION',
-    1000,
-    [1, 1e9],
-    'Requests an hour for the browser sessions of an account.',
+  rateHobby: unlimitable(
+    integer(
+      'SLIPWAY_RATE_HOBBY',
+      200,
+      [1, 1e9],
+      'API requests per hour for an account on the second plan. A number or `unlimited`.',
+    ),
   ),
-  rateSignIn: integer('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests an hour for an address.'),
-  anonymousLifetime: integer(
+  rateSession: unlimitable(
+    integer(
+      'SLIPWAY_RATE_SESSION',
+      1000,
+      [1, 1e9],
+      'Requests per hour for the browser sessions of an account. A number or `unlimited`.',
+    ),
+  ),
+  rateSignIn: integer('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests per hour for an IP address.'),
+  planFree: planName(
+    'SLIPWAY_PLAN_FREE',
+    'Free',
+    'Displayed name of the first plan, which new accounts have.',
+  ),
+  planHobby: planName('SLIPWAY_PLAN_HOBBY', 'Hobby', 'Displayed name of the second plan.'),
+  domainsFree: unlimitable(
+    integer(
+      'SLIPWAY_DOMAINS_FREE',
+      1,
+      [0, 1e6],
+      'Custom domains of an account on the first plan. A number or `unlimited`.',
+    ),
+  ),
+  domainsHobby: unlimitable(
+    integer(
+      'SLIPWAY_DOMAINS_HOBBY',
+      5,
+      [0, 1e6],
+      'Custom domains of an account on the second plan. A number or `unlimited`.',
+    ),
+  ),
+  anonymousLifetime: duration(
     'SLIPWAY_ANONYMOUS_LIFETIME',
-    86_400,
-    [1, 31_536_000],
-    'Seconds an anonymous site lives.',
+    DAY_SECONDS,
+    [1, YEAR_SECONDS],
+    'Lifetime of a site without an account.',
   ),
-  anonymousFileBytes: integer(
-    'SLIPWAY_ANONYMOUS_FILE_BYTES',
-    250 * 2 ** 20,
-    [1, 2 ** 40],
-    'Largest file, anonymous.',
+  anonymousFiles: integer(
+    'SLIPWAY_ANONYMOUS_FILES',
+    1000,
+    [1, MAX_FILES],
+    'Maximum number of files of a site without an account.',
   ),
-  anonymousSiteBytes: integer(
-    'SLIPWAY_ANONYMOUS_SITE_BYTES',
-    2 ** 30,
-    [1, 2 ** 44],
-    'Largest site, anonymous.',
+  anonymousFileBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_FILE_BYTES',
+      250 * 2 ** 20,
+      [1, 2 ** 40],
+      'Maximum size of a file of a site without an account. A size or `unlimited`.',
+    ),
   ),
-  ownedFileBytes: integer('SLIPWAY_FILE_BYTES', 5 * 2 ** 30, [1, 2 ** 40], 'Largest file of an account.'),
-  ownedSiteBytes: integer('SLIPWAY_SITE_BYTES', 10 * 2 ** 30, [1, 2 ** 44], 'Largest site of an account.'),
-  manifestBytes: integer('SLIPWAY_MANIFEST_BYTES', 2 * 2 ** 20, [1024, 2 ** 28], 'Largest JSON body.'),
+  anonymousSiteBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_SITE_BYTES',
+      2 ** 30,
+      [1, 2 ** 44],
+      'Maximum total size of a site without an account. A size or `unlimited`.',
+    ),
+  ),
+  ownedFiles: integer('SLIPWAY_FILES', 1000, [1, MAX_FILES], 'Maximum number of files of a site.'),
+  ownedFileBytes: unlimitable(
+    bytes(
+      'SLIPWAY_FILE_BYTES',
+      5 * 2 ** 30,
+      [1, 2 ** 40],
+      'Maximum size of a file of a site. A size or `unlimited`.',
+    ),
+  ),
+  ownedSiteBytes: unlimitable(
+    bytes(
+      'SLIPWAY_SITE_BYTES',
+      10 * 2 ** 30,
+      [1, 2 ** 44],
+      'Maximum total size of a site. A size or `unlimited`.',
+    ),
+  ),
+  manifestBytes: bytes(
+    'SLIPWAY_MANIFEST_BYTES',
+    2 * 2 ** 20,
+    [1024, 2 ** 28],
+    'Maximum size of a JSON request body.',
+  ),
   versionsKept: integer(
     'SLIPWAY_VERSIONS_KEPT',
     10,
     [1, 1000],
-    'Versions of a site that were live and are kept.',
+    'Number of live versions to keep for each site.',
   ),
-  draftsKept: integer('SLIPWAY_DRAFTS_KEPT', 10, [1, 1000], 'Drafts of a site that are kept.'),
-  draftLifetime: integer(
+  draftsKept: integer('SLIPWAY_DRAFTS_KEPT', 10, [1, 1000], 'Number of drafts to keep for each site.'),
+  draftLifetime: duration(
     'SLIPWAY_DRAFT_LIFETIME',
-    2_592_000,
-    [60, 31_536_000],
-    'Seconds a draft is kept at most.',
+    30 * DAY_SECONDS,
+    [60, YEAR_SECONDS],
+    'Lifetime of a draft.',
   ),
-  pendingLifetime: integer(
+  pendingLifetime: duration(
     'SLIPWAY_PENDING_LIFETIME',
-    86_400,
-    [60, 31_536_000],
-    'Seconds a version may stay pending.',
+    DAY_SECONDS,
+    [60, YEAR_SECONDS],
+    'Time in which an upload must be finalized.',
   ),
-  blobGrace: integer(
+  blobGrace: duration(
     'SLIPWAY_BLOB_GRACE',
     1800,
-    [0, 31_536_000],
-    'Seconds before a blob that nothing names is deleted.',
+    [0, YEAR_SECONDS],
+    'Time after which files that no version uses are deleted. Must be longer than a backup takes.',
   ),
-  drainSeconds: integer(
+  drainSeconds: duration(
     'SLIPWAY_DRAIN_SECONDS',
     30,
     [0, 3600],
-    'Seconds that SIGTERM gives to what is under way.',
+    'Time for requests in progress to finish after SIGTERM.',
   ),
-  cacheBytes: integer(
+  cacheBytes: bytes(
     'SLIPWAY_CACHE_BYTES',
     256 * 2 ** 20,
     [2 ** 20, 2 ** 40],
-    'Memory for warm sites, in bytes, a process.',
+    'Memory per process for cached sites.',
   ),
-  clientMemoryBytes: integer(
+  clientMemoryBytes: bytes(
     'SLIPWAY_CLIENT_MEMORY_BYTES',
     256 * 2 ** 20,
     [2 ** 20, 2 ** 40],
-    'Memory for requests and responses in progress, in bytes, a process; one address a quarter of it.',
+    'Memory per process for requests and responses in progress. One IP address can use a quarter of it.',
   ),
-  connectionsPerAddress: integer(
-    'SLIPWAY_CONNECTIONS_PER_ADDRESS',
-    2000,
-    [1, 1_000_000],
-    'Connections that an IPv4 address, or a /64 of IPv6, may have open at a process; no limit with trusted proxies.',
+  connectionsPerAddress: unlimitable(
+    integer(
+      'SLIPWAY_CONNECTIONS_PER_ADDRESS',
+      2000,
+      [1, 1_000_000],
+      'Open connections per process for an IPv4 address or an IPv6 /64 network; not applied behind trusted proxies. A number or `unlimited`.',
+    ),
   ),
   fastPath: renamed(
     'SLIPWAY_FAST_LANE',
@@ -194,28 +320,28 @@ const settings = {
       'SLIPWAY_FAST_PATH',
       'on',
       ['on', 'off'],
-      "Whether plain requests of visitors pass Node's parser by; `off` gives the same answers, slower.",
+      "Parse simple requests to sites without Node's HTTP parser. `off` gives the same responses, slower.",
     ),
   ),
   http2: oneOf(
     'SLIPWAY_HTTP2',
     'own',
     ['own', 'node', 'off'],
-    "The implementation of HTTP/2: `own`; `node`, Node's, slower and with fewer limits; `off` for HTTP/1.1 only.",
+    "HTTP/2 implementation: `own`; `node` for Node's, which is slower and has fewer limits; `off` for HTTP/1.1 only.",
   ),
   visits: oneOf(
     'SLIPWAY_VISITS',
     'on',
     ['on', 'off'],
-    'Whether visits of sites are counted, without cookies and without keeping addresses.',
+    'Count visits to sites, without cookies and without storing IP addresses.',
   ),
   uploadsAtOnce: integer(
     'SLIPWAY_UPLOADS_AT_ONCE',
     256,
     [1, 100_000],
-    'Uploads and archives a process takes at the same time; one address a quarter of them.',
+    'Concurrent uploads and archives per process. One IP address can use a quarter of them.',
   ),
-  log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Least level that is logged.'),
+  log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Minimum level of log messages.'),
 } as const
 
 const renamedSettings = Object.values<Setting<unknown>>(settings).filter(
@@ -239,7 +365,7 @@ type SettingValues = {
 export type Config = Readonly<
   SettingValues & {
     dnsHookEnvironment: Readonly<Record<string, string>>
-    /** Sentences for the log of the start: one for each setting with its former name. */
+    /** Sentences for the log of the start: settings with their former names, and combinations that rarely are intended. */
     warnings: readonly string[]
   }
 >
@@ -310,7 +436,7 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
     dnsHookEnvironment: hookEnvironment(environment, values.dnsHookVariables),
-    warnings: formerNameWarnings(environment),
+    warnings: [...formerNameWarnings(environment), ...deploymentWarnings(values)],
   })
 }
 
@@ -318,6 +444,48 @@ function formerNameWarnings(environment: Record<string, string | undefined>): re
   return renamedSettings
     .filter(({ formerName }) => environment[formerName!])
     .map(({ name, formerName }) => `${formerName} is now ${name}; the next version refuses the old name`)
+}
+
+/** What a service that other machines can reach lacks. */
+function deploymentWarnings(values: SettingValues): readonly string[] {
+  const { baseUrl, siteDomain, smtpUrl, data } = values
+  const warnings = []
+  if (values.trustedProxies > 0 && EVERY_ADDRESS.has(values.host))
+    warnings.push(
+      `SLIPWAY_TRUSTED_PROXIES is ${values.trustedProxies} and SLIPWAY_HOST is ${values.host}: a client that reaches the port without the proxy can forge its address and evade rate limits. Set SLIPWAY_HOST=127.0.0.1, or allow only the proxy to reach the port`,
+    )
+  if (values.ownedFileBytes > values.ownedSiteBytes && isSetAndLimited(values.ownedFileBytes))
+    warnings.push('SLIPWAY_FILE_BYTES is larger than SLIPWAY_SITE_BYTES, which limits files as well')
+  if (baseUrl === '' || isLoopback(new URL(baseUrl).hostname)) return warnings
+  if (values.httpsPort !== undefined && !hasSiteCertificates(values))
+    warnings.push(
+      'SLIPWAY_HTTPS_PORT is set, but published sites have no certificate and no HTTPS. Set SLIPWAY_TLS_CERT_FILE and SLIPWAY_TLS_KEY_FILE, SLIPWAY_DNS_HOOK, or SLIPWAY_SITE_CERTIFICATES',
+    )
+  if (isLoopback(siteDomain))
+    warnings.push(
+      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_SITE_DOMAIN is ${siteDomain}: only this machine can open published sites. Set SLIPWAY_SITE_DOMAIN to a domain with a wildcard DNS record`,
+    )
+  if (smtpUrl === '')
+    warnings.push(
+      `SLIPWAY_SMTP_URL is not set: no email is sent. Sign-in codes are printed to the terminal, or to stderr without one, and written to ${data}/mail`,
+    )
+  return warnings
+}
+
+/** Values of SLIPWAY_HOST that listen on every network. */
+const EVERY_ADDRESS = new Set(['0.0.0.0', '::', '[::]'])
+
+/** The default may exceed a limit of the site that the operator lowered. */
+function isSetAndLimited(fileBytes: number): boolean {
+  return fileBytes !== settings.ownedFileBytes.defaultValue && fileBytes !== UNLIMITED
+}
+
+function hasSiteCertificates({ tlsCertFile, dnsHook, siteCertificates }: SettingValues): boolean {
+  return tlsCertFile !== '' || dnsHook !== '' || siteCertificates !== undefined
+}
+
+function isLoopback(host: string): boolean {
+  return host === '[::1]' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(host)
 }
 
 /** The environment of the DNS hook: none of the service's own settings, which hold its secrets. */
@@ -353,5 +521,5 @@ function duplicatePorts(values: Record<string, unknown>): string[] {
 
 function unknownSetting(name: string, known: Set<string>): string {
   const near = [...known].find((candidate) => candidate.startsWith(name) || name.startsWith(candidate))
-  return `${name} is not a setting${near ? `; did you mean ${near}?` : ''}; \`slipway-server settings\` lists them all`
+  return `${name} is not a setting${near ? `; did you mean ${near}?` : ''}; \`slipway-server settings\` lists all settings`
 }

@@ -94,33 +94,33 @@ function comparePointing(
   if (addresses.error === undefined && here.length > 0 && here.length === addresses.values.length)
     return PRESENT
   const target = aliases.values.at(-1)
-  const alias = target && `${domain} is an alias of ${sanitizeValue(target)}, expected ${proxyHost}`
+  const alias = target && `${domain} is an alias of ${sanitizeValue(target)} (expected ${proxyHost})`
   if (error !== undefined) {
     const { is, message, isOurFault } = unclear(target ?? domain, aliases.error ?? error)
-    return { is, message: alias ? `${alias}; and ${message}` : message, isOurFault }
+    return { is, message: alias ? `${alias}, and ${message}` : message, isOurFault }
   }
   if (alias) return missing(alias)
   if (addresses.values.length === 0)
-    return missing(`${domain} has no record that leads here, expected ${proxyHost}`)
+    return missing(`No CNAME or address record found for ${domain} (expected ${proxyHost})`)
   const found = `${domain} has the ${plural('address', addresses.values)} ${formatValues(addresses.values)}`
   const only = here.length > 0 ? 'only those' : 'those'
-  return missing(`${found}, expected ${only} of ${proxyHost}: ${formatValues(expected)}`)
+  return missing(`${found} (expected ${only} of ${proxyHost}: ${formatValues(expected)})`)
 }
 
 /** Without the addresses of the service the result is unknown, which is not an error of the domain. */
 function checkOwnAddresses(message: string, proxyHost: string, { error }: DnsRecords): CheckVerdict {
-  const why = error === undefined ? 'has no addresses' : `could not be looked up: ${sanitizeValue(error)}`
-  const cause = `${proxyHost}, where it has to lead, ${why}; the operator of this service has to correct that`
-  return { is: 'unclear', message: `${message}; and ${cause}`, isOurFault: true }
+  const why = error === undefined ? 'has no addresses' : `could not be looked up (${sanitizeValue(error)})`
+  const cause = `This server's domain target, ${proxyHost}, ${why}: contact the administrator`
+  return { is: 'unclear', message: `${message}. ${cause}`, isOurFault: true }
 }
 
 function checkText(domain: string, verificationToken: string, { values, error }: DnsRecords): CheckVerdict {
   if (hasProof(values, verificationToken)) return PRESENT
   const name = proofName(domain)
   if (error !== undefined) return unclear(name, error)
-  if (values.length === 0) return missing(`${name} has no TXT record, expected "${verificationToken}"`)
+  if (values.length === 0) return missing(`No TXT record found for ${name} (expected "${verificationToken}")`)
   const quoted = formatValues(values.map((value) => `"${value}"`))
-  return missing(`${name} has the TXT ${plural('value', values)} ${quoted}, expected "${verificationToken}"`)
+  return missing(`${name} has the TXT ${plural('value', values)} ${quoted} (expected "${verificationToken}")`)
 }
 
 function toRight({ is }: CheckVerdict): boolean | null {

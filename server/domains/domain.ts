@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
+import { pluralize } from '../../protocol/format.ts'
 import { requireOwner } from '../accounts/authorization.ts'
+import type { PlanLimits, Plans } from '../accounts/plans.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Domain } from '../store/contract/domains.ts'
@@ -14,10 +16,8 @@ import { DomainWatchers, type DomainWatchersOptions, type WatchedBy, type WatchL
 interface DomainsOptions extends DomainVerifierOptions, Pick<DomainWatchersOptions, 'pollIntervalMs'> {
   siteDomain: string
   baseUrl: string
+  plans: Plans
 }
-
-/** Custom domains of each plan (spec 8.2); a root domain and its `www` on one site count as one. */
-export const MAX_DOMAINS = { free: 1, hobby: 5 }
 
 /**
  * Maximum number of names reserved for an account, per domain of its plan: each had a certificate, and the
@@ -79,10 +79,11 @@ export class DomainService implements Disposable {
       if (active && active.verificationToken !== previousOwner?.verificationToken) throw domainTaken(domain)
       const primary = counterpart && (await tx.domains.find(account.id, counterpart))
       const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
-      if (!isSecond) await assertDomainLimit(tx, account)
+      const plan = this.#options.plans[account.plan]
+      if (!isSecond) await assertDomainLimit(tx, account, plan)
       const reservation = await tx.domains.reservation(domain, now)
       const isKept = reservation?.accountId === account.id
-      if (!isKept) await assertReservationLimit(tx, account, now)
+      if (!isKept) await assertReservationLimit(tx, account, { maxDomains: plan.domains, now })
       const verificationToken = isKept ? reservation.verificationToken : newProof()
       const primaryDomain = isSecond ? counterpart : null
       const row = newRow({
@@ -169,17 +170,28 @@ export class DomainService implements Disposable {
   }
 }
 
-async function assertDomainLimit(tx: Queries, account: Account): Promise<void> {
-  const allowed = MAX_DOMAINS[account.plan]
-  if ((await tx.domains.count(account.id)) < allowed) return
-  const sentence = `The ${account.plan} plan has room for ${allowed} custom domain${allowed === 1 ? '' : 's'}, all in use`
+/** A root domain and its `www` on one site count as one (spec 8.2). */
+async function assertDomainLimit(
+  tx: Queries,
+  account: Account,
+  { name, domains }: PlanLimits,
+): Promise<void> {
+  if ((await tx.domains.count(account.id)) < domains) return
+  const sentence =
+    domains === 0
+      ? `The ${name} plan includes no custom domains. Ask the administrator for a higher limit.`
+      : `You have used ${domains === 1 ? 'your' : 'all'} ${pluralize(domains, 'custom domain')} (${name} plan). Remove a domain, or ask the administrator for more.`
   throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
 }
 
-async function assertReservationLimit(tx: Queries, account: Account, now: number): Promise<void> {
-  const max = RESERVATIONS_PER_DOMAIN * MAX_DOMAINS[account.plan]
+async function assertReservationLimit(
+  tx: Queries,
+  account: Account,
+  { maxDomains, now }: { maxDomains: number; now: number },
+): Promise<void> {
+  const max = RESERVATIONS_PER_DOMAIN * maxDomains
   if ((await tx.domains.countReservations(account.id, now)) < max) return
-  const sentence = `${max} removed domains are kept for you for 7 days each: until then, only these can be added again`
+  const sentence = `You removed ${max} domains in the last 7 days. Until their 7 days end, you can add only those again.`
   throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
 }
 
@@ -209,15 +221,15 @@ function newProof(): string {
 function domainExists({ domain, slug }: Domain): ApiError {
   return new ApiError(
     'DOMAIN_TAKEN',
-    `You have ${domain} already, on the site ${slug}; remove it there first`,
+    `${domain} is already connected to your site ${slug}. Remove it there first.`,
   )
 }
 
 function domainTaken(domain: string): ApiError {
-  const remedy = `If you control its DNS, remove the TXT record of that account at ${proofName(domain)}; then add ${domain} once more`
+  const remedy = `If you control its DNS, delete the TXT record of that account at ${proofName(domain)}, then add ${domain} again.`
   return new ApiError('DOMAIN_TAKEN', `${domain} is active for another account. ${remedy}`)
 }
 
 function domainNotFound(): ApiError {
-  return new ApiError('NOT_FOUND', 'There is no such domain in this account')
+  return new ApiError('NOT_FOUND', 'Domain not found in this account')
 }

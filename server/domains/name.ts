@@ -34,12 +34,13 @@ export async function parseDomain(typed: string, own: readonly string[]): Promis
   const parsed = parse(domain, { allowPrivateDomains: true })
   if (parsed.isIp) throw invalidDomain('must be a host name, not an IP address')
   if (!domain.includes('.')) throw invalidDomain('must have at least two labels, such as example.com')
-  if (parsed.domain === null) throw invalidDomain(`must be a name of your own; ${domain} is a public suffix`)
+  if (parsed.domain === null)
+    throw invalidDomain(`must be a domain that you own; ${domain} is a public suffix`)
   if (own.some((name) => domain === name || domain.endsWith(`.${name}`)))
-    throw invalidDomain('must be a name of your own, not one of this service')
+    throw invalidDomain('must be a domain that you own, not a name of this server')
   if (domain.length > MAX_NAME_LENGTH_WITH_PROOF) {
     const limit = `must have at most ${MAX_NAME_LENGTH_WITH_PROOF} characters`
-    throw invalidDomain(`${limit}, so that a name in DNS has room for ${PROOF_LABEL} before it`)
+    throw invalidDomain(`${limit}, so that ${PROOF_LABEL} fits before it in DNS`)
   }
   return domain
 }

@@ -1,5 +1,5 @@
 import type { DomainCertificate, DomainRecord } from '../../protocol/api/domains.ts'
-import { formatUtc, toIso, toIsoOrNull } from '../lib/time.ts'
+import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Domain } from '../store/contract/domains.ts'
 import { splitName, wwwCounterpart } from './name.ts'
 
@@ -58,10 +58,10 @@ export async function toDomainRecord(
   }
 }
 
-/** The problem, and the time of the next check. */
+/** The problem, as a sentence. */
 function formatReason({ status, reason, nextCheckAt }: Domain): string | null {
   if (reason === null && status === 'active') return null
-  const message = reason ?? 'Waiting for both DNS records to be entered'
-  if (nextCheckAt !== null) return `${message}. It is looked up again at ${formatUtc(nextCheckAt)}.`
-  return `${message}. It has waited so long that it is no longer looked up by itself: check it once more when the records are there.`
+  const message = reason ?? 'Waiting for both DNS records'
+  if (nextCheckAt !== null) return `${message}.`
+  return `${message}. Automatic checks have stopped: check again after you add the records.`
 }

@@ -84,5 +84,5 @@ async function invalidateCaches(
 }
 
 function lostMessage(domain: string): string {
-  return `Another account has proven that ${domain} is its own, and your TXT record was no longer there`
+  return `Another account has verified ${domain}, because your TXT record was missing`
 }

@@ -75,7 +75,7 @@ function nextPendingState(row: Domain, result: CheckResult, context: TransitionC
   )
   const reserved = reservation && reservedMessage(row.domain, reservation)
   if (problems.length > 0) {
-    const reason = [...problems, ...(reserved ? [reserved] : [])].join('; ')
+    const reason = [...problems, ...(reserved ? [reserved] : [])].join('. ')
     return stays({ provenSince: null, reason })
   }
 
@@ -83,7 +83,7 @@ function nextPendingState(row: Domain, result: CheckResult, context: TransitionC
   if (reservation)
     return stays({
       provenSince: since,
-      reason: `Both records are there, but ${reserved}`,
+      reason: `Both records are correct, but ${reserved}`,
       nextCheckAt: earliest(next, reservation.until),
     })
   if (began - since < MIN_CONFIRMATION_GAP_MS)
@@ -109,7 +109,7 @@ function nextActiveState(row: Domain, result: CheckResult, { now, random }: Tran
   if (pointing.is === 'there') {
     const reason =
       result.text.is === 'missing'
-        ? `${result.text.message}; without it, another account can take the name over`
+        ? `${result.text.message}; without it, another account can take over the domain`
         : null
     return stays({ failingSince: null, reason, nextCheckAt: nextActiveCheck(now, random) })
   }
@@ -118,22 +118,22 @@ function nextActiveState(row: Domain, result: CheckResult, { now, random }: Tran
   const since = row.failingSince ?? now
   if (now - since >= GRACE_PERIOD_MS)
     return { nextStatus: 'pending', changes: startWaiting(now, pointing.message) }
-  const end = `if that is still so at ${formatUtc(since + GRACE_PERIOD_MS)}, it is no longer served`
+  const end = `Unless this is corrected by ${formatUtc(since + GRACE_PERIOD_MS)}, the domain stops showing the site`
   return stays({
     failingSince: since,
-    reason: `${pointing.message}; ${end}`,
+    reason: `${pointing.message}. ${end}`,
     nextCheckAt: nextFailingCheck(since, now),
   })
 }
 
-const FIRST_CHECK_PASSED = 'Both records are there; it becomes active when they are seen once more'
+const FIRST_CHECK_PASSED = 'Both records are correct. The domain becomes active after one more check'
 
 function takenMessage(domain: string): string {
-  return `${domain} is active for another account whose TXT record is still there: remove that record, so that only yours is left`
+  return `${domain} is active for another account, whose TXT record still exists. Delete that record and keep yours`
 }
 
 function reservedMessage(domain: string, { until }: DomainReservation): string {
-  return `${domain} was removed from another account and is kept for that one: here it can become active from ${formatUtc(until)} on`
+  return `${domain} was recently removed from another account and is reserved for it until ${formatUtc(until)}`
 }
 
 function verdictMessage(verdict: CheckVerdict): string | undefined {

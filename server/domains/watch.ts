@@ -13,6 +13,7 @@ import { nextWatchedCheck } from './schedule.ts'
 export interface WatchedBy {
   account: Account
   sessionToken: string | undefined
+  keyHash: string | undefined
   /** The caller's address. */
   address: string
 }
@@ -46,6 +47,7 @@ interface DomainWatcher {
   /** See `rateLimitSubnet`. */
   network: string
   sessionHash: string | undefined
+  keyHash: string | undefined
   domain: string
   since: number
   /** The last record that was sent, and the time of the last event. */
@@ -95,7 +97,7 @@ export class DomainWatchers {
    * watcher's credential is no longer valid. RATE_LIMITED and UNAVAILABLE when there are too many watchers.
    */
   async watch(
-    { account, sessionToken, address }: WatchedBy,
+    { account, sessionToken, keyHash, address }: WatchedBy,
     row: Domain,
     listener: WatchListener,
   ): Promise<() => void> {
@@ -108,6 +110,7 @@ export class DomainWatchers {
       account,
       network: rateLimitSubnet(address),
       sessionHash: sessionToken === undefined ? undefined : hashToken(sessionToken),
+      keyHash,
       domain: row.domain,
       since: now,
       lastSent: JSON.stringify(record),
@@ -132,12 +135,12 @@ export class DomainWatchers {
   #admit(account: Account, callerNetwork: string): void {
     const own = [...this.#watchers].filter((watcher) => watcher.account.id === account.id)
     if (own.length >= MAX_WATCHERS_PER_ACCOUNT) {
-      const sentence = `An account can follow ${MAX_WATCHERS_PER_ACCOUNT} domains at a time; close one of the others`
+      const sentence = `Too many open event streams. The limit is ${MAX_WATCHERS_PER_ACCOUNT} domains per account; close one of the others.`
       throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: 60 })
     }
     const fromNetwork = [...this.#watchers].filter((watcher) => watcher.network === callerNetwork)
     if (this.#ended || this.#watchers.size >= MAX_WATCHERS || fromNetwork.length >= MAX_OF_NETWORK) {
-      const sentence = 'Too many domains are being followed at the moment; look at this one now and then'
+      const sentence = 'Too many domain event streams are open. Poll this domain instead.'
       throw new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
     }
   }
@@ -188,10 +191,15 @@ export class DomainWatchers {
     const accounts = new Map(rows.map((row) => [row.id, row]))
     const hashes = watchers.flatMap(({ sessionHash }) => sessionHash ?? [])
     const sessions = new Set(await store.read.signIns.openSessions(hashes, clock()))
-    return ({ account, sessionHash }) => {
+    const keys = new Set(
+      await store.read.accounts.validKeys(watchers.flatMap(({ keyHash }) => keyHash ?? [])),
+    )
+    return ({ account, sessionHash, keyHash }) => {
       const now = accounts.get(account.id)
       if (!now || now.deletionStartedAt !== null) return false
-      return sessionHash === undefined ? now.keyHash === account.keyHash : sessions.has(sessionHash)
+      return sessionHash === undefined
+        ? keyHash !== undefined && keys.has(keyHash)
+        : sessions.has(sessionHash)
     }
   }
 

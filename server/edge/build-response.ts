@@ -9,7 +9,7 @@ import { type EdgeResponse, withHeaders } from './response.ts'
 /** The response to a GET at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
 export function buildResponse(table: RouteTable, request: HttpRequest, now: number): EdgeResponse {
   const match = matchRoute(table, request, now)
-  if (match.kind === 'malformed') return BAD_REQUEST
+  if (match.kind === 'malformed') return BAD_REQUEST.for(request.headers)
   const response = matchResponse(table, match, request)
   const { headers, entries } = table
   if (!headers) return response
@@ -39,7 +39,7 @@ function matchResponse(
     case 'missing-asset':
       return ASSET_NOT_FOUND
     case 'missing':
-      return match.page?.representation(headers['accept-encoding']).notFound ?? PAGE_NOT_FOUND
+      return match.page?.representation(headers['accept-encoding']).notFound ?? PAGE_NOT_FOUND.for(headers)
   }
 }
 

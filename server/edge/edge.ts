@@ -89,12 +89,16 @@ export class Edge implements HttpHandler {
     const isForm = request.target.path === PASSWORD_PATH
     if (isForm && method === 'POST') return this.#submitPassword(request, message)
     if (isForm)
-      return Promise.resolve(method === 'OPTIONS' ? PASSWORD_OPTIONS_RESPONSE : PASSWORD_METHOD_NOT_ALLOWED)
-    return method === 'OPTIONS' ? this.#optionsResponse(request) : Promise.resolve(METHOD_NOT_ALLOWED)
+      return Promise.resolve(
+        method === 'OPTIONS' ? PASSWORD_OPTIONS_RESPONSE : PASSWORD_METHOD_NOT_ALLOWED.for(request.headers),
+      )
+    return method === 'OPTIONS'
+      ? this.#optionsResponse(request)
+      : Promise.resolve(METHOD_NOT_ALLOWED.for(request.headers))
   }
 
   errorResponse(status: keyof typeof ERROR_RESPONSES): EdgeResponse {
-    return ERROR_RESPONSES[status]
+    return ERROR_RESPONSES[status].for()
   }
 
   trackClient(socket: RequestLike['socket']): ClientTracker {
@@ -133,7 +137,7 @@ export class Edge implements HttpHandler {
       return inline(this.#failure(request, error), visit)
     }
     reportCorruptBlob(new Error('the blob is missing or has another length'))
-    if (!content.encoding) return inline(INTERNAL_ERROR, visit)
+    if (!content.encoding) return inline(INTERNAL_ERROR.for(request.headers), visit)
     return { ...(await this.#identityFallback(request, memory)), visit }
   }
 
@@ -142,11 +146,11 @@ export class Edge implements HttpHandler {
       const resolution = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
       return (
         this.#notServable(resolution, request) ??
-        (await this.#gate.submit(message, resolution as ResolvedSite, request.isSecure))
+        (await this.#gate.submit(message, resolution as ResolvedSite, request))
       )
     } catch (error) {
       // A client that disconnects before the form is complete is not an error.
-      if (message.destroyed && !message.complete) return BAD_REQUEST
+      if (message.destroyed && !message.complete) return BAD_REQUEST.for(request.headers)
       return this.#failure(request, error)
     }
   }
@@ -187,28 +191,34 @@ export class Edge implements HttpHandler {
     } catch (error) {
       this.#failure(request, error)
     }
-    if (host.kind === 'service') return PAGE_NOT_FOUND
+    if (host.kind === 'service') return PAGE_NOT_FOUND.for(request.headers)
     return (await this.#serve(host, { ...request, isSecure: true })).response
   }
 
   #buildResult(host: Host, resolution: Resolution, request: HttpRequest): EdgeResult {
     const notServable = this.#notServable(resolution, request)
     if (notServable) return uncounted(notServable)
-    if (host.kind !== 'domain' && isValidation(request.target.path)) return uncounted(PAGE_NOT_FOUND)
+    if (host.kind !== 'domain' && isValidation(request.target.path))
+      return uncounted(PAGE_NOT_FOUND.for(request.headers))
     const site = resolution as ResolvedSite
     if (!this.#gate.isAuthorized(site, request.headers.cookie))
-      return uncounted(this.#gate.showForm(request.target, request.isSecure))
-    if (!site.table) return uncounted(site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED)
+      return uncounted(this.#gate.showForm(site, request))
+    if (!site.table)
+      return uncounted((site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED).for(request.headers))
     const now = this.#options.clock()
+    if (site.previewUntil !== undefined && now >= site.previewUntil)
+      return uncounted(VERSION_NOT_FOUND.for(request.headers))
     const visit = this.#visitCounter?.begin(site, now)
     return { response: buildResponse(site.table, request, now), visit }
   }
 
-  #notServable(resolution: Resolution, { target }: HttpRequest): EdgeResponse | undefined {
-    if (resolution.kind === 'not-found') return SITE_NOT_FOUND
+  #notServable(resolution: Resolution, { target, headers }: HttpRequest): EdgeResponse | undefined {
+    if (resolution.kind === 'not-found') return SITE_NOT_FOUND.for(headers)
     if (resolution.kind === 'redirect')
-      return isChallenge(target.path) ? PAGE_NOT_FOUND : redirectTo(resolution, target)
-    return resolution.kind === 'expired' || this.#isExpired(resolution) ? SITE_EXPIRED : undefined
+      return isChallenge(target.path) ? PAGE_NOT_FOUND.for(headers) : redirectTo(resolution, target)
+    return resolution.kind === 'expired' || this.#isExpired(resolution)
+      ? SITE_EXPIRED.for(headers)
+      : undefined
   }
 
   #isExpired({ expiresAt }: ResolvedSite): boolean {
@@ -222,13 +232,13 @@ export class Edge implements HttpHandler {
   ): Promise<ResultWithBody> {
     const identityRequest = { host, isSecure, target, headers: { ...headers, 'accept-encoding': 'identity' } }
     const result = await this.respond(identityRequest)
-    return this.openBody(identityRequest, result ?? uncounted(SITE_NOT_FOUND), memory)
+    return this.openBody(identityRequest, result ?? uncounted(SITE_NOT_FOUND.for(headers)), memory)
   }
 
-  #failure({ host, target }: HttpRequest, error: unknown): EdgeResponse {
+  #failure({ host, target, headers }: HttpRequest, error: unknown): EdgeResponse {
     const isUnavailable = error instanceof ApiError
     this.#options.log[isUnavailable ? 'warn' : 'error']('a visit failed', { host, path: target.path, error })
-    return isUnavailable ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR
+    return (isUnavailable ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR).for(headers)
   }
 }
 

@@ -1,4 +1,5 @@
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
+import { isBot } from '../analytics/bots.ts'
 import {
   BUFFER_LIMITS,
   type CounterTarget,
@@ -38,10 +39,10 @@ export class VisitCounter {
   }
 
   /** Begins a visit at `now`, milliseconds since 1970; undefined for a preview, which is not counted. */
-  begin({ slug, preview }: ResolvedSite, now: number): string | undefined {
+  begin({ visitsKey, preview }: ResolvedSite, now: number): string | undefined {
     if (preview) return undefined
     this.#recorder.rotateIfDue(now)
-    return slug
+    return visitsKey
   }
 
   /** The counter of a repeated response. */
@@ -93,6 +94,7 @@ export class VisitCounter {
   #registerVisitor({ headers, host }: HttpRequest, visitor: ClientTracker): void {
     const counts = visitor.site!
     visitor.isCounted = true
+    if (isBot(headers['user-agent'])) return
     counts.addVisitor(visitor.fingerprint(this.#clientIp))
     if (headers.referer === undefined) return
     const from = refererHost(headers.referer)

@@ -40,7 +40,7 @@ export class AccountDeletion {
     const { store, clock } = this.#options
     if (readEmail(typed) !== account.email)
       throw validationError([
-        { field: 'email', message: 'must be the address of the account that is to be deleted' },
+        { field: 'email', message: 'must be the email address of the account to delete' },
       ])
     await store.write('durable', async (tx) => {
       await tx.accounts.markBeingDeleted(account.id, clock())
@@ -51,7 +51,7 @@ export class AccountDeletion {
     try {
       await this.#deleteInSteps(account)
     } catch (cause) {
-      const sentence = 'The account is closed, and what is left of it will be deleted within minutes'
+      const sentence = 'The account is closed. The rest of its data will be deleted within minutes.'
       throw new ApiError('UNAVAILABLE', sentence, { cause, retryAfterSeconds: 60 })
     }
     return { email: account.email, deleted: true }
@@ -108,6 +108,7 @@ export class AccountDeletion {
 async function deleteEmptyAccount(tx: WriteTransaction, account: Account): Promise<void> {
   // Reservations protect a returning owner; this one does not return.
   await tx.domains.releaseReservations(account.id)
+  await tx.notices.deleteOfAccount(account.id)
   for (const key of counterKeys(account.id)) await tx.counters.delete(key)
   await tx.accounts.remove(account.id)
 }

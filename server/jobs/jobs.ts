@@ -5,7 +5,9 @@ import type { DomainService } from '../domains/domain.ts'
 import type { Log } from '../lib/log.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
+import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/site.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
@@ -21,6 +23,7 @@ export interface SweepOptions {
   precompressor: Precompressor
   domains: DomainService
   accountDeletion: AccountDeletion
+  notices: Notices
   certificates?: CertificateManager | undefined
   clock: () => number
   log: Log
@@ -50,79 +53,92 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'expired-sites',
     intervalSeconds: 60,
-    description: 'ends sites whose time is over',
+    description: 'deletes expired sites',
     run: deleteExpiredSites,
   },
   {
     name: 'leaving',
     intervalSeconds: 60,
-    description: 'goes on with accounts that were being deleted when a process died',
+    description: 'resumes account deletions that a crash interrupted',
     run: ({ accountDeletion }) => accountDeletion.resume(),
   },
   {
     name: 'abandoned',
     intervalSeconds: 600,
-    description: 'drops sites and versions that were never finalized',
+    description: 'deletes sites and versions that were never finalized',
     run: deleteAbandoned,
   },
   {
     name: 'old-versions',
     intervalSeconds: HOUR_SECONDS,
-    description: 'drops versions and drafts beyond the numbers that are kept, and old drafts',
+    description: 'deletes versions and drafts beyond the retention limits',
     run: pruneVersions,
   },
   {
     name: 'uploads',
     intervalSeconds: HOUR_SECONDS,
-    description: 'deletes uploaded bytes that no pending version waits for',
+    description: 'deletes uploads of versions that are no longer pending',
     run: discardUploads,
   },
   {
     name: 'blobs',
     intervalSeconds: 300,
-    description: 'deletes blobs that nothing has named for the grace time',
+    description: 'deletes blobs that have been unreferenced for the grace period',
     run: deleteBlobs,
   },
   {
     name: 'unnamed',
     intervalSeconds: DAY_SECONDS,
-    description: 'looks through all blobs for some that nothing names',
+    description: 'scans all blobs for unreferenced ones',
     run: markOrphanBlobs,
   },
   {
     name: 'encodings',
     intervalSeconds: 60,
-    description: 'prepares encodings of versions that were left without',
+    description: 'compresses versions that have no encodings yet',
     run: enqueuePrecompression,
   },
   {
     name: 'sign-ins',
     intervalSeconds: 600,
-    description: 'forgets used and old codes, sessions and counters',
+    description: 'deletes used and expired codes, sessions and counters',
     run: deleteExpiredSignIns,
   },
   {
     name: 'domains',
     intervalSeconds: 5,
-    description: 'looks up the DNS records of domains that are due',
+    description: 'checks the DNS records of domains that are due',
     run: ({ domains }) => domains.verifyDue(),
   },
   {
     name: 'held-domains',
     intervalSeconds: HOUR_SECONDS,
-    description: 'lets go of deleted domains that were kept for their accounts',
+    description: 'releases reservations of deleted domains',
     run: releaseExpiredReservations,
+  },
+  {
+    name: 'former-names',
+    intervalSeconds: HOUR_SECONDS,
+    description: 'ends redirects of former site names after 30 days',
+    run: endRedirects,
   },
   {
     name: 'visits',
     intervalSeconds: HOUR_SECONDS,
-    description: 'forgets who visited and, after 91 days, how often',
+    description: 'deletes visitor records daily, and visit counts after 91 days',
     run: pruneVisits,
+  },
+  {
+    name: 'emails',
+    intervalSeconds: 60,
+    description:
+      'sends emails about expiring sites, failing domains and certificates, new sign-ins and deleted sites',
+    run: ({ notices }) => notices.run(),
   },
   {
     name: 'certificates',
     intervalSeconds: 10,
-    description: 'gets and renews the certificates that are due',
+    description: 'issues and renews the certificates that are due',
     run: async ({ certificates }) => (await certificates?.runDue()) ?? 0,
   },
 ]

@@ -17,47 +17,51 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     hint: 'Send a JSON body with Content-Type: application/json.',
   },
   INVALID_CODE: {
-    meaning: 'The mailed code is wrong, used or expired.',
+    meaning: 'The sign-in code is incorrect, used or expired.',
     hint: 'Check the code in the latest email, or request a new one.',
   },
   SIZE_MISMATCH: {
-    meaning: 'The body has another length than the manifest or its Content-Length declares.',
+    meaning: 'The length of the body differs from the length that the manifest or Content-Length declares.',
     hint: 'Upload the file again, or publish again if it has changed.',
   },
   HASH_MISMATCH: {
-    meaning: 'The body has another SHA-256 than the manifest declares.',
+    meaning: 'The SHA-256 of the body differs from the hash that the manifest declares.',
     hint: 'Upload the file again, or publish again if it has changed.',
   },
   CONTENT_TYPE_MISMATCH: {
-    meaning: 'The upload has another Content-Type than the manifest declares.',
+    meaning: 'The Content-Type of the upload differs from the type that the manifest declares.',
     hint: 'Send exactly the headers that the upload target lists.',
   },
   UNAUTHORIZED: {
     meaning: 'The API key is missing or invalid.',
-    hint: 'Send Authorization: Bearer and your API key. An emailed code gives you a key.',
+    hint: 'Send Authorization: Bearer with your API key. To get a key, request a sign-in code and verify it.',
   },
   INVALID_CLAIM_TOKEN: {
     meaning: 'The claim token does not belong to the site.',
-    hint: 'Send the claimToken of the response that created the site.',
+    hint: 'Send the claimToken from the response that created the site.',
   },
   INVALID_UPLOAD_TOKEN: {
     meaning: 'The upload URL was changed, or another server signed it.',
     hint: 'Use the upload URL exactly as it was returned.',
   },
   DOMAIN_LIMIT_REACHED: {
-    meaning: 'The plan has no room for another domain.',
-    hint: 'Remove a domain first, or ask the operator for a larger plan.',
+    meaning: 'The account has reached the custom domain limit of its plan.',
+    hint: 'Remove a domain, or ask the administrator for a higher limit.',
+  },
+  KEY_LIMIT_REACHED: {
+    meaning: 'The account has the maximum number of named API keys.',
+    hint: 'Revoke a key with DELETE /api/v1/me/key or slipway logout, or reuse the name of an existing key to replace that key.',
   },
   NOT_FOUND: {
     meaning: 'The resource does not exist, or it belongs to another account.',
-    hint: 'Check the path and the key.',
+    hint: 'Check the path and the API key.',
   },
   METHOD_NOT_ALLOWED: {
-    meaning: 'The path exists, but not with this method.',
-    hint: 'Use a method that the Allow header lists.',
+    meaning: 'The endpoint exists, but does not support this method.',
+    hint: 'Use a method from the Allow header.',
   },
   REQUEST_TIMEOUT: {
-    meaning: 'The body arrived at less than 1 KiB a second, on average over a minute.',
+    meaning: 'The body arrived at less than 1 kB per second, averaged over a minute.',
     hint: 'Send the request again.',
   },
   UPLOADS_MISSING: {
@@ -66,20 +70,24 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     hint: 'Upload the missing files and finalize again; uploads/refresh returns new targets for them.',
   },
   VERSION_CONFLICT: {
-    meaning: 'Another version than baseVersionId is live. details.currentVersionId names it.',
-    hint: 'Compare with the live version, then publish again.',
+    meaning: 'The live version is not baseVersionId. details.currentVersionId is the live version.',
+    hint: 'Check the live version, then publish again with its ID as baseVersionId.',
   },
   ALREADY_CLAIMED: {
     meaning: 'The site belongs to another account.',
     hint: 'Sign in with the account that claimed the site.',
   },
   SITE_PENDING: {
-    meaning: 'The site was never finalized.',
-    hint: 'Finalize a version of the site first.',
+    meaning: 'The site has no published version.',
+    hint: 'Finalize a version first.',
   },
   DOMAIN_TAKEN: {
-    meaning: 'The domain is in use.',
-    hint: 'Remove the domain from the site that uses it, or choose another one.',
+    meaning: 'The domain is already connected to a site.',
+    hint: 'Remove the domain from that site first, or choose another domain.',
+  },
+  NAME_TAKEN: {
+    meaning: 'Another site has or had the name.',
+    hint: 'Choose another name. GET /api/v1/names/{name} answers whether a name is available.',
   },
   VERSION_LIVE: {
     meaning: 'The live version cannot be deleted.',
@@ -87,36 +95,36 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   },
   SITE_EXPIRED: {
     meaning: 'The site has expired.',
-    hint: 'Publish it again as a new site.',
+    hint: 'Publish the files again to create a new site.',
   },
   UPLOAD_EXPIRED: {
-    meaning: 'The upload URL has expired, or its version accepts no more files.',
+    meaning: 'The upload URL has expired, or the version accepts no more files.',
     hint: 'Request new targets with uploads/refresh, or publish again.',
   },
   PAYLOAD_TOO_LARGE: {
-    meaning: 'A body, a file or the site exceeds its limit.',
-    hint: 'Reduce what you publish to the limit in the message. Signed-in accounts have higher limits.',
+    meaning: 'A request body, a file or the site is over its size limit.',
+    hint: 'Publish fewer or smaller files; the message has the limit. Accounts have higher limits than anonymous callers.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
-    meaning: 'The call does not accept a body with this Content-Type.',
-    hint: 'Send one of the types that the message lists.',
+    meaning: 'The endpoint does not accept this Content-Type.',
+    hint: 'Send a Content-Type that the message lists.',
   },
   RATE_LIMITED: {
     meaning:
-      'Too many requests. Retry-After is the time to wait in seconds; details.countedBy says whether the limit of the account or of the address is used up.',
-    hint: 'Wait for the seconds in Retry-After. Published sites stay online.',
+      'Too many requests. Retry-After is the number of seconds to wait. details.countedBy is "account" or "address": the limit that applied.',
+    hint: 'Wait for the number of seconds in Retry-After. Published sites stay online.',
   },
   INTERNAL: {
-    meaning: 'The service failed. Its log has the request id of the message.',
-    hint: 'Try again; if it fails again, send the request id to the operator.',
+    meaning: 'An error in the server. Its log has the full error under the request ID in the message.',
+    hint: 'Try again. If the error persists, send the request ID to the administrator.',
   },
   UNAVAILABLE: {
     meaning:
-      'The service is overloaded, or a part of it is unavailable. Retry-After is the time to wait in seconds.',
-    hint: 'Try again after the seconds in Retry-After.',
+      'The server is overloaded, or a component is unavailable. Retry-After is the number of seconds to wait.',
+    hint: 'Try again after the number of seconds in Retry-After.',
   },
   INSUFFICIENT_STORAGE: {
-    meaning: 'The disk of the service is full. Sites are still served.',
-    hint: 'Try again later, or ask the operator to free space.',
+    meaning: 'The disk of the server is full. Published sites stay online.',
+    hint: 'Try again later, or ask the administrator to free disk space.',
   },
 }

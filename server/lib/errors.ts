@@ -36,14 +36,14 @@ export class ApiError extends Error {
 /** A VALIDATION_ERROR with the first 20 problems in `details` and the first one in the message. */
 export function validationError(problems: FieldError[]): ApiError {
   const [first] = problems
-  const sentence = first ? `${first.field}: ${first.message}` : 'The request is not valid'
+  const sentence = first ? `${first.field}: ${first.message}` : 'The request is invalid'
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   return new ApiError('VALIDATION_ERROR', sentence + more, { details: problems.slice(0, 20) })
 }
 
 /** NOT_FOUND for a site: the same message whether it is absent or belongs to another account (spec 2.1). */
 export function siteNotFound(): ApiError {
-  return new ApiError('NOT_FOUND', 'There is no such site, or it belongs to somebody else')
+  return new ApiError('NOT_FOUND', 'Site not found, or it belongs to another account')
 }
 
 const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
@@ -55,14 +55,15 @@ export function toStorageError(error: unknown): ApiError | undefined {
 }
 
 export function diskFull(cause: unknown): ApiError {
-  return new ApiError('INSUFFICIENT_STORAGE', 'The disk of the service is full; sites are still served', {
+  return new ApiError('INSUFFICIENT_STORAGE', "The server's disk is full. Published sites stay online.", {
     cause,
   })
 }
 
 /** Rejects all writes after a failed flush: earlier writes may be lost. */
 export function diskFailed(cause: unknown): ApiError {
-  const sentence = 'The disk of the service failed to keep data; publishing is stopped'
+  const sentence =
+    'The server could not write to its disk. Publishing is stopped; published sites stay online.'
   return new ApiError('UNAVAILABLE', sentence, { cause })
 }
 
@@ -78,6 +79,7 @@ export const STATUS: Record<ErrorCode, number> = {
   INVALID_CLAIM_TOKEN: 403,
   INVALID_UPLOAD_TOKEN: 403,
   DOMAIN_LIMIT_REACHED: 403,
+  KEY_LIMIT_REACHED: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   REQUEST_TIMEOUT: 408,
@@ -87,6 +89,7 @@ export const STATUS: Record<ErrorCode, number> = {
   SITE_PENDING: 409,
   DOMAIN_TAKEN: 409,
   VERSION_LIVE: 409,
+  NAME_TAKEN: 409,
   SITE_EXPIRED: 410,
   UPLOAD_EXPIRED: 410,
   PAYLOAD_TOO_LARGE: 413,

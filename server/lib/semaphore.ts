@@ -34,7 +34,7 @@ export class Semaphore {
 
 /** The error for work beyond the limit. */
 export function overloaded(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The service is busy; try again shortly', {
+  return new ApiError('UNAVAILABLE', 'The server is busy. Try again shortly.', {
     retryAfterSeconds: 1,
     isIsolated: true,
   })

@@ -45,18 +45,30 @@ export function parseCode(typed: string): string | undefined {
  * time, so that rows of one time are adjacent; they cannot be guessed.
  */
 export function newId(now: number): string {
-  let id = minIdAt(now)
-  for (const byte of randomBytes(16)) id += ID_CHARACTERS[byte & 31]
-  return id
+  return minIdAt(now) + encodeBits(randomBytes(16), 16)
+}
+
+/** `length` characters of ids, from 5 bits of each byte. */
+export function encodeBits(bytes: Buffer, length: number): string {
+  return Array.from(bytes.subarray(0, length), (byte) => ID_CHARACTERS[byte & 31]).join('')
+}
+
+/** A whole number of less than `length` * 5 bits as characters of ids; sorts like the numbers. */
+export function encodeTime(time: number, length: number): string {
+  let text = ''
+  for (let rest = time; text.length < length; rest = Math.floor(rest / 32))
+    text = ID_CHARACTERS[rest % 32]! + text
+  return text
+}
+
+/** The number of `encodeTime`. */
+export function decodeTime(text: string): number {
+  return [...text].reduce((number, character) => number * 32 + ID_CHARACTERS.indexOf(character), 0)
 }
 
 /** Sorts before every id of this time and after all earlier ones. */
 export function minIdAt(time: number): string {
-  let id = ''
-  for (let rest = time, index = 0; index < 10; index++, rest = Math.floor(rest / 32)) {
-    id = ID_CHARACTERS[rest % 32]! + id
-  }
-  return id
+  return encodeTime(time, 10)
 }
 
 const ID = /^[0-9a-hjkmnp-tv-z]{26}$/

@@ -1,17 +1,22 @@
-export interface Letter {
+export interface Email {
+  /** Names the email in the log, such as `sign-in-code`. */
+  kind: string
   to: string
   subject: string
   text: string
-  /** The secret in the message; logged only where messages are stored as files. */
+  html: string
+  /** The secret in the email; shown to the operator where emails are stored as files. */
   code?: string
 }
 
 /**
- * Sends messages.
+ * Sends emails.
  *
- * `send` resolves when a mail server has accepted the message or a file was written. It times out after 15
- * seconds. UNAVAILABLE when the message was not accepted; it may be sent again.
+ * `send` resolves when a mail server has accepted the email or a file was written. It times out after 15
+ * seconds. UNAVAILABLE when the email was not accepted; it may be sent again.
  */
 export interface Mail {
-  send(letter: Letter): Promise<void>
+  /** Where sign-in codes appear: in emails, or in the terminal of the service (`log`). */
+  readonly delivery: 'email' | 'log'
+  send(email: Email): Promise<void>
 }

@@ -10,7 +10,9 @@ const STEP_TIMEOUT_MS = 3500
 /** Mail over SMTP or SMTPS, with STARTTLS where the server offers it. */
 export function smtpMail(options: { url: string; from: string; log: Log }): Mail {
   return {
-    async send({ code: _, ...letter }) {
+    delivery: 'email',
+    async send({ code: _, kind, ...email }) {
+      const startedAt = performance.now()
       const { createTransport } = await import('nodemailer')
       const transport = createTransport({
         url: options.url,
@@ -20,19 +22,15 @@ export function smtpMail(options: { url: string; from: string; log: Log }): Mail
       })
       for (let attempt = 1; ; attempt++) {
         try {
-          await transport.sendMail({ from: options.from, ...letter })
+          await transport.sendMail({ from: options.from, ...email })
+          options.log.info('email sent', { kind, durationMs: Math.round(performance.now() - startedAt) })
           return
         } catch (error) {
-          options.log.warn('mail server rejected a message', { to: letter.to, attempt, error })
+          const { event, reason } = describeFailure(error)
+          options.log.warn(event, { kind, to: email.to, attempt, error })
           if (attempt === MAX_ATTEMPTS || isFinal(error)) {
-            throw new ApiError(
-              'UNAVAILABLE',
-              'The letter could not be sent; check the address and try again',
-              {
-                cause: error,
-                retryAfterSeconds: 60,
-              },
-            )
+            const sentence = `The email could not be sent: ${reason}`
+            throw new ApiError('UNAVAILABLE', sentence, { cause: error, retryAfterSeconds: 60 })
           }
         }
       }
@@ -40,7 +38,32 @@ export function smtpMail(options: { url: string; from: string; log: Log }): Mail
   }
 }
 
+interface SmtpFailure extends Error {
+  /** Of the last reply; missing when the server could not be reached or the connection ended. */
+  responseCode?: number
+  /** The SMTP command that failed. */
+  command?: string
+}
+
+/** The line for the log, and the end of the sentence for the caller. */
+function describeFailure(error: unknown): { event: string; reason: string } {
+  const { responseCode, command } = error as SmtpFailure
+  if (responseCode === undefined) {
+    return {
+      event: 'mail server does not respond',
+      reason: 'the mail server does not respond. Try again later.',
+    }
+  }
+  const isAddress = command === 'RCPT TO' && isFinal(error)
+  return {
+    event: 'mail server rejected an email',
+    reason: isAddress
+      ? 'the mail server rejected the address. Check it and try again.'
+      : 'the mail server rejected it. Try again later.',
+  }
+}
+
 /** RFC 5321, 4.2.1: a 5xx reply is permanent. */
 function isFinal(error: unknown): boolean {
-  return ((error as { responseCode?: number }).responseCode ?? 0) >= 500
+  return ((error as SmtpFailure).responseCode ?? 0) >= 500
 }

@@ -9,6 +9,7 @@ import type { MemoryReservation } from '../lib/client-memory.ts'
 export const RELEVANT_HEADERS = [
   'accept',
   'accept-encoding',
+  'accept-language',
   'cookie',
   'if-match',
   'if-modified-since',

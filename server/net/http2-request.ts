@@ -85,7 +85,7 @@ export const BUSY: HttpResponse = {
   ],
   body: Buffer.from(
     JSON.stringify({
-      error: 'Too many requests from your network are in progress; try again shortly',
+      error: 'Too many requests from your network are in progress. Try again shortly.',
       code: 'UNAVAILABLE',
       status: 503,
     }),

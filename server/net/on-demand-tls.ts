@@ -4,6 +4,8 @@ import type { Log } from '../lib/log.ts'
 import { getPort, listenOn } from './ports.ts'
 
 interface OnDemandTlsOptions {
+  /** `localhost` admits this machine only; another address admits every client that reaches it. */
+  host: string
   port: number
   /** Whether several processes of this machine share the port. */
   shared: boolean
@@ -22,8 +24,8 @@ const MAX_CONNECTIONS = 1000
 /**
  * The on-demand TLS endpoint for proxies on this machine: `GET /internal/tls-allowed?domain=NAME` returns 200
  * when a certificate for the name is useful, 404 when not, 400 for an invalid name, 503 when that is unknown.
- * It listens on the loopback addresses only and checks the Host header, so that a page in a browser cannot
- * reach it through a name of its own (DNS rebinding).
+ * On the loopback addresses it also checks the Host header, so that a page in a browser cannot reach it through a name
+ * of its own (DNS rebinding).
  */
 export class OnDemandTlsServer implements AsyncDisposable {
   readonly port: number
@@ -31,8 +33,8 @@ export class OnDemandTlsServer implements AsyncDisposable {
 
   /** ListenError when the port is not available. */
   static async open(options: OnDemandTlsOptions): Promise<OnDemandTlsServer> {
-    const { port, shared } = options
-    const place = { host: 'localhost', port, shared, setting: 'SLIPWAY_INTERNAL_PORT' }
+    const { host, port, shared } = options
+    const place = { host, port, shared, setting: 'SLIPWAY_INTERNAL_PORT' }
     return new OnDemandTlsServer(await listenOn(place, () => makeServer(options)))
   }
 
@@ -74,10 +76,10 @@ async function handleRequest(
 }
 
 async function authorize(
-  { isAllowed, log }: OnDemandTlsOptions,
+  { host, isAllowed, log }: OnDemandTlsOptions,
   request: IncomingMessage,
 ): Promise<{ status: number; [header: string]: string | number }> {
-  if (!isLocal(request)) return { status: 403 }
+  if (host === 'localhost' && !isLocal(request)) return { status: 403 }
   const { pathname, searchParams } = new URL(`http://localhost${requestPath(request)}`)
   if (pathname !== ROUTE) return { status: 404 }
   if (request.method !== 'GET' && request.method !== 'HEAD') return { status: 405, Allow: 'GET, HEAD' }

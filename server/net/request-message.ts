@@ -77,7 +77,9 @@ export class RequestMessage extends IncomingMessage implements Transfer {
 
   /** Ends the connection like a syntax error: with 400 if the request has no response yet. */
   #refuse(): false {
-    const error = Object.assign(new Error('The chunks of the body are too small'), { code: 'TINY_CHUNKS' })
+    const error = Object.assign(new Error('The chunks of the request body are too small'), {
+      code: 'TINY_CHUNKS',
+    })
     const { server } = this.socket as Socket & { server?: Server }
     server?.emit('clientError', error, this.socket)
     return false

@@ -32,19 +32,19 @@ export function rejectAmbiguous(request: IncomingMessage, response: ServerRespon
 function findRejection(request: IncomingMessage): Rejection | undefined {
   const { httpVersion, headers } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return { status: 505, text: 'HTTP/1.1 is spoken here' }
+    return { status: 505, text: 'Unsupported HTTP version. Use HTTP/1.1 or HTTP/2.' }
   }
   const coding = headers['transfer-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return { status: 501, text: 'The one transfer coding that is understood here is chunked' }
+    return { status: 501, text: 'Unsupported Transfer-Encoding. Use chunked.' }
   }
   if (headers.host === undefined && httpVersion === '1.1') {
-    return { status: 400, text: 'A request of HTTP/1.1 must have a Host header' }
+    return { status: 400, text: 'Missing Host header' }
   }
   const clear = headers.host === undefined || HOST_PATTERN.test(headers.host)
   if (clear && readTarget(request)) {
     if (isCovered(request.socket, headers.host ?? '')) return undefined
-    return { status: 421, text: "The certificate of this connection is not for the request's host" }
+    return { status: 421, text: "This connection's certificate does not cover the requested host" }
   }
-  return { status: 400, text: 'The request is malformed, or says two different things about its host' }
+  return { status: 400, text: 'The request is malformed, or names two different hosts' }
 }

@@ -117,7 +117,7 @@ async function readEncodings(
 }
 
 function startFailure(why: string): ApiError {
-  return new ApiError('UNAVAILABLE', `The encoding process cannot be begun: ${why}`)
+  return new ApiError('UNAVAILABLE', `The compression process cannot start: ${why}`)
 }
 
 /** The output of the process, read by size. */
@@ -133,7 +133,7 @@ class WorkerOutput {
     const chunks = [this.#left]
     for (let received = this.#left.length; received < size; received += chunks.at(-1)!.length) {
       const { value, done } = await this.#chunks.next()
-      if (done) throw new Error('The encoding process ended over its work')
+      if (done) throw new Error('The compression process exited during its work')
       chunks.push(value)
     }
     const all = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)

@@ -31,12 +31,12 @@ export async function nameDocument(
   const injectedDocumentHash = document?.hash ?? null
   if (version.injectedDocumentHash === injectedDocumentHash) return version
   return store.write('relaxed', async (tx) => {
-    const { id, slug } = version
+    const { id } = version
     const current = await tx.versions.byId(id)
     if (!current || !isSameInjection(await loadInjection(tx, current, addresses), injection)) return version
     await tx.versions.update(id, { injectedDocumentHash })
-    if (document) await tx.blobReferences.addReferences(slug, [document.hash])
-    if (current.injectedDocumentHash !== null) await updateReferences(tx, slug, clock())
+    if (document) await tx.blobReferences.addReferences(current.slug, [document.hash])
+    if (current.injectedDocumentHash !== null) await updateReferences(tx, current.slug, clock())
     // Read again: a copy of the object would parse its rules and its manifest.
     return (await tx.versions.byId(id))!
   })

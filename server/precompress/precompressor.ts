@@ -58,7 +58,7 @@ const INDEX_PATH = 'index.html'
 const MAX_WAITING_VERSIONS = 1000
 const MAX_WAITING_VERSIONS_OF_SITE = 10
 
-/** Bytes of files encoded for a site in one turn while others wait; a larger file takes a turn by itself. */
+/** Bytes of files encoded for a site in one turn while others wait; a larger file takes a turn of its own. */
 const TURN_BYTES = 256 * 1024
 
 /** Interval at which progress is recorded, in milliseconds. */

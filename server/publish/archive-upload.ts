@@ -4,7 +4,6 @@ import type {
   FileLimits,
   FinalizeResponse,
   PublishRequest,
-  SiteMetadata,
 } from '../../protocol/api/publish.ts'
 import { type IncludeOptions, ignoreRules } from '../../protocol/ignore/default-rules.ts'
 import { commonFolder, type Exclusion, Exclusions } from '../../protocol/ignore/exclusions.ts'
@@ -15,27 +14,28 @@ import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { type ApiError, validationError } from '../lib/errors.ts'
 import { newId } from '../lib/tokens.ts'
-import { validateMetadata } from '../sites/site-metadata.ts'
 import type { Store } from '../store/store.ts'
-import { type ArchiveKind, readArchive } from './archive/archive.ts'
+import { type ArchiveFile, type ArchiveKind, readArchive, readContents } from './archive/archive.ts'
+import type { ContentFile } from './archive/content.ts'
 import type { Finalizer } from './finalize.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
 
-/** An uploaded archive with the metadata of its publish. */
+/** The files of a publish that come with the request. */
+type ArchiveSource =
+  | { kind: ArchiveKind; body: Readable }
+  | { kind: 'contents'; files: readonly ContentFile[] }
+
+/** A publish in one request. */
 export interface ArchiveRequest {
-  kind: ArchiveKind
-  body: Readable
-  viewer: SiteMetadata
+  source: ArchiveSource
+  /** As in a JSON publish. */
+  fields: Omit<PublishRequest, 'files'>
   live: boolean
   /** Drops the version if it equals the live one. */
   ifChanged: boolean
   include: IncludeOptions
-  /** Lays the files over those of the live version. */
-  merge: boolean
   /** Keeps a top folder that all files share; otherwise its contents are the site. */
   keepTopFolder: boolean
-  baseVersionId: string | undefined
-  claimToken: string | undefined
 }
 
 interface ArchivePublisherOptions {
@@ -67,7 +67,9 @@ export class ArchivePublisher {
     this.#options = options
   }
 
-  create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
+  /** Rejects a name before reading the archive. */
+  async create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
+    await this.#options.pendingVersions.assertName(caller, request.fields.name)
     return this.#publish(caller, request, (manifest, versionId) =>
       this.#options.pendingVersions.newSite(caller, manifest, versionId),
     )
@@ -76,7 +78,7 @@ export class ArchivePublisher {
   /** Rejects what it can before reading the archive; the site is checked again when the version is staged. */
   async update(caller: Caller, slug: string, request: ArchiveRequest): Promise<ArchiveResponse> {
     const { pendingVersions } = this.#options
-    await pendingVersions.authorize(caller, slug, request.claimToken)
+    await pendingVersions.authorize(caller, slug, request.fields.claimToken)
     return this.#publish(caller, request, (manifest, versionId) =>
       pendingVersions.newVersion(caller, slug, manifest, versionId),
     )
@@ -90,7 +92,7 @@ export class ArchivePublisher {
   ): Promise<ArchiveResponse> {
     const { pendingVersions, finalizer, blobs, clock } = this.#options
     const limits = pendingVersions.limitsFor(caller)
-    const problems = validateMetadata(request.viewer, '')
+    const problems = pendingVersions.validateFields(request.fields)
     if (problems.length > 0) throw validationError(problems)
     await blobs.assertSpace()
     const versionId = newId(clock())
@@ -99,7 +101,7 @@ export class ArchivePublisher {
     let unpacked: UnpackedArchive
     try {
       unpacked = await this.#unpack(versionId, request, limits)
-      staged = await stage(toPublishRequest(request, unpacked.files), versionId)
+      staged = await stage({ ...request.fields, files: unpacked.files }, versionId)
       await this.#recordReceived(versionId, unpacked.received)
       const { live, ifChanged } = request
       finalized = await finalizer.finalize(caller, staged.slug, { versionId, live, ifChanged })
@@ -126,31 +128,28 @@ export class ArchivePublisher {
 
   async #unpack(
     area: string,
-    { kind, body, include, keepTopFolder }: ArchiveRequest,
+    { source, include, keepTopFolder }: ArchiveRequest,
     limits: FileLimits,
   ): Promise<UnpackedArchive> {
     const { blobs, spoolFolder } = this.#options
     const found: { file: StoredFile; received: StoredBlob }[] = []
-    const { excluded } = await readArchive(
-      {
-        body,
-        kind,
-        spoolFolder,
-        assertSpace: (bytes) => blobs.assertSpace(bytes),
-        limits: {
-          files: limits.files,
-          fileBytes: limits.fileBytes,
-          totalBytes: limits.siteBytes,
-          pathCharacters: MAX_PATH_LENGTH,
-          exclusions: new Exclusions(ignoreRules('', include)),
-        },
-      },
-      async ({ path, size, body: bytes }) => {
-        const received = await blobs.put(area, bytes, { size })
-        found.push({ file: { path, size, contentType: mediaType(path), hash: received.hash }, received })
-      },
-    )
-    if (found.length === 0 && excluded.length > 0) throw nothingLeft(excluded)
+    const archiveLimits = {
+      files: limits.files,
+      fileBytes: limits.fileBytes,
+      totalBytes: limits.siteBytes,
+      pathCharacters: MAX_PATH_LENGTH,
+      exclusions: new Exclusions(ignoreRules('', include)),
+    }
+    const store = async ({ path, size, body, contentType = mediaType(path) }: ArchiveFile) => {
+      const received = await blobs.put(area, body, { size })
+      found.push({ file: { path, size, contentType, hash: received.hash }, received })
+    }
+    const assertSpace = (bytes: number) => blobs.assertSpace(bytes)
+    const { excluded } =
+      source.kind === 'contents'
+        ? await readContents({ ...source, limits: archiveLimits }, store)
+        : await readArchive({ ...source, spoolFolder, assertSpace, limits: archiveLimits }, store)
+    if (found.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
     const removedFolder = keepTopFolder ? '' : commonFolder(found.map(({ file }) => file.path))
     const files = found.map(({ file }) => ({ ...file, path: file.path.slice(removedFolder.length) }))
     const problems = validateManifest(files, limits)
@@ -159,27 +158,13 @@ export class ArchivePublisher {
   }
 }
 
-/** The equivalent manifest of a JSON publish. */
-function toPublishRequest(
-  { viewer, merge, baseVersionId, claimToken }: ArchiveRequest,
-  files: StoredFile[],
-): PublishRequest {
-  return {
-    files,
-    ...viewer,
-    merge,
-    ...(baseVersionId === undefined ? {} : { baseVersionId }),
-    ...(claimToken === undefined ? {} : { claimToken }),
-  }
-}
-
-function nothingLeft(excluded: readonly Exclusion[]): ApiError {
+function nothingLeft({ kind }: ArchiveSource, excluded: readonly Exclusion[]): ApiError {
   const names = excluded.slice(0, 3).map(({ path, reason }) => `${sanitizePath(path)} (${reason})`)
   const more = excluded.length > names.length ? ` and ${excluded.length - names.length} more` : ''
   return validationError([
     {
-      field: 'archive',
-      message: `holds no file that can be published; excluded: ${names.join(', ')}${more}`,
+      field: kind === 'contents' ? 'files' : kind === 'html' ? 'body' : 'archive',
+      message: `contains no files to publish; excluded: ${names.join(', ')}${more}`,
     },
   ])
 }

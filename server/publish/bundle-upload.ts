@@ -3,7 +3,7 @@ import type { BundleReceipt, UploadReceipt } from '../../protocol/api/publish.ts
 import { MAX_FILES, type StoredFile } from '../../protocol/manifest/manifest.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
-import { requireNotExpired } from '../accounts/authorization.ts'
+import { isRetired, requireNotExpired } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import type { Store } from '../store/store.ts'
@@ -127,12 +127,11 @@ export class BundleUploads {
   /** The expected files by path. */
   async #loadManifest(slug: string, versionId: string): Promise<Map<string, ManifestEntry>> {
     const { store, clock } = this.#options
-    const site = await store.read.sites.bySlug(slug)
-    if (site && site.deletionReason !== 'deleted') requireNotExpired(site, clock())
     const version = await store.read.versions.byId(versionId)
-    if (version?.slug !== slug || version.state !== 'pending') {
-      throw notPending()
-    }
+    // The site may have another name than when the target was signed.
+    const site = await store.read.sites.bySlug(version?.slug ?? slug)
+    if (site && !isRetired(site)) requireNotExpired(site, clock())
+    if (version?.state !== 'pending') throw notPending()
     const files = version.files
     return new Map(files.map((file, fileNumber) => [normalizeNfc(file.path), { ...file, fileNumber }]))
   }
@@ -150,10 +149,10 @@ function findExpected(
   if (!expected && isOsMetadata(path)) return undefined
   if (!expected) throw validationError([{ field: sanitizePath(path), message: 'is not in the manifest' }])
   if (expected.received)
-    throw validationError([{ field: sanitizePath(path), message: 'is in the bundle twice' }])
+    throw validationError([{ field: sanitizePath(path), message: 'occurs twice in the bundle' }])
   expected.received = true
   if (size !== expected.size) {
-    const sentence = `'${sanitizePath(path)}' has ${expected.size} bytes in the manifest, but ${size} in the bundle`
+    const sentence = `The manifest declares ${expected.size} bytes for '${sanitizePath(path)}', but the bundle has ${size}`
     throw new ApiError('SIZE_MISMATCH', sentence, { details: { path: expected.path } })
   }
   return expected

@@ -1,7 +1,10 @@
 import type { FinalizeRequest, FinalizeResponse } from '../../protocol/api/publish.ts'
+import { pluralize } from '../../protocol/format.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import {
   type Caller,
+  isRetired,
   requireAccount,
   requireClaimToken,
   requireNotExpired,
@@ -19,9 +22,10 @@ import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Arrival, Version } from '../store/contract/versions.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
+import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
-import { dropIfUnchanged } from './unchanged-version.ts'
+import { dropIfUnchanged, hashContents } from './unchanged-version.ts'
 
 /**
  * Refusals of one version that are reported beyond the caller's rate limit; further requests are rejected
@@ -57,7 +61,7 @@ interface FinalizableVersion {
 /** A manifest with durable bytes only, and its parsed rules. */
 interface PromotedFiles {
   files: StoredFile[]
-  change: Pick<Version, 'state' | 'files' | 'rules' | 'warnings' | 'preview'>
+  change: Pick<Version, 'state' | 'files' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
   /** Hashes that the site does not reference yet. */
   newHashes: string[]
 }
@@ -179,6 +183,7 @@ export class Finalizer implements AsyncDisposable {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
     const { rules, warnings } = await loadRules(blobs, whole)
+    const document = await loadDocument(blobs, whole)
     return {
       files: whole,
       change: {
@@ -186,7 +191,9 @@ export class Finalizer implements AsyncDisposable {
         files: whole,
         rules,
         warnings,
-        preview: describeSite(whole),
+        preview: describeSite(whole, document?.icons),
+        title: document?.title ?? null,
+        contentHash: hashContents(whole),
       },
       newHashes: arrived.map((row) => row.hash),
     }
@@ -231,7 +238,7 @@ export class Finalizer implements AsyncDisposable {
     }
     const running = cleanUp()
       .catch((error: unknown) =>
-        log.warn('clean-up failed; a job will retry', { what: `finalize ${versionId}`, error }),
+        log.warn('cleanup failed; a job will retry', { what: `finalize ${versionId}`, error }),
       )
       .finally(() => this.#following.delete(running))
     this.#following.add(running)
@@ -259,7 +266,7 @@ function requireFinalizable(
   { claimToken }: FinalizeRequest,
   now: number,
 ): Site {
-  if (!site || site.deletionReason === 'deleted') throw siteNotFound()
+  if (!site || isRetired(site)) throw siteNotFound()
   if (site.ownerId !== null) return requireOwner(site, requireAccount(caller), now)
   return claimToken === undefined ? requireNotExpired(site, now) : requireClaimToken(site, claimToken, now)
 }
@@ -277,14 +284,17 @@ function assertMayPublishDraft(
   if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return
   throw new ApiError(
     'INVALID_CLAIM_TOKEN',
-    'A draft of an anonymous site needs the claim token of the site to go live',
+    'Claim token required: send claimToken to make a draft of an anonymous site live',
   )
 }
 
 function assertComplete(files: readonly StoredFile[], numbers: readonly number[]): void {
   if (numbers.length === 0) return
   const missing = numbers.slice(0, 20).map((number) => files[number]!.path)
-  const sentence = `${numbers.length} of ${files.length} files did not arrive, the first is '${missing[0]}'`
+  const names = missing.slice(0, 3).map(sanitizePath).join(', ')
+  const more = numbers.length > 3 ? ` and ${numbers.length - 3} more` : ''
+  const have = numbers.length === 1 ? "hasn't" : "haven't"
+  const sentence = `${pluralize(numbers.length, 'file')} ${have} been uploaded: ${names}${more}`
   throw new ApiError('UPLOADS_MISSING', sentence, { details: { missing, count: numbers.length } })
 }
 

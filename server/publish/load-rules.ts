@@ -36,5 +36,5 @@ function decodeUtf8(bytes: Buffer): string | undefined {
 }
 
 function notTextWarning(file: string): PublishWarning {
-  return { file, message: 'The file is left out because it is not UTF-8 text' }
+  return { file, message: 'file ignored: it is not UTF-8 text' }
 }

@@ -1,13 +1,16 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
-import type { FileEntry, FileLimits, PublishRequest, Removal } from '../../protocol/api/publish.ts'
+import type { FileEntry, FileLimits, PublishRequest } from '../../protocol/api/publish.ts'
 import { type StoredFile, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
 
 /** Violations that do not depend on the live version. */
-export function validateMerge({ merge, delete: deleted }: PublishRequest): FieldError[] {
-  return deleted !== undefined && merge !== true ? [{ field: 'delete', message: 'needs merge: true' }] : []
+export function validateMerge({
+  merge,
+  delete: deleted,
+}: Pick<PublishRequest, 'merge' | 'delete'>): FieldError[] {
+  return deleted !== undefined && merge !== true ? [{ field: 'delete', message: 'requires merge: true' }] : []
 }
 
 /** Whether a request without files is one that only deletes. */
@@ -39,41 +42,6 @@ export function mergeManifest(
   const problems = validateManifest(merged, limits)
   if (problems.length > 0) throw validationError(problems.map((one) => withoutKeptIndex(one, files.length)))
   return merged
-}
-
-/**
- * The files of the live version that a new one does not have; undefined when it has all. A file whose name differs only
- * in a content hash, as build tools add it, has taken the place of the other.
- */
-export function findRemoval(live: readonly StoredFile[], files: readonly FileEntry[]): Removal | undefined {
-  const paths = new Set(files.map(({ path }) => withoutContentHash(path)))
-  const removed = live.filter(({ path }) => !paths.has(withoutContentHash(path)))
-  if (removed.length === 0) return undefined
-  return {
-    files: removed.length,
-    liveFiles: live.length,
-    index: removed.some(({ path }) => path === 'index.html'),
-  }
-}
-
-/** 'assets/index-BX3k9a2c.js' and 'assets/index.1f2e3d4c.js' without their hashes. */
-function withoutContentHash(path: string): string {
-  const start = path.lastIndexOf('/') + 1
-  const [stem = '', ...suffixes] = path.slice(start).split('.')
-  const extension = suffixes.pop()
-  if (extension === undefined) return path
-  const others = suffixes.filter((suffix) => !isContentHash(suffix))
-  return path.slice(0, start) + [withoutHashSuffix(stem), ...others, extension].join('.')
-}
-
-/** A hash of eight characters may contain the hyphen that separates it. */
-function withoutHashSuffix(stem: string): string {
-  const hyphen = stem.at(-9) === '-' ? stem.length - 9 : stem.lastIndexOf('-')
-  return hyphen > 0 && isContentHash(stem.slice(hyphen + 1)) ? stem.slice(0, hyphen) : stem
-}
-
-function isContentHash(text: string): boolean {
-  return /^[\w-]{8,}$/.test(text) && /[\dA-Z]/.test(text)
 }
 
 function deletedPaths(deleted: string[], replaced: Set<string>, live: Set<string>): Set<string> {

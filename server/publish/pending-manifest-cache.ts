@@ -6,7 +6,7 @@ import type { Queries, Store } from '../store/store.ts'
 /** The properties of a received file that are compared with the manifest of its version. */
 export type ArrivedFile = Pick<Arrival, 'fileNumber' | 'size' | 'hash'>
 
-/** Manifests in the cache: 72 bytes for each of up to 1,000 files, so at most 18 MB. */
+/** Manifests in the cache: 72 bytes for each file, so at most 18 MB with 1,000 files each. */
 const MAX_CACHED_MANIFESTS = 256
 
 const HASH_CHARACTERS = 64
@@ -53,10 +53,13 @@ export class PendingManifestCache {
     this.#store = store
   }
 
-  /** The files of a pending version; UPLOAD_EXPIRED when there is none of this id, or it belongs to another site. */
-  async manifest(slug: string, versionId: string): Promise<ManifestFiles> {
+  /**
+   * The files of a pending version; UPLOAD_EXPIRED when there is none of this id. The slug in a signed address does not
+   * matter: the site may have another name since.
+   */
+  async manifest(versionId: string): Promise<ManifestFiles> {
     const manifest = await this.load(versionId, this.#store.read)
-    if (manifest?.slug !== slug) throw notPending()
+    if (!manifest) throw notPending()
     return manifest
   }
 
@@ -92,7 +95,7 @@ export class PendingManifestCache {
 }
 
 export function notPending(): ApiError {
-  return new ApiError('UPLOAD_EXPIRED', 'This version takes no more uploads: it is finalized or gone')
+  return new ApiError('UPLOAD_EXPIRED', 'This version accepts no more uploads: it is finalized or deleted')
 }
 
 export function notInManifest(): ApiError {

@@ -8,6 +8,8 @@ import type {
   UploadPlan,
   UploadReceipt,
 } from '../../protocol/api/publish.ts'
+import { formatLimit } from '../../protocol/format.ts'
+import { findRemoval } from '../../protocol/manifest/removal.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -16,7 +18,6 @@ import type { UrlBuilder } from '../sites/urls.ts'
 import { requireVersion } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
 import { BundleUploads } from './bundle-upload.ts'
-import { findRemoval } from './merge.ts'
 import { notInManifest, PendingManifestCache } from './pending-manifest-cache.ts'
 import {
   BUNDLE_CONTENT_TYPE,
@@ -99,7 +100,7 @@ export class PublishService {
     const site = await pendingVersions.authorize(caller, slug, request.claimToken)
     const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
     if (version.state !== 'pending')
-      throw new ApiError('UPLOAD_EXPIRED', 'This version is finalized; nothing is missing')
+      throw new ApiError('UPLOAD_EXPIRED', 'This version is already finalized; no uploads are missing')
     const arrived = new Set((await store.read.versions.listArrivals(version.id)).map((row) => row.fileNumber))
     const files = version.files
     const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
@@ -122,11 +123,11 @@ export class PublishService {
     const { targets } = this.#options
     const upload = targets.verify(key, query)
     if (!isSameMediaType(headers.contentType, upload.contentType)) {
-      const sentence = `The upload of '${upload.path}' must carry Content-Type: ${upload.contentType}`
+      const sentence = `'${upload.path}' must be uploaded with Content-Type: ${upload.contentType}`
       throw new ApiError('CONTENT_TYPE_MISMATCH', sentence)
     }
     if (headers.contentLength !== undefined && headers.contentLength !== upload.size) {
-      const sentence = `'${upload.path}' has ${upload.size} bytes in the manifest, but the upload has ${headers.contentLength}`
+      const sentence = `The manifest declares ${upload.size} bytes for '${upload.path}', but the upload has ${headers.contentLength}`
       throw new ApiError('SIZE_MISMATCH', sentence)
     }
     const { versionId, path, fileNumber } = upload
@@ -139,8 +140,8 @@ export class PublishService {
 
   /** The bytes of one file, compared with the manifest before the first of them. */
   async #receive(upload: SignedUpload, body: Readable, active: ActiveUpload): Promise<StoredBlob> {
-    const { slug, versionId, fileNumber, size, hash } = upload
-    const manifest = await this.#manifests.manifest(slug, versionId)
+    const { versionId, fileNumber, size, hash } = upload
+    const manifest = await this.#manifests.manifest(versionId)
     if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
     return active.run(this.#options.blobs.put(versionId, body, expected))
@@ -155,10 +156,16 @@ export class PublishService {
   ): Promise<BundleReceipt> {
     this.#options.targets.verifyBundle(bundle, query)
     if (!isSameMediaType(headers.contentType, BUNDLE_CONTENT_TYPE)) {
-      throw new ApiError('CONTENT_TYPE_MISMATCH', `A bundle must carry Content-Type: ${BUNDLE_CONTENT_TYPE}`)
+      throw new ApiError(
+        'CONTENT_TYPE_MISMATCH',
+        `A bundle must be uploaded with Content-Type: ${BUNDLE_CONTENT_TYPE}`,
+      )
     }
     if (headers.contentLength !== undefined && headers.contentLength > MAX_BUNDLE_BYTES) {
-      throw new ApiError('PAYLOAD_TOO_LARGE', `A bundle may have at most ${MAX_BUNDLE_BYTES} bytes`)
+      throw new ApiError(
+        'PAYLOAD_TOO_LARGE',
+        `The bundle is too large. The limit is ${formatLimit(MAX_BUNDLE_BYTES)}.`,
+      )
     }
     return this.#bundleUploads.receive(bundle, body)
   }

@@ -130,14 +130,17 @@ export class SignedUploadUrls {
       signature !== undefined &&
       this.#signer.verify(fields, signature)
     if (!isSigned)
-      throw new ApiError('INVALID_UPLOAD_TOKEN', 'The upload address is not one that this service signed')
+      throw new ApiError(
+        'INVALID_UPLOAD_TOKEN',
+        'Invalid upload URL: it was changed, or another server signed it',
+      )
   }
 
   #refuseExpired(expires: number): void {
     if (this.#clock() / 1000 < expires) return
     throw new ApiError(
       'UPLOAD_EXPIRED',
-      'The upload address is over; ask for fresh ones with uploads/refresh',
+      'This upload URL has expired. Request new ones with uploads/refresh.',
     )
   }
 }
@@ -164,10 +167,13 @@ function readExpiry({ exp = '' }: UploadQuery): number {
   return /^[1-9]\d{0,14}$/.test(exp) ? Number(exp) : -1
 }
 
-/** The segments of a key; empty when it is not percent-encoded UTF-8, which no signature matches. */
+/**
+ * The segments of a key, whose slashes may be percent-encoded; empty when it is not percent-encoded UTF-8, which no
+ * signature matches.
+ */
 function decodeKey(key: string): string[] {
   try {
-    return key.split('/').map(decodeURIComponent)
+    return decodeURIComponent(key).split('/')
   } catch {
     return []
   }

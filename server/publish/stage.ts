@@ -8,29 +8,33 @@ import type {
   SiteMetadata,
 } from '../../protocol/api/publish.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
-import {
-  assertNotBeingDeleted,
-  type Caller,
-  requireAccount,
-  requireClaimToken,
-  requireOwner,
-} from '../accounts/authorization.ts'
-import { ApiError, siteNotFound, validationError } from '../lib/errors.ts'
+import { findRemoval } from '../../protocol/manifest/removal.ts'
+import { assertNotBeingDeleted, type Caller, requirePublisher } from '../accounts/authorization.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
+import { type SiteNames, takeNewName } from '../sites/names.ts'
 import { deleteSite } from '../sites/site.ts'
-import { hasImage, notAnImageError, validateMetadata } from '../sites/site-metadata.ts'
+import {
+  hasImage,
+  MAX_MESSAGE_LENGTH,
+  notAnImageError,
+  validateMessage,
+  validateMetadata,
+} from '../sites/site-metadata.ts'
 import { newSlug } from '../sites/slug.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
 import type { Store } from '../store/store.ts'
-import { findRemoval, mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
+import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
 
 interface PendingVersionStoreOptions {
   store: Store
   addresses: UrlBuilder
+  names: SiteNames
   clock: () => number
   /** Lifetime of an anonymous site in seconds. */
   anonymousLifetime: number
@@ -58,6 +62,12 @@ export class PendingVersionStore {
     this.#options = options
   }
 
+  /** The largest number of files that any caller may publish. */
+  get maxFiles(): number {
+    const { anonymous, owned } = this.#options.limits
+    return Math.max(anonymous.files, owned.files)
+  }
+
   limitsFor(caller: Caller): FileLimits {
     return caller.account ? this.#options.limits.owned : this.#options.limits.anonymous
   }
@@ -66,7 +76,15 @@ export class PendingVersionStore {
   validate(caller: Caller, request: PublishRequest): FieldError[] {
     return [
       ...(onlyDeletes(request) ? [] : validateManifest(request.files, this.limitsFor(caller))),
+      ...this.validateFields(request),
+    ]
+  }
+
+  /** The violations beside those of the files. */
+  validateFields(request: Omit<PublishRequest, 'files'>): FieldError[] {
+    return [
       ...validateMerge(request),
+      ...validateMessage(request.message),
       ...validateMetadata(request, ''),
       ...validateMetadata(request.viewer ?? {}, 'viewer.'),
     ]
@@ -78,20 +96,30 @@ export class PendingVersionStore {
     return requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())
   }
 
+  /** Refuses a name that the caller cannot give to a new site. */
+  async assertName(caller: Caller, name: unknown): Promise<void> {
+    if (name === undefined) return
+    if (typeof name !== 'string') throw validationError([{ field: 'name', message: 'must be a string' }])
+    await this.#options.names.assertAvailable(caller, name)
+  }
+
   /** Stages the first version of a new site; the manifest has been checked. */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
     const { store, clock, addresses, anonymousLifetime } = this.#options
-    const { files, merge } = request
-    if (merge) throw validationError([{ field: 'merge', message: 'needs a site to update' }])
+    const { files, merge, name } = request
+    if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
     const metadata = mergeMetadata(request)
     const now = clock()
     if (!caller.account) assertTimeToLive(metadata)
     assertKnownImage(files, metadata)
-    const [slug, claimToken] = [newSlug(), newClaimToken()]
+    await this.assertName(caller, name)
+    const [slug, claimToken] = [name ?? newSlug(), newClaimToken()]
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
-    const version = pendingVersion(slug, files, { caller, metadata, now, id: versionId })
+    const { message } = request
+    const version = pendingVersion(slug, files, { caller, metadata, message, now, id: versionId })
     await store.write('durable', async (tx) => {
       if (caller.account) await assertNotBeingDeleted(tx, caller.account)
+      if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
       await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }))
       await tx.versions.insert(version)
     })
@@ -103,7 +131,7 @@ export class PendingVersionStore {
           expiresAt: toIso(expiresAt!),
           anonymous: true as const,
           warning:
-            'Save the claimToken and claimUrl: they are shown once, and the site expires unless it is claimed.',
+            'Save claimToken and claimUrl: they are shown only once, and the site expires unless you claim it.',
         }
     return {
       slug,
@@ -127,6 +155,7 @@ export class PendingVersionStore {
     versionId?: string,
   ): Promise<StagedVersion> {
     const { store, clock } = this.#options
+    if (request.name !== undefined) throw notNew()
     const metadata = mergeMetadata(request)
     return store.write('durable', async (tx) => {
       const now = clock()
@@ -143,6 +172,7 @@ export class PendingVersionStore {
       const version = pendingVersion(slug, files, {
         caller,
         metadata,
+        message: request.message,
         now,
         id: versionId,
         base,
@@ -176,24 +206,16 @@ function mergeMetadata(request: PublishRequest): SiteMetadata {
   return viewer as SiteMetadata
 }
 
-/**
- * The site when the caller may publish to it: with its owner's key, or with the claim token while it is
- * anonymous.
- */
-function requirePublisher(
-  site: Site | undefined,
-  caller: Caller,
-  claimToken: string | undefined,
-  now: number,
-): Site {
-  if (site?.ownerId === null && claimToken !== undefined) return requireClaimToken(site, claimToken, now)
-  if (claimToken !== undefined && !caller.account && !site) throw siteNotFound()
-  return requireOwner(site, requireAccount(caller), now)
+function notNew(): ApiError {
+  return validationError([
+    { field: 'name', message: 'is for new sites; rename a site with PATCH /api/v1/publish/{slug}/name' },
+  ])
 }
 
 interface NewVersion {
   caller: Caller
   metadata: SiteMetadata
+  message: string | undefined
   now: number
   id: string | undefined
   base?: string | null | undefined
@@ -204,7 +226,7 @@ interface NewVersion {
 function pendingVersion(
   slug: string,
   files: readonly FileEntry[],
-  { caller, metadata, now, id, base, reused }: NewVersion,
+  { caller, metadata, message = '', now, id, base, reused }: NewVersion,
 ): Version {
   return {
     id: id ?? newId(now),
@@ -226,6 +248,10 @@ function pendingVersion(
     publishedBy: caller.account?.id ?? null,
     publishedWith: caller.signedInWith,
     preview: null,
+    title: null,
+    message: toPlainLine(message, MAX_MESSAGE_LENGTH) || null,
+    thumbnailHash: null,
+    contentHash: null,
   }
 }
 
@@ -251,6 +277,8 @@ function pendingSite(
     expiresAt,
     deletedAt: null,
     deletionReason: null,
+    renamedTo: null,
+    visitsKey: slug,
   }
 }
 
@@ -268,7 +296,7 @@ function findReusableFiles(live: readonly StoredFile[], files: readonly FileEntr
 
 function requireLive(live: readonly StoredFile[] | undefined): readonly StoredFile[] {
   if (live) return live
-  throw new ApiError('SITE_PENDING', 'The site was never finalized, so there is nothing to merge with')
+  throw new ApiError('SITE_PENDING', 'This site has no published version to merge with')
 }
 
 function assertKnownImage(files: readonly FileEntry[], { ogImagePath }: SiteMetadata): void {
@@ -279,6 +307,6 @@ function assertKnownImage(files: readonly FileEntry[], { ogImagePath }: SiteMeta
 function assertTimeToLive(viewer: SiteMetadata): void {
   if (viewer.ttlSeconds === undefined || viewer.ttlSeconds === null) return
   throw validationError([
-    { field: 'ttlSeconds', message: 'needs a site with an owner; an anonymous site has its own time' },
+    { field: 'ttlSeconds', message: 'requires an account; anonymous sites have a fixed lifetime' },
   ])
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { metadataChange } from '../sites/site-metadata.ts'
 import { deleteVersions } from '../sites/version.ts'
@@ -20,6 +21,12 @@ export async function dropIfUnchanged(
   if (!live || !areEqual(files, live.files)) return undefined
   await deleteVersions(tx, site.slug, [version.id], now)
   return live
+}
+
+/** Equal for equal paths, bytes and content types, in any order. `files` have all their hashes. */
+export function hashContents(files: readonly StoredFile[]): string {
+  const lines = files.map(({ path, hash, contentType }) => JSON.stringify([path, hash, contentType]))
+  return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
 }
 
 /** A time to live counts from the publish, so a new one always changes the expiry. */

@@ -33,7 +33,7 @@ export class ActiveUpload {
   /** Ends the upload, unless all of its bytes were received: it then ends soon without help. */
   replace(): void {
     if (this.#body.complete) return
-    const reason = new ApiError('UPLOAD_EXPIRED', 'A newer upload of the same file has replaced this one')
+    const reason = new ApiError('UPLOAD_EXPIRED', 'A newer upload of the same file replaced this one')
     this.stop(reason)
     this.#replaced.reject(reason)
   }

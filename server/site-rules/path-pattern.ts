@@ -92,7 +92,7 @@ export class PathPattern {
   /** The pattern, or the end of a sentence that describes the error. Hosts use `.` as separator. */
   static read(text: string, separator: '/' | '.' = '/'): PathPattern | string {
     const [before = '', after, ...others] = text.split('*')
-    if (others.length > 0) return "may have one '*' only"
+    if (others.length > 0) return "has more than one '*'"
     const front = parseTemplate(before, separator)
     const back = after === undefined ? undefined : parseTemplate(after, separator)
     if (typeof front === 'string') return front
@@ -100,7 +100,7 @@ export class PathPattern {
     const names = captureNames(front, back)
     if (names.length > MAX_PLACEHOLDERS) return `has more than ${MAX_PLACEHOLDERS} placeholders`
     const twice = names.find((name, index) => names.indexOf(name) < index)
-    if (twice === 'splat' && back) return "cannot have both '*' and ':splat', which stands for it"
+    if (twice === 'splat' && back) return "has both '*' and ':splat', its name"
     return twice === undefined ? new PathPattern(front, back, separator) : `has ':${twice}' twice`
   }
 
@@ -257,7 +257,7 @@ function parseTemplate(text: string, separator: string): TemplatePart[] | string
     }
     const name = segment.slice(1)
     if (!NAME.test(name))
-      return `has '${segment}': a placeholder is a whole segment of letters, digits and '_'`
+      return `has an invalid placeholder '${segment}'. A placeholder is a whole segment of letters, digits and '_'.`
     if (!add()) return MALFORMED
     pieces.push({ name })
   }

@@ -1,4 +1,5 @@
 import type { PublishWarning } from '../../protocol/api/publish.ts'
+import { formatLimit } from '../../protocol/format.ts'
 import { type HeaderRule, headerSteps } from './parse/header-rule.ts'
 import { redirectSteps } from './parse/redirects-file.ts'
 import { runAtOnce } from './parse/slices.ts'
@@ -43,5 +44,5 @@ export function* ruleSteps(texts: RuleTexts): Generator<void, ParsedRules> {
 
 /** The warning for a rule file larger than `MAX_RULE_FILE_BYTES`. */
 export function tooLongWarning(file: '_redirects' | '_headers'): PublishWarning {
-  return { file, message: `The file has more than ${MAX_RULE_FILE_BYTES} bytes, so none of it is read` }
+  return { file, message: `file ignored: it is larger than ${formatLimit(MAX_RULE_FILE_BYTES)}` }
 }

@@ -5,6 +5,7 @@ import type { Site } from '../store/contract/sites.ts'
 
 export const MAX_TITLE_LENGTH = 200
 export const MAX_DESCRIPTION_LENGTH = 500
+export const MAX_MESSAGE_LENGTH = 200
 
 /** A minute, and a year. */
 export const TTL_SECONDS = { min: 60, max: 31_536_000 }
@@ -39,6 +40,13 @@ export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldErr
   return problems
 }
 
+/** Violations in the message of a version. */
+export function validateMessage(message: unknown): FieldError[] {
+  if (message === undefined) return []
+  if (typeof message === 'string' && [...message].length <= MAX_MESSAGE_LENGTH) return []
+  return [{ field: 'message', message: `must be a string of at most ${MAX_MESSAGE_LENGTH} characters` }]
+}
+
 /** Whether the manifest has an image with that path. */
 export function hasImage(files: readonly FileEntry[], path: string): boolean {
   return files.some((file) => file.path === path && /^image\//i.test(file.contentType))
@@ -46,7 +54,7 @@ export function hasImage(files: readonly FileEntry[], path: string): boolean {
 
 /** The error when `ogImagePath` is no image of the manifest. */
 export function notAnImageError(field: string, path: string): FieldError {
-  return { field, message: `must name an image in the manifest; '${path}' is none` }
+  return { field, message: `must be the path of an image in the manifest; '${path}' is not one` }
 }
 
 /** What a publish or a metadata update sets; absent fields are omitted. */

@@ -32,11 +32,14 @@ const NEVER_SHOWN = /^_(redirects|headers)$/
 
 /**
  * Describes a finalized manifest. A site with pages is one, whatever else it contains; any other is what most
- * of its files are.
+ * of its files are. `linkedIcons` are the icons that its start page links, the best first.
  */
-export function describeSite(files: readonly StoredFile[]): SitePreview {
+export function describeSite(files: readonly StoredFile[], linkedIcons: readonly string[] = []): SitePreview {
   const seen = files.filter(({ path }) => !NEVER_SHOWN.test(path))
-  return { kind: classifySite(seen), image: findPreviewImage(seen) }
+  const images = seen.filter(({ contentType }) => IMAGE.test(contentType)).map(({ path }) => path)
+  const icon = linkedIcons.find((path) => images.includes(path)) ?? findRootIcon(images)
+  const onlyImage = seen.length === 1 ? (images[0] ?? null) : null
+  return { kind: classifySite(seen), image: icon ?? onlyImage, icon }
 }
 
 function classifySite(files: readonly StoredFile[]): SiteKind {
@@ -47,11 +50,10 @@ function classifySite(files: readonly StoredFile[]): SiteKind {
   return dominant?.[0] ?? 'files'
 }
 
-function findPreviewImage(files: readonly StoredFile[]): string | null {
-  const images = files.filter(({ contentType }) => IMAGE.test(contentType)).map(({ path }) => path)
+function findRootIcon(images: readonly string[]): string | null {
   for (const icon of ICONS) {
     const found = images.find((path) => icon.test(path))
     if (found !== undefined) return found
   }
-  return files.length === 1 ? (images[0] ?? null) : null
+  return null
 }

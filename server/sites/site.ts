@@ -79,9 +79,10 @@ export class Sites {
       versionId: displayed?.id ?? '',
       currentVersionId: site.liveVersionId,
       pendingVersionId: pending?.id ?? null,
-      title: site.title,
+      ...this.#appearance(site, displayed),
       description: site.description,
       ogImagePath: site.ogImagePath,
+      viewer: { title: site.title, description: site.description, ogImagePath: site.ogImagePath },
       spaMode: site.spaMode,
       hasPassword: site.passwordHash !== null,
       createdAt: toIso(site.createdAt),
@@ -136,11 +137,11 @@ export class Sites {
     await this.#store.write('durable', async (tx) => {
       const site = requireOwner(await tx.sites.bySlug(slug), account, now)
       const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
-      if (!live)
-        throw new ApiError('SITE_PENDING', 'The site was never finalized, so there is nothing to duplicate')
+      if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
       const publisher = { publishedBy: account.id, publishedWith: caller.signedInWith }
       await tx.sites.insert(siteCopy(site, copy, versionId, now))
       await tx.versions.insert({ ...versionCopy(live, copy, versionId, now), ...publisher })
+      await copyThumbnail(tx, live, versionId)
       await tx.blobReferences.addReferences(
         copy,
         live.files.map((file) => file.hash!),
@@ -155,7 +156,10 @@ export class Sites {
   async remove(account: Account, slug: string): Promise<DeleteResponse> {
     const now = this.#clock()
     const areas = await this.#store.write('durable', async (tx) => {
-      requireOwner(await tx.sites.bySlug(slug), account, now)
+      const { title } = requireOwner(await tx.sites.bySlug(slug), account, now)
+      const event = { kind: 'site-deleted', slug, title, at: now } as const
+      if (account.reminders)
+        await tx.notices.add({ id: `site-deleted ${slug}`, accountId: account.id, event, createdAt: now })
       return deleteSite(tx, slug, 'deleted', now, this.#certificates)
     })
     await Promise.all(areas.map((area) => this.#blobs.discard(area)))
@@ -170,7 +174,7 @@ export class Sites {
       const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
       if (site.ownerId === account.id) return { ...answer, alreadyOwned: true as const }
       if (site.ownerId !== null)
-        throw new ApiError('ALREADY_CLAIMED', 'The site was claimed by another account')
+        throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
       await assertNotBeingDeleted(tx, account)
       await tx.sites.update(slug, { ownerId: account.id, expiresAt: null, updatedAt: now })
       await tx.notifyChanged(slug)
@@ -184,10 +188,11 @@ export class Sites {
     if (found.ownerId !== null) return { slug, claimed: true }
     const site = requireNotExpired(found, this.#clock())
     const [summary] = await this.#summaries([site])
-    const { siteUrl, status, title, fileCount, totalBytes, createdAt, expiresAt, currentVersionId } = summary!
+    const { siteUrl, status, title, iconUrl, thumbnailUrl } = summary!
+    const { fileCount, totalBytes, createdAt, expiresAt, currentVersionId } = summary!
     return {
-      ...{ slug, siteUrl, status, title, fileCount, totalBytes, createdAt, expiresAt },
-      ...{ claimed: false, currentVersionId },
+      ...{ slug, siteUrl, status, title, iconUrl, thumbnailUrl },
+      ...{ fileCount, totalBytes, createdAt, expiresAt, claimed: false, currentVersionId },
     }
   }
 
@@ -208,8 +213,8 @@ export class Sites {
         slug: site.slug,
         siteUrl: this.#addresses.site(site.slug),
         status: siteStatus(site),
-        title: site.title,
         hasPassword: site.passwordHash !== null,
+        ...this.#appearance(site, current),
         ...this.#preview(site, current),
         versionId: displayed?.id ?? '',
         currentVersionId: site.liveVersionId,
@@ -221,6 +226,19 @@ export class Sites {
         expiresAt: toIsoOrNull(site.expiresAt),
       }
     })
+  }
+
+  /** How lists and pages show a site. Browsers could not load an icon from a site with a password. */
+  #appearance(
+    site: Site,
+    version: VersionHeader | undefined,
+  ): Pick<SiteSummary, 'title' | 'iconUrl' | 'thumbnailUrl'> {
+    const icon = site.passwordHash === null ? version?.preview?.icon : undefined
+    return {
+      title: site.title ?? version?.title ?? null,
+      iconUrl: version && icon ? this.#addresses.previewFile(site.slug, version.id, icon) : null,
+      thumbnailUrl: version ? this.#addresses.thumbnail(version) : null,
+    }
   }
 
   /** Browsers could not load an image from a site with a password. */
@@ -249,6 +267,7 @@ export async function deleteSite(
   for (const version of versions) await tx.versions.remove(version.id)
   await updateReferences(tx, slug, now)
   await removeSiteDomains(tx, slug, now, certificates)
+  for (const former of await tx.sites.endRedirects(now, slug)) await tx.notifyChanged(former)
   await tx.sites.update(slug, {
     liveVersionId: null,
     previousVersionId: null,
@@ -281,6 +300,8 @@ function siteCopy(site: Site, slug: string, versionId: string, now: number): Sit
     createdAt: now,
     updatedAt: now,
     expiresAt: null,
+    renamedTo: null,
+    visitsKey: slug,
   }
 }
 
@@ -296,7 +317,14 @@ function versionCopy(version: Version, slug: string, id: string, now: number): V
     publishedAt: now,
     injectedDocumentHash: null,
     isEncoded: false,
+    message: null,
+    thumbnailHash: null,
   }
+}
+
+async function copyThumbnail(tx: Queries, { id, thumbnailHash }: Version, copyId: string): Promise<void> {
+  const picture = thumbnailHash === null ? undefined : await tx.versions.findThumbnail(id)
+  if (picture) await tx.versions.setThumbnail(copyId, thumbnailHash!, picture)
 }
 
 async function assertKnownImage(tx: Queries, site: Site, path: string | null | undefined): Promise<void> {
@@ -315,7 +343,7 @@ function encodeCursor(cursor: SiteCursor): string {
 function decodeCursor(text: string): SiteCursor {
   const [createdAt, slug, ...more] = Buffer.from(text, 'base64url').toString().split('.')
   if (!/^\d{1,15}$/.test(createdAt ?? '') || !slug || !isSlug(slug) || more.length > 0) {
-    throw validationError([{ field: 'cursor', message: 'must be the nextCursor of an earlier page' }])
+    throw validationError([{ field: 'cursor', message: 'must be a nextCursor from an earlier response' }])
   }
   return { createdAt: Number(createdAt), slug }
 }

@@ -27,9 +27,18 @@ export function newSlug(): string {
   return `${ADJECTIVES[randomInt(ADJECTIVES.length)]}-${NOUNS[randomInt(NOUNS.length)]}-${tail}`
 }
 
+/** The longest label that has room for a version id and two hyphens before it (RFC 1035, 2.3.4: 63 in all). */
+export const MAX_SLUG_LENGTH = 35
+
+/** Whether a text has the form of the slugs that `newSlug` generates. */
+export function isGeneratedSlug(text: string): boolean {
+  const [adjective = '', noun = '', tail = '', ...more] = text.split('-')
+  return more.length === 0 && tail.length === 6 && ADJECTIVES.includes(adjective) && NOUNS.includes(noun)
+}
+
 /** Whether a text has the form of a slug and is worth a lookup in the store. */
 export function isSlug(text: string): boolean {
-  return text.length <= 35 && SLUG_PATTERN.test(text)
+  return text.length <= MAX_SLUG_LENGTH && SLUG_PATTERN.test(text)
 }
 
 function words(text: string): string[] {

@@ -1,3 +1,5 @@
+import type { VersionHeader } from '../store/contract/versions.ts'
+
 /** Builds the URLs of sites. `siteUrl` takes scheme and port of `{base_url}` (contract, "Serving"). */
 export class UrlBuilder {
   readonly base: string
@@ -31,6 +33,12 @@ export class UrlBuilder {
   /** A file of a version, at the URL of the version. */
   previewFile(slug: string, versionId: string, path: string): string {
     return this.file(`${versionId}--${slug}`, path)
+  }
+
+  /** The thumbnail of a version; null without one. A new picture has another URL, so that caches can keep it. */
+  thumbnail({ slug, id, thumbnailHash }: VersionHeader): string | null {
+    if (thumbnailHash === null) return null
+    return `${this.base}/api/v1/publish/${slug}/versions/${id}/thumbnail?v=${thumbnailHash.slice(0, 16)}`
   }
 
   /** Origin of a custom domain behind a proxy: scheme and port of the service. */

@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { FinalizeResponse } from '../../protocol/api/publish.ts'
 import type {
@@ -20,7 +19,8 @@ import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
 import { diffManifests, type ManifestDiff } from './manifest-diff.ts'
 import type { UrlBuilder } from './urls.ts'
-import { activateVersion, deleteVersions, requireVersion } from './version.ts'
+import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
+import { createTar, createZip } from './version-archive.ts'
 
 interface VersionsOptions {
   store: Store
@@ -43,8 +43,9 @@ export class Versions {
   readonly #clock: () => number
   /** Number of versions of a site that were live and are kept. */
   readonly maxVersions: number
-  readonly #maxDrafts: number
-  readonly #draftLifetimeMs: number
+  /** Number of drafts that are kept. */
+  readonly maxDrafts: number
+  readonly draftLifetimeSeconds: number
 
   constructor(options: VersionsOptions) {
     this.#store = options.store
@@ -53,8 +54,8 @@ export class Versions {
     this.#precompressor = options.precompressor
     this.#clock = options.clock
     this.maxVersions = options.maxVersions
-    this.#maxDrafts = options.maxDrafts
-    this.#draftLifetimeMs = options.draftLifetime * 1000
+    this.maxDrafts = options.maxDrafts
+    this.draftLifetimeSeconds = options.draftLifetime
   }
 
   /** The kept finalized versions, drafts included, newest first. */
@@ -106,6 +107,8 @@ export class Versions {
       totalBytes: version.totalBytes,
       current: version.id === site.liveVersionId,
       previewUrl: this.#addresses.preview(site.slug, version.id),
+      message: version.message,
+      thumbnailUrl: this.#addresses.thumbnail(version),
       changes: differs
         ? {
             added: differs.added.length,
@@ -141,7 +144,10 @@ export class Versions {
       const site = requireOwner(await tx.sites.bySlug(slug), account, now)
       requireVersion(await tx.versions.header(versionId), slug)
       if (site.liveVersionId === versionId) {
-        throw new ApiError('VERSION_LIVE', 'This version is live; restore another one first')
+        throw new ApiError(
+          'VERSION_LIVE',
+          'The live version cannot be deleted. Restore another version first.',
+        )
       }
       await deleteVersions(tx, slug, [versionId], now)
     })
@@ -161,37 +167,31 @@ export class Versions {
   ): Promise<StoredFile & { body: Readable }> {
     const files = await this.#files(account, slug, versionId)
     const file = files.find((one) => one.path === path)
-    if (!file) throw new ApiError('NOT_FOUND', 'The version has no such file')
+    if (!file) throw new ApiError('NOT_FOUND', 'File not found in this version')
     return { ...file, body: await this.#openBlob(file) }
   }
 
-  /** The live version, or another kept one, as a tar stream (POSIX.1-2001), which the caller must destroy. */
-  async tar(account: Account, slug: string, versionId?: string): Promise<Readable> {
+  /** The live version, or another kept one, as a tar or zip stream, which the caller must destroy. */
+  async archive(
+    account: Account,
+    slug: string,
+    format: 'tar' | 'zip',
+    versionId?: string,
+  ): Promise<Readable> {
     const files = await this.#files(account, slug, versionId)
-    const { pack } = await import('tar-stream')
-    const archive = pack()
-    let open: Readable | undefined
-    archive.once('close', () => open?.destroy())
-    const fill = async () => {
-      for (const file of files) {
-        open = await this.#openBlob(file)
-        if (archive.destroying) return void open.destroy()
-        const mtime = new Date(this.#clock())
-        const entry = archive.entry({ name: file.path, size: file.size, mode: 0o644, mtime })
-        await pipeline(open, entry)
-      }
-      archive.finalize()
-    }
-    fill().catch((error: Error) => archive.destroy(error))
-    return Readable.from(archive)
+    const create = format === 'zip' ? createZip : createTar
+    return create(files, (file) => this.#openBlob(file), this.#clock())
   }
 
   /** Sites with versions that `prune` deletes: among those changed since then, and all with drafts that are too old. */
   async findPrunable(since: number, limit: number): Promise<string[]> {
     const { versions } = this.#store.read
-    const kept = { versions: this.maxVersions, drafts: this.#maxDrafts }
+    const kept = { versions: this.maxVersions, drafts: this.maxDrafts }
     const crowded = await versions.overVersionLimit(kept, since, limit)
-    return [...crowded, ...(await versions.withOldDrafts(this.#clock() - this.#draftLifetimeMs, limit))]
+    return [
+      ...crowded,
+      ...(await versions.withOldDrafts(this.#clock() - this.draftLifetimeSeconds * 1000, limit)),
+    ]
   }
 
   /**
@@ -209,17 +209,24 @@ export class Versions {
     })
   }
 
-  /** Versions that were live are ordered by the time when they first were, drafts by their creation. */
+  /**
+   * Versions that were live are ordered by the time when they first were, drafts by their creation. Versions that only
+   * repeat the files of a newer one go first: publishing the same files many times evicts no others.
+   */
   #findOld({ liveVersionId }: Site, newestFirst: readonly VersionHeader[], now: number): string[] {
     const others = newestFirst.filter(({ id, state }) => state === 'ready' && id !== liveVersionId)
     const published = others
       .filter(({ publishedAt }) => publishedAt !== null)
       .sort((a, b) => b.publishedAt! - a.publishedAt!)
-      .slice(this.maxVersions - (liveVersionId ? 1 : 0))
+    const live = newestFirst.find(({ id }) => id === liveVersionId)
+    const old = repeatedLast(published, live).slice(this.maxVersions - (live ? 1 : 0))
     const drafts = others
       .filter(({ publishedAt }) => publishedAt === null)
-      .filter(({ createdAt }, index) => index >= this.#maxDrafts || createdAt < now - this.#draftLifetimeMs)
-    return [...published, ...drafts].map(({ id }) => id)
+      .filter(
+        ({ createdAt }, index) =>
+          index >= this.maxDrafts || createdAt < now - this.draftLifetimeSeconds * 1000,
+      )
+    return [...old, ...drafts].map(({ id }) => id)
   }
 
   async #files(
@@ -230,8 +237,7 @@ export class Versions {
     const { read } = this.#store
     const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
     const wanted = versionId ?? site.liveVersionId
-    if (wanted === null)
-      throw new ApiError('SITE_PENDING', 'The site was never finalized, so it has no files yet')
+    if (wanted === null) throw new ApiError('SITE_PENDING', 'This site has no published version yet')
     const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))
     return version.files
   }
@@ -253,12 +259,19 @@ async function requireRestorable(
   const site = requireOwner(await queries.sites.bySlug(slug), account, now)
   const version = requireVersion(await queries.versions.byId(versionId), slug)
   if (version.state === 'pending') {
-    throw new ApiError('UPLOADS_MISSING', 'This version was never finalized; finalize it instead')
+    throw new ApiError('UPLOADS_MISSING', 'This version was never finalized. Finalize it to make it live.')
   }
   return { site, version }
 }
 
-function requireFinalized<V extends { state: Version['state'] }>(version: V): V {
-  if (version.state === 'pending') throw new ApiError('SITE_PENDING', 'This version is not finalized yet')
-  return version
+/** The versions in order, followed by those with the files of the live one or of an earlier one in the list. */
+function repeatedLast(versions: readonly VersionHeader[], live: VersionHeader | undefined): VersionHeader[] {
+  const seen = new Set([live?.contentHash])
+  const { true: repeated = [], false: distinct = [] } = Object.groupBy(versions, ({ id, contentHash }) => {
+    const contents = contentHash ?? id
+    const isRepeated = seen.has(contents)
+    seen.add(contents)
+    return `${isRepeated}`
+  })
+  return [...distinct, ...repeated]
 }

@@ -8,16 +8,26 @@ import { metadataChange } from './site-metadata.ts'
 
 /** The version when it belongs to that site; NOT_FOUND otherwise. */
 export function requireVersion<V extends { slug: string }>(version: V | undefined, slug: string): V {
-  if (version?.slug !== slug) throw new ApiError('NOT_FOUND', 'The site has no such version')
+  if (version?.slug !== slug) throw new ApiError('NOT_FOUND', 'Version not found')
+  return version
+}
+
+/** The version when it is finalized; SITE_PENDING otherwise. */
+export function requireFinalized<V extends { state: Version['state'] }>(version: V): V {
+  if (version.state === 'pending') throw new ApiError('SITE_PENDING', 'This version is not finalized yet')
   return version
 }
 
 /** VERSION_CONFLICT when a publish was based on another version than the live one. */
 export function assertBaseIsLive(site: Site, baseVersionId: string | null): void {
   if (baseVersionId === null || baseVersionId === site.liveVersionId) return
-  throw new ApiError('VERSION_CONFLICT', 'Another version went live since the one this was based on', {
-    details: { currentVersionId: site.liveVersionId },
-  })
+  throw new ApiError(
+    'VERSION_CONFLICT',
+    'Another version went live after the one that your update is based on',
+    {
+      details: { currentVersionId: site.liveVersionId },
+    },
+  )
 }
 
 /**

@@ -7,6 +7,11 @@ import * as webFace from './migrations/004-web-face.ts'
 import * as ticketKeys from './migrations/005-ticket-keys.ts'
 import * as attemptsAndShares from './migrations/006-attempts-and-shares.ts'
 import * as drafts from './migrations/007-drafts.ts'
+import * as namedKeys from './migrations/008-named-keys.ts'
+import * as versionDescriptions from './migrations/009-version-descriptions.ts'
+import * as siteNames from './migrations/010-site-names.ts'
+import * as notices from './migrations/011-notices.ts'
+import * as contentHashes from './migrations/012-content-hashes.ts'
 import type { Schema } from './schema.ts'
 
 /** In order. A released migration never changes. */
@@ -18,6 +23,11 @@ const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<
   { name: '005-ticket-keys', up: ticketKeys.up },
   { name: '006-attempts-and-shares', up: attemptsAndShares.up },
   { name: '007-drafts', up: drafts.up },
+  { name: '008-named-keys', up: namedKeys.up },
+  { name: '009-version-descriptions', up: versionDescriptions.up },
+  { name: '010-site-names', up: siteNames.up },
+  { name: '011-notices', up: notices.up },
+  { name: '012-content-hashes', up: contentHashes.up },
 ]
 
 interface MigrationTable {
@@ -42,7 +52,7 @@ export async function migrate(db: Kysely<Schema>): Promise<void> {
     const known = new Set(migrations.map((migration) => migration.name))
     const newer = [...applied].find((name) => !known.has(name))
     if (newer) {
-      const sentence = `The data was written by a newer Slipway (migration ${newer}); start that version instead`
+      const sentence = `A newer version of Slipway wrote this data (migration ${newer}). Start that version.`
       throw new ApiError('UNAVAILABLE', sentence)
     }
     for (const { name, up } of migrations) {

@@ -7,6 +7,7 @@ import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlEncodingQueries } from './queries/encodings.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
+import { SqlNoticeQueries } from './queries/notices.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { SqlSiteQueries } from './queries/sites.ts'
 import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
@@ -30,6 +31,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     counters: new SqlCounterQueries(db),
     leases: new SqlLeaseQueries(db),
     visits: new SqlVisitQueries(db),
+    notices: new SqlNoticeQueries(db),
     ticketKeys: new SqlTicketKeyQueries(db),
   }
 }

@@ -8,11 +8,13 @@ import type { PublishedWith } from '../../protocol/api/sites.ts'
  */
 export interface Schema {
   accounts: AccountRow
+  named_keys: NamedKeyRow
   sign_in_codes: SignInCodeRow
   sign_in_sources: SignInSourceRow
   sessions: SessionRow
   sites: SiteRow
   versions: VersionRow
+  thumbnails: ThumbnailRow
   arrivals: ArrivalRow
   blob_names: BlobNameRow
   condemned_blobs: CondemnedBlobRow
@@ -30,6 +32,7 @@ export interface Schema {
   visit_names: VisitNameRow
   visitors: VisitorRow
   visit_salts: VisitSaltRow
+  notices: NoticeRow
   ticket_keys: TicketKeyRow
 }
 
@@ -39,11 +42,21 @@ export interface AccountRow {
   plan: Plan
   key_hash: string | null
   created_at: number
+  /** 1 when reminders are sent by email. */
+  reminders: 0 | 1
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   leaving_since: number | null
 }
 
-/** A mailed code. An address may have several that are valid; each belongs to the attempt that requested it. */
+/** An API key beside the account's `key_hash`; its name is unique within the account. */
+export interface NamedKeyRow {
+  key_hash: string
+  account_id: string
+  name: string
+  created_at: number
+}
+
+/** An emailed code. An address may have several that are valid; each belongs to the attempt that requested it. */
 export interface SignInCodeRow {
   attempt_hash: string
   email: string
@@ -98,7 +111,11 @@ export interface SiteRow {
   updated_at: number
   expires_at: number | null
   gone_at: number | null
-  gone_reason: 'deleted' | 'expired' | 'abandoned' | null
+  gone_reason: 'deleted' | 'expired' | 'abandoned' | 'renamed' | null
+  /** Of a former name: the current one, while it redirects. */
+  renamed_to: string | null
+  /** Key of its rows in the tables of visits: its first slug. */
+  visits_key: string
 }
 
 /** A version of a site with its whole manifest; `files` is written at staging and again at finalize. */
@@ -134,6 +151,18 @@ export interface VersionRow {
    * recorded.
    */
   look: string | null
+  /** Title of its start page; null before finalize, without one, and as `look`. */
+  title: string | null
+  /** Equal for versions with equal files; null before finalize and for versions from before this was recorded. */
+  content_hash: string | null
+  message: string | null
+  thumbnail_hash: string | null
+}
+
+/** A picture of a version for lists of sites: WebP in base64. */
+export interface ThumbnailRow {
+  version_id: string
+  picture: string
 }
 
 /** A received file of a pending version. */
@@ -351,4 +380,17 @@ export interface VisitSaltRow {
 export interface TicketKeyRow {
   period: number
   key: string
+}
+
+/** An event that the owner of an account is notified of by email. */
+export interface NoticeRow {
+  /** Identifies the event. */
+  id: string
+  account_id: string
+  /** JSON of `NoticeEvent`. */
+  event: string
+  created_at: number
+  attempts: number
+  /** Time of the next attempt to send it; null when there is none. */
+  due_at: number | null
 }

@@ -293,7 +293,7 @@ function translateError(error: unknown): never {
 }
 
 function unavailable(cause: unknown): ApiError {
-  return new ApiError('UNAVAILABLE', 'The database of the service is not available; try again shortly', {
+  return new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.', {
     cause,
     retryAfterSeconds: 5,
   })

@@ -6,6 +6,7 @@ import type { CounterQueries } from './contract/counters.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { EncodingQueries } from './contract/encodings.ts'
 import type { LeaseQueries } from './contract/leases.ts'
+import type { NoticeQueries } from './contract/notices.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
 import type { SiteQueries } from './contract/sites.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
@@ -26,6 +27,7 @@ export interface Queries {
   counters: CounterQueries
   leases: LeaseQueries
   visits: VisitQueries
+  notices: NoticeQueries
   ticketKeys: TicketKeyQueries
 }
 

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
+import { formatDuration } from '../../protocol/format.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
@@ -16,7 +17,6 @@ import { type PageResponse, type StaticFile, toPageResponse } from './static-fil
 
 interface BuiltSiteOptions {
   settings: PageSettings
-  version: string
   /** The CSP source of sites: `https://*.{site_domain}`. */
   sites: string
   /** Milliseconds since 1970. */
@@ -26,6 +26,9 @@ interface BuiltSiteOptions {
 /** Outputs of `npm run build`: the pages with their files, and the content of `/docs`. */
 const DASHBOARD_FOLDER = join(import.meta.dirname, '../../dashboard/dist')
 const REFERENCE_FOLDER = join(import.meta.dirname, 'dist')
+
+/** Where the guides are, with their names. */
+const GUIDES = 'docs/'
 
 /** For files with a hash of their content in their names. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
@@ -81,9 +84,7 @@ async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string,
     extraHeaders: securityHeaders(options.sites),
   }
   const load = async (name: string): Promise<[string, StaticFile]> => {
-    const bytes = name.endsWith('.html')
-      ? fillIn(String(built.get(name)), String(reference.get(name)), options)
-      : built.get(name)!
+    const bytes = getContent(name, built, reference, options)
     const bodies = new Map<Encoding | undefined, Buffer>([[undefined, bytes]])
     const sizes: Record<Encoding, number | null> = { br: null, zstd: null, gzip: null }
     for (const encoding of ENCODINGS) {
@@ -103,36 +104,62 @@ async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string,
     })
     return [name, { served, bodies }]
   }
-  const names = [...built.keys()].filter((name) => !/\.(br|zst|gz)$/.test(name))
+  const guides = [...reference.keys()].filter((name) => name.startsWith(GUIDES))
+  const names = [...built.keys(), ...guides].filter((name) => !/\.(br|zst|gz)$/.test(name))
   return new Map(await Promise.all(names.map(load)))
 }
 
+/** Pages of guides are the page of the reference with another content. */
+function getContent(
+  name: string,
+  built: ReadonlyMap<string, Buffer>,
+  reference: ReadonlyMap<string, Buffer>,
+  options: BuiltSiteOptions,
+): Buffer {
+  const content = String(reference.get(name))
+  if (name.endsWith('.md')) return Buffer.from(replacePlaceholders(content, options, (text) => text))
+  if (!name.endsWith('.html')) return built.get(name)!
+  if (!name.startsWith(GUIDES)) return fillIn(String(built.get(name)), content, options)
+  const title = /<h1[^>]*>(.*?)<\/h1>/.exec(content)?.[1] ?? ''
+  const page = String(built.get('reference.html')).replace('<title>API reference', () => `<title>${title}`)
+  return fillIn(page, content, options)
+}
+
 /** Replaces the placeholders of a page. */
-function fillIn(page: string, reference: string, { settings, version }: BuiltSiteOptions): Buffer {
+function fillIn(page: string, reference: string, options: BuiltSiteOptions): Buffer {
+  const filled = page.replace('<!-- reference -->', () => reference)
+  return Buffer.from(replacePlaceholders(filled, options, escapeHtml))
+}
+
+function replacePlaceholders(
+  text: string,
+  { settings }: BuiltSiteOptions,
+  encode: (value: string) => string,
+): string {
   const values = {
     base_url: settings.baseUrl,
+    lifetime: formatDuration(settings.anonymousLifetime),
     npx: npxCommand(settings.baseUrl),
     settings: JSON.stringify(settings),
-    version,
+    version: settings.version,
   }
-  const filled = page
-    .replace('<!-- reference -->', () => reference)
-    .replace(/\{(base_url|npx|settings|version)\}/g, (_, name: keyof typeof values) =>
-      escapeHtml(values[name]),
-    )
-  return Buffer.from(filled)
+  return text.replace(/\{(base_url|lifetime|npx|settings|version)\}/g, (_, name: keyof typeof values) =>
+    encode(values[name]),
+  )
 }
 
 /**
- * Allows only our own files, nothing inline, and frames of sites. No referrer: the URL of the claim page
- * contains a secret.
+ * Allows only our own files, images in URLs (thumbnails are drawn from them), and frames of sites. No referrer: the
+ * URL of the claim page contains a secret.
  */
 function securityHeaders(sites: string): string[] {
   const contentSecurityPolicy = [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self' ${sites}`,
+    "font-src 'self'",
+    "manifest-src 'self'",
+    `img-src 'self' data: ${sites}`,
     "connect-src 'self'",
     "worker-src 'self'",
     `frame-src ${sites}`,
@@ -152,7 +179,7 @@ function securityHeaders(sites: string): string[] {
 /** The contents of a build output by name. */
 async function readBuilt(folder: string): Promise<ReadonlyMap<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
-    throw new ApiError('UNAVAILABLE', 'The web pages are not built; npm run build makes them', { cause })
+    throw new ApiError('UNAVAILABLE', 'The web pages are not built. Run: npm run build', { cause })
   })
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
   const files = paths.map(async (path) => [path.slice(folder.length + 1), await readFile(path)] as const)

@@ -1,15 +1,12 @@
-import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { CLIENT_PACKAGE_PATH, type PackageServer, quoteShell } from '../../protocol/client-package.ts'
 import { padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
-import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
-import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
-import { type PageResponse, type StaticFile, toPageResponse } from './static-file.ts'
+import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
 interface ClientDownloadOptions {
   baseUrl: string
@@ -52,39 +49,31 @@ export class ClientDownload {
 
   async #pack(): Promise<StaticFile> {
     const built = await readFile(PACKAGE_TAR).catch((cause: unknown) => {
-      throw new ApiError('UNAVAILABLE', 'The client is not built; npm run build makes it', { cause })
+      throw new ApiError('UNAVAILABLE', 'The client is not built. Run: npm run build', { cause })
     })
     const content: PackageServer = { server: this.#origin }
     const settings = Buffer.from(JSON.stringify(content))
     const entry = [tarHeader('package/server.json', settings.length), settings, padding(settings.length)]
     const tar = Buffer.concat([built, ...entry, TAR_END])
     const bytes = await promisify(gzip)(tar, { level: constants.Z_BEST_COMPRESSION })
-    return this.#toFile(CLIENT_PACKAGE_PATH, 'application/gzip', bytes)
+    return staticFile({
+      path: CLIENT_PACKAGE_PATH,
+      type: 'application/gzip',
+      bytes,
+      modifiedAt: this.#options.clock(),
+    })
   }
 
   async #writeScript(): Promise<StaticFile> {
     const script = await readFile(INSTALL_SCRIPT, 'utf8')
     const url = quoteShell(this.#origin + CLIENT_PACKAGE_PATH)
     const bytes = Buffer.from(script.replace('{package}', () => url))
-    return this.#toFile('/install.sh', 'text/x-shellscript; charset=utf-8', bytes)
+    const type = 'text/x-shellscript; charset=utf-8'
+    return staticFile({ path: '/install.sh', type, bytes, modifiedAt: this.#options.clock() })
   }
 
   /** `{base_url}` in its normal form, without characters that a URL parser removes. */
   get #origin(): string {
     return new URL(this.#options.baseUrl).origin
-  }
-
-  #toFile(path: string, type: string, bytes: Buffer): StaticFile {
-    const modified = toLastModified(this.#options.clock())
-    const policy = publicPolicy({ publishedAt: modified, metadataChangedAt: modified })
-    const served = new ServedFile({
-      path,
-      file: { hash: hash('sha256', bytes), size: bytes.length },
-      type: toFileType(type),
-      sizes: undefined,
-      modified,
-      policy: { ...policy, cacheControl: 'no-cache' },
-    })
-    return { served, bodies: new Map([[undefined, bytes]]) }
   }
 }

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
 import { CLIENT_PACKAGE_PATH } from '../../protocol/client-package.ts'
+import { PAGE_NOT_FOUND } from '../edge/respond/pages/error-pages.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { HttpRequest, RequestHeaders } from '../net/http-handler.ts'
+import { prefersText, SERVICE_LINKS } from './agent-files.ts'
 import type { BuiltSite } from './built-site.ts'
 import type { ClientDownload } from './client-download.ts'
-import type { PageResponse } from './static-file.ts'
+import { type PageResponse, type StaticFile, toPageResponse } from './static-file.ts'
 
 /** Every path of the dashboard; `dashboard/app/routes.tsx` maps them to pages. */
 export const PAGE_PATHS = [
@@ -18,23 +20,43 @@ export const PAGE_PATHS = [
   '/account',
 ] as const
 
+/** Icons for all platforms and the picture of link previews, from `dashboard/public/`. */
+export const ICON_FILES = [
+  'favicon.svg',
+  'favicon.ico',
+  'apple-touch-icon.png',
+  'icon-192.png',
+  'icon-512.png',
+  'card.png',
+  'site.webmanifest',
+] as const
+
 interface PageOptions {
   builtSite: BuiltSite
   clientDownload: ClientDownload
+  /** See `agentFiles`. */
+  agentFiles: ReadonlyMap<string, StaticFile>
+}
+
+interface RoutedResponse extends PageResponse {
+  /** In addition to those of the response. */
+  headers?: Record<string, string>
 }
 
 type FindResponse = (
   request: Pick<HttpRequest, 'headers' | 'isHead'>,
   params: unknown,
-) => Promise<PageResponse | undefined>
+) => Promise<RoutedResponse | undefined>
 
 /** Routes the service's own pages to the files of the built site, and the client to its package. */
-export async function pages(app: FastifyInstance, { builtSite, clientDownload }: PageOptions): Promise<void> {
+export async function pages(
+  app: FastifyInstance,
+  { builtSite, clientDownload, agentFiles }: PageOptions,
+): Promise<void> {
   const serve = (url: string, findResponse: FindResponse) =>
     app.route({
       method: ['GET', 'HEAD'],
       url,
-      schema: { hide: true },
       handler: async ({ headers, method, params }, reply) => {
         const request = { headers: headers as RequestHeaders, isHead: method === 'HEAD' }
         const found = await findResponse(request, params)
@@ -43,9 +65,24 @@ export async function pages(app: FastifyInstance, { builtSite, clientDownload }:
     })
   const serveFile = (url: string, name: string) =>
     serve(url, (request) => builtSite.findResponse(name, request))
-  for (const url of PAGE_PATHS) serveFile(url, 'index.html')
+  for (const url of PAGE_PATHS) if (url !== '/') serveFile(url, 'index.html')
+  for (const [url, file] of agentFiles) {
+    if (url !== '/') serve(url, async (request) => toPageResponse(file, request))
+  }
+  serve('/', async (request) => {
+    const found = prefersText(request.headers)
+      ? toPageResponse(agentFiles.get('/')!, request)
+      : await builtSite.findResponse('front.html', request)
+    return found && { ...found, headers: { Link: SERVICE_LINKS, Vary: 'Accept, Accept-Encoding' } }
+  })
+  app.get('/openapi.json', (_, reply) => reply.redirect('/api/openapi.json', 308))
   serveFile('/docs', 'reference.html')
-  serveFile('/favicon.svg', 'favicon.svg')
+  serveFile('/docs/api', 'reference.html')
+  serve('/docs/:guide', (request, params) => {
+    const { guide } = params as { guide: string }
+    return builtSite.findResponse(`docs/${guide.endsWith('.md') ? guide : `${guide}.html`}`, request)
+  })
+  for (const name of ICON_FILES) serveFile(`/${name}`, name)
   serve('/assets/:name', (request, params) =>
     builtSite.findResponse(`assets/${(params as { name: string }).name}`, request),
   )
@@ -54,24 +91,21 @@ export async function pages(app: FastifyInstance, { builtSite, clientDownload }:
 }
 
 /**
- * The response to an unknown path: a page to callers that ask for HTML, otherwise an error of the API. Preconditions
- * and ranges concern the requested path, where nothing is.
+ * The response to an unknown path: a page in the visitor's language to callers that ask for HTML, otherwise an error of
+ * the API.
  */
-export function notFoundPage(builtSite: BuiltSite): RouteHandlerMethod {
-  return async ({ headers }, reply) => {
-    if (!headers.accept?.includes('text/html')) {
-      reply.header('Vary', 'Accept')
-      throw new ApiError('NOT_FOUND', 'There is no such path; /docs lists the calls of the API')
-    }
-    const relevant = { 'accept-encoding': headers['accept-encoding'] }
-    const found = await builtSite.findResponse('not-found.html', { headers: relevant })
-    return send(reply, found!, 404)
+export const notFoundPage: RouteHandlerMethod = async ({ headers }, reply) => {
+  if (!headers.accept?.includes('text/html')) {
+    reply.header('Vary', 'Accept')
+    throw new ApiError('NOT_FOUND', 'Unknown path. See /docs for the API.')
   }
+  const response = PAGE_NOT_FOUND.for(headers)
+  return send(reply, { response, body: response.body })
 }
 
-function send(reply: FastifyReply, { response, body }: PageResponse, status = response.status): FastifyReply {
-  const { headers } = response
+function send(reply: FastifyReply, { response, body, headers: added = {} }: RoutedResponse): FastifyReply {
+  const { headers, status } = response
   reply.code(status)
   for (let at = 0; at < headers.length; at += 2) reply.header(headers[at]!, headers[at + 1])
-  return reply.send(body)
+  return reply.headers(added).send(body)
 }

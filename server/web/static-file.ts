@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto'
 import type { Encoding } from '../blobs/encoding.ts'
 import { sliceRange } from '../edge/body/body-cache.ts'
 import { fileResponse } from '../edge/respond/file-response.ts'
-import type { ServedFile } from '../edge/respond/served-file.ts'
+import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
+import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
 import type { EdgeResponse } from '../edge/response.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 
@@ -15,6 +17,32 @@ export interface StaticFile {
 export interface PageResponse {
   response: EdgeResponse
   body: Buffer | undefined
+}
+
+/** A file without encodings, which clients revalidate. */
+export function staticFile({
+  path,
+  type,
+  bytes,
+  modifiedAt,
+}: {
+  path: string
+  type: string
+  bytes: Buffer
+  /** Milliseconds since 1970. */
+  modifiedAt: number
+}): StaticFile {
+  const modified = toLastModified(modifiedAt)
+  const policy = publicPolicy({ publishedAt: modified, metadataChangedAt: modified })
+  const served = new ServedFile({
+    path,
+    file: { hash: hash('sha256', bytes), size: bytes.length },
+    type: toFileType(type),
+    sizes: undefined,
+    modified,
+    policy: { ...policy, cacheControl: 'no-cache' },
+  })
+  return { served, bodies: new Map([[undefined, bytes]]) }
 }
 
 /** The response to a GET or HEAD of a file. */

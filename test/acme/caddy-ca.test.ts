@@ -55,7 +55,7 @@ describe("Caddy's CA", requires('caddy-ca'), () => {
     const order = await service.acme.newOrder([UNREACHABLE_NAME])
     await assert.rejects(service.acme.authorize(order, challenges), {
       kind: 'challenge-failed',
-      message: /did not find the proof for gone\.caddy\.slipway\.test: \w/,
+      message: /could not validate gone\.caddy\.slipway\.test: \w/,
     })
     assert.deepEqual(challenges.active, [])
   })

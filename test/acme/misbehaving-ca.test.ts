@@ -90,19 +90,19 @@ const RESPONSES: [string, CaResponse, Expected][] = [
   ['503 with a time', problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }), { kind: 'unreachable', notBefore: NOW + 2 * MINUTE_MS, message: /: Down$/ }],
   ['503 for a year', problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }), { kind: 'unreachable', notBefore: NOW + DAY_MS }],
   ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'unreachable', requests: 25 }],
-  ['nothing', hang, { kind: 'unreachable', message: /does not answer within/, requestTimeoutMs: 300 }],
-  ['a byte now and then', trickle, { kind: 'unreachable', message: /does not answer within/, requestTimeoutMs: 300 }],
-  ['a closed connection', disconnect, { kind: 'unreachable', message: /cannot be reached \(ECONNRESET\)/ }],
+  ['nothing', hang, { kind: 'unreachable', message: /did not respond within/, requestTimeoutMs: 300 }],
+  ['a byte now and then', trickle, { kind: 'unreachable', message: /did not respond within/, requestTimeoutMs: 300 }],
+  ['a closed connection', disconnect, { kind: 'unreachable', message: /is unreachable \(ECONNRESET\)/ }],
   ['100 MB', flood, { kind: 'unreachable', message: /more than a megabyte/ }],
-  ['a page', { ...html, headers: { ...html.headers, location: '/order/1' } }, { kind: 'unreachable', message: /no JSON/ }],
-  ['truncated JSON', located('{"status":'), { kind: 'unreachable', message: /makes no sense/ }],
-  ['a list', located('[]'), { kind: 'unreachable', message: /makes no sense/ }],
-  ['null', located('null'), { kind: 'unreachable', message: /makes no sense/ }],
-  ['an order in an unknown state', located({ status: 'fine' }), { kind: 'unreachable', message: /state/ }],
-  ['an order without a finalize URL', located({ status: 'pending', authorizations: [] }), { kind: 'unreachable', message: /without a finalize/ }],
-  ['an order with invalid names', located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }), { kind: 'unreachable', message: /without a value/ }],
-  ['an order with too many authorizations', located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }), { kind: 'unreachable', message: /authorizations that make no sense/ }],
-  ['no Location', { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } }, { kind: 'unreachable', message: /did not say where the order is/ }],
+  ['a page', { ...html, headers: { ...html.headers, location: '/order/1' } }, { kind: 'unreachable', message: /not JSON/ }],
+  ['truncated JSON', located('{"status":'), { kind: 'unreachable', message: /invalid JSON/ }],
+  ['a list', located('[]'), { kind: 'unreachable', message: /invalid JSON/ }],
+  ['null', located('null'), { kind: 'unreachable', message: /invalid JSON/ }],
+  ['an order in an unknown state', located({ status: 'fine' }), { kind: 'unreachable', message: /invalid status/ }],
+  ['an order without a finalize URL', located({ status: 'pending', authorizations: [] }), { kind: 'unreachable', message: /no valid finalize/ }],
+  ['an order with invalid names', located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }), { kind: 'unreachable', message: /no valid value/ }],
+  ['an order with too many authorizations', located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }), { kind: 'unreachable', message: /invalid authorizations/ }],
+  ['no Location', { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } }, { kind: 'unreachable', message: /returned no URL for the order/ }],
   ['a redirect', { status: 302, headers: { location: '/order/1' } }, { kind: 'unreachable', message: /status 302/ }],
   ['a long refusal', problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`), { kind: 'rejected', message: /^[ -~]{100,500}$/ }],
   ['accountDoesNotExist for ever', problem(400, 'accountDoesNotExist', 'Who are you?'), { kind: 'rejected', requests: 2, message: /: Who are you\?$/ }],
@@ -131,10 +131,10 @@ function located(body: object | string): CaResponse {
 
 describe('a CA that is', () => {
   const directories: [string, CaResponse, RegExp][] = [
-    ['at addresses without HTTPS', { status: 200, body: plainDirectory() }, /none of HTTPS/],
-    ['behind a page', html, /no JSON/],
+    ['at addresses without HTTPS', { status: 200, body: plainDirectory() }, /not HTTPS/],
+    ['behind a page', html, /not JSON/],
     ['without a directory', { status: 404 }, /status 404/],
-    ['a directory of nothing', { status: 200, body: {} }, /without a newNonce/],
+    ['a directory of nothing', { status: 200, body: {} }, /no valid newNonce/],
     ['somewhere else now', { status: 301, headers: { location: '/order/1' } }, /status 301/],
   ]
   for (const [what, answer, message] of directories) {
@@ -149,7 +149,7 @@ describe('a CA that is', () => {
   test('not trusted gets no requests, and the error names the setting', async () => {
     await assert.rejects(service.openAnother({ caFile: undefined }).newOrder(NAMES), {
       kind: 'unreachable',
-      message: /certificate that is not trusted \(.+SLIPWAY_ACME_CA_FILE\)/,
+      message: /untrusted certificate \(.+SLIPWAY_ACME_CA_FILE\)/,
     })
     assert.deepEqual(ca.requests, [])
   })
@@ -178,7 +178,7 @@ describe('a CA that is', () => {
 
   test('out of nonces is unreachable', async () => {
     respondTo('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
-    await assert.rejects(service.acme.newOrder(NAMES), { kind: 'unreachable', message: /gave no nonce/ })
+    await assert.rejects(service.acme.newOrder(NAMES), { kind: 'unreachable', message: /returned no nonce/ })
   })
 })
 
@@ -236,7 +236,7 @@ describe('during authorization', () => {
     respondTo('authorization', authorization({}, { identifier, wildcard: true }))
     await assert.rejects(service.acme.authorize(order, proofs), {
       kind: 'rejected',
-      message: /takes http-01 for/,
+      message: /offers only http-01 for/,
     })
   })
 
@@ -248,16 +248,20 @@ describe('during authorization', () => {
   })
 
   const malformed: [string, object | string, RegExp][] = [
-    ['another name', { identifier: { value: 'evil.test' } }, /was not asked for/],
-    ['a wider name', { wildcard: true }, /was not asked for/],
-    ['no name', { identifier: null }, /without a value/],
-    ['no known challenge', { challenges: [{ type: 'smtp-01', token: '.', url: 'x' }] }, /takes nothing that/],
-    ['no challenge', { challenges: 'none' }, /takes nothing that/],
-    ['challenges that are none', { challenges: [null, 7, {}] }, /takes nothing that/],
-    ['an authorization that has expired', { status: 'expired' }, /did not find the proof/],
+    ['another name', { identifier: { value: 'evil.test' } }, /was not requested/],
+    ['a wider name', { wildcard: true }, /was not requested/],
+    ['no name', { identifier: null }, /no valid value/],
+    [
+      'no known challenge',
+      { challenges: [{ type: 'smtp-01', token: '.', url: 'x' }] },
+      /offers no challenge for/,
+    ],
+    ['no challenge', { challenges: 'none' }, /offers no challenge for/],
+    ['challenges that are none', { challenges: [null, 7, {}] }, /offers no challenge for/],
+    ['an authorization that has expired', { status: 'expired' }, /could not validate/],
     ['a token that is a path', { challenges: [challenge({ token: '../../../../etc/passwd' })] }, /token/],
     ['a short token', { challenges: [challenge({ token: 'a' })] }, /token/],
-    ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /none of HTTPS/],
+    ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /not HTTPS/],
   ]
   for (const [what, change, message] of malformed) {
     test(`an authorization for ${what} fails`, async () => {
@@ -311,7 +315,7 @@ describe('during issuance', () => {
     respondTo('certificate', html)
     await assert.rejects(obtain(service.acme, NAMES, { proofs }), {
       kind: 'unreachable',
-      message: /no certificate/,
+      message: /not a certificate/,
     })
   })
 
@@ -323,7 +327,7 @@ describe('during issuance', () => {
     })
     const headers = { 'content-type': 'application/pem-certificate-chain' }
     respondTo('certificate', { status: 200, headers, body: chain })
-    await assert.rejects(obtain(service.acme, NAMES, { proofs }), /is for another key/)
+    await assert.rejects(obtain(service.acme, NAMES, { proofs }), /is for a different key/)
   })
 })
 

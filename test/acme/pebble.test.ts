@@ -77,7 +77,7 @@ describe('a CA that requires external account binding', requires('pebble'), () =
     await using service = await startAcmeFixture(pebble, { eab: { ...eab, hmacKey: 'AAAA' } })
     await assert.rejects(service.acme.newOrder(['a.test']), {
       kind: 'rejected',
-      message: /not open an account/,
+      message: /refused to create an account/,
     })
   })
 })

@@ -224,14 +224,14 @@ describe('an archive', () => {
       assert.equal(status, 400)
       assert.match(
         json.details[0].message,
-        /^holds no file that can be published; excluded: \.env \(secret\), empty/,
+        /^contains no files to publish; excluded: \.env \(secret\), empty/,
       )
     })
 
     test('is refused when include names something else', async () => {
       const { json } = await publishArchive('zip', contents, '?include=all')
       assert.deepEqual(json.details, [
-        { field: 'include', message: 'must be dotfiles, secrets, or both with a comma' },
+        { field: 'include', message: 'must be dotfiles, secrets or dotfiles,secrets' },
       ])
     })
   })
@@ -455,10 +455,10 @@ describe('an archive is refused without leaving files or rows when it', () => {
     ['has a file that is a folder', both(part('a'), part('a/b')), /folder/],
     ['has no files', both(), /at least 1/],
     ['has only folders', both(part('a/', ''), part('b/c/', '')), /at least 1/],
-    ['has only excluded files', both(part('__MACOSX/x')), /no file that can be published/],
+    ['has only excluded files', both(part('__MACOSX/x')), /contains no files to publish/],
     ['climbs out with all its files', both(part('../x')), /'\.\.'/],
     ['begins at the root with all its files', both(part('/x')), /relative/],
-    ['has 1,001 files', both(...many), /1000/, 'PAYLOAD_TOO_LARGE'],
+    ['has 1,001 files', both(...many), /limit is 1,000 per site/, 'PAYLOAD_TOO_LARGE'],
     ['has a link', [['tar', Buffer.concat([tarPart(good), link, TAR_END])]], /link/],
     [
       'declares a wrong checksum',
@@ -509,7 +509,10 @@ describe('an archive is refused without leaving files or rows when it', () => {
       for (const [what, contents] of Object.entries(over)) {
         const answer = await assertKeepsNothing(api, account, () => send(api, kind, make(kind, contents)))
         assert.equal(answer.status, 413, `${kind} ${what}`)
-        assert.match(answer.json.error, new RegExp(`${what === 'file' ? file : site}`))
+        assert.match(
+          answer.json.error,
+          what === 'file' ? /limit is 2 MB per file/ : /limit is 3.1 MB per site/,
+        )
       }
     }
   })

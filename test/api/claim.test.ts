@@ -124,6 +124,8 @@ describe('a claim link', () => {
       siteUrl,
       status: 'active',
       title: 'T',
+      iconUrl: null,
+      thumbnailUrl: null,
       fileCount: 2,
       totalBytes: 6,
       createdAt,

@@ -1,34 +1,48 @@
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { resolveReferences } from '../../scripts/reference/resolve-references.ts'
 
 /** The parts of an OpenAPI document that the tests read. */
 export interface ApiDocument {
   openapi: string
   info: { title: string; version: string; description?: string }
   servers: { url: string }[]
-  security: object[]
   paths: Record<string, Record<string, Operation>>
   components: { securitySchemes: Record<string, object> }
 }
 
 export interface Operation {
+  operationId: string
   summary?: string
   tags?: string[]
-  security?: Record<string, unknown>[]
+  security: Record<string, unknown>[]
   parameters?: { name: string; in: string; required?: boolean; schema: object }[]
-  requestBody?: { content: Record<string, { schema: object }> }
-  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>
+  requestBody?: { content: Content }
+  responses: Record<string, { description: string; content?: Content; headers?: Record<string, object> }>
+}
+
+type Content = Record<string, { schema: object; examples?: Record<string, { value: unknown }> }>
+
+/** Each operation, named by its method and path. */
+export function operations({ paths }: ApiDocument): [name: string, operation: Operation][] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  )
 }
 
 /** Checks responses against the service's own OpenAPI document. */
 export class Conformance {
+  /** Without references. */
   readonly document: ApiDocument
   /** Documented responses that were received and conform, such as `GET /api/v1/me 200`. */
   readonly seen = new Set<string>()
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
 
   constructor(document: ApiDocument) {
-    this.document = document
+    this.document = resolveReferences(document)
   }
 
   /** Asserts that a JSON response of a documented route conforms to its schema; ignores other routes. */
@@ -65,5 +79,5 @@ export class Conformance {
 }
 
 function toPattern(template: string): RegExp {
-  return new RegExp(`^${template.replace('{*}', '.+').replace(/\{\w+\}/g, '[^/]+')}$`)
+  return new RegExp(`^${template.replace('{path}', '.+').replace(/\{\w+\}/g, '[^/]+')}$`)
 }

@@ -1,240 +1,92 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import { PAGE_PATHS } from '../../server/web/pages.ts'
-import { Api, HOUR_MS, startApi } from './api.ts'
+import { agentText } from '../../protocol/agent-text.ts'
+import { UNLIMITED } from '../../protocol/format.ts'
+import { ICON_FILES, PAGE_PATHS } from '../../server/web/pages.ts'
+import { Api, HOUR_MS, startApi, toTarget } from './api.ts'
 import { toManifest } from './content.ts'
-import type { Operation } from './document.ts'
+import { operations } from './document.ts'
 
 const api = await startApi()
 const document = api.conformance!.document
-
-/** The routes of spec 4 and of the contract. */
-const ROUTES = `
-POST /api/auth/agent/request-code
-POST /api/auth/agent/verify-code
-POST /api/auth/session
-DELETE /api/auth/session
-GET /api/v1/me
-DELETE /api/v1/me
-POST /api/v1/me/key
-GET /api/v1/me/sessions
-DELETE /api/v1/me/sessions
-DELETE /api/v1/me/sessions/{id}
-POST /api/v1/publish
-PUT /api/v1/publish/{slug}
-GET /api/v1/publish/{slug}
-DELETE /api/v1/publish/{slug}
-POST /api/v1/publish/{slug}/finalize
-POST /api/v1/publish/{slug}/uploads/refresh
-PATCH /api/v1/publish/{slug}/metadata
-POST /api/v1/publish/{slug}/duplicate
-POST /api/v1/publish/{slug}/claim
-POST /api/v1/publish/{slug}/claim/preview
-GET /api/v1/publish/{slug}/analytics
-GET /api/v1/publish/{slug}/versions
-GET /api/v1/publish/{slug}/versions/{versionId}
-POST /api/v1/publish/{slug}/versions/{versionId}/restore
-DELETE /api/v1/publish/{slug}/versions/{versionId}
-GET /api/v1/publish/{slug}/files/{*}
-GET /api/v1/publish/{slug}/archive
-PUT /api/v1/_upload/{*}
-PUT /api/v1/_upload/{slug}/{versionId}
-GET /api/v1/publishes
-GET /api/v1/domains
-POST /api/v1/domains
-GET /api/v1/domains/{domain}
-DELETE /api/v1/domains/{domain}
-GET /api/v1/domains/{domain}/events`
-  .trim()
-  .split('\n')
-
-function operations(): [name: string, operation: Operation][] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]): [string, Operation] => [
-      `${method.toUpperCase()} ${path}`,
-      operation,
-    ]),
-  )
-}
-
-describe('the OpenAPI document', () => {
-  test('has version 3.1, a description and the address of the service', () => {
-    assert.match(document.openapi, /^3\.1\.\d+$/)
-    assert.equal(typeof document.info.title, 'string')
-    assert.equal(typeof document.info.version, 'string')
-    assert.deepEqual(document.servers, [{ url: api.baseUrl }])
-  })
-
-  test('has the routes of the spec and the contract, and no other', () => {
-    assert.deepEqual(
-      operations()
-        .map(([name]) => name)
-        .toSorted(),
-      ROUTES.toSorted(),
-    )
-  })
-
-  test('has valid methods and parameter locations, each operation with a summary and responses', () => {
-    for (const [name, { summary, tags, responses, parameters = [] }] of operations()) {
-      assert.match(name, /^(GET|PUT|POST|DELETE|PATCH) \/api\//)
-      assert.ok(summary && tags?.length, `${name} has a summary and tags`)
-      const statuses = Object.keys(responses)
-      assert.ok(
-        statuses.some((status) => /^2\d\d$/.test(status)),
-        `${name} documents its success`,
-      )
-      for (const status of statuses) assert.match(status, /^([1-5]\d\d|[45]XX|default)$/, name)
-      for (const { description } of Object.values(responses)) assert.equal(typeof description, 'string', name)
-      for (const parameter of parameters) assert.match(parameter.in, /^(path|query|header|cookie)$/, name)
-    }
-  })
-
-  test('has a parameter for each placeholder in a path, and no other', () => {
-    for (const [name, { parameters = [] }] of operations()) {
-      const places = [...name.matchAll(/\{([^}]+)\}/g)].map(([, place]) => place!)
-      const declared = parameters.filter((parameter) => parameter.in === 'path')
-      assert.deepEqual(declared.map((parameter) => parameter.name).sort(), places.sort(), name)
-      for (const { required } of declared) assert.equal(required, true, name)
-      const all = parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
-      assert.equal(new Set(all).size, all.length, `${name} has no parameter twice`)
-    }
-  })
-
-  test('has valid JSON Schema 2020-12 only', () => {
-    const ajv = new Ajv2020({ strict: false })
-    const valid = (schema: object, name: string) =>
-      assert.ok(ajv.validateSchema(schema), `${name}: ${ajv.errorsText()}`)
-    for (const [name, { parameters = [], requestBody, responses }] of operations()) {
-      for (const parameter of parameters) valid(parameter.schema, `${name} ${parameter.name}`)
-      for (const { schema } of Object.values(requestBody?.content ?? {})) if (schema) valid(schema, name)
-      for (const [status, { content = {} }] of Object.entries(responses)) {
-        for (const { schema } of Object.values(content)) valid(schema, `${name} ${status}`)
-      }
-    }
-  })
-
-  test('marks operations with a required, an optional and no key', async () => {
-    const schemes = Object.keys(document.components.securitySchemes)
-    for (const [name, operation] of operations()) {
-      const security = (operation.security ?? document.security) as Record<string, unknown>[]
-      for (const way of security)
-        for (const scheme of Object.keys(way)) assert.ok(schemes.includes(scheme), name)
-      const needsKey = security.length > 0 && security.every((way) => Object.keys(way).length > 0)
-      const [method, path] = name.split(' ') as [string, string]
-      const target = path
-        .replace('{slug}', 'no-such-site-234567')
-        .replace('{*}', 'a')
-        .replace(/\{\w+\}/g, 'x')
-      const without = await api.request(method, target)
-      if (needsKey) assert.equal(without.status, 401, name)
-      const withWrong = await api.request(method, target, { key: 'sl_live_wrong' })
-      assert.equal(withWrong.status === 401, security.length > 0, `${name} with a wrong key`)
-    }
-  })
-
-  test('has one schema for errors', () => {
-    const [, first] = operations()[0]!
-    const error = first.responses['4XX']
-    for (const [name, { responses }] of operations()) {
-      assert.deepEqual(responses['4XX'], error, name)
-      assert.deepEqual(responses['5XX'], error, name)
-    }
-    const schema = error!.content!['application/json']!.schema as { required: string[] }
-    assert.deepEqual(schema.required.toSorted(), ['code', 'docs', 'error', 'hint', 'status'])
-  })
-
-  test('requires exactly the fields of a manifest that the spec requires', () => {
-    const { requestBody } = document.paths['/api/v1/publish']!.post!
-    const ajv = new Ajv2020({ strict: false })
-    const takes = ajv.compile(requestBody!.content['application/json']!.schema)
-    assert.ok(takes({ files: toManifest({ 'index.html': 'x' }) }))
-    assert.ok(
-      takes({ files: [{ path: 'a', size: 1, contentType: 'text/plain', more: 1 }], more: 1, viewer: {} }),
-    )
-    for (const left of ['path', 'size', 'contentType']) {
-      const [entry] = toManifest({ 'index.html': 'x' })
-      assert.equal(takes({ files: [{ ...entry, [left]: undefined }] }), false, left)
-    }
-    assert.equal(takes({}), false)
-    const types = Object.keys(requestBody!.content).sort()
-    assert.deepEqual(types, ['application/gzip', 'application/json', 'application/x-tar', 'application/zip'])
-  })
-
-  test('documents every successful response as it is sent', async () => {
-    await everyCall()
-    const documented = operations().flatMap(([name, { responses }]) =>
-      Object.keys(responses)
-        .filter((status) => /^2/.test(status))
-        .map((status) => `${name} ${status}`),
-    )
-    // Api checks each response against its schema; this test asserts that every documented one was received.
-    const seen = api.conformance!.seen
-    assert.deepEqual(
-      documented.filter((name) => !seen.has(name)),
-      [],
-    )
-  })
-})
-
-/** Calls every operation of the API successfully once. */
-async function everyCall(): Promise<void> {
-  const contents = { 'index.html': 'home', 'a.txt': 'a' }
-  const { email, client, key } = await api.account()
-  await client.me()
-  const { slug, versionId } = await api.publish(client, contents)
-  await client.visits(slug)
-  const { upload } = await api.update(client, slug, { ...contents, 'a.txt': 'b' })
-  await client.refresh(slug, upload)
-  await api.publish(client, { 'index.html': 'new' }, { slug })
-  await client.list()
-  await client.details(slug)
-  await client.setMetadata(slug, { title: 'T' })
-  await client.versions(slug)
-  await client.version(slug, versionId)
-  await client.restore(slug, versionId)
-  await client.deleteVersion(slug, upload.versionId)
-  for (const what of ['files/a.txt', 'archive'])
-    await api.request('GET', `/api/v1/publish/${slug}/${what}`, { key })
-  await client.addDomain('www.example.com', slug)
-  await client.domains()
-  await client.checkDomain('www.example.com')
-  for await (const _ of client.domainEvents('www.example.com')) break
-  api.conformance!.checkBytes('GET', '/api/v1/domains/www.example.com/events', 200, 'text/event-stream')
-  await client.removeDomain('www.example.com')
-  const { slug: copy } = await client.duplicate(slug)
-  await client.delete(copy)
-  const anonymous = await api.publish(api.anonymous, contents)
-  await api.anonymous.claimPreview(anonymous.slug, anonymous.claimToken!)
-  await client.claim(anonymous.slug, anonymous.claimToken!)
-  const { apiKey } = await client.newKey()
-  await api.anonymous.requestCode(email)
-  await api.anonymous.signIn(email, await api.running.mailedCode(email))
-  const renewed = api.client(apiKey)
-  await renewed.endSession((await renewed.sessions()).sessions[0]!.id)
-  await renewed.endOtherSessions()
-  await renewed.deleteAccount(email)
-  await api.anonymous.signOut()
-}
 
 describe('the pages about the API', () => {
   test('have a reference of every route at /docs', async () => {
     const { status, headers, text } = await api.request('GET', '/docs')
     assert.equal(status, 200)
     assert.match(headers['content-type']!, /^text\/html/)
-    for (const [name, { summary }] of operations()) {
-      const [method, path] = name.replace('{*}', '{path}').split(' ') as [string, string]
+    for (const [name, { summary }] of operations(document)) {
+      const [method, path] = name.split(' ') as [string, string]
       assert.ok(text.includes(`<b>${method}</b> <span>${path}</span>`), name)
       assert.ok(text.includes(summary!.split("'")[0]!), name)
     }
     assert.doesNotMatch(text, /undefined|\[object Object\]|\{\*\}/)
   })
 
-  test('explain at / how to publish', async () => {
-    const { status, text } = await api.request('GET', '/')
-    assert.equal(status, 200)
-    assert.ok(text.includes(api.baseUrl))
+  test('explain at / how to publish: as HTML to browsers and crawlers, as text to curl and agents', async () => {
+    for (const [type, headers] of [
+      ['text/html', {}],
+      ['text/html', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }],
+      ['text/html', { accept: '*/*', 'accept-encoding': 'gzip, deflate' }],
+      ['text/plain', { accept: '*/*' }],
+      ['text/plain', { accept: 'text/markdown, text/plain;q=0.9', 'accept-encoding': 'gzip' }],
+      ['text/plain', { accept: 'application/json' }],
+    ] as const) {
+      const answer = await api.request('GET', '/', { headers })
+      assert.equal(answer.status, 200)
+      assert.match(answer.headers['content-type']!, new RegExp(`^${type}`), JSON.stringify(headers))
+      assert.equal(answer.headers.vary, 'Accept, Accept-Encoding')
+      assert.match(String(answer.headers.link), /<\/api\/openapi.json>; rel="service-desc"/)
+      if (type === 'text/plain') assert.ok(answer.text.includes(`curl -T site.zip ${api.baseUrl}\n`))
+    }
+  })
+
+  test('are found by programs: llms.txt, a skill, the catalog of APIs, robots.txt', async () => {
+    const text = agentText({ baseUrl: api.baseUrl, lifetime: '24 hours' })
+    const llms = await api.request('GET', '/llms.txt')
+    assert.ok(llms.text.startsWith('# Slipway\n\n> ') && llms.text.includes(text))
+    for (const [, url = ''] of llms.text.matchAll(/\]\((.+?)\)/g)) {
+      assert.equal((await api.request('GET', toTarget(url))).status, 200, url)
+    }
+    const skill = await api.request('GET', '/skill.md')
+    assert.match(skill.text, /^---\nname: [a-z-]+\ndescription: .+\n---\n/)
+    assert.ok(skill.text.includes(text))
+    const catalog = await api.request('GET', '/.well-known/api-catalog')
+    assert.match(catalog.headers['content-type']!, /^application\/linkset\+json/)
+    const [{ 'service-desc': description }] = JSON.parse(catalog.text).linkset
+    assert.equal(description[0].href, `${api.baseUrl}/api/openapi.json`)
+    const moved = await api.request('GET', '/openapi.json')
+    assert.deepEqual([moved.status, moved.headers.location], [308, '/api/openapi.json'])
+    assert.match((await api.request('GET', '/robots.txt')).text, /^User-agent: \*\n/)
+  })
+
+  test('are guides, as pages and as Markdown with the address of the service', async () => {
+    for (const name of ['publish', 'domains', 'run', 'security']) {
+      const page = await api.request('GET', `/docs/${name}`)
+      assert.match(page.headers['content-type']!, /^text\/html/, name)
+      assert.match(page.text, /<h1[^>]*>[A-Z].*<\/h1>/)
+      assert.doesNotMatch(page.text, /<!-- reference -->|href="(?!\/)[^"]*\.md/)
+      const source = await api.request('GET', `/docs/${name}.md`)
+      assert.match(source.headers['content-type']!, /^text\/markdown/)
+      for (const text of [page.text, source.text])
+        assert.doesNotMatch(text, /\{(base_url|npx|version)\}|by\s+the URL of your server/)
+      for (const [, target = ''] of source.text.matchAll(/\]\(([^)#\s]+)/g)) {
+        const { origin, pathname } = new URL(target, `${api.baseUrl}/docs/${name}.md`)
+        if (origin === new URL(api.baseUrl).origin)
+          assert.equal((await api.request('GET', pathname)).status, 200, `${name}.md: ${target}`)
+      }
+      for (const [, target = '', anchor] of page.text.matchAll(/href="(\/docs\/?\w*)(?:#([^"]+))?"/g)) {
+        const linked = await api.request('GET', target)
+        assert.equal(linked.status, 200, target)
+        if (anchor) assert.ok(linked.text.includes(`id="${anchor}"`), `${name}: ${target}#${anchor}`)
+      }
+    }
+    assert.ok((await api.request('GET', '/docs/publish.md')).text.includes(`${api.baseUrl}/cli.tgz publish`))
+    assert.equal(
+      (await api.request('GET', '/docs/nothing', { headers: { accept: 'text/html' } })).status,
+      404,
+    )
   })
 
   test('report at /health that the service is healthy', async () => {
@@ -266,7 +118,9 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  `img-src 'self' http://*.localhost:${api.port}`,
+  "font-src 'self'",
+  "manifest-src 'self'",
+  `img-src 'self' data: http://*.localhost:${api.port}`,
   "connect-src 'self'",
   "worker-src 'self'",
   `frame-src http://*.localhost:${api.port}`,
@@ -310,7 +164,7 @@ describe('a page', () => {
         const small = await fetchPage(path, { 'Accept-Encoding': accepted })
         assert.ok(small.body.length < plain.body.length)
         assert.deepEqual(read(small.body), plain.body)
-        assert.equal(small.headers.vary, 'Accept-Encoding')
+        assert.equal(small.headers.vary, path === '/' ? 'Accept, Accept-Encoding' : 'Accept-Encoding')
         assert.notEqual(small.headers.etag, etag)
         const known = { 'Accept-Encoding': accepted, 'If-None-Match': small.headers.etag! }
         assert.equal((await fetchPage(path, known)).status, 304)
@@ -327,7 +181,7 @@ describe('a page', () => {
     })
   }
 
-  test('names its scripts and styles by their hashes, so that they can be cached forever', async () => {
+  test('names its scripts, styles and fonts by their hashes, so that they can be cached forever', async () => {
     const html = (await fetchPage('/')).text
     const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
     assert.ok(assets.some((path) => path.endsWith('.js')) && assets.some((path) => path.endsWith('.css')))
@@ -335,10 +189,27 @@ describe('a page', () => {
       const { status, headers } = await fetchPage(path)
       assert.equal(status, 200)
       assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
-      assert.match(headers['content-type'] ?? '', /^text\/(javascript|css); charset=utf-8$/)
+      assert.match(headers['content-type'] ?? '', /^(text\/(javascript|css); charset=utf-8|font\/woff2)$/)
+      if (headers['content-type'] === 'font/woff2') continue
       const small = await fetchPage(path, { 'Accept-Encoding': 'gzip, br' })
       assert.equal(small.headers['content-encoding'], 'br')
       assert.equal((await fetchPage(`${path}.br`)).status, 404)
+    }
+  })
+
+  test('has an icon for every platform and a picture for link previews', async () => {
+    const html = (await fetchPage('/')).text
+    const [, picture = ''] = /<meta property="og:image" content="([^"]+)">/.exec(html) ?? []
+    const linked = [...html.matchAll(/<link rel="(?:icon|apple-touch-icon|manifest)" href="([^"]+)"/g)]
+    const manifest = JSON.parse((await fetchPage('/site.webmanifest')).text) as { icons: { src: string }[] }
+    const { pathname, origin } = new URL(picture)
+    assert.equal(origin, api.baseUrl)
+    const paths = [...linked.map(([, path]) => path!), ...manifest.icons.map(({ src }) => src), pathname]
+    assert.deepEqual(new Set(paths), new Set(ICON_FILES.map((name) => `/${name}`)))
+    for (const path of paths) {
+      const { status, headers } = await fetchPage(path)
+      assert.equal(status, 200, path)
+      assert.match(String(headers['content-type']), /^(image\/|application\/manifest\+json)/)
     }
   })
 
@@ -358,6 +229,38 @@ describe('a page', () => {
     assert.equal(settings.anonymous.fileBytes, 1000)
     assert.equal(settings.anonymousLifetime, 3600)
   })
+
+  test('and every other place show the limits and plan names of the settings', async () => {
+    const given = {
+      PLAN_FREE: 'Staff',
+      DOMAINS_FREE: '0',
+      RATE_FREE: 'unlimited',
+      FILES: '2',
+      FILE_BYTES: '1kB',
+    }
+    await using own = await Api.start({ ...given, ANONYMOUS_FILES: '1', SITE_BYTES: 'unlimited' })
+    const { client } = await own.account()
+    const { planName, limits } = await client.me()
+    assert.deepEqual(
+      [planName, limits.requestsPerHour, limits.domains, limits.filesPerSite, limits.fileBytes],
+      ['Staff', UNLIMITED, 0, 2, 1000],
+    )
+    assert.equal(limits.siteBytes, UNLIMITED)
+    const file = (path: string, size = 1) => ({ path, size, contentType: 'text/plain' })
+    const created = await client.create({ files: [file('a'), file('b')] })
+    await assert.rejects(client.create({ files: ['img/a', 'img/b', 'c'].map((path) => file(path)) }), {
+      message: /must contain at most 2 files, not 3 \(img\/ has 2\)/,
+    })
+    await assert.rejects(own.anonymous.create({ files: [file('a'), file('b')] }), {
+      message: /must contain at most 1 files, not 2/,
+    })
+    await assert.rejects(client.create({ files: [file('a', 1001)] }), { message: /at most 1000 bytes/ })
+    await assert.rejects(client.addDomain('www.example.com', created.slug), {
+      message: 'The Staff plan includes no custom domains. Ask the administrator for a higher limit.',
+    })
+    const document = (await own.request('GET', '/api/openapi.json')).text
+    assert.match(document, /"maxItems":2[,}]/)
+  })
 })
 
 describe('a file of the pages', () => {
@@ -371,7 +274,7 @@ describe('a file of the pages', () => {
     test(`${path} is not found`, async () => {
       const { status, text } = await fetchPage(path, { accept: 'text/html' })
       assert.equal(status, 404)
-      assert.match(text, /There is no page here/)
+      assert.match(text, /Page not found/)
     })
 })
 

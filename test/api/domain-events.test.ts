@@ -94,11 +94,12 @@ describe('the events of a domain', { concurrency: true }, () => {
     await events.next()
     await sweepOptions.domains.remove(account, 'www.gone.example.com')
     const error = await expectFailure(drained(events), 'NOT_FOUND')
-    assert.match(error.message, /no such domain/)
+    assert.match(error.message, /was removed/)
   })
 
   const endings: [what: string, end: (owner: Owner) => Promise<unknown>][] = [
     ['its key is replaced', ({ client }) => client.newKey()],
+    ['its key ends', ({ client }) => client.endKey()],
     ['its owner deletes the account', ({ client, email }) => client.deleteAccount(email)],
   ]
   for (const [what, end] of endings) {
@@ -154,7 +155,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     assert.deepEqual(new Set(open.map(({ statusCode }) => statusCode)), new Set([200]))
     const refusal = await owner.request('GET', path)
     assert.equal(refusal.json.code, 'RATE_LIMITED')
-    assert.match(refusal.json.error, /^An account can follow 5 domains at a time/)
+    assert.match(refusal.json.error, /The limit is 5 domains per account/)
     assert.equal(refusal.headers['retry-after'], '60')
     open.pop()!.destroy()
     while ((await listen('www.many.example.com', bearing(owner))).statusCode !== 200);

@@ -30,7 +30,7 @@ const CODES: Record<number, ErrorCode[]> = {
     'CONTENT_TYPE_MISMATCH',
   ],
   401: ['UNAUTHORIZED'],
-  403: ['INVALID_CLAIM_TOKEN', 'INVALID_UPLOAD_TOKEN', 'DOMAIN_LIMIT_REACHED'],
+  403: ['INVALID_CLAIM_TOKEN', 'INVALID_UPLOAD_TOKEN', 'DOMAIN_LIMIT_REACHED', 'KEY_LIMIT_REACHED'],
   404: ['NOT_FOUND'],
   405: ['METHOD_NOT_ALLOWED'],
   408: ['REQUEST_TIMEOUT'],
@@ -41,6 +41,7 @@ const CODES: Record<number, ErrorCode[]> = {
     'SITE_PENDING',
     'DOMAIN_TAKEN',
     'VERSION_LIVE',
+    'NAME_TAKEN',
   ],
   410: ['SITE_EXPIRED', 'UPLOAD_EXPIRED'],
   413: ['PAYLOAD_TOO_LARGE'],
@@ -147,7 +148,7 @@ describe('a method', () => {
     for (const [template, operations] of Object.entries(paths)) {
       const target = template
         .replace('{slug}', 'some-site-234567')
-        .replace('{*}', 'a/b.txt')
+        .replace('{path}', 'a/b.txt')
         .replace(/\{\w+\}/g, 'x')
       const known = Object.keys(operations).map((method) => method.toUpperCase())
       const allowed = [...known, ...(known.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].sort()
@@ -226,21 +227,24 @@ describe('a URL', () => {
 
   test('that takes an archive names all types that it accepts', async () => {
     for (const [target, accepted] of [
-      ['/api/v1/publish', 'application/json, application/zip, application/x-tar or application/gzip'],
+      [
+        '/api/v1/publish',
+        'application/json, application/zip, application/x-tar, application/gzip or text/html',
+      ],
       ['/api/auth/agent/request-code', 'application/json'],
     ] as const) {
       const headers = { 'content-type': 'application/octet-stream' }
       const { status, json } = await api.request('POST', target, { headers, body: 'x' })
       assert.deepEqual(
         [status, json.error],
-        [415, `This call accepts ${accepted}, not application/octet-stream`],
+        [415, `Unsupported Content-Type "application/octet-stream". Use ${accepted}.`],
       )
     }
   })
 })
 
 test('a client that is still sending can read why it was refused', async () => {
-  const pieces = () => Readable.from(Array.from({ length: 56 }, () => Buffer.alloc(64 * 1024, 'x')))
+  const pieces = () => Readable.from(Array.from({ length: 96 }, () => Buffer.alloc(64 * 1024, 'x')))
   const calls: [target: string, type: string, code: ErrorCode][] = [
     ['/api/v1/publish', 'application/json', 'PAYLOAD_TOO_LARGE'],
     ['/api/v1/publish', 'text/plain', 'UNSUPPORTED_MEDIA_TYPE'],

@@ -5,7 +5,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { requires } from '../tools/part.ts'
 import { expectFailure, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
 import { type Contents, sha256 } from './content.ts'
 
 const api = await startApi()
@@ -114,6 +116,15 @@ describe('a whole version', () => {
     }
   }
 
+  /** Unpacks a zip with another implementation, which checks sizes and CRCs. */
+  async function unzipped(archive: Buffer): Promise<Contents> {
+    const script =
+      'import io,json,sys,zipfile,base64\nz=zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read()))\nprint(json.dumps({n:base64.b64encode(z.read(n)).decode() for n in z.namelist()}))'
+    const output = execFileSync('python3', ['-c', script], { input: archive, maxBuffer: 2 ** 26 })
+    const files = Object.entries(JSON.parse(output.toString()) as Record<string, string>)
+    return Object.fromEntries(files.map(([path, base64]) => [path, Buffer.from(base64, 'base64')]))
+  }
+
   const hashes = (files: Contents) =>
     Object.fromEntries(Object.entries(files).map(([path, content]) => [path, sha256(content)]))
 
@@ -125,6 +136,23 @@ describe('a whole version', () => {
     assert.match(answer.headers['content-disposition']!, new RegExp(`^attachment;.*${slug}\\.tar\\.gz`))
     assert.deepEqual(hashes(await unpacked(answer.body)), hashes(contents))
   })
+
+  test(
+    'is returned as a zip that other programs unpack to the same files',
+    requires('archivers'),
+    async () => {
+      const files = { ...contents, 'ä/日本.txt': 'names', 'big.bin': randomBytes(3_000_000) }
+      const { slug } = await api.publish(owner.client, files)
+      const answer = await owner.request('GET', `/api/v1/publish/${slug}/archive?format=zip`)
+      assert.deepEqual([answer.status, answer.headers['content-type']], [200, 'application/zip'])
+      assert.match(answer.headers['content-disposition']!, new RegExp(`^attachment;.*${slug}\\.zip`))
+      assert.deepEqual(hashes(await unzipped(answer.body)), hashes(files))
+      const copy = await owner.client.publishArchive(answer.body, { contentType: 'application/zip' })
+      assert.equal(copy.fileCount, Object.keys(files).length)
+      const wrong = await owner.request('GET', `/api/v1/publish/${slug}/archive?format=rar`)
+      assertInvalid(wrong, 'format')
+    },
+  )
 
   test('can be another version than the live one', async () => {
     const first = await api.publish(owner.client, { 'a.txt': 'one', 'old.txt': 'old' })

@@ -54,7 +54,9 @@ describe('a change of the metadata of a site', () => {
       const { status, json } = await patch(slug, change)
       assert.equal(status, 200)
       const updatedAt = new Date(api.clock.now).toISOString()
-      assert.deepEqual(json, { ...before, ...start, ...expected, updatedAt })
+      const { title, description, ogImagePath } = { ...start, ...expected }
+      const viewer = { title, description, ogImagePath }
+      assert.deepEqual(json, { ...before, ...start, ...expected, viewer, updatedAt })
       assert.deepEqual(await owner.client.details(slug), json)
     })
   }
@@ -417,12 +419,104 @@ test('many changes at once all succeed, and the head matches the final metadata'
   assert.equal((await head(siteUrl)).title, title)
 })
 
-test('publishing without rules and metadata reads no file', async () => {
+test('publishing without rules and metadata reads only the start page, and does not depend on it', async () => {
   const { siteUrl, slug } = await api.publish(owner.client, { 'index.html': `${PAGE}unread` })
   const page = `${PAGE}unread again`
   const { upload } = await api.update(owner.client, slug, { 'index.html': page })
   await api.upload(upload, { 'index.html': page })
   const refuse = (hash: string) => assert.fail(`${hash} was read`)
-  await finalizeElsewhere(slug, upload, ({ blobs }) => ({ blobs: { ...blobs, bytes: refuse, read: refuse } }))
+  const read = async (hash: string) => {
+    assert.equal(hash, sha256(page))
+    throw new Error('the disk is broken')
+  }
+  await finalizeElsewhere(slug, upload, ({ blobs }) => ({ blobs: { ...blobs, bytes: refuse, read } }))
   assert.equal(sha256((await api.visit(siteUrl)).body), sha256(page))
+  assert.equal((await owner.client.details(slug)).title, null)
+})
+
+describe('the title and the icon of a site', () => {
+  const ICONS = { 'favicon.ico': 'i', 'img/ä b.png': 'i', 'img/big.svg': 'i', 'notes.txt': 'n' }
+  const of = async (document: string | Buffer, path = 'index.html', more: Contents = ICONS) => {
+    const { slug, versionId } = await api.publish(owner.client, { [path]: document, ...more })
+    const { title, iconUrl, viewer } = await owner.client.details(slug)
+    assert.equal(viewer.title, null)
+    const [summary] = (await owner.client.list({ q: slug })).publishes
+    assert.deepEqual([summary!.title, summary!.iconUrl], [title, iconUrl])
+    if (iconUrl === null) return [title, null]
+    assert.equal(new URL(iconUrl).host.split('.')[0], `${versionId}--${slug}`)
+    return [title, decodeURI(new URL(iconUrl).pathname)]
+  }
+  const linked = (...links: string[]) => `<title>T</title>${links.map((link) => `<link ${link}>`).join('')}`
+  const documents: [promise: string, document: string | Buffer, title: string | null, icon: string | null][] =
+    [
+      ['are those of the document', linked('rel=icon href="img/big.svg"'), 'T', '/img/big.svg'],
+      ['are absent in a document without them', '<h1>Hello</h1>', null, '/favicon.ico'],
+      [
+        'are one line of plain text',
+        `<title>\n Caf&eacute; &amp;\t\u202E<b>Bar </title>`,
+        'Café & <b>Bar',
+        '/favicon.ico',
+      ],
+      ['have at most 200 characters', `<title>${'🥖'.repeat(300)}</title>`, '🥖'.repeat(200), '/favicon.ico'],
+      ['are read in UTF-16', Buffer.from('\uFEFF<title>日本</title>', 'utf16le'), '日本', '/favicon.ico'],
+      [
+        'are not those of the body',
+        '<body><svg><title>S</title></svg><title>B</title>',
+        null,
+        '/favicon.ico',
+      ],
+      [
+        'are not those of a comment or script',
+        '<!--<title>C</title>--><script>"<title>S</title>"</script>',
+        null,
+        '/favicon.ico',
+      ],
+      [
+        'are the largest icon',
+        linked('rel="shortcut icon" href=/favicon.ico', 'rel=apple-touch-icon href="img/%C3%A4 b.png"'),
+        'T',
+        '/img/ä b.png',
+      ],
+      [
+        'are relative to the base',
+        `<base href=/img/>${linked('rel=icon href=big.svg')}`,
+        'T',
+        '/img/big.svg',
+      ],
+      [
+        'are never those of another host',
+        linked('rel=icon href=//evil.example/img/big.svg', 'rel=icon href=https:img/big.svg'),
+        'T',
+        '/favicon.ico',
+      ],
+      [
+        'are never those of a file that is absent or no picture',
+        linked('rel=icon href=none.png', 'rel=icon href=notes.txt', 'rel=icon href=%E4'),
+        'T',
+        '/favicon.ico',
+      ],
+    ]
+  for (const [promise, document, title, icon] of documents)
+    test(`${promise}: ${title?.slice(0, 20)}, ${icon}`, async () => {
+      assert.deepEqual(await of(document), [title, icon])
+    })
+
+  test('are those of the index.html nearest to the root', async () => {
+    const deeper = { 'a/b/index.html': '<title>Deep</title>', 'b/index.html': '<title>Second</title>' }
+    const found = await of(linked('rel=icon href=i.png'), 'a/index.html', { ...deeper, 'a/i.png': 'i' })
+    assert.deepEqual(found, ['T', '/a/i.png'])
+  })
+
+  test('are replaced by a title of the site, and follow the live version', async () => {
+    const { slug, versionId } = await api.publish(owner.client, { 'index.html': '<title>Bäcker One</title>' })
+    await api.publish(owner.client, { 'index.html': '<title>Bäcker Two</title>' }, { slug })
+    const titles = async (q: string) => pluck((await owner.client.list({ q })).publishes, 'title')
+    assert.deepEqual(await titles('bäcker two'), ['Bäcker Two'])
+    await owner.client.restore(slug, versionId)
+    assert.deepEqual([await titles('bäcker two'), await titles('bäcker')], [[], ['Bäcker One']])
+    const { title, viewer } = await owner.client.setMetadata(slug, { title: 'Own', password: 'secret' })
+    assert.deepEqual([title, viewer.title, await titles('bäcker')], ['Own', 'Own', []])
+    const { slug: copy } = await owner.client.duplicate(slug)
+    assert.equal((await owner.client.setMetadata(copy, { title: null })).title, 'Bäcker One')
+  })
 })

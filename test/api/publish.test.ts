@@ -221,7 +221,7 @@ describe('a body', () => {
     })
   }
 
-  test('of more than 2 MiB is PAYLOAD_TOO_LARGE, with the limit in the error', async () => {
+  test('of more than 2 MiB beside contents, or 5 MiB, is PAYLOAD_TOO_LARGE, with the limit in the error', async () => {
     const filled = (length: number) => {
       const empty = JSON.stringify({ files: [PAGE], filler: '' })
       return JSON.stringify({ files: [PAGE], filler: 'x'.repeat(length - empty.length) })
@@ -229,11 +229,14 @@ describe('a body', () => {
     const headers = { 'content-type': 'application/json' }
     const fits = { key: owner.key, headers, body: filled(2 * MIB) }
     assert.equal((await api.request('POST', '/api/v1/publish', fits)).status, 201)
-    for (const length of [2 * MIB + 1, 9 * MIB]) {
+    for (const [length, limit] of [
+      [2 * MIB + 1, /limit is 2 MB/],
+      [9 * MIB, /limit is 5.2 MB/],
+    ] as const) {
       const over = { key: owner.key, headers, body: filled(length) }
       const answer = await api.request('POST', '/api/v1/publish', over)
       assert.equal(answer.status, 413)
-      assert.match(answer.json.error, /2097152/)
+      assert.match(answer.json.error, limit)
     }
   })
 })

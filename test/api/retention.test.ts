@@ -37,6 +37,19 @@ describe('of the versions of a site', () => {
     assert.deepEqual(await keptIds(slug), [...later.ids.reverse(), ...drafts.ids.slice(2).reverse(), ids[0]])
   })
 
+  test('ten different ones are kept: publishing the same files again evicts none of them', async () => {
+    const { slug, ids } = await publishMany(9)
+    const repeated: string[] = []
+    for (let count = 0; count < 12; count++) {
+      const { versionId } = await api.publish(owner.client, { 'index.html': 'same' }, { slug })
+      repeated.unshift(versionId)
+    }
+    assert.deepEqual(await keptIds(slug), [repeated[0], ...ids.toReversed()])
+    await owner.client.restore(slug, ids[0]!)
+    const { versionId } = await api.publish(owner.client, { 'index.html': 'version 0' }, { slug })
+    assert.deepEqual(await keptIds(slug), [versionId, repeated[0], ...ids.slice(1).toReversed()])
+  })
+
   test('the live one is kept, however old it is', async () => {
     const { slug, ids } = await publishMany(10)
     await owner.client.restore(slug, ids[0]!)

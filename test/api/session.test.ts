@@ -4,10 +4,34 @@ import type { SessionList } from '../../protocol/api/account.ts'
 import { pluck } from '../support/pluck.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { browser, type SignedIn } from './browser.ts'
+import { mailsTo } from './sign-in-mails.ts'
 
 const api = await startApi({ RATE_FREE: '60', RATE_HOBBY: '200' })
 
 const me = (headers: Record<string, string>) => api.request('GET', '/api/v1/me', { headers })
+
+describe('an account', () => {
+  test('gets an email about a sign-in from an unknown network and about each deletion, at most five an hour of a kind', async () => {
+    await using own = await startApi({ TRUSTED_PROXIES: '1' })
+    const { email, client } = await own.account()
+    for (const from of ['192.0.2.1', '198.51.100.1', '198.51.100.1']) {
+      await client.requestCode(email)
+      const json = { email, code: await own.running.mailedCode(email) }
+      const headers = { 'user-agent': 'Firefox/140.0 (Windows)', 'x-forwarded-for': from }
+      assert.equal((await own.request('POST', '/api/auth/session', { json, headers })).status, 200)
+    }
+    for (let count = 0; count < 7; count++)
+      await client.delete((await own.publish(client, { 'index.html': '<title>Bakery</title>' })).slug)
+    await client.updateMe({ reminders: false })
+    await client.delete((await own.publish(client, { 'index.html': 'x' })).slug)
+    await own.sweep('emails')
+    const emails = (await mailsTo(own, email)).filter((one) => !one.includes('sign-in code'))
+    const signIns = emails.filter((one) => one.includes('Subject: New sign-in to your Slipway account'))
+    assert.equal(signIns.length, 2)
+    assert.ok(signIns.every((one) => /Firefox\s+on\s+Windows/.test(one)))
+    assert.equal(emails.filter((one) => / was deleted\r?$/m.test(one)).length, 5)
+  })
+})
 
 describe('a session', () => {
   test('is a cookie that is HttpOnly, SameSite and limited to the host', async () => {
@@ -336,11 +360,14 @@ describe('an account', () => {
     const { email, client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'twelve bytes' })
     const { usage, limits, createdAt, ...rest } = await client.me()
-    assert.deepEqual(rest, { email, plan: 'free', hasKey: true })
+    assert.deepEqual(rest, { email, plan: 'free', planName: 'Free', hasKey: true, reminders: true })
     assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     assert.equal(limits.domains, 1)
     assert.equal(limits.filesPerSite, 1000)
-    assert.equal(limits.versionsKept, 10)
+    assert.deepEqual(
+      [limits.versionsKept, limits.draftsKept, limits.draftLifetimeSeconds],
+      [10, 10, 30 * 24 * 3600],
+    )
     assert.deepEqual([usage.sites, usage.totalBytes, usage.domains], [1, 12, 0])
     await api.setPlan(email, 'hobby')
     await client.addDomain('www.example.com', slug)

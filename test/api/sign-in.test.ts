@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
+import { browser } from './browser.ts'
 import { codeFor, mailsTo, newEmail } from './sign-in-mails.ts'
 
 const CODE = /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/
@@ -16,11 +17,15 @@ function wrong(code: string): string {
   return (code[0] === 'A' ? 'B' : 'A') + code.slice(1)
 }
 
+async function namedKey(email: string, keyName: string) {
+  return api.anonymous.verifyCode(email, await codeFor(api, email), undefined, keyName)
+}
+
 describe('requesting a code', () => {
   test('returns the address of the mail and the lifetime of the code', async () => {
     const email = newEmail()
     const { message, attempt, ...rest } = await api.anonymous.requestCode(email)
-    assert.deepEqual(rest, { email, expiresInSeconds: 600 })
+    assert.deepEqual(rest, { email, expiresInSeconds: 600, delivery: 'log' })
     assert.match(attempt, /^[\w-]{22}$/)
     assert.ok(message.length > 0)
   })
@@ -32,7 +37,7 @@ describe('requesting a code', () => {
     assert.equal(others.length, 0)
     assert.match(letter!, /^ *[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\r?$/m)
     assert.match(letter!, /10 minutes/)
-    assert.match(letter!, /did not ask/)
+    assert.match(letter!, /Didn't request it/)
   })
 
   test('has the same response with and without an account', async () => {
@@ -89,7 +94,10 @@ describe('requesting a code', () => {
     test(`is refused for an address with a ${what} character, which the error names`, async () => {
       for (const email of [`a${character}b@example.org`, `a@exa${character}mple.org`]) {
         const error = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
-        assert.match(error.message, /email: must not contain control, invisible or text direction characters/)
+        assert.match(
+          error.message,
+          /email: must not contain control characters, invisible characters or text-direction marks/,
+        )
       }
     })
   }
@@ -267,6 +275,53 @@ describe('a key', () => {
     await api.client(apiKey).me()
   })
 
+  test('with a name leaves every other key valid, and ends only an earlier one of its name', async () => {
+    const own = await api.account()
+    const { apiKey, warning, keyName } = await namedKey(own.email, ' ann@desk ')
+    assert.match(apiKey, KEY)
+    assert.match(warning, /same name/)
+    assert.equal(keyName, 'ann@desk')
+    const laptop = api.client((await namedKey(own.email, 'ann@laptop')).apiKey)
+    const again = api.client((await namedKey(own.email, 'ann@desk')).apiKey)
+    await expectFailure(api.client(apiKey).me(), 'UNAUTHORIZED')
+    for (const client of [own.client, laptop, again]) assert.equal((await client.me()).email, own.email)
+    await own.client.newKey()
+    await laptop.endKey()
+    await expectFailure(laptop.me(), 'UNAUTHORIZED')
+    assert.equal((await again.me()).hasKey, true)
+    const site = await api.publish(again, { 'index.html': 'by a named key' })
+    assert.equal((await again.details(site.slug)).slug, site.slug)
+    await again.deleteAccount(own.email)
+    await expectFailure(again.me(), 'UNAUTHORIZED')
+  })
+
+  test('can end itself without a name too, but a session has none to end', async () => {
+    const own = await api.account()
+    const session = await browser(api, own)
+    const answer = await api.request('DELETE', '/api/v1/me/key', { headers: session.headers })
+    assert.equal(answer.json.code, 'UNAUTHORIZED')
+    await own.client.endKey()
+    await expectFailure(own.client.me(), 'UNAUTHORIZED')
+  })
+
+  test('with a name is refused beyond fifty, and the code stays valid', async () => {
+    const own = await api.account()
+    for (let number = 1; number <= 50; number++) {
+      // A code every quarter of an hour is below the limit of codes.
+      api.pass(HOUR_MS / 4)
+      await namedKey(own.email, `machine ${number}`)
+    }
+    api.pass(HOUR_MS / 4)
+    const code = await codeFor(api, own.email)
+    const refused = api.anonymous.verifyCode(own.email, code, undefined, 'one more')
+    const { message } = await expectFailure(refused, 'KEY_LIMIT_REACHED')
+    assert.match(message, /50 named keys/)
+    for (const keyName of ['', ' ', 'a\u0007b', 'x'.repeat(65)])
+      await expectFailure(api.anonymous.verifyCode(own.email, code, undefined, keyName), 'VALIDATION_ERROR')
+    const { apiKey } = await api.anonymous.verifyCode(own.email, code, undefined, 'machine 1')
+    await api.client(apiKey).me()
+  })
+
   const headers = [
     ['nothing', undefined],
     ['an empty header', ''],
@@ -308,6 +363,7 @@ const NEEDING_A_KEY = [
   ['GET', '/api/v1/me'],
   ['DELETE', '/api/v1/me'],
   ['POST', '/api/v1/me/key'],
+  ['DELETE', '/api/v1/me/key'],
   ['GET', '/api/v1/me/sessions'],
   ['DELETE', '/api/v1/me/sessions'],
   ['DELETE', '/api/v1/me/sessions/0123456789abcdef'],

@@ -28,6 +28,9 @@ describe('the details of a site', () => {
       currentVersionId: versionId,
       pendingVersionId: null,
       ...metadata,
+      viewer: { title: 'T', description: 'D', ogImagePath: 'card.png' },
+      iconUrl: null,
+      thumbnailUrl: null,
       hasPassword: true,
       createdAt: new Date(createdAt).toISOString(),
       updatedAt: new Date(api.clock.now).toISOString(),
@@ -187,6 +190,7 @@ describe('the list of sites', () => {
         description: ___,
         ogImagePath: ____,
         spaMode: _____,
+        viewer: ______,
         ...details
       } = await client.details(summary.slug)
       assert.deepEqual(summary, details)

@@ -175,7 +175,7 @@ describe('an upload URL', () => {
       assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', what)
     }
     const twice = await putTo(`${path}${token}&${otherToken}&${ct}&${exp}`, one)
-    assert.equal(twice.status, 400)
+    assert.equal(twice.json.code, 'INVALID_UPLOAD_TOKEN')
     await assertNothingStored(one)
   })
 

@@ -5,13 +5,18 @@ import type { VersionDetails } from '../../protocol/api/sites.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { blob, siteRow, versionRow } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
-import { Api, DAY_MS, expectFailure, startApi } from './api.ts'
+import { Api, DAY_MS, expectFailure, startApi, toTarget } from './api.ts'
+import { assertInvalid } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
 import { browser } from './browser.ts'
-import { type Contents, sha256 } from './content.ts'
+import { type Contents, sha256, toManifest } from './content.ts'
+import { readRemaining } from './counted-requests.ts'
+import { webp } from './webp.ts'
 
 const api = await startApi()
 const owner = await api.account()
+
+const page = { 'index.html': 'x' }
 
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
@@ -51,6 +56,8 @@ describe('the versions of a site', () => {
       totalBytes: 5,
       current: true,
       previewUrl: siteUrl.replace('://', `://${ids[1]}--`),
+      message: null,
+      thumbnailUrl: null,
       changes: { added: 0, changed: 1, removed: 0 },
     })
     assert.deepEqual(
@@ -322,8 +329,6 @@ describe('what changed in a version', () => {
 })
 
 describe('the publisher of a version', () => {
-  const page = { 'index.html': 'x' }
-
   test('is the owner with a key, for every kind of publish', async () => {
     const { slug } = await publishVersions(page)
     await send(api, 'tar', make('tar', page), { slug, key: owner.key })
@@ -372,5 +377,186 @@ describe('the publisher of a version', () => {
     )
     const { publishedBy, publishedWith } = await newest(slug)
     assert.deepEqual([publishedBy, publishedWith], [null, null])
+  })
+})
+
+describe('the message of a version', () => {
+  test('is one line, kept with the version, of a manifest and of an archive', async () => {
+    const { slug, versionId } = await api.publish(
+      owner.client,
+      { 'index.html': 'one' },
+      { message: ' Fix\n the \u202Emenu ' },
+    )
+    const archive = { contentType: 'application/x-tar', slug, message: 'Second' } as const
+    api.pass()
+    await owner.client.publishArchive(make('tar', { 'index.html': 'two' }), archive)
+    await owner.client.restore(slug, versionId)
+    assert.deepEqual(pluck((await owner.client.versions(slug)).versions, 'message'), [
+      'Second',
+      'Fix the menu',
+    ])
+  })
+
+  for (const [message, valid] of [
+    ['🥖'.repeat(200), true],
+    ['x'.repeat(201), false],
+    [7, false],
+  ] as const)
+    test(`is ${valid ? 'accepted' : 'refused'}: ${`${message}`.slice(0, 9)}`, async () => {
+      const json = { files: toManifest(page), message }
+      const answer = await owner.request('POST', '/api/v1/publish', json)
+      if (valid) assert.equal(answer.status, 201)
+      else assertInvalid(answer, 'message')
+    })
+})
+
+describe('the thumbnail of a version', () => {
+  const at = (url: string | null) => toTarget(url!)
+
+  test('is shown with the version and the site, replaced under another address, and deleted with the version', async () => {
+    const { slug, ids } = await publishVersions(page, { 'index.html': 'y' })
+    const { thumbnailUrl } = await owner.client.putThumbnail(slug, ids[1]!, webp(640, 400))
+    const [site] = (await owner.client.list({ q: slug })).publishes
+    assert.deepEqual([site!.thumbnailUrl, (await newest(slug)).thumbnailUrl], [thumbnailUrl, thumbnailUrl])
+    const { status, headers, body } = await api.request('GET', at(thumbnailUrl))
+    assert.deepEqual([status, body], [200, webp(640, 400)])
+    assert.equal(headers['content-type'], 'image/webp')
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.equal(headers['cache-control'], 'private, max-age=604800')
+    const again = await owner.client.putThumbnail(slug, ids[1]!, webp(320, 200))
+    assert.notEqual(again.thumbnailUrl, thumbnailUrl)
+    assert.deepEqual((await api.request('GET', at(again.thumbnailUrl))).body, webp(320, 200))
+    const { slug: copy } = await owner.client.duplicate(slug)
+    assert.deepEqual((await api.request('GET', at((await newest(copy)).thumbnailUrl))).body, webp(320, 200))
+    await owner.client.restore(slug, ids[0]!)
+    assert.equal((await owner.client.details(slug)).thumbnailUrl, null)
+    await owner.client.deleteVersion(slug, ids[1]!)
+    assert.equal((await api.request('GET', at(again.thumbnailUrl))).status, 404)
+    const { store } = await api.operator()
+    assert.equal(await store.read.versions.findThumbnail(ids[1]!), undefined)
+  })
+
+  test('of a site with a password is shown to its owner only', async () => {
+    const { slug, ids } = await publishVersions(page)
+    const { thumbnailUrl } = await owner.client.putThumbnail(slug, ids[0]!, webp(2, 2))
+    await owner.client.setMetadata(slug, { password: 'secret' })
+    const { key } = await api.account()
+    const statuses = [undefined, key, owner.key].map(async (key) => {
+      return (await api.request('GET', at(thumbnailUrl), { key })).status
+    })
+    assert.deepEqual(await Promise.all(statuses), [404, 404, 200])
+    const { headers } = await browser(api, owner)
+    assert.equal((await api.request('GET', at(thumbnailUrl), { headers })).status, 200)
+  })
+
+  const put = (path: string, body: Buffer, headers: Record<string, string> = {}, key?: string) =>
+    api.request('PUT', `/api/v1/publish/${path}/thumbnail`, {
+      key,
+      body,
+      headers: { 'content-type': 'image/webp', ...headers },
+    })
+
+  test('is stored by the owner or with the claim token; the first one is free, all else is charged', async () => {
+    const { slug, versionId, claimToken } = await api.publish(api.anonymous, page)
+    const path = `${slug}/versions/${versionId}`
+    const token = { 'x-slipway-claim-token': claimToken! }
+    const { key } = await api.account()
+    const refused = await put(path, webp(2, 2), { 'x-slipway-claim-token': 'wrong' })
+    assert.equal(refused.json.code, 'INVALID_CLAIM_TOKEN')
+    const first = await put(path, webp(2, 2), token)
+    assert.deepEqual([first.status, readRemaining(first)], [200, readRemaining(refused)])
+    const second = await put(path, webp(2, 2), token)
+    assert.deepEqual([second.status, readRemaining(second)], [200, readRemaining(first) - 1])
+    assert.equal((await put(path, webp(2, 2), {}, key)).status, 404)
+    assert.equal((await put(path, webp(2, 2))).status, 401)
+    await owner.client.claim(slug, claimToken!)
+    assert.equal((await put(path, webp(2, 2), token)).status, 401)
+    const { upload } = await api.update(owner.client, slug, { 'index.html': 'pending' })
+    const pending = await put(`${slug}/versions/${upload.versionId}`, webp(2, 2), {}, owner.key)
+    assert.equal(pending.json.code, 'SITE_PENDING')
+  })
+
+  const changed = (at: number, ...bytes: number[]) => {
+    const picture = webp(2, 2)
+    picture.set(bytes, at)
+    return picture
+  }
+  const text = (tag: string) => [...Buffer.from(tag)]
+  const pictures: [what: string, body: Buffer, status: number, type?: string][] = [
+    ['of the maximum size', webp(1280, 1280, 20_000), 200],
+    ['that is too large', webp(2, 2, 20_001), 413],
+    ['that is too wide', webp(1281, 2), 400],
+    ['that is too high', webp(2, 1281), 400],
+    ['of another type', webp(2, 2), 415, 'image/png'],
+    ['that is a page', Buffer.from('<script>alert(1)</script>'.repeat(3)), 400],
+    ['that is cut off', webp(2, 2).subarray(0, 39), 400],
+    ['with a wrong length', changed(4, 0xff, 0xff), 400],
+    ['with an unknown chunk', changed(12, ...text('ANIM')), 400],
+    ['in lossy WebP', changed(12, ...text('VP8 '), 20, 0, 0, 0, 0, 0, 0, 0x9d, 1, 0x2a, 2, 0, 2, 0), 200],
+    [
+      'in lossy WebP without pixels',
+      changed(12, ...text('VP8 '), 20, 0, 0, 0, 0, 0, 0, 0x9d, 1, 0x2a, 0, 0, 2, 0),
+      400,
+    ],
+    ['in extended WebP', changed(12, ...text('VP8X'), 10, 0, 0, 0, 0x10, 0, 0, 0, 9, 0, 0, 9, 0, 0), 200],
+    ['that moves', changed(12, ...text('VP8X'), 10, 0, 0, 0, 0x02, 0, 0, 0, 9, 0, 0, 9, 0, 0), 400],
+  ]
+  for (const [what, body, status, type] of pictures)
+    test(`${what} is answered ${status}`, async () => {
+      const { slug, ids } = await publishVersions(page)
+      const headers = type ? { 'content-type': type } : {}
+      const answer = await put(`${slug}/versions/${ids[0]}`, body, headers, owner.key)
+      assert.equal(answer.status, status, answer.text)
+    })
+})
+
+describe('a preview link', () => {
+  const bare = (url: string) => api.visit(url, '/deep/page.txt')
+  const contents = { 'index.html': 'one', 'deep/page.txt': 'secret page' }
+
+  test('shows a site with a password to its owner, with all its files and versions, for ten minutes', async () => {
+    const { slug, siteUrl, ids } = await publishVersions(contents, { ...contents, 'index.html': 'two' })
+    await owner.client.setMetadata(slug, { password: 'secret' })
+    assert.equal((await api.visit(siteUrl)).status, 401)
+    const { url, expiresAt } = await owner.client.previewLink(slug)
+    assert.equal(Date.parse(expiresAt), Math.floor((api.clock.now + 600_000) / 1000) * 1000)
+    const [live, deep] = [await api.visit(url), await bare(url)]
+    assert.deepEqual([live.text, deep.text], ['two', 'secret page'])
+    assert.equal(live.headers['cache-control'], 'private, no-store')
+    assert.equal(live.headers['referrer-policy'], 'same-origin')
+    assert.equal(live.headers['x-robots-tag'], 'noindex')
+    const earlier = await owner.client.previewLink(slug, ids[0])
+    assert.equal(await text(earlier.url), 'one')
+    assert.equal((await owner.client.visits(slug)).totals.requests, 0)
+    api.clock.now = Date.parse(expiresAt)
+    assert.equal((await api.visit(url)).status, 404)
+  })
+
+  test('is for the owner only, and ends when the password changes', async () => {
+    const { slug, siteUrl } = await publishVersions(contents)
+    await owner.client.setMetadata(slug, { password: 'secret' })
+    const { client } = await api.account()
+    await expectFailure(client.previewLink(slug), 'NOT_FOUND')
+    await expectFailure(api.anonymous.previewLink(slug), 'UNAUTHORIZED')
+    const { url } = await owner.client.previewLink(slug)
+    assert.equal((await bare(url)).status, 200)
+    await owner.client.setMetadata(slug, { password: 'another' })
+    assert.equal((await bare(url)).status, 401)
+    const pending = await api.create(owner.client, contents)
+    await expectFailure(owner.client.previewLink(pending.slug), 'SITE_PENDING')
+    assert.equal((await api.visit(siteUrl)).status, 401)
+  })
+
+  test('is accepted only as it was signed', async () => {
+    const { slug } = await publishVersions(contents)
+    const { slug: other } = await publishVersions(contents)
+    for (const one of [slug, other]) await owner.client.setMetadata(one, { password: 'secret' })
+    const { url } = await owner.client.previewLink(slug)
+    const [token] = new URL(url).host.split('--') as [string]
+    const flip = (at: number) => token.slice(0, at) + (token[at] === '0' ? '1' : '0') + token.slice(at + 1)
+    for (const at of [1, 7, 8, 25])
+      assert.equal((await bare(url.replace(token, flip(at)))).status, 401, `${at}`)
+    assert.equal((await bare(url.replace(slug, other))).status, 401)
+    assert.equal((await bare(url)).status, 200)
   })
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Slipway, UploadPlan, UploadTarget } from '../../client/sdk/slipway.ts'
+import { sha256 } from '../api/content.ts'
 import { compressibleText } from '../encoded.ts'
 import { buildArchive } from '../faults/archive-bytes.ts'
 import type { Random } from '../support/random.ts'
@@ -265,8 +266,8 @@ export class PublishModel {
   }
 
   /**
-   * Keeps the live version, the newest others that were live, and the newest drafts; the service may prune the rest at
-   * any time.
+   * Keeps the live version, the newest others that were live, those that repeat a newer one last, and the newest drafts;
+   * the service may prune the rest at any time.
    */
   #markPruned(site: Site): void {
     const { versionsKept, draftsKept } = this.#options
@@ -274,6 +275,18 @@ export class PublishModel {
     const others = [...site.kept.keys()].filter((id) => id !== live).sort()
     const published = others.filter((id) => publishedAt.has(id))
     published.sort((a, b) => publishedAt.get(a)! - publishedAt.get(b)!)
+    const contents = (id: string) =>
+      [...site.kept.get(id)!]
+        .map(([path, bytes]) => `${path} ${sha256(bytes)}`)
+        .sort()
+        .join()
+    const seen = new Set(live ? [contents(live)] : [])
+    const repeated = new Set<string>()
+    for (const id of published.toReversed()) {
+      if (seen.has(contents(id))) repeated.add(id)
+      seen.add(contents(id))
+    }
+    published.sort((a, b) => Number(repeated.has(b)) - Number(repeated.has(a)))
     const drafts = others.filter((id) => !publishedAt.has(id))
     for (const id of [
       ...published.slice(0, Math.max(0, published.length - (versionsKept - (live ? 1 : 0)))),

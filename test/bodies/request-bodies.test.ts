@@ -66,25 +66,25 @@ function clockAtSpeed(factor: number): Disposable {
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 
-/** Requests outside of the API that match no route, and their responses. */
+/** Requests outside of the API that match no route or need a key, and their responses. */
 const refusals: [method: string, target: string, status: number, allow: string | undefined][] = [
   ['POST', '/stuff', 404, undefined],
-  ['PUT', '/stuff', 404, undefined],
+  ['PUT', '/stuff', 401, undefined],
   ['DELETE', '/stuff', 404, undefined],
   ['PROPFIND', '/stuff', 404, undefined],
   ['QUERY', '/stuff', 404, undefined],
   ['POST', '/api', 404, undefined],
   ['POST', '/faviconXsvg', 404, undefined],
-  ['POST', '/', 405, 'GET, HEAD'],
+  ['POST', '/', 405, 'GET, HEAD, PUT'],
   ['DELETE', '/docs', 405, 'GET, HEAD'],
   ['PATCH', '/favicon.svg', 405, 'GET, HEAD'],
   ['POST', '/health?x', 405, 'GET, HEAD'],
   ['POST', '/assets/a.js', 405, 'GET, HEAD'],
   ['PUT', '/_reports/csp', 405, 'POST'],
-  ['OPTIONS', '/', 405, 'GET, HEAD'],
+  ['OPTIONS', '/', 405, 'GET, HEAD, PUT'],
 ]
 
-describe('a request that matches no route is answered before its body arrives', () => {
+describe('a request that cannot succeed is answered before its body arrives', () => {
   for (const [method, target, status, allow] of refusals) {
     test(`${method} ${target}`, async () => {
       for (const type of ['application/json', 'text/plain']) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countCertificate, countFailure, prune, reserve } from '../../server/certificates/ca-rate-limits.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { siteRow } from '../store/rows.ts'
 import { activate, type Issuing, NAME, startIssuing } from './fixture.ts'
 
 function earliestOrder(
@@ -119,4 +120,39 @@ test('a registrable domain has its own budget, across accounts', async () => {
   assert.equal(count, 40)
   assert.equal(await certified(issuing, ['www.shared.co.uk'], 'other'), 1)
   assert.equal(await certified(issuing, ['www.other.co.uk'], 'other'), 1)
+})
+
+test('sites of accounts get certificates of their own within the budget, and names without a site never do', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node({ sites: { domain: 'sites.test', perWeek: 30 } })
+  const live = { ownerId: 'ann', liveVersionId: 'v' }
+  await store.write('durable', async (tx) => {
+    for (let number = 0; number < 50; number++) {
+      await tx.sites.insert(siteRow(`site-${number}`, { ...live, createdAt: number }))
+      await tx.sites.insert(siteRow(`anonymous-${number}`, { ...live, ownerId: null }))
+    }
+    await tx.sites.insert(siteRow('pending', { ...live, liveVersionId: null }))
+    await tx.sites.insert(siteRow('deleted', { ...live, deletedAt: 1 }))
+  })
+  const pass = async (milliseconds: number) => {
+    for (const end = time.now + milliseconds; time.now < end; time.now += 10 * MINUTE_MS)
+      await certificates.runDue()
+  }
+  await pass(HOUR_MS)
+  assert.equal(ca.certificates, 20, 'in three hours')
+  await pass(DAY_MS)
+  assert.equal(ca.certificates, 30, 'in a week')
+  assert.ok([...ca.ordered.keys()].every((name) => /^site-\d+\.sites\.test$/.test(name)))
+  assert.ok(ca.ordered.has('site-49.sites.test') && !ca.ordered.has('site-0.sites.test'), 'the newest first')
+  assert.ok((await store.read.certificates.requested()).length < 36, 'others do not enter the queue')
+
+  await store.write('durable', (tx) => tx.sites.update('site-49', { deletedAt: time.now }))
+  await activate(store, certificates)
+  await pass(2 * HOUR_MS)
+  assert.ok((await issuing.served())!.fits, 'a custom domain has a budget of its own')
+  assert.notEqual((await issuing.row('site-49.sites.test')).unusedSince, null)
+  assert.equal((await issuing.row('site-48.sites.test')).unusedSince, null)
+  await pass(7 * DAY_MS)
+  assert.ok(ca.certificates > 45, 'the next week')
 })

@@ -212,7 +212,7 @@ test('a failure of the DNS hook is logged and retried', async () => {
   const certificates = issuing.node({ own: ['*.sites.test'], hook })
   await certificates.runDue()
   const { problem } = await issuing.row('*.sites.test')
-  assert.match(problem!, /_acme-challenge\.sites\.test could not be entered: no such zone/)
+  assert.match(problem!, /_acme-challenge\.sites\.test could not be created: no such zone/)
   works = true
   assert.equal(await issuing.next(certificates, '*.sites.test'), 1)
 })

@@ -5,6 +5,9 @@ import { PassThrough } from 'node:stream'
 import { main } from '../../client/cli/main.ts'
 import type { RetryPolicy } from '../../client/sdk/retry.ts'
 
+// Times are printed in the time zone of the machine.
+process.env.TZ = 'Europe/Berlin'
+
 export interface CliSession {
   /** Runs at a terminal and types these lines; without, stdin is not a terminal. */
   typed?: string[]

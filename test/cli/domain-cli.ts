@@ -17,7 +17,7 @@ export function pendingRecord(more: Partial<DomainRecord> = {}): DomainRecord {
       { type: 'CNAME', name: 'www', value: 'domains.sites.test', found: null, right: null },
       { type: 'TXT', name: '_slipway.www', value: 'slipway-0123', found: null, right: null },
     ],
-    reason: 'Waiting for both DNS records to be entered',
+    reason: 'Waiting for both DNS records',
     redirectsTo: null,
     alternate: null,
     certificate: { status: 'none', issuedAt: null, expiresAt: null, renewsAt: null, problem: null },

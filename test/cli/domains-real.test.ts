@@ -34,7 +34,7 @@ describe('a domain, with a real service and a real DNS', requires('knot', 'unbou
     const { cli } = await publisher('ann@example.test')
     using _cli = cli
     const shown = await cli.run(['domains', 'add', 'www.otters.test'])
-    assert.match(shown.stderr, /at whoever runs the DNS of otters\.test:/)
+    assert.match(shown.stderr, /at the DNS provider of otters\.test:/)
     const [, cname, txt] = shown.stdout.split('\n').map((line) => line.split(/ {2,}/))
     await internet.zone.set(`${cname![1]}.otters.test`, 'CNAME', `${cname![2]}.`)
     await internet.zone.set(`${txt![1]}.otters.test`, 'TXT', 'something else')
@@ -49,7 +49,7 @@ describe('a domain, with a real service and a real DNS', requires('knot', 'unbou
     const waited = await cli.run(['domains', 'add', 'www.otters.test'], { typed: ['n'] })
     assert.equal(waited.code, 0, waited.stderr)
     // A domain may become active between two checks: then only that is printed.
-    assert.match(waited.stderr, / www\.otters\.test is active\.$/m)
+    assert.match(waited.stderr, / www\.otters\.test is active$/m)
     assert.match(waited.stdout, /http:\/\/www\.otters\.test:\d+\/\n$/)
 
     assert.match((await cli.run(['domains'])).stdout, /^www\.otters\.test +\S+ +active /m)
@@ -75,7 +75,7 @@ describe('a domain, with a real service and a real DNS', requires('knot', 'unbou
     }
     const { code, stdout, stderr } = await cli.run(['domains', 'add', 'www.badgers.test'], { typed: ['y'] })
     assert.equal(code, 0, stderr)
-    assert.match(stderr, / badgers\.test is active and leads to www\.badgers\.test\.$/m)
+    assert.match(stderr, / badgers\.test is active and redirects to www\.badgers\.test$/m)
     assert.match(stdout, /http:\/\/www\.badgers\.test:\d+\/\n$/)
     assert.match((await cli.run(['domains', 'check', 'badgers.test'])).stdout, /^✓ ALIAS @: 192\.0\.2\.1$/m)
   })

@@ -61,7 +61,7 @@ describe('the file of published sites', () => {
   it('is named in the error when it is not JSON', () => {
     using cli = new CliHarness()
     cli.write({ '.slipway/site.json': '{' })
-    assert.throws(() => new SiteMemory(cli.cwd).all(), /site\.json is not JSON any more/)
+    assert.throws(() => new SiteMemory(cli.cwd).all(), /site\.json is not valid JSON/)
   })
 })
 
@@ -69,15 +69,15 @@ describe('keys', () => {
   it('are readable by their owner only', () => {
     using cli = new CliHarness()
     const file = join(cli.home, '.config/slipway/config.json')
-    new CredentialStore(file).remember(SERVER, 'sl_live_1', 'ann@example.test')
+    new CredentialStore(file).remember(SERVER, { key: 'sl_live_1', email: 'ann@example.test' })
     assert.equal(mode(file), 0o600)
   })
 
   it('belong to one server each', () => {
     using cli = new CliHarness()
     const credentials = new CredentialStore(join(cli.home, 'config.json'))
-    credentials.remember(SERVER, 'sl_live_1', 'ann@example.test')
-    credentials.remember('http://localhost:8080', 'sl_live_2', 'ann@example.test')
+    credentials.remember(SERVER, { key: 'sl_live_1', email: 'ann@example.test' })
+    credentials.remember('http://localhost:8080', { key: 'sl_live_2', email: 'ann@example.test' })
     assert.equal(credentials.keyFor(SERVER), 'sl_live_1')
     assert.equal(credentials.keyFor('http://localhost:8080'), 'sl_live_2')
     assert.equal(credentials.keyFor('https://other.test'), undefined)
@@ -87,7 +87,7 @@ describe('keys', () => {
   it('are removed one by one', () => {
     using cli = new CliHarness()
     const credentials = new CredentialStore(join(cli.home, 'config.json'))
-    credentials.remember(SERVER, 'sl_live_1', 'ann@example.test')
+    credentials.remember(SERVER, { key: 'sl_live_1', email: 'ann@example.test' })
     assert.equal(credentials.forget(SERVER), true)
     assert.equal(credentials.forget(SERVER), false)
     assert.equal(credentials.keyFor(SERVER), undefined)
@@ -104,7 +104,7 @@ describe('the server', () => {
     assert.equal(namedServer('https://from-option.test', settings), 'https://from-option.test')
     assert.equal(namedServer(undefined, settings), 'https://from-env.test')
     assert.equal(chooseServer(undefined, undefined, { settings, credentials }), 'http://localhost:8080')
-    credentials.remember('https://from-login.test', 'k', 'e')
+    credentials.remember('https://from-login.test', { key: 'k', email: 'e' })
     assert.equal(chooseServer(undefined, undefined, { settings, credentials }), 'https://from-login.test')
     assert.equal(
       chooseServer(undefined, 'https://from-folder.test', { settings, credentials }),
@@ -117,7 +117,7 @@ describe('the server', () => {
     assert.equal(serverAddress('localhost:8080'), 'http://localhost:8080')
     assert.equal(serverAddress('https://slipway.test:443/base/'), 'https://slipway.test/base')
     for (const wrong of ['ftp://x', 'http://', 'http://a b', 'https://x/?y', 'https://user@x']) {
-      assert.throws(() => serverAddress(wrong), /is not the address of a server/, wrong)
+      assert.throws(() => serverAddress(wrong), /is not a server URL/, wrong)
     }
   })
 
@@ -129,7 +129,7 @@ describe('the server', () => {
     assert.equal(key('http://localhost:8080'), 'sl_live_env')
     assert.equal(key(SERVER, SERVER), 'sl_live_env')
     assert.equal(key('https://evil.test'), undefined)
-    credentials.remember(SERVER, 'sl_live_login', 'ann@example.test')
+    credentials.remember(SERVER, { key: 'sl_live_login', email: 'ann@example.test' })
     assert.equal(key(SERVER), 'sl_live_env')
     assert.equal(key('http://localhost:8080'), undefined)
   })

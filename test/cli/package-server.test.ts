@@ -30,7 +30,7 @@ describe('the server of a downloaded client', () => {
     it(name, () => {
       using cli = new CliHarness()
       const credentials = new CredentialStore(join(cli.home, 'config.json'))
-      if (signedIn) credentials.remember(SIGNED_IN, 'sl_live_1', 'ann@example.test')
+      if (signedIn) credentials.remember(SIGNED_IN, { key: 'sl_live_1', email: 'ann@example.test' })
       const env = { HOME: cli.home, SLIPWAY_KEY: 'sl_live_env', ...(npx ? { npm_command: 'exec' } : {}) }
       const settings = readSettings(env, PACKAGE)
       assert.equal(chooseServer(undefined, folder, { settings, credentials }), expected)

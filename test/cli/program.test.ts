@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { createServer as createTlsServer } from 'node:tls'
+import { selfSigned } from '../http2/self-signed.ts'
 import { CliHarness } from './cli-harness.ts'
 import { FakeServer } from './fake-server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
+const certificate = await selfSigned('slipway.test')
 
 describe('the installed program', () => {
   const installed = mkdtempSync(join(tmpdir(), 'slipway-installed-'))
@@ -51,6 +57,30 @@ describe('the installed program', () => {
       assert.equal(server.live('site-1').get('large.bin')!.length, 3_000_000)
     })
 
+    it(`publishes to an HTTPS server through a proxy on Node ${nodeVersion}`, async () => {
+      await using server = await FakeServer.start()
+      using cli = new CliHarness()
+      cli.write({ 'site/index.html': '<h1>hi</h1>', 'ca.pem': certificate.cert })
+      const secure = createTlsServer(certificate, (socket) => pipe(socket, connect(portOf(server.url))))
+      const targets: (string | undefined)[] = []
+      const proxy = createServer().on('connect', ({ url }, socket) => {
+        targets.push(url)
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+        pipe(socket as Socket, connect((secure.address() as AddressInfo).port))
+      })
+      for (const one of [secure, proxy]) await once(one.listen(0, '127.0.0.1'), 'listening')
+      const env = {
+        HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+        NODE_EXTRA_CA_CERTS: join(cli.cwd, 'ca.pem'),
+      }
+      const args = ['publish', 'site', '--server', 'https://slipway.test']
+      const { code, stdout, stderr } = await run(node, args, { cli, env })
+      assert.deepEqual([code, stdout], [0, 'http://site-1.sites.test/\n'], stderr)
+      assert.ok(targets.length > 0)
+      for (const target of targets) assert.equal(target, 'slipway.test:443')
+      for (const one of [secure, proxy]) one.close()
+    })
+
     it(`stops cleanly at Ctrl-C on Node ${nodeVersion}`, async () => {
       await using server = await FakeServer.start()
       using cli = new CliHarness()
@@ -62,9 +92,9 @@ describe('the installed program', () => {
         return true
       }
       const { code, stdout, stderr } = await run(node, ['publish', '--server', server.url], { cli, stop })
-      assert.equal(code, 1)
+      assert.equal(code, 130)
       assert.equal(stdout, '')
-      assert.match(stderr, /Run the same command again: it goes on where it was/)
+      assert.match(stderr, /Run the same command to resume/)
     })
   }
 
@@ -72,12 +102,13 @@ describe('the installed program', () => {
     cli?: CliHarness
     /** Sends SIGINT on abort. */
     stop?: AbortController
+    env?: Record<string, string>
   }
 
-  async function run(node: string, args: string[], { cli, stop }: Setting = {}) {
+  async function run(node: string, args: string[], { cli, stop, env }: Setting = {}) {
     const child = spawn(node, [join(installed, 'bin/slipway.js'), ...args], {
       cwd: cli?.cwd ?? installed,
-      env: { PATH: process.env.PATH, HOME: cli?.home ?? installed },
+      env: { PATH: process.env.PATH, HOME: cli?.home ?? installed, ...env },
     })
     stop?.signal.addEventListener('abort', () => child.kill('SIGINT'))
     const [stdout, stderr] = [collected(child.stdout), collected(child.stderr)]
@@ -109,6 +140,20 @@ function installedNode(): string {
     return execFileSync('node', ['-p', 'process.execPath'], { env }).toString().trim()
   } catch {
     return process.execPath
+  }
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port)
+}
+
+/** Connects two sockets; each ends with the other. */
+function pipe(one: Socket, other: Socket): void {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    from.on('error', () => to.destroy()).pipe(to)
   }
 }
 

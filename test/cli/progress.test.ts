@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
 import { PassThrough, Writable } from 'node:stream'
 import { describe, it } from 'node:test'
-import { summarizeNames } from '../../client/cli/folder/read-site.ts'
 import { ProgressView, progressLine } from '../../client/cli/terminal/progress.ts'
 import { formatTable } from '../../client/cli/terminal/table.ts'
 import { Terminal } from '../../client/cli/terminal/terminal.ts'
 
 describe('formatting lists', () => {
-  it('shortens a list of names to a line', () => {
-    assert.deepEqual(summarizeNames(['a/.DS_Store', 'b/.DS_Store', 'node_modules/']), {
-      shown: '.DS_Store (2), node_modules/',
-      more: 0,
-    })
-    assert.deepEqual(summarizeNames(['1', '2', '3', '4'], 2), { shown: '1, 2', more: 2 })
-  })
   it('aligns rows in columns', () =>
     assert.deepEqual(
       formatTable([
@@ -62,7 +54,7 @@ describe('progress', () => {
     view.show(half)
     view.stall('Nothing answers')
     view.stall('Nothing answers')
-    assert.equal(output(), '  Nothing answers; trying again\n')
+    assert.equal(output(), '  Nothing answers. Retrying…\n')
     at(10_000)
     view.show(half)
     assert.doesNotMatch(output(), /files/)
@@ -73,7 +65,7 @@ describe('progress', () => {
     const { view, output } = display(true)
     view.show(half)
     view.stall('Nothing answers')
-    assert.ok(output().endsWith('\r\u001b[KNothing answers; trying again'))
+    assert.ok(output().endsWith('\r\u001b[KNothing answers. Retrying…'))
   })
 
   function display(isTTY: boolean) {

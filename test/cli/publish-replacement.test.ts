@@ -28,7 +28,7 @@ describe('an update that removes most of a site', () => {
     await using fixture = await startShrunken()
     const { code, stdout, stderr } = await fixture.cli.run(['publish', 'site'])
     assert.deepEqual([code, stdout], [2, ''])
-    assert.match(stderr, /This removes 3 of the 4 files of http:\S+, index\.html among them\n/)
+    assert.match(stderr, /This update removes 3 of the 4 files of http:\S+, including index\.html\n/)
     assert.match(stderr, /--merge[\s\S]*--replace/)
     assert.deepEqual(await fixture.paths(), ALL)
     const again = await fixture.cli.run(['publish', 'site'])
@@ -46,7 +46,7 @@ describe('an update that removes most of a site', () => {
     ['--merge adds the files', ['--merge'], undefined, 0, [...ALL, 'new.txt']],
     ['1 adds the files', [], ['1'], 0, [...ALL, 'new.txt']],
     ['2 replaces everything', [], ['x', '', '2'], 0, ['a.txt', 'new.txt']],
-    ['3 cancels', [], ['3'], 1, ALL],
+    ['3 cancels', [], ['3'], 6, ALL],
     ['the end of input cancels', [], [], 1, ALL],
     ['a draft asks nothing', ['--draft'], undefined, 0, ALL],
   ]

@@ -10,20 +10,20 @@ const ESCAPE = '\u001b'
 describe('what cannot be published', () => {
   it('is reported with names before anything is sent', async () => {
     fixture.cli.write(
-      Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`site/img/${at}.png`, 'x'])),
+      Object.fromEntries(Array.from({ length: 5001 }, (_, at) => [`site/img/${at}.png`, 'x'])),
     )
     const { code, stderr } = await fixture.publish()
-    assert.equal(code, 1)
-    assert.match(stderr, /1,003 files; a site can have at most 1,000 \(img\/ has 1,001\)/)
+    assert.equal(code, 6)
+    assert.match(stderr, /5,003 files\. The limit is 5,000 per site \(img\/ has 5,001\)/)
     assert.equal(fixture.server.calls.length, 0)
   })
 
   it('includes an empty folder, a missing one, and the home folder', async () => {
     fixture.cli.write({ 'empty/.keep': 'x', 'void/nothing.txt': '' })
-    assert.match((await fixture.cli.run(['publish', 'empty'])).stderr, /There is nothing to publish in /)
-    assert.match((await fixture.cli.run(['publish', 'void'])).stderr, /Left out, being empty: nothing\.txt/)
-    assert.match((await fixture.cli.run(['publish', 'missing'])).stderr, /There is no missing here/)
-    assert.match((await fixture.cli.run(['publish', fixture.cli.home])).stderr, /holds more than a site/)
+    assert.match((await fixture.cli.run(['publish', 'empty'])).stderr, /No files to publish in /)
+    assert.match((await fixture.cli.run(['publish', 'void'])).stderr, /Skipped 1 empty file: nothing\.txt/)
+    assert.match((await fixture.cli.run(['publish', 'missing'])).stderr, /Folder not found: missing/)
+    assert.match((await fixture.cli.run(['publish', fixture.cli.home])).stderr, /Refusing to publish \//)
     assert.equal(fixture.server.calls.length, 0)
   })
 })
@@ -39,8 +39,11 @@ describe('what is left out', () => {
       'site/.well-known/security.txt': 'Contact: us',
     })
     const { stderr } = await fixture.publish()
-    assert.match(stderr, /Left out: \.env, \.slipwayignore, draft\.md, node_modules\/\n/)
-    assert.match(stderr, /Left out, being empty: empty\.txt\n/)
+    assert.match(
+      stderr,
+      /Skipped 4 private or system files: \.env, \.slipwayignore, draft\.md, node_modules\/\n/,
+    )
+    assert.match(stderr, /Skipped 1 empty file: empty\.txt\n/)
     assert.deepEqual([...fixture.server.live('site-1').keys()].sort(), [
       '.well-known/security.txt',
       'index.html',
@@ -52,9 +55,13 @@ describe('what is left out', () => {
     const secrets = Array.from({ length: 10 }, (_, at) => `keys/${at}.pem`)
     fixture.cli.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
     fixture.cli.write({ 'site/void/empty.txt': '' })
-    assert.match((await fixture.publish()).stderr, /7\.pem and 2 more \(--dry-run names them all\)\n/)
+    assert.match((await fixture.publish()).stderr, /keys\/7\.pem and 2 more \(list all: --dry-run\)\n/)
     const { stderr } = await fixture.publish('--dry-run')
-    assert.ok(stderr.includes(`Left out: ${secrets.join(', ')}\nLeft out, being empty: void/empty.txt\n`))
+    assert.ok(
+      stderr.includes(
+        `Skipped 10 private or system files: ${secrets.join(', ')}\nSkipped 1 empty file: void/empty.txt\n`,
+      ),
+    )
   })
 
   it('--dry-run lists what would be published, and sends nothing', async () => {
@@ -62,7 +69,7 @@ describe('what is left out', () => {
     const { code, stdout, stderr } = await fixture.publish('--dry-run')
     assert.equal(code, 0)
     assert.equal(stdout, 'index.html\nstyle.css\n')
-    assert.match(stderr, /Left out: \.env\n2 files \(16 bytes\) would be published\./)
+    assert.match(stderr, /Skipped 1 private or system file: \.env\n2 files \(16 bytes\) would be published\./)
     assert.equal(fixture.server.calls.length, 0)
   })
 
@@ -73,18 +80,18 @@ describe('what is left out', () => {
   })
 
   it('a folder without index.html gets a hint to what visitors will see', async () => {
-    const below = 'visitors are led to the first one below'
+    const below = 'No index.html in the top folder. Visitors will be redirected to /app/'
     const cases: [files: string[], hint: string | undefined][] = [
-      [['a.txt', 'b.txt'], 'visitors get a list of the files.'],
+      [['a.txt', 'b.txt'], 'No index.html found. Visitors will see a list of files.'],
       [['a.txt', 'app/index.html'], `${below}.`],
-      [['a.txt', 'app/index.html', '_redirects'], `${below}, unless _redirects leads them elsewhere.`],
+      [['a.txt', 'app/index.html', '_redirects'], `${below}, unless _redirects has a rule for /.`],
       [['photo.jpg', '_redirects', '_headers'], undefined],
       [['index.html', 'b.txt'], undefined],
     ]
     for (const [at, [files, hint]] of cases.entries()) {
       fixture.cli.write(Object.fromEntries(files.map((name) => [`odd-${at}/${name}`, 'x'])))
       const { stderr } = await fixture.cli.run(['publish', `odd-${at}`])
-      assert.equal(/There is no index\.html at the top: (.*)\n/.exec(stderr)?.[1], hint, files.join(', '))
+      assert.equal(/(No index\.html .*)\n/.exec(stderr)?.[1], hint, files.join(', '))
     }
   })
 })
@@ -92,7 +99,7 @@ describe('what is left out', () => {
 describe('options', () => {
   it('are sent with the manifest', async () => {
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
-    await fixture.publish('--title', 'Hello', '--description', '', '--spa', '--ttl', '3600')
+    await fixture.publish('--title', 'Hello', '--description', '', '--spa', '--ttl', '1h')
     const { files, ...viewer } = JSON.parse(fixture.server.calls[0]!.body.toString())
     assert.equal(files.length, 2)
     assert.deepEqual(viewer, { title: 'Hello', description: null, spaMode: true, ttlSeconds: 3600 })
@@ -101,11 +108,11 @@ describe('options', () => {
   it('--draft prints the address of the version and how to make it live', async () => {
     const { stdout, stderr } = await fixture.publish('--draft')
     assert.match(stdout, /^http:\/\/\S+--site-1\.sites\.test\/\n$/)
-    assert.match(stderr, /To make it live: publish it again without --draft\n/)
+    assert.match(stderr, /Make it live: slipway publish\n/)
     assert.equal(fixture.server.sites.get('site-1')!.live, undefined)
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     const owned = await fixture.publish('--draft', '--new')
-    assert.match(owned.stderr, /To make it live: slipway restore \S+\n/)
+    assert.match(owned.stderr, /Make it live: slipway restore \S+\n/)
   })
 
   it('--json prints the whole result in place of the address', async () => {
@@ -126,7 +133,7 @@ describe('options', () => {
     })
     assert.equal(code, 0)
     assert.doesNotMatch(stderr, /sesame/)
-    assert.match(stderr, /Visitors need the password\.\n/)
+    assert.match(stderr, /Password: On\n/)
     assert.deepEqual(change, ['/api/v1/publish/site-1/metadata', { password: 'open sesame' }, undefined])
   })
 
@@ -134,7 +141,7 @@ describe('options', () => {
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
     fixture.server.reply(/^PATCH/, errorResponse(400, 'VALIDATION_ERROR'))
     const env = { SLIPWAY_SITE_PASSWORD: 'x' }
-    assert.equal((await fixture.cli.run(['publish', 'site', '--password'], { env })).code, 1)
+    assert.equal((await fixture.cli.run(['publish', 'site', '--password'], { env })).code, 6)
     assert.equal(fixture.server.sites.get('site-1')!.live, undefined)
   })
 
@@ -146,14 +153,14 @@ describe('options', () => {
       return [200, {}]
     })
     const { stderr } = await fixture.publish('--no-password')
-    assert.match(stderr, /Visitors need no password\.\n/)
+    assert.match(stderr, /Password: Off\n/)
     assert.deepEqual(change, [{ password: null }, true])
   })
 
   it('--password without an account is refused before anything is sent', async () => {
     const { code, stderr } = await fixture.publish('--password')
-    assert.equal(code, 1)
-    assert.match(stderr, /Only a site with an owner can have a password/)
+    assert.equal(code, 3)
+    assert.match(stderr, /Only sites with an owner can have a password/)
     assert.equal(fixture.server.calls.length, 0)
   })
 
@@ -190,13 +197,13 @@ describe('a message of the server', () => {
   it('about a rate limit is printed with the time of its reset', async () => {
     fixture.server.reply(/./, [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1500' }])
     const { code, stderr } = await fixture.publish()
-    assert.equal(code, 1)
+    assert.equal(code, 4)
     assert.match(
       stderr,
-      /Try again in 25 min, at 2030-01-01 00:25 UTC\n {2}An account can do more: slipway login/,
+      /Try again in 25 min \(1 Jan, 01:25\)\. Your sites stay online\.\n {2}Sign in for a higher limit: slipway login/,
     )
     fixture.cli.env.SLIPWAY_KEY = fixture.server.key
-    assert.doesNotMatch((await fixture.publish()).stderr, /An account can do more/)
+    assert.doesNotMatch((await fixture.publish()).stderr, /higher limit/)
   })
 
   it('about the files, such as a broken redirect, is printed', async () => {
@@ -207,16 +214,16 @@ describe('a message of the server', () => {
     const site = { slug: 'site-1', siteUrl: 'http://site-1.sites.test/', versionId: 'v' }
     fixture.server.reply(/finalize$/, [200, { ...site, warnings }])
     const { stderr } = await fixture.publish()
-    assert.match(stderr, /Careful: _headers: is too long\nCareful: _redirects:3: has no target\n/)
+    assert.match(stderr, /Warning: _headers: is too long\nWarning: _redirects:3: has no target\n/)
   })
 
   it('that does not arrive is replaced by the next step', async () => {
     await fixture.server[Symbol.asyncDispose]()
     const { code, stderr } = await fixture.publish()
-    assert.equal(code, 1)
+    assert.equal(code, 5)
     assert.match(
       stderr,
-      /Error: Nothing answers at http\S+ \(connection refused\)\n {2}Is the server running/,
+      /Error: Can't reach http\S+ \(connection refused\)\n {2}Check that the server is running/,
     )
   })
 

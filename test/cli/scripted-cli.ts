@@ -23,6 +23,7 @@ export async function startScriptedCli(overrides: Record<string, unknown> = {}) 
       email: 'ann@example.test',
       plan: 'free',
       isNewUser: true,
+      keyName: 'ann@desk',
     },
     ...overrides,
   }

@@ -37,7 +37,7 @@ for (const [name, send] of Object.entries({ node: undefined, fetch: fetchTranspo
       await assert.rejects(fixture.slipway.me(), {
         code: 'NETWORK',
         status: 0,
-        message: `Nothing answers at ${url} (connection refused)`,
+        message: `Can't reach ${url} (connection refused)`,
       })
     })
 
@@ -281,7 +281,7 @@ describe('an error', () => {
     fixture.server.reply(/./, [200, '<h1>Welcome to the hotel network</h1>', { 'Content-Type': 'text/html' }])
     await assert.rejects(fixture.slipway.me(), {
       code: 'BAD_ANSWER',
-      message: /did not answer like a Slipway server/,
+      message: /is not a Slipway server/,
     })
   })
 })

@@ -28,8 +28,8 @@ describe('the claim page', requiresBrowser, () => {
     await visitor.assertAccessibleInAllViewports()
 
     await page.getByLabel('Your email address').fill(email)
-    await page.getByRole('button', { name: 'Mail me a code' }).click()
-    await page.getByText(`A code is on its way to ${email}. It works for 10 minutes.`).waitFor()
+    await page.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await page.getByText(`The code for ${email} expires in 10 minutes.`).waitFor()
     await visitor.assertAccessibleInAllViewports()
 
     await web.writeCode(page, email)
@@ -41,9 +41,9 @@ describe('the claim page', requiresBrowser, () => {
   for (const [what, end] of [
     [
       'claimed',
-      (page: Page, email: string) => page.getByRole('button', { name: `Claim as ${email}` }).click(),
+      (page: Page, email: string) => page.getByRole('button', { name: `Keep as ${email}` }).click(),
     ],
-    ['claimed by another account', (page: Page) => page.getByText('This site is already claimed.').waitFor()],
+    ['claimed by another account', (page: Page) => page.getByText('This site is already claimed').waitFor()],
   ] as const) {
     test(`removes a site that is ${what} from what the front page remembers`, async () => {
       const { page, owner } = await web.asOwner()
@@ -52,7 +52,7 @@ describe('the claim page', requiresBrowser, () => {
       await page.evaluate(remember, { ...site, expiresAt })
       if (what !== 'claimed') await owner.client.claim(site.slug, site.claimToken)
       await page.goto(web.service.baseUrl)
-      await page.getByRole('link', { name: `Claim ${new URL(site.siteUrl).host}` }).click()
+      await page.getByRole('link', { name: `Keep ${new URL(site.siteUrl).host}` }).click()
       await end(page, owner.email)
       await page.waitForFunction(() => localStorage.getItem('slipway.anonymous-sites') === null)
     })
@@ -66,7 +66,7 @@ describe('the claim page', requiresBrowser, () => {
     await tabTo(page, page.getByLabel('Your email address'))
     await page.keyboard.type(email)
     await page.keyboard.press('Enter')
-    await page.getByText('A code is on its way').waitFor()
+    await page.getByText(/^The code for/).waitFor()
     await page.keyboard.type(await web.service.mailedCode(email))
     await isClaimed(page, site.slug)
     const heading = page.getByRole('heading', { level: 1 })
@@ -77,7 +77,7 @@ describe('the claim page', requiresBrowser, () => {
     const { page, owner } = await web.asOwner()
     const site = await publish()
     await page.goto(site.claimUrl)
-    await page.getByRole('button', { name: `Claim as ${owner.email}` }).click()
+    await page.getByRole('button', { name: `Keep as ${owner.email}` }).click()
     await isClaimed(page, site.slug)
     assert.deepEqual(await ownership(site), { slug: site.slug, claimed: true })
     owner.assertNoComplaints()
@@ -87,7 +87,7 @@ describe('the claim page', requiresBrowser, () => {
     const { page, owner } = await web.asOwner()
     const [site, other] = [await publish(), newAddress()]
     await page.goto(site.claimUrl)
-    await page.getByRole('button', { name: 'Use another address' }).click()
+    await page.getByRole('button', { name: 'Use another email' }).click()
     await web.askForCode(page, other)
     await web.writeCode(page, other)
     await isClaimed(page, site.slug)
@@ -99,7 +99,7 @@ describe('the claim page', requiresBrowser, () => {
     const [site, email] = [await publish(), newAddress()]
     await askForCode(page, site.claimUrl, email)
     await page.reload()
-    await page.getByText(`A code is on its way to ${email}.`).waitFor()
+    await page.getByText(`The code for ${email} expires in`).waitFor()
     await web.writeCode(page, email)
     await isClaimed(page, site.slug)
   })
@@ -109,25 +109,25 @@ describe('the claim page', requiresBrowser, () => {
     const [site, email] = [await publish(), newAddress()]
     await page.route('**/api/**', (route) => route.abort())
     await page.goto(site.claimUrl)
-    await page.getByRole('heading', { name: 'The server does not answer.' }).waitFor()
+    await page.getByRole('heading', { name: "Can't reach the server." }).waitFor()
     await visitor.assertAccessible()
     await page.unroute('**/api/**')
     await page.getByRole('button', { name: 'Try again' }).click()
 
     await page.getByLabel('Your email address').fill(email)
     await page.route('**/api/**', (route) => route.abort())
-    await page.getByRole('button', { name: 'Mail me a code' }).click()
-    await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+    await page.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await page.getByRole('alert').getByText("Can't reach the server.").waitFor()
     assert.equal(await page.getByLabel('Your email address').inputValue(), email)
     await page.unroute('**/api/**')
-    await page.getByRole('button', { name: 'Mail me a code' }).click()
+    await page.getByRole('button', { name: 'Get a sign-in code' }).click()
 
-    await page.getByText(`A code is on its way to ${email}.`).waitFor()
+    await page.getByText(`The code for ${email} expires in`).waitFor()
     await page.route('**/claim', (route) => route.abort())
     await web.writeCode(page, email)
-    await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+    await page.getByRole('alert').getByText("Can't reach the server.").waitFor()
     await page.unroute('**/claim')
-    await page.getByRole('button', { name: `Claim as ${email}` }).click()
+    await page.getByRole('button', { name: `Keep as ${email}` }).click()
     await isClaimed(page, site.slug)
   })
 
@@ -142,7 +142,7 @@ describe('the claim page', requiresBrowser, () => {
     })
     await askForCode(page, site.claimUrl, email)
     await web.writeCode(page, email)
-    await page.getByText('This browser did not stay signed in.').waitFor()
+    await page.getByText("This browser didn't stay signed in.").waitFor()
     await page.getByLabel('Your email address').waitFor()
     assert.equal(await page.getByRole('dialog').count(), 0)
   })
@@ -151,14 +151,14 @@ describe('the claim page', requiresBrowser, () => {
     const { page, visitor } = await web.asVisitor()
     const { claimUrl, slug } = await publish()
     for (const [link, answer] of [
-      [web.url('/claim'), 'This claim link is not whole.'],
-      [web.url(`/claim?slug=${slug}`), 'This claim link is not whole.'],
+      [web.url('/claim'), 'This claim link is incomplete'],
+      [web.url(`/claim?slug=${slug}`), 'This claim link is incomplete'],
       [claimUrl.slice(0, -1), 'The claim token does not belong to this site.'],
-      [claimUrl.replace(slug, 'no-such-site'), 'There is no such site, or it belongs to somebody else.'],
+      [claimUrl.replace(slug, 'no-such-site'), 'Site not found, or it belongs to another account.'],
     ] as const) {
       await page.goto(link)
       await page.getByRole('heading', { name: answer }).waitFor()
-      await page.getByRole('link', { name: 'How to publish with Slipway' }).waitFor()
+      await page.getByRole('link', { name: 'Publish a site' }).waitFor()
       await visitor.assertAccessible()
     }
   })
@@ -171,10 +171,10 @@ describe('the claim page', requiresBrowser, () => {
     await claim(first.page, site, newAddress())
 
     await web.writeCode(second.page, email)
-    await second.page.getByRole('heading', { name: 'The site was claimed by another account.' }).waitFor()
+    await second.page.getByRole('heading', { name: 'Another account has claimed this site.' }).waitFor()
 
     await first.page.goto(site.claimUrl)
-    await first.page.getByRole('heading', { name: 'This site is already claimed.' }).waitFor()
+    await first.page.getByRole('heading', { name: 'This site is already claimed' }).waitFor()
     assert.equal(await first.page.getByRole('link', { name: site.slug }).getAttribute('href'), site.siteUrl)
     await first.assertAccessible()
   })
@@ -206,7 +206,7 @@ describe('the claim page', requiresBrowser, () => {
     const files = [{ path: 'index.html', size: 14, contentType: 'text/html' }]
     const { claimUrl } = await web.service.client().create({ files })
     await page.goto(claimUrl!)
-    await page.getByText('Its first upload is not finished yet.').waitFor()
+    await page.getByText("The first upload isn't finished yet.").waitFor()
     assert.equal(await page.locator('iframe').count(), 0)
     await visitor.assertAccessible()
   })
@@ -247,10 +247,7 @@ async function claim(page: Page, site: { slug: string; claimUrl: string }, email
 
 /** Asserts that the claim is confirmed and the page of the site is shown. */
 async function isClaimed(page: Page, slug: string): Promise<void> {
-  await page
-    .getByRole('status')
-    .getByText('The site is yours. It stays online until you delete it.')
-    .waitFor()
+  await page.getByRole('status').getByText("This site is now yours and won't expire.").waitFor()
   await page.waitForURL(`**/sites/${slug}`)
 }
 

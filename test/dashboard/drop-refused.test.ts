@@ -31,17 +31,17 @@ const FOLDERS: [what: string, contents: Contents, messages: string[]][] = [
   [
     '1,001 files',
     Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`img/${at}.txt`, 'x'])),
-    ['1,001 files; a site can have at most 1,000 (img/ has 1,001)'],
+    ['1,001 files. The limit is 1,000 per site (img/ has 1,001).'],
   ],
   [
     'files that are too large together',
     { 'index.html': 'x', 'a.bin': Buffer.alloc(2_200_000), 'b.bin': Buffer.alloc(2_200_000) },
-    ['4.4 MB together; a site can have at most 4.0 MB'],
+    ['4.4 MB in total. The limit is 4 MB per site.'],
   ],
   [
     'two names that are one to Unicode',
     { 'index.html': 'x', 'caf\u00e9': 'x', 'cafe\u0301': 'x' },
-    ['café is there 2 times, written in different Unicode forms:', 'caf\\u{e9}', 'cafe\\u{301}'],
+    ['café occurs 2 times, written in different Unicode forms:', 'caf\\u{e9}', 'cafe\\u{301}'],
   ],
   ['an empty folder of nothing but litter', { '.DS_Store': 'x' }, ['.DS_Store']],
 ]
@@ -49,7 +49,7 @@ const FOLDERS: [what: string, contents: Contents, messages: string[]][] = [
 const BAD_NAMES = ['../up', 'a\\b', '/root', 'tab\t', 'n'.repeat(501)]
 
 const ZIPS: [what: string, zip: ZipPart[] | string, messages: string[]][] = [
-  ['a bomb', [{ name: 'a', data: X, size: 0xfffffff0 }], ['a: 4.3 GB; a file can have at most 3.0 MB']],
+  ['a bomb', [{ name: 'a', data: X, size: 0xfffffff0 }], ['a: 4.3 GB. The limit is 3 MB per file.']],
   ['an encrypted one', [{ name: 'a.txt', data: X, flags: 1 }], ['a.txt is encrypted']],
   ['a link', [{ name: 'a.txt', data: X, mode: 0o120777 }], ['a.txt is a symbolic link']],
   [
@@ -57,7 +57,7 @@ const ZIPS: [what: string, zip: ZipPart[] | string, messages: string[]][] = [
     BAD_NAMES.map((name) => ({ name, data: X })),
     [
       "../up: must not contain a '..' segment",
-      "a\\b: must not contain a backslash; folders are parted by '/'",
+      "a\\b: must not contain a backslash; separate folders with '/'",
       "/root: must be relative: it must not start with '/'",
       'tab?: must not contain control characters',
       'must have at most 500 characters, not 501',
@@ -66,11 +66,11 @@ const ZIPS: [what: string, zip: ZipPart[] | string, messages: string[]][] = [
   [
     'a file that is a folder as well',
     ['a', 'a/b'].map((name) => ({ name, data: X })),
-    ["'a' is a file here and a folder of 'a/b'"],
+    ["'a' is both a file and the folder of 'a/b'"],
   ],
-  ['a broken one', 'PK but no zip', ['it is broken, or no zip.']],
-  ['too many entries', folders(20_001), ['is no site: it has more than 20,000 entries.']],
-  ['a damaged file', [{ name: 'a.txt', data: X, crc32: 1 }], ['a.txt is damaged in the zip.']],
+  ['a broken one', 'PK but no zip', ['It may be damaged, or not a ZIP file.']],
+  ['too many entries', folders(20_001), ['it has more than 20,000 entries.']],
+  ['a damaged file', [{ name: 'a.txt', data: X, crc32: 1 }], ['a.txt is damaged in the ZIP.']],
 ]
 
 describe('before anything is sent, the page', requiresBrowser, () => {
@@ -86,7 +86,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
       await dropOn(page, 'main', paths[at]!)
       for (const sentence of messages) await page.getByText(sentence).waitFor()
       assert.ok((await page.getByRole('button', { name: /^Publish/ }).count()) === 0, what)
-      await page.getByRole('button', { name: 'Choose something else' }).click()
+      await page.getByRole('button', { name: 'Choose different files' }).click()
     }
     assert.deepEqual(calls, [])
     visitor.assertNoComplaints()
@@ -98,8 +98,8 @@ describe('before anything is sent, the page', requiresBrowser, () => {
     await page.goto(web.service.baseUrl)
     for (const bring of [() => pickFolder(page, folder), () => dropOn(page, 'main', folder)]) {
       await bring()
-      await page.getByText('There is nothing to publish in it.').waitFor()
-      await page.getByRole('button', { name: 'Choose something else' }).click()
+      await page.getByText('Nothing to publish').waitFor()
+      await page.getByRole('button', { name: 'Choose different files' }).click()
     }
   })
 
@@ -109,8 +109,8 @@ describe('before anything is sent, the page', requiresBrowser, () => {
       page,
       disk.folder('large', { 'index.html': 'Hello', 'film.mp4': Buffer.alloc(FILE_BYTES + 1_000_000) }),
     )
-    await page.getByText('film.mp4: 4.0 MB; a file can have at most 3.0 MB').waitFor()
-    await page.getByRole('button', { name: 'Leave these out and publish 1 file (5 bytes)' }).click()
+    await page.getByText('film.mp4: 4.0 MB. The limit is 3 MB per file.').waitFor()
+    await page.getByRole('button', { name: 'Skip these and publish 1 file (5 bytes)' }).click()
     assert.equal(await visited(await liveAt(page)), 'Hello')
   })
 
@@ -119,8 +119,8 @@ describe('before anything is sent, the page', requiresBrowser, () => {
     const calls = recordCalls(page)
     await page.goto(web.service.baseUrl)
     await pickFolder(page, disk.folder('list', { 'A.txt': 'A', 'a.txt': 'a', 'b.txt': 'b' }))
-    await page.getByRole('heading', { name: 'Is this as you want it?' }).waitFor()
-    await page.getByText('There is no index.html at the top: visitors get a list of the files.').waitFor()
+    await page.getByRole('heading', { name: 'Ready to publish?' }).waitFor()
+    await page.getByText('No index.html found. Visitors will see a list of files.').waitFor()
     await page.getByText('A.txt and a.txt differ only in case').waitFor()
     assert.deepEqual(calls, [])
     await page.getByRole('button', { name: 'Publish 3 files (3 bytes)' }).click()
@@ -137,9 +137,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
       'dist/a.js': 'a',
     }
     await dropOn(page, 'main', disk.folder('project', project))
-    await page
-      .getByText('There is no index.html at the top: visitors are led to the first one below.')
-      .waitFor()
+    await page.getByText('No index.html in the top folder. Visitors will be redirected to /').waitFor()
     await page.getByRole('button', { name: 'Publish only dist/' }).click()
     const siteUrl = await liveAt(page)
     assert.equal(await visited(siteUrl), 'Built')
@@ -152,11 +150,11 @@ describe('before anything is sent, the page', requiresBrowser, () => {
       page,
       disk.folder('odd', { 'a/A.txt': 'A', 'a/a.txt': 'a', '.env': 'x', 'empty.txt': '' }),
     )
-    await isAt(page, 'Is this as you want it?')
+    await isAt(page, 'Ready to publish?')
     await visitor.assertAccessibleInAllViewports()
-    await page.getByRole('button', { name: 'Choose something else' }).click()
+    await page.getByRole('button', { name: 'Choose different files' }).click()
     await pickFiles(page, disk.file('locked.zip', buildZip([{ name: 'a.txt', data: X, flags: 1 }])))
-    await isAt(page, 'This cannot be published as it is.')
+    await isAt(page, "This can't be published yet")
     await visitor.assertAccessibleInAllViewports()
   })
 })

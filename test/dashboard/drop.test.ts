@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Page, Request, Route } from 'playwright-core'
+import type { Page, Request, Response, Route } from 'playwright-core'
+import { toFiles } from '../api/content.ts'
 import {
   type Contents,
+  dragOver,
   dropOn,
   liveAt,
   pickFiles,
@@ -17,7 +19,7 @@ const web = useWeb()
 const disk = useDisk()
 
 const UPLOADS = '**/api/v1/_upload/**'
-const CONNECTION_LOST = 'The connection is gone. It goes on when it is back.'
+const CONNECTION_LOST = /^(You're offline|Can't reach the server)\. The upload resumes when/
 const FILM = Buffer.alloc(6_000_000, 'film')
 
 const PAGE = '<!doctype html><title>Boats</title><h1>Boats</h1>'
@@ -119,9 +121,9 @@ describe('the front page publishes', requiresBrowser, () => {
     })
     await pickFolder(page, folder)
     const siteUrl = await liveAt(page)
-    await page.getByText('Left out, as junk or secret: .DS_Store, .env, .git/ and 2 others').click()
+    await page.getByText('Skipped 5 private or system files: .DS_Store, .env, .git/ and 2 others').click()
     for (const name of ['id_rsa', 'node_modules/']) await page.getByRole('listitem').getByText(name).waitFor()
-    await page.getByText('Left out, being empty: empty.txt').waitFor()
+    await page.getByText('Skipped 1 empty file: empty.txt').waitFor()
     for (const path of ['.env', 'id_rsa', '.git/HEAD', 'node_modules/a/b.js']) {
       assert.ok(!['KEY=1', 'key', 'ref', 'b'].includes(await visited(siteUrl, path)), path)
     }
@@ -156,14 +158,13 @@ describe('the front page publishes', requiresBrowser, () => {
     const { page, owner } = await web.asOwner('/')
     await pickFiles(page, disk.file('own/index.html', PAGE))
     const siteUrl = await liveAt(page)
-    await page.getByText('Published to your account.').waitFor()
-    await page.getByText(`${owner.email} is its owner.`).waitFor()
+    await page.getByText(`Saved to your account, ${owner.email}.`).waitFor()
     const { publishes } = await owner.client.list()
     assert.deepEqual(
       publishes.map((site) => [site.siteUrl, site.expiresAt]),
       [[siteUrl, null]],
     )
-    await page.getByRole('link', { name: 'Title, password, versions and more' }).click()
+    await page.getByRole('link', { name: 'Manage site' }).click()
     await page.waitForURL(`**/sites/${publishes[0]!.slug}`)
   })
 
@@ -172,8 +173,161 @@ describe('the front page publishes', requiresBrowser, () => {
     await page.context().clearCookies()
     await pickFiles(page, disk.file('ended/index.html', PAGE))
     await liveAt(page)
-    await page.getByRole('link', { name: 'Claim it' }).waitFor()
+    await page.getByRole('link', { name: 'Keep this site' }).waitFor()
     await page.getByRole('link', { name: 'Sign in', exact: true }).waitFor()
+  })
+})
+
+describe('the page that publishes', requiresBrowser, () => {
+  const STYLED = `<!doctype html><html lang="en"><title>Colors</title><link rel="stylesheet" href="css/style.css">
+    <style>p { position: absolute; left: 640px; top: 0; width: 640px; height: 400px; background: #c80000 }</style>
+    <p style="margin: 0"></p><img src="img/sea.svg" loading="lazy" alt=""></html>`
+  const STYLE = `body { margin: 0; background: #00b4b4 } img { position: absolute; left: 0; top: 400px }
+    @keyframes appear { from { opacity: 0 } } p { animation: appear 9s }`
+  const SEA =
+    '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400"><rect width="640" height="400" fill="#0000c8"/></svg>'
+  const files = { 'index.html': STYLED, 'css/style.css': STYLE, 'img/sea.svg': SEA }
+
+  for (const [source, pick] of [
+    ['a folder', (page: Page) => pickFolder(page, disk.folder('colors', files))],
+    ['a zip', (page: Page) => pickFiles(page, disk.zip('colors.zip', files))],
+  ] as const) {
+    test(`stores a picture of the site of ${source}`, async () => {
+      const { page, owner } = await web.asOwner('/')
+      const stored = page.waitForResponse(isThumbnail)
+      await pick(page)
+      assert.equal((await stored).status(), 200)
+      const [site] = (await owner.client.list()).publishes
+      const { bytes, corners } = await page.evaluate(decodePicture, new URL(site!.thumbnailUrl!).pathname)
+      assert.ok(bytes <= 20_000, `${bytes} bytes`)
+      const expected = [
+        [0, 180, 180],
+        [200, 0, 0],
+        [0, 0, 200],
+        [0, 180, 180],
+      ]
+      for (const [at, color] of corners.entries())
+        for (const [channel, value] of color.entries())
+          assert.ok(Math.abs(value - expected[at]![channel]!) < 12, `corner ${at}: ${color}`)
+      await page.goto(web.url('/sites'))
+      await page.locator('.thumbnail.start-page img').waitFor()
+      owner.assertNoComplaints()
+    })
+  }
+
+  test('draws a hostile site without running or requesting anything of it', async () => {
+    const { page, visitor } = await front()
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.url()))
+    await page.route('**/*', (route) =>
+      route.request().url().includes('attacker.example') ? route.abort() : route.fallback(),
+    )
+    // The preview of the published site would request and run what the picture must not.
+    await page.route(/^https?:\/\/[a-z0-9-]+\.localhost/, (route) => route.fulfill({ body: '' }))
+    const remote = 'https://attacker.example/'
+    const hostile = `<!doctype html><html onload="top.ran = 1"><base href="${remote}"><title>]]>&lt;/svg></title>
+      <link rel="stylesheet" href="${remote}a.css"><style>@import "${remote}b.css"; body { background: url(${remote}c.png);
+      --x: url('${remote}d.png') } @font-face { font-family: f; src: url(${remote}f.woff2) } p { font-family: f }
+      p::after { content: "</style></svg><script>top.ran = 1</script>" }</style>
+      <body style="background-image: url(${remote}e.png)" @click="x" a"b="c" xmlns:q="r"><o:p>\u0001 text <!-- -- --></o:p>
+      <script>top.ran = 1</script><img src="x" onerror="top.ran = 1"><img src="${remote}g.png" srcset="${remote}h.png 2x">
+      <iframe src="${remote}i"></iframe><object data="${remote}j"></object><video poster="${remote}k" src="${remote}l"></video>
+      <svg><image xlink:href="${remote}m.png"/><use href="${remote}n.svg#o"/><script>top.ran = 1</script>
+      <foreignObject><iframe srcdoc="<script>top.top.ran = 1</script>"></iframe></foreignObject></svg>
+      <a href="javascript:top.ran = 1">a</a>${'<div>'.repeat(2_000)}${'<b>x</b>'.repeat(60_000)}`
+    const stored = page.waitForResponse(isThumbnail)
+    await pickFiles(page, disk.file('hostile/index.html', hostile))
+    assert.equal((await stored).status(), 200)
+    assert.equal(await page.evaluate(() => 'ran' in window), false)
+    assert.deepEqual(
+      requests.filter((url) => url.startsWith(remote)),
+      [],
+    )
+    visitor.assertNoComplaints()
+  })
+})
+
+describe('an update from the dashboard', requiresBrowser, () => {
+  test('is dropped on any page of the site, asks before it removes most files, and can be undone', async () => {
+    const { page, owner } = await web.asOwner()
+    const contents = { 'index.html': PAGE, 'style.css': 'old', 'a.txt': 'a', 'b.txt': 'b' }
+    const site = await owner.client.publish({ title: 'Harbour café', files: toFiles(contents) })
+    const style = disk.file('update/style.css', 'new')
+    const served = () => Promise.all([visited(site.siteUrl, 'a.txt'), visited(site.siteUrl, 'style.css')])
+
+    await page.goto(web.url(`/sites/${site.slug}/settings`))
+    await page.getByRole('heading', { name: 'Harbour café', level: 1 }).waitFor()
+    const drop = await dragOver(page, 'header', style)
+    await page.getByText('Publish as new version of Harbour café').waitFor()
+    await drop()
+    await page.waitForURL(web.url(`/sites/${site.slug}`))
+    const question = page.getByRole('heading', { name: 'Replace all 4 files with 1?' })
+    await question.waitFor()
+    await owner.assertAccessible()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    assert.deepEqual(await served(), ['a', 'old'])
+    assert.equal((await owner.client.details(site.slug)).pendingVersionId, null)
+
+    await dropOn(page, 'header', style)
+    await page.getByText('Adding changes only style.css, in the top folder.').waitFor()
+    await page.getByRole('button', { name: 'Add to the site' }).click()
+    await page.getByRole('heading', { name: 'Update published' }).waitFor()
+    await page.getByText('1 file changed.').waitFor()
+    assert.deepEqual(await served(), ['a', 'new'])
+    assert.equal((await owner.client.details(site.slug)).pendingVersionId, null)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Rolled back.').waitFor()
+    assert.deepEqual(await served(), ['a', 'old'])
+
+    await dropOn(page, 'main', style)
+    await page.getByRole('button', { name: 'Replace everything' }).click()
+    await page.getByRole('heading', { name: 'Update published' }).waitFor()
+    const { files } = await owner.client.details(site.slug)
+    assert.deepEqual(
+      files.map(({ path }) => path),
+      ['style.css'],
+    )
+    owner.assertNoComplaints()
+  })
+
+  test('of one file can replace the file of the same name in another folder', async () => {
+    const { page, owner } = await web.asOwner()
+    const site = await owner.client.publish({
+      files: toFiles({ 'index.html': PAGE, 'css/style.css': 'old' }),
+    })
+    await page.goto(web.url(`/sites/${site.slug}`))
+    await dropOn(page, 'header', disk.file('folder/style.css', 'new'))
+    await page.getByText('Your site has css/style.css.').waitFor()
+    await page.getByRole('button', { name: 'Replace css/style.css' }).click()
+    await page.getByText('1 file changed.').waitFor()
+    assert.equal(await visited(site.siteUrl, 'css/style.css'), 'new')
+    owner.assertNoComplaints()
+  })
+})
+
+describe('a paste', requiresBrowser, () => {
+  test('of a picture or of HTML is published from any page on confirmation, except in a field', async () => {
+    const { page, owner } = await web.asOwner('/account', {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await page.evaluate((html) => navigator.clipboard.writeText(html), PAGE)
+    await page.getByRole('heading', { name: 'Account', level: 1 }).click()
+    await page.keyboard.press('Control+V')
+    await page.getByRole('button', { name: 'Publish 1 file' }).click()
+    assert.equal(await visited(await liveAt(page)), PAGE)
+
+    await page.evaluate(copyPicture)
+    await page.keyboard.press('Control+V')
+    await page.getByRole('button', { name: 'Publish 1 file' }).click()
+    await page.getByRole('button', { name: 'Publish 1 file' }).waitFor({ state: 'detached' })
+    assert.match(await visited(await liveAt(page), 'image.png'), /PNG/)
+
+    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': PAGE }) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
+    const field = page.getByRole('textbox').first()
+    await field.focus()
+    await page.keyboard.press('Control+V')
+    assert.equal(await page.getByRole('button', { name: 'Publish 1 file' }).count(), 0)
   })
 })
 
@@ -241,11 +395,6 @@ describe('a publication in progress', requiresBrowser, () => {
     const [slug] = new URL(siteUrl).host.split('.')
     assert.equal(calls.filter((call) => call === 'POST /api/v1/publish').length, 1)
     assert.equal(calls.filter((call) => call === `POST /api/v1/publish/${slug}/uploads/refresh`).length, 1)
-    await page
-      .getByRole('region', { name: 'Published from this browser' })
-      .getByRole('link', { name: slug! })
-      .first()
-      .waitFor()
   })
 
   test('can be stopped, and nothing of it is published', async () => {
@@ -255,8 +404,8 @@ describe('a publication in progress', requiresBrowser, () => {
     await held.first
     await page.getByText('0 of 1 file, 0 bytes of 6.0 MB').waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()
-    await page.getByText('Drop a folder, files or a zip here').waitFor()
-    assert.equal(await page.getByText('Published from this browser').count(), 0)
+    await page.getByText('Drop a folder, files or a ZIP here').waitFor()
+    assert.equal(await page.getByText('Unclaimed sites').count(), 0)
     assert.equal(calls.filter((call) => call.endsWith('/finalize')).length, 0)
   })
 
@@ -291,11 +440,35 @@ describe('a publication in progress', requiresBrowser, () => {
       .getByText(/changing\.txt/)
       .waitFor()
     await page
-      .getByText('The file changed meanwhile. Drop it again when nothing writes to it any more.')
+      .getByText('The file changed during the upload. Drop it again once it has been saved.')
       .waitFor()
     assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
   })
 })
+
+function isThumbnail(response: Response): boolean {
+  return response.request().method() === 'PUT' && response.url().endsWith('/thumbnail')
+}
+
+/** Runs in the page: the size of a WebP picture, and the colors in the centers of its four quarters. */
+async function decodePicture(url: string): Promise<{ bytes: number; corners: number[][] }> {
+  const blob = await (await fetch(url)).blob()
+  const start = await blob.slice(0, 4).text()
+  if (blob.type !== 'image/webp' || start !== 'RIFF') throw new Error(`not WebP: ${blob.type}`)
+  const bitmap = await createImageBitmap(blob)
+  const context = new OffscreenCanvas(640, 400).getContext('2d', { willReadFrequently: true })!
+  context.drawImage(bitmap, 0, 0)
+  const at = (x: number, y: number) => [...context.getImageData(x, y, 1, 1).data].slice(0, 3)
+  return { bytes: blob.size, corners: [at(160, 100), at(480, 100), at(160, 300), at(480, 300)] }
+}
+
+/** Runs in the page: puts a picture of one pixel into the clipboard. */
+async function copyPicture(): Promise<void> {
+  const canvas = new OffscreenCanvas(1, 1)
+  canvas.getContext('2d')
+  const blob = await canvas.convertToBlob()
+  await navigator.clipboard.write([new ClipboardItem({ 'image/png': blob })])
+}
 
 /** Holds every upload back: `first` resolves with the first one, and `release` continues the last one. */
 async function holdUploads(page: Page): Promise<{ first: Promise<void>; release: () => void }> {

@@ -62,26 +62,46 @@ export async function pickFolder(page: Page, folder: string): Promise<void> {
 /** Picks files with the button. */
 export async function pickFiles(page: Page, ...paths: string[]): Promise<void> {
   const choosing = page.waitForEvent('filechooser')
-  await page.getByRole('button', { name: 'Choose files or a zip' }).click()
+  await page.getByRole('button', { name: 'Choose files or a ZIP' }).click()
   await (await choosing).setFiles(paths)
 }
 
 /** Drags files from outside the browser to the center of an element and drops them there. */
 export async function dropOn(page: Page, selector: string, ...files: string[]): Promise<void> {
-  const { x, y, width, height } = (await page.locator(selector).boundingBox())!
-  const session = await page.context().newCDPSession(page)
-  const data = { items: [], files, dragOperationsMask: 1 }
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-    await session.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data })
-  await session.detach()
+  const drop = await dragOver(page, selector, ...files)
+  await drop()
 }
 
-/** The API requests of the page so far, such as `POST /api/v1/publish`; uploads without slug, version and path. */
+/** Drags files from outside the browser to the center of an element. Returns a function that drops them. */
+export async function dragOver(
+  page: Page,
+  selector: string,
+  ...files: string[]
+): Promise<() => Promise<void>> {
+  const target = page.locator(selector)
+  await target.scrollIntoViewIfNeeded()
+  const { x, y, width, height } = (await target.boundingBox())!
+  const session = await page.context().newCDPSession(page)
+  const data = { items: [], files, dragOperationsMask: 1 }
+  const send = (type: 'dragEnter' | 'dragOver' | 'drop') =>
+    session.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data })
+  await send('dragEnter')
+  await send('dragOver')
+  return async () => {
+    await send('drop')
+    await session.detach()
+  }
+}
+
+/**
+ * The API requests of the page so far, such as `POST /api/v1/publish`; uploads without slug, version and path.
+ * Without thumbnails, which are stored when the page is idle.
+ */
 export function recordCalls(page: Page): string[] {
   const calls: string[] = []
   page.on('request', (request) => {
     const { pathname } = new URL(request.url())
-    if (pathname.startsWith('/api/'))
+    if (pathname.startsWith('/api/') && !pathname.endsWith('/thumbnail'))
       calls.push(`${request.method()} ${pathname.replace(/(_upload).*/, '$1')}`)
   })
   return calls
@@ -94,9 +114,8 @@ export async function visited(siteUrl: string, path = ''): Promise<string> {
 
 /** Waits until the site is live and returns its address. */
 export async function liveAt(page: Page): Promise<string> {
-  await page.getByRole('heading', { name: /is live\.$/ }).waitFor()
-  const address = page.getByRole('link', { name: /^http/ })
-  return (await address.getAttribute('href'))!
+  await page.getByRole('heading', { name: /^(Your site is live|Update published)$/ }).waitFor()
+  return (await page.locator('.result .address').getAttribute('href'))!
 }
 
 /** A folder for the tests of one file. */

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
 import { requiresBrowser, useWeb } from './web-fixture.ts'
 
@@ -10,7 +12,7 @@ describe('a page whose script fails to load', requiresBrowser, () => {
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.route('**/assets/sign-in-page-*', (route) => route.abort())
     await page.getByRole('link', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'The connection broke before this page was here.' }).waitFor()
+    await page.getByRole('heading', { name: "Couldn't load this page" }).waitFor()
     await visitor.assertAccessible()
     await page.unroute('**/assets/sign-in-page-*')
     await page.getByRole('button', { name: 'Try again' }).click()
@@ -25,7 +27,7 @@ describe('a page that fails to render', requiresBrowser, () => {
       route.fulfill({ json: { publishes: [null], nextCursor: null } }),
     )
     await page.goto(web.url('/sites'))
-    await page.getByRole('heading', { name: 'This page made a mistake.' }).waitFor()
+    await page.getByRole('heading', { name: 'Something went wrong on this page' }).waitFor()
     await owner.assertAccessible()
     await page.getByRole('link', { name: 'Account' }).click()
     await page.getByRole('heading', { name: 'Account' }).waitFor()
@@ -62,8 +64,8 @@ describe('a user with few requests left in the hour', requiresBrowser, () => {
     await owner.assertAccessible()
     while (await use());
     await page.goto(`${small.service.baseUrl}/sites`)
-    await page.getByText('The 14 requests of this hour are used.').waitFor()
-    await page.getByText(/It goes on at \d\d:00/).waitFor()
+    await page.getByText('Hourly limit reached (14 requests).').waitFor()
+    await page.getByText(/Try again at \d\d:00/).waitFor()
     await owner.assertAccessible()
   })
 })
@@ -77,5 +79,49 @@ describe('a page that needs a sign-in', requiresBrowser, () => {
       await visitor.assertAccessibleInAllViewports()
     }
     visitor.assertNoComplaints()
+  })
+})
+
+describe('the command palette', requiresBrowser, () => {
+  test('opens pages and own sites with the keyboard, and returns focus when it closes', async () => {
+    const { page, owner } = await web.asOwner()
+    const files = toFiles({ 'index.html': '<title>Marlow Street Bakery</title>' })
+    const { slug } = await owner.client.publish({ files })
+    await page.goto(web.url('/account'))
+    const search = page.getByRole('button', { name: 'Search' })
+    await search.focus()
+    await page.keyboard.press('Control+k')
+    const box = page.getByRole('combobox', { name: 'Search sites and pages' })
+    await box.waitFor()
+    await page.getByRole('option', { name: 'Marlow Street Bakery' }).waitFor()
+    await owner.assertAccessible()
+    await page.keyboard.press('Escape')
+    await box.waitFor({ state: 'detached' })
+    assert.ok(await search.evaluate((element) => element === document.activeElement))
+
+    await page.keyboard.press('Control+k')
+    await box.fill('domai')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Domains', level: 1 }).waitFor()
+    await search.click()
+    await box.fill('street marlow')
+    const results = page.getByRole('listbox', { name: 'Results' })
+    await results.getByRole('option', { name: 'Marlow Street Bakery', selected: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(web.url(`/sites/${slug}`))
+  })
+})
+
+describe('the frame of every page', requiresBrowser, () => {
+  test('has a link that skips to the content, and the version of the service', async () => {
+    const { page } = await web.asVisitor('/sign-in')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN')
+    await page
+      .getByRole('contentinfo')
+      .getByText(/^Slipway \S+$/)
+      .waitFor()
   })
 })

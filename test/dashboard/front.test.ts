@@ -4,8 +4,8 @@ import { PHONE } from '../support/browser.ts'
 import { liveAt, pickFiles, useDisk, visited } from './file-drop.ts'
 import { newAddress, requiresBrowser, tabTo, useWeb } from './web-fixture.ts'
 
-/** Maximum compressed size of the scripts of the first load. */
-const SCRIPT_BYTES = 60 * 1024
+/** Maximum bytes transferred in the first load, by type, with the headers of responses. */
+const MAX_BYTES: Record<string, number> = { Script: 60_000, Font: 50_000 }
 
 const web = useWeb()
 const disk = useDisk()
@@ -13,21 +13,25 @@ const disk = useDisk()
 describe('the front page', requiresBrowser, () => {
   test('leads from a file to its published address', async () => {
     const { page, visitor } = await web.asVisitor('/', { viewport: PHONE })
-    await page.getByRole('heading', { name: 'Drop a folder, get an address.', level: 1 }).waitFor()
-    await page.getByText('Up to 1,000 files, 250 MiB a file and 1 GiB in all.').waitFor()
+    await page.getByRole('heading', { name: 'Drop a folder. Get a live site.', level: 1 }).waitFor()
+    await page.getByText('Up to 1,000 files, 262 MB each, 1 GB total.').waitFor()
     await visitor.assertAccessibleInAllViewports()
 
     await pickFiles(page, disk.file('ahoy/index.html', '<h1>Ahoy</h1>'))
-    const siteUrl = await liveAt(page)
+    await liveAt(page)
     await page.frameLocator('iframe').getByRole('heading', { name: 'Ahoy' }).waitFor()
-    await page.getByRole('img', { name: `QR code of ${siteUrl}` }).waitFor()
-    await page.getByText(/^It is gone in (24 h 0 min|23 h 59 min), unless you claim it\.$/).waitFor()
-    await page.waitForFunction(() => document.activeElement?.textContent === 'It is live.')
+    await page.getByText('Only this computer can open this URL.').waitFor()
+    await page.getByText(/^Expires in (24 h 0 min|23 h 59 min)\. Add your email/).waitFor()
+    const keep = await page.getByRole('link', { name: 'Keep this site' }).boundingBox()
+    assert.ok(keep!.y + keep!.height < PHONE.height, 'the main action is below the fold')
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Your site is live')
     await visitor.assertAccessibleInAllViewports()
 
+    await page.getByRole('button', { name: 'Publish another site' }).click()
     for (const [link, heading] of [
-      ['From a terminal', 'With the command'],
-      ['From an agent', 'Tell your coding agent'],
+      ['Command line', 'With the command'],
+      ['AI agent', 'Tell your coding agent'],
+      ['API', 'In one request'],
     ] as const) {
       await page.getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: heading }).waitFor()
@@ -36,10 +40,11 @@ describe('the front page', requiresBrowser, () => {
     visitor.assertNoComplaints()
   })
 
-  test('copies the address', async () => {
+  test('publishes an example site, and copies its address', async () => {
     const { page } = await web.asVisitor('/', { permissions: ['clipboard-read', 'clipboard-write'] })
-    await pickFiles(page, disk.file('copied.txt', 'copied'))
+    await page.getByRole('button', { name: 'Try an example site' }).click()
     const siteUrl = await liveAt(page)
+    await page.frameLocator('iframe').getByRole('heading', { name: 'Marlow Street Bakery' }).waitFor()
     await page.getByRole('button', { name: 'Copy the address' }).click()
     await page.getByText('Copied').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrl)
@@ -51,27 +56,30 @@ describe('the front page', requiresBrowser, () => {
       isMobile: true,
       hasTouch: true,
     })
-    await page.getByText('Choose what to publish').waitFor()
+    await page.getByText('Choose files to publish').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Choose a folder' }).count(), 0)
     await pickFiles(page, disk.file('phone.txt', 'from a phone'))
     const siteUrl = await liveAt(page)
     assert.equal(await visited(siteUrl, 'phone.txt'), 'from a phone')
     const { host } = new URL(siteUrl)
+    await page.getByRole('button', { name: 'Publish another site' }).click()
     await page.getByRole('button', { name: `Update ${host}` }).click()
     await page.getByText(`Choose the new version of ${host}`).waitFor()
   })
 
   test('explains at its top how to publish without scripts', async () => {
     const { page } = await web.asVisitor('/', { javaScriptEnabled: false })
-    const heading = await page.getByRole('heading', { name: 'Drop a folder, get an address.' }).boundingBox()
-    assert.ok(heading!.y < 100, `${heading!.y} px from the top`)
+    const heading = await page.getByRole('heading', { name: 'Drop a folder. Get a live site.' }).boundingBox()
+    assert.ok(heading!.y < 200, `${heading!.y} px from the top`)
+    for (const command of ['cli.tgz publish ./folder', 'api/v1/publish', 'expires after 24 hours'])
+      assert.ok(await page.getByText(command).first().isVisible(), command)
   })
 
   test('can be used with the keyboard alone', async () => {
     const { page } = await web.asVisitor()
     const choosing = page.waitForEvent('filechooser')
     await page.goto(web.service.baseUrl)
-    await tabTo(page, page.getByRole('button', { name: 'Choose files or a zip' }))
+    await tabTo(page, page.getByRole('button', { name: 'Choose files or a ZIP' }))
     await page.keyboard.press('Enter')
     await (await choosing).setFiles(disk.file('keys.txt', 'keys'))
     await liveAt(page)
@@ -79,26 +87,24 @@ describe('the front page', requiresBrowser, () => {
   })
 
   test('loads few bytes and sends no API request before a drop', async () => {
-    const { page } = await web.asVisitor()
+    // Options make a context of its own, with an empty cache.
+    const { page } = await web.asVisitor(undefined, { locale: 'en-GB' })
     const session = await page.context().newCDPSession(page)
-    const scripts = new Map<string, number>()
+    const types = new Map<string, string>()
+    const totals: Record<string, number> = { Script: 0, Font: 0 }
     const requests: string[] = []
     page.on('request', (request) => {
       if (new URL(request.url()).pathname.startsWith('/api/')) requests.push(request.url())
     })
     await session.send('Network.enable')
-    const isScript = new Set<string>()
-    session.on(
-      'Network.responseReceived',
-      ({ requestId, type }) => type === 'Script' && isScript.add(requestId),
-    )
+    session.on('Network.responseReceived', ({ requestId, type }) => types.set(requestId, type))
     session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-      scripts.set(requestId, encodedDataLength)
+      const type = types.get(requestId) ?? ''
+      if (type in totals) totals[type]! += encodedDataLength
     })
     await page.goto(web.service.baseUrl, { waitUntil: 'networkidle' })
-    const carried = [...scripts].filter(([id]) => isScript.has(id)).map(([, bytes]) => bytes)
-    const total = carried.reduce((sum, bytes) => sum + bytes, 0)
-    assert.ok(carried.length > 0 && total <= SCRIPT_BYTES, `${total} bytes of scripts`)
+    for (const [type, bytes] of Object.entries(totals))
+      assert.ok(bytes > 0 && bytes <= MAX_BYTES[type]!, `${type}: ${bytes} bytes`)
     assert.deepEqual(requests, [])
   })
 })
@@ -112,16 +118,17 @@ describe('what was published from this browser', requiresBrowser, () => {
 
     const again = await page.context().newPage()
     await again.goto(web.service.baseUrl)
-    const list = again.getByRole('region', { name: 'Published from this browser' })
+    const list = again.getByRole('region', { name: 'Unclaimed sites' })
     await list.getByRole('button', { name: `Update ${host}` }).click()
     await again.getByText(`Drop the new version of ${host}`).waitFor()
     await pickFiles(again, disk.file('second/index.html', 'Second'))
-    await again.getByRole('heading', { name: 'The new version is live.' }).waitFor()
+    await again.getByRole('heading', { name: 'Update published' }).waitFor()
     assert.equal(await liveAt(again), siteUrl)
     assert.equal(await visited(siteUrl), 'Second')
 
-    await list.getByRole('button', { name: `Forget ${host}` }).click()
-    await again.getByText(`${host} is forgotten here.`).waitFor()
+    await again.getByRole('button', { name: 'Publish another site' }).click()
+    await list.getByRole('button', { name: `Remove from list: ${host}` }).click()
+    await again.getByText('Removed from this list.').waitFor()
     assert.equal(await list.count(), 0)
     await again.getByRole('button', { name: 'Undo' }).click()
 
@@ -129,15 +136,15 @@ describe('what was published from this browser', requiresBrowser, () => {
     const kept = await page.evaluate(() => localStorage.getItem('slipway.anonymous-sites')!)
     await owner.page.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
     await owner.page.goto(web.url('/sites'))
-    await owner.page.getByRole('link', { name: `Claim ${host}` }).waitFor()
+    await owner.page.getByRole('link', { name: `Keep ${host}` }).waitFor()
 
-    await list.getByRole('link', { name: `Claim ${host}` }).click()
+    await list.getByRole('link', { name: `Keep ${host}` }).click()
     const email = newAddress()
     await web.askForCode(again, email)
     await again.keyboard.type(await web.service.mailedCode(email))
     await again.waitForURL('**/sites/*')
     await again.getByRole('link', { name: 'Slipway', exact: true }).click()
-    await again.getByText('What you publish here belongs to your account.').waitFor()
+    await again.getByText('Sites you publish here are saved to your account.').waitFor()
     assert.equal(await list.count(), 0)
   })
 
@@ -151,10 +158,11 @@ describe('what was published from this browser', requiresBrowser, () => {
     const key = await web.service.signIn(newAddress())
     await web.service.client(key).claim(slug, claimToken)
     await web.service.client(key).delete(slug)
+    await page.getByRole('button', { name: 'Publish another site' }).click()
     await page.getByRole('button', { name: `Update ${host}` }).click()
     await pickFiles(page, disk.file('found/index.html', 'Found'))
     await page.getByRole('alert').waitFor()
-    await page.getByRole('region', { name: 'Published from this browser' }).waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'Unclaimed sites' }).waitFor({ state: 'detached' })
   })
 })
 
@@ -166,11 +174,11 @@ describe('the rate limit', requiresBrowser, () => {
     await page.goto(strict.service.baseUrl)
     await pickFiles(page, disk.file('one.txt', 'one'))
     await liveAt(page)
-    await page.getByRole('button', { name: 'Publish something else' }).click()
+    await page.getByRole('button', { name: 'Publish another site' }).click()
     await pickFiles(page, disk.file('two.txt', 'two'))
-    await page.getByText('The 1 requests of this hour are used.').waitFor()
-    await page.getByText(/^It goes on at .*\d\d:00.* What is live stays live\.$/).waitFor()
-    const way = page.getByRole('main').getByRole('link', { name: 'sign in' })
+    await page.getByText('Hourly limit reached (1 request).').waitFor()
+    await page.getByText(/^Try again at .*\d\d:00.* Your sites stay online\.$/).waitFor()
+    const way = page.getByRole('main').getByRole('link', { name: 'Sign in' })
     await way.waitFor()
     await visitor.assertAccessible()
 

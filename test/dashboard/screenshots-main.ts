@@ -57,7 +57,7 @@ for (const { name, ...options } of VIEWPORTS) {
     for (const [name, path] of shown) {
       await visitor.page.goto(web.service.baseUrl + path)
       // The page of a pending domain has an event stream, so that the network never becomes idle.
-      if (name === 'domain') await visitor.page.getByText('Two records to enter in DNS').first().waitFor()
+      if (name === 'domain') await visitor.page.getByText('DNS records').first().waitFor()
       else await visitor.page.waitForLoadState('networkidle')
       await visitor.page.screenshot({ path: join(folder, `${name}-${words}.png`), fullPage: true })
     }
@@ -72,7 +72,7 @@ async function published(page: Page, path: string): Promise<void> {
   const contents = Object.fromEntries(files.map((file) => [file.path, file.text]))
   await page.goto(web.service.baseUrl)
   await pickFolder(page, disk.folder('weekend', contents))
-  await page.getByRole('heading', { name: 'It is live.' }).waitFor()
+  await page.getByRole('heading', { name: 'Your site is live' }).waitFor()
   await page.waitForLoadState('networkidle')
   await page.screenshot({ path, fullPage: true })
 }

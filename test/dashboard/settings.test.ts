@@ -3,8 +3,9 @@ import { describe, test } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
-import { toFiles } from '../api/content.ts'
+import { type Contents, toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
+import { visited } from './file-drop.ts'
 import { requiresBrowser, useWeb } from './web-fixture.ts'
 
 let client: Slipway
@@ -12,28 +13,34 @@ const web = useWeb({}, (account) => {
   client = account.client
 })
 
-const picture = (word: string) =>
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"><text y="15">${word}</text></svg>`
+/** A PNG of 40 by 20 pixels. */
+const PICTURE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAACgAAAAUAQAAAADXPUIWAAAADklEQVR42mNYBQIMdCcBkblCacHc8cUAAAAASUVORK5CYII=',
+  'base64',
+)
+
+const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"><text y="15">Oven</text></svg>'
 
 const DOCUMENT = `<!doctype html><html><head><!-- <title>Not this</title> -->
   <script>document.write("<title>Nor this</title>")</script><style>h1 { color: red }</style>
   <title>The &amp; bakery</title><meta style="color: red" name=description content='Bread, "daily">'>
-  <meta property="og:image" content="/images/oven.svg"></head>
+  <meta property="og:image" content="/images/oven.png"></head>
   <body style="color: red"><h1>Bread</h1></body></html>`
 
-const BAKERY: Record<string, string> = {
+const BAKERY: Contents = {
   'index.html': DOCUMENT,
-  'images/oven.svg': picture('Oven'),
-  'images/loaf of bread.svg': picture('Loaf'),
+  'images/oven.png': PICTURE,
+  'images/loaf of bread.png': PICTURE,
+  'images/oven.svg': DRAWING,
 }
 
 /** Publishes a site and opens its settings. */
-async function openSettings(texts: Record<string, string> = BAKERY, options?: BrowserContextOptions) {
+async function openSettings(texts: Contents = BAKERY, options?: BrowserContextOptions) {
   const { page, user } = await web.asAccount(undefined, options)
   const { slug, siteUrl } = await client.publish({ files: toFiles(texts) })
   const open = async () => {
     await page.goto(web.url(`/sites/${slug}/settings`))
-    await page.getByRole('heading', { name: 'Password' }).waitFor()
+    await page.getByRole('heading', { name: 'Access' }).waitFor()
   }
   await open()
   const part = (name: string) => page.getByRole('region', { name })
@@ -43,47 +50,47 @@ async function openSettings(texts: Record<string, string> = BAKERY, options?: Br
 describe('the settings of a site', requiresBrowser, () => {
   test('are accessible in all viewports and color schemes', async () => {
     const { page, user, part } = await openSettings(undefined, { viewport: PHONE })
-    await page.getByText('The & bakery').waitFor()
-    await page.getByRole('button', { name: 'Choose a picture' }).click()
+    await page.getByRole('figure').getByText('The & bakery').waitFor()
+    await page.getByRole('button', { name: 'Choose image' }).click()
     await user.assertAccessibleInAllViewports()
-    await page.getByRole('button', { name: 'images/loaf of bread.svg' }).click()
+    await page.getByRole('button', { name: 'images/loaf of bread.png' }).click()
     await page.getByLabel('Description').fill('long '.repeat(110))
-    await part('Time to live').getByLabel('The site goes').selectOption('On a date')
+    await page.getByRole('switch', { name: 'Password protection' }).click()
+    await part('General').getByLabel('Expires').selectOption('On a date')
     await user.assertAccessibleInAllViewports()
-    await page.getByRole('button', { name: 'Delete the site' }).click()
+    await page
+      .getByRole('region', { name: 'Danger zone' })
+      .getByRole('button', { name: 'Delete site' })
+      .click()
     await user.assertAccessibleInAllViewports()
     user.assertNoComplaints()
   })
 
   test('show the metadata of the document, and a card that updates while typing', async () => {
     const { page, user, part, details } = await openSettings()
-    const card = part('When it is shared').getByRole('figure')
+    const card = part('Link preview').getByRole('figure')
     await card.getByText('The & bakery').waitFor()
     await card.getByText('Bread, "daily">').waitFor()
-    await card.getByRole('img', { name: 'images/oven.svg' }).waitFor()
+    await card.getByRole('img', { name: 'images/oven.png' }).waitFor()
     await page.getByLabel('Title').fill('Loaves')
     await page.getByLabel('Description').fill('Fresh')
-    await page.getByRole('button', { name: 'Choose a picture' }).click()
-    await page.getByRole('button', { name: 'images/loaf of bread.svg' }).click()
+    await page.getByRole('button', { name: 'Choose image' }).click()
+    await page.getByRole('button', { name: 'images/loaf of bread.png' }).click()
     await card.getByText('Loaves').waitFor()
     await card.getByText('Fresh').waitFor()
-    await card.getByRole('img', { name: 'images/loaf of bread.svg' }).waitFor()
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved. Visitors see it from now on.').waitFor()
+    await card.getByRole('img', { name: 'images/loaf of bread.png' }).waitFor()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Settings saved.').waitFor()
     await page.getByRole('heading', { name: 'Loaves' }).waitFor()
-    const pickMetadata = ({ title, description, ogImagePath }: SiteDetails) => [
-      title,
-      description,
-      ogImagePath,
-    ]
-    assert.deepEqual(pickMetadata(await details()), ['Loaves', 'Fresh', 'images/loaf of bread.svg'])
+    const pickMetadata = ({ viewer }: SiteDetails) => [viewer.title, viewer.description, viewer.ogImagePath]
+    assert.deepEqual(pickMetadata(await details()), ['Loaves', 'Fresh', 'images/loaf of bread.png'])
     await page.getByLabel('Title').fill('')
     await page.getByLabel('Description').fill('')
-    await page.getByRole('button', { name: 'Leave it to the document' }).click()
+    await page.getByRole('button', { name: 'Use the image from your HTML' }).click()
     await card.getByText('The & bakery').waitFor()
-    await card.getByRole('img', { name: 'images/oven.svg' }).waitFor()
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('heading', { level: 1, name: (await details()).slug }).waitFor()
+    await card.getByRole('img', { name: 'images/oven.png' }).waitFor()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByRole('heading', { level: 1, name: 'The & bakery' }).waitFor()
     assert.deepEqual(pickMetadata(await details()), [null, null, null])
     user.assertNoComplaints()
   })
@@ -97,14 +104,14 @@ describe('the settings of a site', requiresBrowser, () => {
     [
       'a picture from elsewhere',
       root(image('https://pictures.example/oven.png')),
-      /A picture from pictures\.example/,
+      /Image from pictures\.example/,
     ],
     ['a picture that is not there', root(`<title>Bread</title>${image('/%E0.png')}`), /^Bread$/],
   ]
   for (const [of, texts, hint] of cards) {
     test(`have a card for ${of}`, async () => {
       const { user, part } = await openSettings(texts)
-      const card = part('When it is shared').getByRole('figure')
+      const card = part('Link preview').getByRole('figure')
       await card.getByText(hint).first().waitFor()
       assert.equal(await card.getByRole('img').count(), 0)
       user.assertNoComplaints()
@@ -114,21 +121,21 @@ describe('the settings of a site', requiresBrowser, () => {
   test('count the remaining characters, and do not save a text that is too long', async () => {
     const { page, user, part, details } = await openSettings()
     await page.getByLabel('Title').fill('🥖'.repeat(200))
-    await part('When it is shared').getByText('0 of 200 characters left').waitFor()
+    await part('Link preview').getByText('0 of 200 characters left').waitFor()
     await page.getByLabel('Title').fill('🥖'.repeat(201))
-    await page.getByText('This is longer than 200 characters by 1.').waitFor()
+    await page.getByRole('status').getByText('1 character over the limit of 200.').waitFor()
     await page.getByLabel('Title').press('Enter')
     await page.getByLabel('Title').fill('🥖'.repeat(200))
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved.').waitFor()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Settings saved.').waitFor()
     assert.equal((await details()).title, '🥖'.repeat(200))
     user.assertNoComplaints()
   })
 
   test('find an image by its name among many', async () => {
-    const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.svg`)
-    const { page, user } = await openSettings(Object.fromEntries(names.map((name) => [name, picture(name)])))
-    await page.getByRole('button', { name: 'Choose a picture' }).click()
+    const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.png`)
+    const { page, user } = await openSettings(Object.fromEntries(names.map((name) => [name, PICTURE])))
+    await page.getByRole('button', { name: 'Choose image' }).click()
     const dialog = page.getByRole('dialog')
     const pictures = dialog.getByRole('listitem')
     await pictures.nth(11).waitFor()
@@ -136,11 +143,11 @@ describe('the settings of a site', requiresBrowser, () => {
     await dialog.getByRole('button', { name: 'Show more' }).click()
     await pictures.nth(23).waitFor()
     assert.equal(await pictures.count(), 24)
-    await dialog.getByLabel('Find by name').fill('29')
-    await dialog.getByText('1 picture', { exact: true }).waitFor()
-    await dialog.getByRole('button', { name: 'pictures/29.svg' }).click()
+    await dialog.getByLabel('Search by name').fill('29')
+    await dialog.getByText('1 image', { exact: true }).waitFor()
+    await dialog.getByRole('button', { name: 'pictures/29.png' }).click()
     await dialog.waitFor({ state: 'detached' })
-    await page.getByRole('figure').getByRole('img', { name: 'pictures/29.svg' }).waitFor()
+    await page.getByRole('figure').getByRole('img', { name: 'pictures/29.png' }).waitFor()
     user.assertNoComplaints()
   })
 
@@ -148,71 +155,162 @@ describe('the settings of a site', requiresBrowser, () => {
     const { page, user, part, siteUrl, details } = await openSettings()
     await using visitor = await web.visitor()
     const guarded = async () => (await visitor.page.goto(siteUrl))!.status()
-    const password = part('Password')
-    await password.getByLabel('Password for visitors').fill('sesame')
-    await password.getByRole('button', { name: 'Show what is written' }).click()
-    await password.getByRole('button', { name: 'Hide what is written' }).waitFor()
-    assert.equal(await password.getByLabel('Password for visitors').getAttribute('type'), 'text')
-    await password.getByRole('button', { name: 'Set password' }).click()
-    await page.getByText('Visitors are asked for the password from now on.').waitFor()
+    const access = part('Access')
+    const protection = access.getByRole('switch', { name: 'Password protection' })
+    const save = page.getByRole('button', { name: 'Save changes' })
+    const saved = () => page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' })
+    await protection.click()
+    await page.getByRole('status').getByText('Enter a password.').waitFor()
+    await access.getByLabel('Password', { exact: true }).fill('sesame')
+    await access.getByRole('button', { name: 'Show password' }).click()
+    await access.getByRole('button', { name: 'Hide password' }).waitFor()
+    assert.equal(await access.getByLabel('Password', { exact: true }).getAttribute('type'), 'text')
+    await save.click()
+    await saved()
     assert.equal(await guarded(), 401)
-    await page.getByText('shows no card').waitFor()
-    await page.getByRole('figure').getByRole('img', { name: 'images/oven.svg' }).waitFor()
-    await password.getByLabel('New password').fill('open')
-    await Promise.all([
-      page.waitForResponse('**/metadata'),
-      password.getByLabel('New password').press('Enter'),
-    ])
-    await page.waitForFunction(() => !document.querySelector<HTMLInputElement>('input[type=password]')?.value)
-    await password.getByRole('button', { name: 'Remove password' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
-    await password.getByRole('button', { name: 'Remove password' }).click()
+    await page.getByText("Link previews aren't shown").waitFor()
+    await page.getByRole('figure').getByRole('img', { name: 'images/oven.png' }).waitFor()
+    await access.getByLabel('New password').fill('open')
+    await access.getByLabel('New password').press('Enter')
+    await saved()
+    await protection.click()
+    await save.click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await save.click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove password' }).click()
-    await page.getByText('Everybody can see the site now.').waitFor()
+    await saved()
     assert.equal(await guarded(), 200)
     assert.equal((await details()).hasPassword, false)
+    user.assertNoComplaints()
+  })
+
+  test('are kept while other pages are open, saved together, and discarded with an undo', async () => {
+    const { page, user, details } = await openSettings()
+    await page.getByLabel('Title').fill('Loaves')
+    await page.getByRole('switch', { name: 'Single-page app' }).click()
+    await page.getByRole('link', { name: 'Versions' }).click()
+    await page.getByRole('heading', { name: 'Versions' }).waitFor()
+    const asked = page.waitForEvent('dialog')
+    const leaving = page.goto(web.url('/account')).catch(() => {})
+    await (await asked).dismiss()
+    await leaving
+    await page.getByRole('link', { name: 'Settings (unsaved changes)' }).click()
+    assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Settings saved.').waitFor()
+    const { viewer, spaMode } = await details()
+    assert.deepEqual([viewer.title, spaMode], ['Loaves', true])
+    await page.goto(web.url('/account'))
+    user.assertNoComplaints()
+  })
+
+  test('rename the site to a name that is available, and keep unsaved changes', async () => {
+    const { page, user, part, slug, siteUrl } = await openSettings()
+    const field = part('General').getByLabel('Site name')
+    await page.getByLabel('Title').fill('Loaves')
+    await field.fill('www')
+    await part('General').getByRole('alert').filter({ hasText: /\w/ }).waitFor()
+    await field.fill('corner-bakery')
+    await part('General')
+      .getByText(/^corner-bakery\.localhost:\d+ is available$/)
+      .waitFor()
+    await field.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Rename to corner-bakery?' })
+    await dialog.getByText('The old URL redirects for 30 days.').waitFor()
+    await user.assertAccessible()
+    await dialog.getByRole('button', { name: 'Rename site' }).click()
+    await page.waitForURL('**/sites/corner-bakery/settings')
+    await page.getByRole('region', { name: 'Unsaved changes' }).waitFor()
+    assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
+    assert.match(await visited(siteUrl.replace(slug, 'corner-bakery')), /Bread/)
+    await page.getByRole('button', { name: 'Discard' }).click()
+    user.assertNoComplaints()
+  })
+
+  test('link to each section, and mark the visible one', async () => {
+    const { page } = await openSettings(undefined, { viewport: PHONE })
+    const sections = page.getByRole('navigation', { name: 'Settings' })
+    await sections.getByRole('link', { name: 'Danger zone' }).click()
+    await sections.locator('[aria-current]').filter({ hasNotText: 'General' }).waitFor()
+    await page.getByRole('heading', { name: 'Delete site' }).waitFor()
+    assert.equal(new URL(page.url()).hash, '#danger-zone')
+  })
+
+  test('publish an uploaded image for the link preview, and warn of what previews do not show', async () => {
+    const { page, user, slug, siteUrl, details } = await openSettings()
+    const card = page.getByRole('figure')
+    await card.getByText('40 × 20 pixels. Use at least 1200 × 630').waitFor()
+    const input = page.getByLabel('Link preview image')
+    const upload = (name: string, mimeType: string, buffer: Buffer) =>
+      input.setInputFiles([{ name, mimeType, buffer }])
+    await upload('card.svg', 'image/svg+xml', Buffer.from(DRAWING))
+    await page.getByText('Choose a PNG, JPEG or WebP image.').waitFor()
+    await upload('card.png', 'image/png', Buffer.from('no image'))
+    await page.getByText("Couldn't open card.png. It may be damaged.").waitFor()
+    await upload('card.png', 'image/png', PICTURE)
+    await card.getByRole('img', { name: /^link-preview-[0-9a-f]{8}\.png$/ }).waitFor()
+    const first = (await details()).viewer.ogImagePath!
+    assert.match(await visited(siteUrl), new RegExp(`og:image" content="[^"]*/${first}"`))
+    await upload('card.png', 'image/png', PICTURE)
+    await page.getByText(first).waitFor({ state: 'detached' })
+    const { files, viewer } = await details()
+    assert.deepEqual(
+      files.map(({ path }) => path).sort(),
+      [...Object.keys(BAKERY), viewer.ogImagePath].sort(),
+    )
+    await client.setMetadata(slug, { ogImagePath: 'images/oven.svg' })
+    await page.reload()
+    await card.getByText("Most apps don't show SVG images").waitFor()
     user.assertNoComplaints()
   })
 
   test('turn on single-page application mode', async () => {
     const { page, user, siteUrl } = await openSettings()
     await using visitor = await web.visitor()
-    await page.getByRole('switch', { name: 'Single-page application' }).click()
-    await page.getByText('Pages without a file get index.html now.').waitFor()
-    assert.equal((await visitor.page.goto(`${siteUrl}users/7`))!.status(), 200)
-    await page.getByRole('switch', { name: 'Single-page application', checked: true }).click()
-    await page.getByText('Pages without a file are not found now.').waitFor()
-    assert.equal((await visitor.page.goto(`${siteUrl}users/7`))!.status(), 404)
+    const spa = page.getByRole('switch', { name: 'Single-page app' })
+    const statusAfterSaving = async () => {
+      await page.getByRole('button', { name: 'Save changes' }).click()
+      await page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' })
+      return (await visitor.page.goto(`${siteUrl}users/7`))!.status()
+    }
+    await spa.click()
+    assert.equal(await statusAfterSaving(), 200)
+    await spa.click()
+    assert.equal(await statusAfterSaving(), 404)
     user.assertNoComplaints()
   })
 
   test('set an expiry after a duration or at a date, and remove it', async () => {
     const { page, user, part, details } = await openSettings(undefined, { timezoneId: 'Asia/Kolkata' })
-    const life = part('Time to live')
-    const goes = life.getByLabel('The site goes')
-    const set = life.getByRole('button', { name: 'Set time to live' })
-    await goes.selectOption('In a week')
-    await life.getByText('its address is never given out again').waitFor()
-    await set.click()
-    await life.getByText(/It goes on .*, in 6 days\./).waitFor()
+    const general = part('General')
+    const when = general.getByLabel('Expires')
+    const save = async () => {
+      await page.getByRole('button', { name: 'Save changes' }).click()
+      await page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' })
+    }
+    await when.selectOption('In a week')
+    await general.getByText("The address can't be reused").waitFor()
+    await save()
+    await general.getByText(/Expires on .* \(in 7 days\)/).waitFor()
     const { expiresAt } = await details()
     assert.equal(Date.parse(expiresAt!) - web.service.clock.now, 7 * 86_400_000)
-    await goes.selectOption('On a date')
-    const date = life.getByLabel('Date and time')
+    await when.selectOption('On a date')
+    const date = general.getByLabel('Date and time')
     await date.fill('2001-01-01T12:00')
-    await life.getByText('This is past.').waitFor()
+    await general.getByText('Choose a time in the future.').waitFor()
     await date.fill('2999-01-01T12:00')
-    await life.getByText('within a year').waitFor()
+    await general.getByText('Choose a time within a year.').waitFor()
     const nextYear = new Date(Date.now() + 300 * 86_400_000).toISOString().slice(0, 10)
     await date.fill(`${nextYear}T12:00`)
     web.service.clock.now = Date.now() + 1000
-    await set.click()
-    await page.getByText(/^It goes on .*, 12:00\.$/).waitFor()
+    await save()
     const late = Date.parse((await details()).expiresAt!) - Date.parse(`${nextYear}T06:30Z`)
     assert.ok(Math.abs(late) < 5000, `${late} ms late`)
-    await goes.selectOption('Never')
-    await set.click()
-    await life.getByText('It stays until you delete it.').waitFor()
+    await when.selectOption('Never')
+    await save()
+    await general.getByText("This site doesn't expire.").waitFor()
     assert.equal((await details()).expiresAt, null)
     user.assertNoComplaints()
   })
@@ -221,10 +319,10 @@ describe('the settings of a site', requiresBrowser, () => {
     const { page, user, slug, part } = await openSettings()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      part('Copies').getByRole('link', { name: 'Download all files' }).click(),
+      part('General').getByRole('link', { name: 'Download files' }).click(),
     ])
-    assert.equal(download.suggestedFilename(), `${slug}.tar.gz`)
-    await part('Copies').getByRole('button', { name: 'Duplicate' }).click()
+    assert.equal(download.suggestedFilename(), `${slug}.zip`)
+    await part('General').getByRole('button', { name: 'Duplicate site' }).click()
     await page.getByText(`This is the copy of ${slug}.`).waitFor()
     const copy = new URL(page.url()).pathname.split('/').at(-1)!
     assert.notEqual(copy, slug)
@@ -233,43 +331,47 @@ describe('the settings of a site', requiresBrowser, () => {
   })
 
   test('delete the site once its name is typed', async () => {
-    const { page, user, slug } = await openSettings()
-    await page.getByRole('button', { name: 'Delete the site' }).click()
+    const { page, user, part, slug } = await openSettings()
+    await part('Danger zone').getByRole('button', { name: 'Delete site' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel(`Type ${slug} to delete it`).fill('another')
-    await dialog.getByLabel(`Type ${slug} to delete it`).press('Enter')
-    await dialog.getByLabel(`Type ${slug} to delete it`).fill(slug)
+    await dialog.getByLabel(`Type ${slug} to confirm`).fill('another')
+    await dialog.getByLabel(`Type ${slug} to confirm`).press('Enter')
+    await dialog.getByLabel(`Type ${slug} to confirm`).fill(slug)
     assert.equal((await client.details(slug)).slug, slug)
-    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await dialog.getByRole('button', { name: 'Delete site' }).click()
     await page.waitForURL('**/sites')
-    await page.getByText(`${slug} is deleted.`).waitFor()
+    await page.getByText('The & bakery deleted.').waitFor()
     await assert.rejects(client.details(slug), { code: 'NOT_FOUND' })
     user.assertNoComplaints()
   })
 
   test('keep the input when it cannot be saved, and show the reason', async () => {
     const { page, part, slug } = await openSettings()
+    const title = page.getByRole('heading', { level: 1 })
     await page.getByLabel('Title').fill('Loaves')
     await page.route('**/metadata', (route) => route.abort())
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The server does not answer.').waitFor()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText("Can't reach the server.").waitFor()
+    assert.equal(await title.textContent(), 'The & bakery')
     assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
     await page.unroute('**/metadata')
     await client.delete(slug)
-    await page.getByRole('button', { name: 'Save' }).click()
-    await part('When it is shared').getByText('It may have been deleted in another tab.').waitFor()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await part('Unsaved changes').getByText('It may have been deleted in another tab.').waitFor()
     assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
+    await page.getByRole('button', { name: 'Discard' }).click()
   })
 
-  test('cost two requests to open', async () => {
+  test('cost three requests to open', async () => {
     const { page, open } = await openSettings()
-    await page.getByText('The & bakery').waitFor()
+    const title = page.getByRole('figure').getByText('The & bakery')
+    await title.waitFor()
     const requests: string[] = []
     page.on('request', (request) => {
       if (request.url().includes('/api/')) requests.push(request.method())
     })
     await open()
-    await page.getByText('The & bakery').waitFor()
-    assert.deepEqual(requests, ['GET', 'GET'])
+    await title.waitFor()
+    assert.deepEqual(requests, ['GET', 'GET', 'GET'])
   })
 })

@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { findCode } from '../../dashboard/sign-in/mailed-code.ts'
-import { PHONE } from '../support/browser.ts'
+import { isLoopbackUrl } from '../../protocol/loopback.ts'
+import { lastingPort } from '../faults/server-process.ts'
+import { openBrowser, PHONE } from '../support/browser.ts'
+import { startTestService } from '../support/service.ts'
 import { newAddress, requiresBrowser, useWeb } from './web-fixture.ts'
 
 describe('a code', () => {
@@ -32,19 +35,93 @@ describe('a code', () => {
   }
 })
 
+test('a URL that only this computer can open is recognized', () => {
+  const urls = ['http://a.localhost:8080/', 'http://127.0.0.2/', 'http://[::1]:80/']
+  const shared = [
+    'http://slip.lan/',
+    'https://localhost.example/',
+    'http://10.127.0.0.1.nip.io/',
+    'http://192.168.1.4/',
+  ]
+  assert.deepEqual([...urls, ...shared].filter(isLoopbackUrl), urls)
+})
+
 const web = useWeb()
 
 describe('signing in', requiresBrowser, () => {
   test('takes an address and a mailed code', async () => {
     const { page, visitor } = await web.asVisitor('/sign-in', { viewport: PHONE })
     const email = newAddress()
-    await page.getByText('an API key that you have goes on working').waitFor()
+    await page.getByText('This server has no email configured.').waitFor()
     await visitor.assertAccessibleInAllViewports()
     await web.askForCode(page, email)
     await visitor.assertAccessibleInAllViewports()
     await web.writeCode(page, email)
     await page.waitForURL('**/sites')
     visitor.assertNoComplaints()
+  })
+
+  test('by the link in the email takes a click in the requesting browser, and shows the code in any other', async () => {
+    await using owner = await web.visitor()
+    const { page } = owner
+    const email = newAddress()
+    await page.goto(web.url('/sign-in?then=/account'))
+    await web.askForCode(page, email)
+    const code = await web.service.mailedCode(email)
+
+    await using other = await web.visitor()
+    await other.page.goto(web.url(`/sign-in#code=${code}`))
+    await other.page.getByText('where you requested it').waitFor()
+    await other.page.getByText(code).waitFor()
+    assert.equal(await other.page.getByRole('button', { name: 'Sign in' }).count(), 0)
+    await other.assertAccessibleInAllViewports()
+
+    const link = await owner.context.newPage()
+    await link.goto(web.url(`/sign-in#code=${code}`))
+    await link.getByText(`Sign in as ${email}`).waitFor()
+    assert.equal(new URL(link.url()).hash, '')
+    await link.getByRole('button', { name: 'Sign in' }).click()
+    await link.waitForURL('**/account')
+    // The tab that waits for the code notices the sign-in.
+    await page.waitForURL('**/account')
+    await other.page.goto(web.url(`/sign-in#code=${code}`))
+    await assert.rejects(web.service.client().verifyCode(email, code), { code: 'INVALID_CODE' })
+  })
+
+  test('says where the code is: in an email, or in the terminal of a server without email', async () => {
+    await using mailing = await web.another({ SMTP_URL: 'smtp://127.0.0.1:1' })
+    await using visitor = await mailing.visitor()
+    await visitor.page.goto(mailing.url('/sign-in'))
+    await visitor.page.getByText("We'll email you a sign-in code.").waitFor()
+    await visitor.page.getByRole('button', { name: 'Email me a code' }).waitFor()
+    const { page } = await web.asVisitor('/sign-in')
+    await web.askForCode(page, newAddress())
+    await page.getByText('The operator finds the code in the terminal where Slipway runs.').waitFor()
+  })
+
+  test('works over plain HTTP on a home network, with a note that it is not encrypted', async () => {
+    const port = await lastingPort()
+    const baseUrl = `http://slip.lan:${port}`
+    await using home = await startTestService({ PORT: String(port), BASE_URL: baseUrl })
+    await using browser = await openBrowser('--host-resolver-rules=MAP slip.lan 127.0.0.1')
+    const { page } = browser
+    const email = newAddress()
+    await page.goto(`${baseUrl}/sign-in`)
+    await page.getByText("This connection isn't encrypted.").waitFor()
+    await page.getByLabel('Your email address').fill(email)
+    await page.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await page.getByText('The code for').waitFor()
+    await page.getByLabel('Sign-in code').fill(await home.mailedCode(email))
+    await page.waitForURL('**/sites')
+    await page.goto(`${baseUrl}/account`)
+    await page.getByText(email).waitFor()
+    assert.deepEqual(
+      (await page.context().cookies()).map(({ httpOnly, sameSite, path }) => [httpOnly, sameSite, path]),
+      [
+        [true, 'Strict', '/'],
+        [true, 'Strict', '/'],
+      ],
+    )
   })
 
   test('submits a complete code by itself, also one that was pasted with surrounding text', async () => {
@@ -57,7 +134,7 @@ describe('signing in', requiresBrowser, () => {
       const email = newAddress()
       await page.goto(web.url('/sign-in'))
       await web.askForCode(page, email)
-      await page.getByLabel('Code from the mail').fill(write(await web.service.mailedCode(email)))
+      await page.getByLabel('Sign-in code').fill(write(await web.service.mailedCode(email)))
       await page.waitForURL('**/sites')
     }
   })
@@ -86,9 +163,9 @@ describe('signing in', requiresBrowser, () => {
     const { page, visitor } = await web.asVisitor('/sign-in')
     const email = newAddress()
     await web.askForCode(page, email)
-    const field = page.getByLabel('Code from the mail')
+    const field = page.getByLabel('Sign-in code')
     await field.fill('AAAA-AAAA')
-    await page.getByRole('alert').getByText('The code is wrong, used or no longer valid').waitFor()
+    await page.getByRole('alert').getByText('That code is incorrect or expired').waitFor()
     assert.equal(await field.inputValue(), 'AAAA-AAAA')
     assert.equal(await field.getAttribute('aria-invalid'), 'true')
     await visitor.assertAccessible()
@@ -101,8 +178,8 @@ describe('signing in', requiresBrowser, () => {
     const field = page.getByLabel('Your email address')
     for (const address of ['user@nowhere', 'user', '']) {
       await field.fill(address)
-      await page.getByRole('button', { name: 'Mail me a code' }).click()
-      await page.getByRole('alert').getByText('This must be an email address').waitFor()
+      await page.getByRole('button', { name: 'Get a sign-in code' }).click()
+      await page.getByRole('alert').getByText('This must be a valid email address').waitFor()
       assert.equal(await field.inputValue(), address)
       assert.equal(await field.getAttribute('aria-invalid'), 'true')
     }
@@ -113,15 +190,15 @@ describe('signing in', requiresBrowser, () => {
     const [first, second] = [newAddress(), newAddress()]
     await page.goto(web.url('/sign-in'))
     await web.askForCode(page, first)
-    const code = page.getByLabel('Code from the mail')
+    const code = page.getByLabel('Sign-in code')
     await code.and(page.locator(':focus')).waitFor()
     const old = await web.service.mailedCode(first)
-    await page.getByRole('button', { name: 'Mail a new code' }).click()
-    await page.getByText(`A new code is on its way to ${first}.`).waitFor()
+    await page.getByRole('button', { name: 'Get a new code' }).click()
+    await page.getByText(`The new code for ${first} expires in`).waitFor()
     await code.and(page.locator(':focus')).waitFor()
     assert.notEqual(await web.service.mailedCode(first), old)
 
-    await page.getByRole('button', { name: 'Use another address' }).click()
+    await page.getByRole('button', { name: 'Use another email' }).click()
     await page.getByLabel('Your email address').and(page.locator(':focus')).waitFor()
     await web.askForCode(page, second)
     // Wrong codes of other clients do not count, because the page sends its attempt.
@@ -138,8 +215,8 @@ describe('signing in', requiresBrowser, () => {
     const { page } = await web.asVisitor('/sign-in')
     const email = newAddress()
     await page.getByLabel('Your email address').fill(email)
-    await page.getByRole('button', { name: 'Mail me a code' }).dblclick()
-    await page.getByLabel('Code from the mail').waitFor()
+    await page.getByRole('button', { name: 'Get a sign-in code' }).dblclick()
+    await page.getByLabel('Sign-in code').waitFor()
     assert.equal(countLetters(email), 1)
   })
 
@@ -149,9 +226,9 @@ describe('signing in', requiresBrowser, () => {
     for (let codes = 0; codes < 5; codes++) await web.service.client().requestCode(email)
     await page.goto(web.url('/sign-in'))
     await page.getByLabel('Your email address').fill(email)
-    await page.getByRole('button', { name: 'Mail me a code' }).click()
-    await page.getByText('At most 5 codes an hour are mailed to one address.', { exact: true }).waitFor()
-    await page.getByText(/^It goes on at \d\d:\d\d( tomorrow)?\./).waitFor()
+    await page.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await page.getByText('Hourly limit reached (5 codes per email address).', { exact: true }).waitFor()
+    await page.getByText(/^Try again at \d\d:\d\d( tomorrow)?\./).waitFor()
     await visitor.assertAccessible()
   })
 
@@ -163,8 +240,8 @@ describe('signing in', requiresBrowser, () => {
     await web.askForCode(page, email)
     await page.clock.fastForward('07:00')
     await page.reload()
-    await page.getByText(`A code is on its way to ${email}. It works for 3 minutes.`).waitFor()
-    await page.getByLabel('Code from the mail').and(page.locator(':focus')).waitFor()
+    await page.getByText(`The code for ${email} expires in 3 minutes.`).waitFor()
+    await page.getByLabel('Sign-in code').and(page.locator(':focus')).waitFor()
     await page.clock.fastForward('03:01')
     await page.reload()
     await page.getByLabel('Your email address').waitFor()
@@ -187,19 +264,19 @@ describe('signing in', requiresBrowser, () => {
 describe('an expired session', requiresBrowser, () => {
   test('asks to sign in again and then continues the interrupted action', async () => {
     const { page, owner } = await web.asOwner('/account')
-    await page.getByRole('button', { name: 'Delete everything' }).click()
+    await page.getByRole('button', { name: 'Delete account' }).click()
     const form = page.getByRole('dialog', { name: 'Delete your account?' })
-    await form.getByLabel('Your address, to be sure').fill(owner.email)
+    await form.getByLabel('Type your email address to confirm').fill(owner.email)
     await page.context().clearCookies()
-    await form.getByRole('button', { name: 'Delete everything' }).click()
+    await form.getByRole('button', { name: 'Delete account' }).click()
 
-    const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
-    await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
-    await dialog.getByText('A code is on its way').waitFor()
+    const dialog = page.getByRole('dialog', { name: "You're signed out" })
+    await dialog.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await dialog.getByText(/^The code for/).waitFor()
     await owner.assertAccessible()
-    assert.equal(await form.getByLabel('Your address, to be sure').inputValue(), owner.email)
+    assert.equal(await form.getByLabel('Type your email address to confirm').inputValue(), owner.email)
     await web.writeCode(page, owner.email)
-    await page.getByRole('status').getByText('Your account is deleted').waitFor()
+    await page.getByRole('status').getByText('Account deleted.').waitFor()
   })
 
   test('asks once for all interrupted requests, which then continue', async () => {
@@ -210,21 +287,21 @@ describe('an expired session', requiresBrowser, () => {
     await web.writeCode(second.page, owner.email)
     await second.page.waitForURL('**/sites')
     await page.goto(web.url('/account'))
-    await page.getByRole('button', { name: 'Sign out all others' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out other sessions' }).waitFor()
     await owner.context.clearCookies()
-    const both = page.getByRole('button', { name: /^(Sign out all others|Make a new key)$/ })
+    const both = page.getByRole('button', { name: /^(Sign out other sessions|Replace key)$/ })
     await both.evaluateAll((buttons) => {
       for (const button of buttons as HTMLElement[]) button.click()
     })
-    const form = page.getByRole('dialog', { name: 'Make a new key?' })
+    const form = page.getByRole('dialog', { name: 'Replace API key?' })
     await form.waitFor()
-    const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
+    const dialog = page.getByRole('dialog', { name: "You're signed out" })
     await dialog.waitFor()
     await form.locator('form').evaluate((form: HTMLFormElement) => form.requestSubmit())
-    await dialog.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
-    await dialog.getByText('A code is on its way').waitFor()
+    await dialog.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await dialog.getByText(/^The code for/).waitFor()
     await web.writeCode(page, owner.email)
-    await page.getByRole('status').getByText('2 other browsers signed out.').waitFor()
+    await page.getByRole('status').getByText('2 sessions signed out.').waitFor()
     await page.getByRole('heading', { name: 'Your new key' }).waitFor()
     assert.equal(await dialog.count(), 0)
   })
@@ -237,7 +314,7 @@ describe('an expired session', requiresBrowser, () => {
       if (request.url().includes('/api/')) calls++
     })
     await page.goto(web.url('/account'))
-    const dialog = page.getByRole('dialog', { name: 'You are signed out.' })
+    const dialog = page.getByRole('dialog', { name: "You're signed out" })
     await dialog.getByRole('button', { name: 'Not now' }).click()
     await page.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
     assert.equal(await dialog.count(), 0)
@@ -254,10 +331,10 @@ describe('an expired session', requiresBrowser, () => {
     await context.clearCookies()
     await page.evaluate(() => fetch('/api/v1/publishes'))
     await page.goto(`${few.service.baseUrl}/sites`)
-    await page.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
-    await page.getByText('A code is on its way').waitFor()
+    await page.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await page.getByText(/^The code for/).waitFor()
     await few.writeCode(page, owner.email)
-    await page.getByText('No site is yours yet.').waitFor()
+    await page.getByText('No sites yet').waitFor()
   })
 
   test('ends in every tab when one has signed in again', async () => {
@@ -266,12 +343,12 @@ describe('an expired session', requiresBrowser, () => {
     await owner.context.clearCookies()
     for (const page of [first, second]) {
       await page.goto(web.url('/account'))
-      await page.getByRole('dialog', { name: 'You are signed out.' }).waitFor()
+      await page.getByRole('dialog', { name: "You're signed out" }).waitFor()
     }
-    await first.getByRole('button', { name: `Mail a code to ${owner.email}` }).click()
-    await first.getByText('A code is on its way').waitFor()
+    await first.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await first.getByText(/^The code for/).waitFor()
     await web.writeCode(first, owner.email)
-    for (const page of [first, second]) await page.getByRole('heading', { name: 'Plan and use' }).waitFor()
+    for (const page of [first, second]) await page.getByRole('heading', { name: 'Plan & usage' }).waitFor()
   })
 
   test('shows no data of the previous account when another one signs in', async () => {

@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { visited } from './file-drop.ts'
 import { newAddress, type Owner, requiresBrowser, useWeb } from './web-fixture.ts'
 
 const ICON =
@@ -51,7 +53,7 @@ describe('the list of sites and the page of a site', requiresBrowser, () => {
     await page.getByRole('link', { name: 'site.css' }).waitFor()
     await user.assertAccessibleInAllViewports()
     await page.goto(web.url(`/sites/${slugs.pending}`))
-    await page.getByText('This site is not live yet.').waitFor()
+    await page.getByText("This site isn't live yet").waitFor()
     await user.assertAccessibleInAllViewports()
     user.assertNoComplaints()
   })
@@ -62,11 +64,14 @@ describe('the list of sites', requiresBrowser, () => {
     const page = await go('/sites')
     const rows = page.getByRole('main').getByRole('listitem')
     for (const [title, expected] of [
-      [slugs.pending, /2 files, 3\.1 kB, changed .*Not live yet$/],
-      ['Locked away', /Password$/],
-      ['Short-lived', /Expires in 59 min \d+ s$/],
-      ['Songs', /changed 3 hours ago\s*Expires \d+ \w+ \d{4}$/],
-      ['The harbour', new RegExp(`${toHost(slugs.harbour)}\\s*8 files, \\d+ bytes, changed 4 hours ago$`)],
+      [slugs.pending, /2 files, 3\.1 kB · Updated .*Not live yet/],
+      ['Locked away', /Live ?Password/],
+      ['Short-lived', /Expires in 59 min \d+ s/],
+      ['Songs', /Updated 3 hours ago\s*Live ?Expires .*\d{4}/],
+      [
+        'The harbour',
+        new RegExp(`${toHost(slugs.harbour)}\\s*8 files, \\d+ bytes · Updated 4 hours ago\\s*Live`),
+      ],
     ] as const) {
       const row = rows.filter({ has: page.getByRole('heading', { name: title }) })
       assert.match((await row.textContent())!, expected)
@@ -91,9 +96,39 @@ describe('the list of sites', requiresBrowser, () => {
       assert.deepEqual(await headings.allTextContents(), [found])
     }
     await search.fill('nowhere to be found')
-    await page.getByText('No site is called that.').waitFor()
+    await page.getByText('No sites match "nowhere to be found".').waitFor()
     await search.fill('')
     await headings.nth(4).waitFor()
+  })
+
+  test('is sorted by title or by the last update, as this browser remembers', async () => {
+    web.service.clock.now += 1
+    const { slug } = await ada.client.publish({ title: 'Zebras', files: toFiles({ 'a.html': 'a' }) })
+    const page = await go('/sites')
+    const headings = page.getByRole('main').getByRole('listitem').getByRole('heading')
+    await headings.filter({ hasText: 'Zebras' }).waitFor()
+    assert.equal((await headings.allTextContents())[0], 'Zebras')
+    await page.getByLabel('Sort by').selectOption('Title')
+    await page.reload()
+    await headings.nth(5).waitFor()
+    assert.deepEqual((await headings.allTextContents()).slice(-2), ['The harbour', 'Zebras'])
+    await page.getByLabel('Sort by').selectOption('Recently updated')
+    assert.equal((await headings.allTextContents())[0], 'Zebras')
+    await page.getByLabel('Sort by').selectOption('Newest')
+    await ada.client.delete(slug)
+  })
+
+  test('has a menu for each site, which deletes it once its name is typed', async () => {
+    const { slug } = await ada.client.publish({ title: 'Not needed', files: toFiles({ 'a.html': 'a' }) })
+    const page = await go('/sites')
+    await page.getByRole('button', { name: 'Actions of Not needed' }).click()
+    await page.getByRole('menuitem', { name: 'Delete site' }).click()
+    await page.getByLabel(`Type ${slug} to confirm`).fill(slug)
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
+    await page.getByText('Not needed deleted.').waitFor()
+    await page.getByRole('heading', { name: 'Not needed' }).waitFor({ state: 'detached' })
+    await page.getByRole('heading', { name: 'The harbour' }).waitFor()
+    ada.assertNoComplaints()
   })
 
   test('is searched on the server when it is longer than the page', async () => {
@@ -113,7 +148,7 @@ describe('the list of sites', requiresBrowser, () => {
     bea.assertNoComplaints()
   })
 
-  test('shows the kind of a site whose image fails to load, and recovers after a network failure', async () => {
+  test('shows the first letter of a site whose image fails to load, and recovers after a network failure', async () => {
     const { page, owner } = await web.asOwner()
     await owner.client.publish({ title: 'The harbour', files: toFiles(FILES) })
     await page.route('**/favicon.svg', (route) =>
@@ -121,17 +156,17 @@ describe('the list of sites', requiresBrowser, () => {
     )
     await page.route('**/api/v1/publishes*', (route) => route.abort())
     await page.goto(web.url('/sites'))
-    await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+    await page.getByRole('alert').getByText("Can't reach the server.").waitFor()
     await page.unroute('**/api/v1/publishes*')
     await page.getByRole('button', { name: 'Try again' }).click()
     const row = page.getByRole('listitem').filter({ hasText: 'The harbour' })
-    await row.locator('svg').waitFor()
+    await row.locator('.letter').getByText('T').waitFor()
     assert.equal(await row.locator('img').count(), 0)
   })
 
   test('explains how to publish the first one, shows fifty at first, and more when requests', async () => {
     const { page, owner } = await web.asOwner('/sites')
-    await page.getByText('No site is yours yet.').waitFor()
+    await page.getByText('No sites yet').waitFor()
     await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
     await owner.assertAccessible()
     await page.getByRole('link', { name: 'Publish a folder' }).click()
@@ -158,22 +193,70 @@ describe('a site’s page', requiresBrowser, () => {
     const { page, context } = ada
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await go(`/sites/${slugs.harbour}`)
-    await page.getByRole('button', { name: 'Copy the address' }).click()
+    await page.getByRole('button', { name: 'Copy address' }).click()
     await page.getByText('Copied').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), toSiteUrl(slugs.harbour))
+    await page.getByRole('main').getByText('Live', { exact: true }).first().waitFor()
+    await page.getByText('Updated 4 hours ago').waitFor()
+    const { currentVersionId } = await ada.client.details(slugs.harbour)
+    await page.getByRole('link', { name: `Version ${currentVersionId!.slice(0, 8)}` }).waitFor()
     assert.deepEqual(await facts(page), {
       Files: '8',
       Size: '551 bytes',
       Created: '4 hours ago',
-      Changed: '4 hours ago',
-      Lasts: 'For good',
-      Password: 'None',
+      Expires: 'Never',
+      Password: 'Off',
     })
-    const opened = await openedBy(() => page.getByRole('link', { name: 'Open the site' }).click())
+    const opened = await openedBy(() => page.getByRole('link', { name: 'Visit', exact: true }).click())
     assert.equal(opened.url(), toSiteUrl(slugs.harbour))
   })
 
-  test('sends two requests, and one more for its versions', async () => {
+  test('has the latest versions to restore, and the visitors of a month', async () => {
+    const { slug } = await ada.client.publish({ files: toFiles({ 'index.html': '<h1>One</h1>' }) })
+    for (const word of ['Two', 'Three', 'Four']) {
+      web.service.clock.now += 1000
+      await ada.client.publish({ slug, files: toFiles({ 'index.html': `<h1>${word}</h1>` }) })
+    }
+    await sendRequest(web.service.port, {
+      path: '/',
+      headers: { Host: toHost(slug), 'User-Agent': 'Firefox' },
+    })
+    const page = await go(`/sites/${slug}`)
+    await page.getByRole('img', { name: '1 visitor in 30 days' }).waitFor()
+    const versions = page.getByRole('region', { name: 'Latest versions' }).getByRole('listitem')
+    await versions.nth(2).waitFor()
+    assert.equal(await versions.count(), 3)
+    await versions
+      .nth(1)
+      .getByRole('button', { name: /^Restore version/ })
+      .click()
+    await preview(page).getByRole('heading', { name: 'Three' }).waitFor()
+    await versions.nth(1).getByText('Live').waitFor()
+    await page.route('**/restore', (route) => route.abort())
+    await versions
+      .nth(0)
+      .getByRole('button', { name: /^Restore version/ })
+      .click()
+    await page.getByRole('alert').waitFor()
+    await versions.nth(1).getByText('Live').waitFor()
+    await page.unroute('**/restore')
+    await ada.client.delete(slug)
+    ada.complaints.length = 0
+  })
+
+  test('publishes chosen files as an update, from any of its tabs', async () => {
+    const { slug } = await ada.client.publish({ files: toFiles({ 'index.html': 'old' }) })
+    const page = await go(`/sites/${slug}/files`)
+    await page.getByRole('button', { name: 'Publish update' }).click()
+    await page.getByRole('menuitem', { name: 'Choose files or ZIP' }).waitFor()
+    await page
+      .getByLabel('Update: files')
+      .setInputFiles([{ name: 'index.html', mimeType: 'text/html', buffer: Buffer.from('<h1>New</h1>') }])
+    await preview(page).getByRole('heading', { name: 'New' }).waitFor()
+    await ada.client.delete(slug)
+  })
+
+  test('sends four requests, and none more for its versions', async () => {
     const { page } = ada
     const requests: string[] = []
     page.on('request', (request) => {
@@ -181,16 +264,16 @@ describe('a site’s page', requiresBrowser, () => {
       if (pathname.startsWith('/api/')) requests.push(pathname)
     })
     await go(`/sites/${slugs.harbour}`)
-    await page.getByRole('region', { name: 'Domains' }).getByText('None yet.').waitFor()
+    await page.getByRole('region', { name: 'Domains' }).getByText('No custom domain yet.').waitFor()
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('heading', { level: 2, name: 'Files' }).waitFor()
-    await page.getByRole('link', { name: 'Versions' }).click()
-    await page.getByText('The first version that is kept').waitFor()
+    await page.getByRole('link', { name: 'Versions', exact: true }).click()
+    await page.getByText('Oldest saved version').waitFor()
     const site = `/api/v1/publish/${slugs.harbour}`
-    assert.deepEqual(requests.sort(), ['/api/v1/domains', site, `${site}/versions`])
+    assert.deepEqual(requests.sort(), ['/api/v1/domains', site, `${site}/analytics`, `${site}/versions`])
   })
 
-  test('shows its domains, and links to the form that adds one', async () => {
+  test('shows its domains, and no form that could not work', async () => {
     await ada.client.addDomain('www.songs.example', slugs.songs)
     const page = await go(`/sites/${slugs.songs}`)
     const domains = page.getByRole('region', { name: 'Domains' })
@@ -199,16 +282,15 @@ describe('a site’s page', requiresBrowser, () => {
       .filter({ hasText: 'www.songs.example' })
       .getByText('Pending')
       .waitFor()
-    await go(`/sites/${slugs.harbour}`)
-    await domains.getByText('None yet.').waitFor()
-    await domains.getByRole('link', { name: 'Add a domain' }).click()
-    await page.waitForURL(`**/domains?site=${slugs.harbour}`)
+    assert.equal(await domains.getByRole('link', { name: 'Add domain' }).count(), 0)
+    await go('/domains')
+    await page.getByText("Custom domains aren't available on this server").waitFor()
+    await ada.assertAccessible()
   })
 
-  test('shows that it has a password in place of a preview', async () => {
+  test('shows its owner a preview without the password', async () => {
     const page = await go(`/sites/${slugs.locked}`)
-    await page.getByText('Visitors are asked for a password.').waitFor()
-    assert.equal(await page.locator('iframe').count(), 0)
+    await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
     ada.assertNoComplaints()
   })
 
@@ -218,11 +300,11 @@ describe('a site’s page', requiresBrowser, () => {
     await files.getByText('big.zip').waitFor()
     assert.equal(await files.getByRole('link').count(), 0)
     await page.getByRole('link', { name: 'Versions' }).click()
-    await page.getByText('nothing of this site has been live').waitFor()
+    await page.getByText('No versions yet.').waitFor()
     const entries = [{ path: 'a.mp3', size: 7, contentType: 'audio/mpeg' }]
     await ada.client.update(slugs.songs, { files: entries })
     await go(`/sites/${slugs.songs}`)
-    await page.getByRole('status').getByText('An update has begun and is not finished.').waitFor()
+    await page.getByRole('status').getByText('An update is unfinished').waitFor()
     ada.assertNoComplaints()
   })
 
@@ -249,7 +331,7 @@ describe('a site’s page', requiresBrowser, () => {
       [theirs.slug, 'This site is not here.'],
       ['never-was', 'This site is not here.'],
       [short.slug, 'This site has expired.'],
-      [`${short.slug}/nowhere`, 'There is no page here.'],
+      [`${short.slug}/nowhere`, 'Page not found'],
     ] as const) {
       await page.goto(web.url(`/sites/${path}`))
       await page.getByRole('heading', { level: 1, name: expected }).waitFor()
@@ -289,7 +371,7 @@ describe('a site’s files', requiresBrowser, () => {
     const opened = await openedBy(() => page.getByRole('link', { name: 'boat 1%.svg' }).click())
     assert.equal(opened.url(), `${toSiteUrl(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
     assert.equal(await opened.locator('rect').count(), 1)
-    assert.equal(await page.getByText('_headers').count(), 1)
+    assert.equal(await page.getByText('_headers', { exact: true }).count(), 1)
     assert.equal(await page.getByRole('link', { name: '_headers' }).count(), 0)
   })
 
@@ -303,12 +385,58 @@ describe('a site’s files', requiresBrowser, () => {
     assert.equal(await files.getByRole('link').count(), 0)
     const search = page.getByRole('searchbox', { name: 'Search' })
     await search.fill('page')
-    await files.getByText('The first 200 are shown').waitFor()
+    await files.getByText('the first 200 are shown').waitFor()
     assert.equal(await files.getByRole('link').count(), 200)
     await search.fill('9/PAGE-99')
     await files.getByRole('status').getByText('2 of 1,000 files').waitFor()
     const found = await files.getByRole('link').allTextContents()
     assert.deepEqual(found, ['part 9/page-99.html', 'part 9/page-999.html'])
+    ada.assertNoComplaints()
+  })
+})
+
+describe('the files of a live site', requiresBrowser, () => {
+  test('are edited, added, replaced and deleted, each as a version that can be undone', async () => {
+    const contents = { 'index.html': '<h1>Old</h1>\r\n<p>text</p>', 'b.bin': 'b' }
+    const { slug, siteUrl } = await ada.client.publish({ files: toFiles(contents) })
+    const page = await go(`/sites/${slug}/files`)
+    const act = async (path: string, name: string) => {
+      await page.getByRole('button', { name: `Actions of ${path}` }).click()
+      await page.getByRole('menuitem', { name }).click()
+    }
+    const paths = async () => (await ada.client.details(slug)).files.map(({ path }) => path).sort()
+    await act('index.html', 'Edit text')
+    const dialog = page.getByRole('dialog', { name: 'Edit index.html' })
+    await dialog.getByLabel('Content').fill('<h1>New</h1>\n<p>text</p>')
+    await page.keyboard.press('Escape')
+    await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)))
+    await ada.assertAccessible()
+    await dialog.getByRole('button', { name: 'Save as new version' }).click()
+    await page.getByText('index.html saved.').waitFor()
+    assert.equal(await visited(siteUrl), '<h1>New</h1>\r\n<p>text</p>')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Rolled back.').waitFor()
+    assert.equal(await visited(siteUrl), contents['index.html'])
+
+    await page.getByLabel('Files to add').setInputFiles([
+      { name: 'c.txt', mimeType: 'text/plain', buffer: Buffer.from('c') },
+      { name: 'empty.txt', mimeType: 'text/plain', buffer: Buffer.from('') },
+    ])
+    await page.getByLabel('Folder', { exact: true }).fill('/notes/')
+    await page.getByRole('button', { name: 'Publish 1 file' }).click()
+    await page.getByText('1 file published.').waitFor()
+    await page
+      .getByLabel('Replace b.bin')
+      .setInputFiles([{ name: 'x.bin', mimeType: 'application/octet-stream', buffer: Buffer.from('bb') }])
+    await page.getByText('b.bin replaced.').waitFor()
+    assert.equal(await visited(`${siteUrl}b.bin`), 'bb')
+    assert.deepEqual(await paths(), ['b.bin', 'index.html', 'notes/c.txt'])
+    await act('b.bin', 'Delete file')
+    await page.getByText('b.bin deleted.').waitFor()
+    assert.deepEqual(await paths(), ['index.html', 'notes/c.txt'])
+    const { versions } = await ada.client.versions(slug)
+    assert.equal(versions.find(({ current }) => current)?.message, 'Delete b.bin')
+    await ada.client.delete(slug)
     ada.assertNoComplaints()
   })
 })
@@ -350,7 +478,7 @@ async function severalSites({ key }: Owner) {
 }
 
 function preview(page: Page) {
-  return page.frameLocator('iframe[title="The site as it is now"]')
+  return page.frameLocator('iframe[title="The live site"]')
 }
 
 function toHost(slug: string): string {

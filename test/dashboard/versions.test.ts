@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
@@ -27,13 +27,13 @@ describe('the versions of a site', requiresBrowser, () => {
   test('show when, by whom and with what each was published, and what changed', async () => {
     await openVersions()
     const texts = await rows().allTextContents()
-    assert.match(texts[0]!, /^1 hour ago ?Draft.*You, with an API key · 4 files · 27 bytes1 file changed$/)
-    assert.match(texts[1]!, /^2 hours ago ?Live.*You, in the dashboard · 4 files · \d+ bytes/)
-    assert.match(texts[1]!, /2 files added, 1 file changed, 1 file removed$/)
     assert.match(
-      texts[2]!,
-      /^3 hours ago.*Without an account · 3 files · \d+ bytesThe first version that is kept$/,
+      texts[0]!,
+      /^1 hour ago ?Draft.*Try a new menu.*You, with an API key · 4 files · 27 bytes1 file changed$/,
     )
+    assert.match(texts[1]!, /^2 hours ago ?Live.*You, from the browser · 4 files · \d+ bytes/)
+    assert.match(texts[1]!, /2 files added, 1 file changed, 1 file removed$/)
+    assert.match(texts[2]!, /^3 hours ago.*Published anonymously · 3 files · \d+ bytesOldest saved version$/)
     assert.equal(texts.length, 3)
     ada.assertNoComplaints()
   })
@@ -55,12 +55,10 @@ describe('the versions of a site', requiresBrowser, () => {
     assert.deepEqual(await lists.nth(1).getByRole('listitem').allTextContents(), ['index.html'])
     assert.deepEqual(await lists.nth(2).getByRole('listitem').allTextContents(), ['old.html'])
     assert.deepEqual(await rows().nth(1).getByRole('link').allTextContents(), [
-      'Open',
-      'Download',
       'img/new one.svg',
       'index.html',
     ])
-    const preview = page.frameLocator('iframe[title="The site in this version"]')
+    const preview = page.frameLocator('iframe[title="Preview of this version"]')
     await preview.getByRole('heading', { name: 'Second' }).waitFor()
     assert.equal(requests.filter((path) => /\/versions\/\w+$/.test(path)).length, 1)
     await ada.assertAccessibleInAllViewports()
@@ -70,54 +68,55 @@ describe('the versions of a site', requiresBrowser, () => {
 
   test('are restored with one click and reverted with another, also from another page', async () => {
     const { page, siteUrl } = await openVersions()
-    await page.getByRole('button', { name: 'Restore: the version of' }).press('Enter')
+    await page.getByRole('button', { name: /^Restore version/ }).press('Enter')
     await rows().nth(2).getByText('Live', { exact: true }).waitFor()
     assert.equal(await visited(siteUrl), FIRST['index.html'])
+    await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)))
     await ada.assertAccessible()
     await page
       .getByRole('status')
-      .getByText(/^The version of .* is live\.$/)
+      .getByText(/^Version \w{8} is live\.$/)
       .waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('The version before is live again.').waitFor()
+    await page.getByText('Rolled back.').waitFor()
     assert.equal(await visited(siteUrl), SECOND['index.html'])
     await rows().nth(1).getByText('Live', { exact: true }).waitFor()
 
-    await page.getByRole('button', { name: 'Restore: the version of' }).click()
-    await page.getByText(/^The version of .* is live\.$/).waitFor()
+    await page.getByRole('button', { name: /^Restore version/ }).click()
+    await page.getByText(/^Version \w{8} is live\.$/).waitFor()
     await page.getByRole('link', { name: 'Sites' }).first().click()
     await page.getByRole('heading', { level: 1, name: 'Sites' }).waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('The version before is live again.').waitFor()
+    await page.getByText('Rolled back.').waitFor()
     assert.equal(await visited(siteUrl), SECOND['index.html'])
     ada.assertNoComplaints()
   })
 
   test('are not reverted when another version went live since', async () => {
     const { page, slug, siteUrl } = await openVersions()
-    await page.getByRole('button', { name: 'Restore: the version of' }).click()
-    await page.getByText(/^The version of .* is live\.$/).waitFor()
+    await page.getByRole('button', { name: /^Restore version/ }).click()
+    await page.getByText(/^Version \w{8} is live\.$/).waitFor()
     await ada.client.publish({ slug, files: toFiles({ 'index.html': 'Newer' }) })
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Not undone. Another version is live by now.').waitFor()
+    await page.getByText("Couldn't undo: a newer version is already live.").waitFor()
     assert.equal(await visited(siteUrl), 'Newer')
     ada.assertNoComplaints()
   })
 
   test('show the restored version on every view of the site', async () => {
     const { page } = await openVersions()
-    await page.getByRole('button', { name: 'Restore: the version of' }).click()
+    await page.getByRole('button', { name: /^Restore version/ }).click()
     await rows().nth(2).getByText('Live', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('link', { name: 'old.html' }).waitFor()
     await page.getByRole('link', { name: 'Overview' }).click()
-    const preview = page.frameLocator('iframe[title="The site as it is now"]')
+    const preview = page.frameLocator('iframe[title="The live site"]')
     await preview.getByRole('heading', { name: 'First' }).waitFor()
   })
 
   test('that are drafts can be published', async () => {
     const { siteUrl } = await openVersions()
-    await ada.page.getByRole('button', { name: 'Make live: the version of' }).click()
+    await ada.page.getByRole('button', { name: /^Publish version/ }).click()
     await rows().first().getByText('Live', { exact: true }).waitFor()
     assert.equal(await rows().first().getByText('Draft').count(), 0)
     assert.equal(await visited(siteUrl), DRAFT['index.html'])
@@ -125,17 +124,25 @@ describe('the versions of a site', requiresBrowser, () => {
 
   test('are deleted after confirmation, but never the live one', async () => {
     const { page, slug } = await openVersions()
-    for (const summary of await rows().locator('summary').all()) await summary.click()
-    await page.getByRole('button', { name: 'Delete' }).nth(1).waitFor()
-    assert.equal(await rows().nth(1).getByRole('button', { name: 'Delete' }).count(), 0)
-    await rows().nth(2).getByRole('button', { name: 'Delete' }).click()
+    const remove = page.getByRole('menuitem', { name: 'Delete version' })
+    await menu(1).press('Enter')
+    await page.getByRole('menuitem', { name: 'Open preview' }).and(page.locator(':focus')).waitFor()
+    assert.equal(await remove.count(), 0)
     await ada.assertAccessible()
-    await page.getByRole('button', { name: 'Keep it' }).click()
+    await page.keyboard.press('Escape')
+    await menu(1).and(page.locator(':focus')).waitFor()
+    await menu(2).press('Enter')
+    await page.getByRole('menuitem', { name: 'Open preview' }).and(page.locator(':focus')).waitFor()
+    await page.keyboard.press('ArrowUp')
+    await remove.and(page.locator(':focus')).press('Enter')
+    await ada.assertAccessible()
+    await page.getByRole('button', { name: 'Cancel' }).click()
     assert.equal(await rows().count(), 3)
-    await rows().nth(2).getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete it' }).click()
+    await menu(2).click()
+    await remove.click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete version' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await rows().nth(1).getByText('The first version that is kept').waitFor()
+    await rows().nth(1).getByText('Oldest saved version').waitFor()
     assert.equal(await rows().count(), 2)
     const { versions: kept } = await ada.client.versions(slug)
     assert.equal(kept.length, 2)
@@ -145,19 +152,19 @@ describe('the versions of a site', requiresBrowser, () => {
 
   test('can be downloaded as an archive', async () => {
     const { page, slug } = await openVersions()
-    await rows().nth(2).locator('summary').click()
+    await menu(2).click()
     const downloading = page.waitForEvent('download')
-    await rows().nth(2).getByRole('link', { name: 'Download' }).click()
+    await page.getByRole('menuitem', { name: 'Download files' }).click()
     const archive = await (await downloading).path()
-    const names = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).trim().split('\n')
-    assert.deepEqual(names.sort(), Object.keys(FIRST).sort())
-    assert.equal((await downloading).suggestedFilename(), `${slug}.tar.gz`)
+    const bytes = readFileSync(archive).toString('latin1')
+    for (const name of Object.keys(FIRST)) assert.ok(bytes.includes(name), name)
+    assert.equal((await downloading).suggestedFilename(), `${slug}.zip`)
   })
 
   test('that were deleted in another tab are reported as deleted, with a link to the others', async () => {
     const { page, slug, first } = await openVersions()
     await ada.client.deleteVersion(slug, first)
-    await page.getByRole('button', { name: 'Restore: the version of' }).click()
+    await page.getByRole('button', { name: /^Restore version/ }).click()
     await page.getByRole('alert').getByText('It may have been deleted in another tab.').waitFor()
     await page.getByRole('button', { name: 'Try again' }).click()
     await rows().nth(2).waitFor({ state: 'detached' })
@@ -165,14 +172,14 @@ describe('the versions of a site', requiresBrowser, () => {
     ada.complaints.length = 0
   })
 
-  test('of a site with a password are not shown in a frame', async () => {
+  test('of a site with a password are shown to their owner without it', async () => {
     const { slug } = await versions()
     const { page } = ada
     await ada.client.setMetadata(slug, { password: 'open sesame' })
     await opened(slug)
     await rows().nth(1).locator('summary').click()
-    await rows().nth(1).getByText('old.html').waitFor()
-    assert.equal(await page.locator('iframe').count(), 0)
+    const preview = page.frameLocator('iframe[title="Preview of this version"]')
+    await preview.getByRole('heading', { name: 'Second' }).waitFor()
     ada.assertNoComplaints()
   })
 })
@@ -185,12 +192,13 @@ describe('dropping files on an own site', requiresBrowser, () => {
     await page
       .getByLabel('Files or a zip')
       .setInputFiles([{ name: 'index.html', mimeType: 'text/html', buffer: Buffer.from('<h1>Dropped</h1>') }])
-    const preview = page.frameLocator('iframe[title="The site as it is now"]')
+    await page.getByRole('button', { name: 'Replace everything' }).click()
+    const preview = page.frameLocator('iframe[title="The live site"]')
     await preview.getByRole('heading', { name: 'Dropped' }).waitFor()
     assert.equal(await visited(siteUrl), '<h1>Dropped</h1>')
     await page.getByRole('link', { name: 'Versions' }).click()
     await rows().nth(3).waitFor()
-    assert.match((await rows().first().textContent())!, /Live.*You, in the dashboard · 1 file/)
+    assert.match((await rows().first().textContent())!, /Live.*You, from the browser · 1 file/)
     ada.assertNoComplaints()
   })
 
@@ -201,6 +209,7 @@ describe('dropping files on an own site', requiresBrowser, () => {
     const row = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: slug }) })
     await row.getByText('4 files').waitFor()
     await dropOn(page, slug, '<h1>Onto the row</h1>')
+    await page.getByRole('button', { name: 'Replace everything' }).click()
     await row.getByText(/^1 file,/).waitFor()
     assert.equal(await visited(siteUrl), '<h1>Onto the row</h1>')
     await ada.assertAccessible()
@@ -219,7 +228,7 @@ async function versions(): Promise<{ slug: string; siteUrl: string; first: strin
   clock.now += 60 * MINUTE_MS
   await publishInPage(slug, SECOND)
   clock.now += 60 * MINUTE_MS
-  await client.publish({ slug, live: false, files: toFiles(DRAFT) })
+  await client.publish({ slug, live: false, message: 'Try a new menu', files: toFiles(DRAFT) })
   clock.now += 60 * MINUTE_MS
   return { slug, siteUrl, first: created.versionId }
 }
@@ -268,6 +277,13 @@ async function opened(slug: string): Promise<void> {
 
 function rows() {
   return ada.page.getByRole('list', { name: 'Versions' }).locator('> li')
+}
+
+/** The menu of a version. */
+function menu(at: number) {
+  return rows()
+    .nth(at)
+    .getByRole('button', { name: /^Actions of version/ })
 }
 
 /** Drops a file on the row of a site. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
@@ -76,11 +77,11 @@ describe('the visits of a site', requiresBrowser, () => {
     await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
     await total(page, 'Visitors').getByText('3', { exact: true }).waitFor()
     assert.equal(page.url(), web.url(visitsPath(visited, '?range=30d')))
-    assert.deepEqual(await readRows(page, 'Pages and files'), [
+    assert.deepEqual(await readRows(page, 'Pages'), [
       ['/', '9'],
       ['/about', '3'],
     ])
-    assert.deepEqual(await readRows(page, 'Came from'), [['news.example', '12']])
+    assert.deepEqual(await readRows(page, 'Referrers'), [['news.example', '12']])
     const missing = () => readRows(page, 'Not found').then((rows) => rows.length)
     assert.equal(await missing(), 10)
     await page.getByRole('button', { name: 'Show all 11: Not found' }).click()
@@ -111,6 +112,13 @@ describe('the visits of a site', requiresBrowser, () => {
     assert.equal(rows.length, 31)
     assert.match(rows.at(-1)!, /, so far\s+1\s+15\s/)
     assert.equal(rows.filter((row) => /\s0\s+0\s+0 bytes$/.test(row)).length, 27)
+    const exporting = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export CSV' }).click()
+    const file = await exporting
+    assert.equal(file.suggestedFilename(), `${visited}-visits-30d.csv`)
+    const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
+    assert.deepEqual([lines[0], lines.length], ['day,visitors,requests,bytes', 32])
+    assert.match(lines[30]!, /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z,1,15,\d+$/)
     user.assertNoComplaints()
   })
 
@@ -139,10 +147,10 @@ describe('the visits of a site', requiresBrowser, () => {
     await user.assertAccessible()
     assert.equal(hours.length, 24)
     assert.ok(hours.every((hour) => /^\w+, \d\d:30(, so far)?$/.test(hour)))
-    await page.getByText('Hours are told by the clock of this device.').waitFor()
+    await page.getByText('Times are in your time zone').waitFor()
     await page
-      .getByRole('region', { name: 'Pages and files' })
-      .getByText(/00:00 UTC/)
+      .getByRole('region', { name: 'Pages' })
+      .getByText(/per UTC day/)
       .waitFor()
     user.assertNoComplaints()
   })
@@ -151,8 +159,8 @@ describe('the visits of a site', requiresBrowser, () => {
     const { page, user } = await web.asAccount()
     const { slug, siteUrl } = await published(client)
     await page.goto(web.url(visitsPath(slug)))
-    await page.getByText('Nobody came in the last 7 days.').waitFor()
-    await page.getByText('No cookie is set').waitFor()
+    await page.getByText('No visits in the last 7 days.').waitFor()
+    await page.getByText('We use no cookies').waitFor()
     await user.assertAccessible()
     await visit(siteUrl)
     await page.getByRole('button', { name: 'Refresh' }).click()
@@ -165,7 +173,7 @@ describe('the visits of a site', requiresBrowser, () => {
     await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
     await page.route('**/analytics*', (route) => route.abort())
     await page.getByRole('link', { name: '30 days' }).click()
-    await page.getByText('The server does not answer.').waitFor()
+    await page.getByText("Can't reach the server.").waitFor()
     await page.unroute('**/analytics*')
     await page.getByRole('button', { name: 'Try again' }).click()
     await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
@@ -177,7 +185,7 @@ describe('the visits of a site', requiresBrowser, () => {
     page.on('request', (request) => requests.push(new URL(request.url()).pathname))
     const times = (what: string) => requests.filter((path) => path.includes(what)).length
     await page.goto(web.url(`/sites/${visited}/settings`))
-    await page.getByRole('heading', { name: 'Password' }).waitFor()
+    await page.getByRole('heading', { name: 'Access' }).waitFor()
     assert.equal(times('visits-view'), 0)
     const ways = page.getByRole('navigation', { name: 'How far back' })
     await page.getByRole('link', { name: 'Visits' }).click()
@@ -197,7 +205,7 @@ describe('the visits of a site', requiresBrowser, () => {
     const requests: string[] = []
     page.on('request', (request) => requests.push(request.url()))
     await page.goto(`${quiet.service.baseUrl}/sites/${slug}/visits`)
-    await page.getByText('Visits are not counted here.').waitFor()
+    await page.getByText('Visits are not counted.').waitFor()
     await owner.assertAccessible()
     assert.deepEqual(
       requests.filter((url) => url.includes('analytics')),

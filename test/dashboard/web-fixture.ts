@@ -140,13 +140,13 @@ export class WebFixture implements AsyncDisposable {
   /** Requests a code with the form of the page. */
   async askForCode(page: Page, email: string): Promise<void> {
     await page.getByLabel('Your email address').fill(email)
-    await page.getByRole('button', { name: 'Mail me a code' }).click()
-    await page.getByText(`A code is on its way to ${email}.`).waitFor()
+    await page.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await page.getByText(`The code for ${email} expires in`).waitFor()
   }
 
   /** Enters the mailed code, which is submitted as soon as it is complete. */
   async writeCode(page: Page, email: string): Promise<void> {
-    await page.getByLabel('Code from the mail').fill(await this.service.mailedCode(email))
+    await page.getByLabel('Sign-in code').fill(await this.service.mailedCode(email))
   }
 
   /** Asserts that no browser has reported a violation of the Content-Security-Policy. */

@@ -18,8 +18,8 @@ import { freePort } from '../tools/port.ts'
 /** Timeout of each query; determines the duration of these tests. */
 const TIMEOUT_MS = 400
 
-const TIMEOUT_MESSAGE = 'DNS does not answer about www.example.test in time'
-const MALFORMED_MESSAGE = 'DNS gives an answer about www.example.test that makes no sense'
+const TIMEOUT_MESSAGE = 'the DNS lookup of www.example.test timed out'
+const MALFORMED_MESSAGE = 'the DNS response for www.example.test is invalid'
 
 const texts = (question: Question, ...strings: string[]) =>
   reply(question, { answers: [record(question.name, TYPES.TXT, encodedTexts(...strings))] })
@@ -43,8 +43,8 @@ const cases: Case[] = [
   { server: 'sends a string that is longer than its record', answer: (q) => [reply(q, { answers: [record(q.name, TYPES.TXT, Buffer.from([200, 65]))] })], error: MALFORMED_MESSAGE },
   { server: 'sends a name that points at itself', answer: (q) => [reply(q, { answers: [Buffer.from([0xc0, 12 + q.name.length + 6, 0, 16, 0, 1])] })], error: MALFORMED_MESSAGE },
   { server: 'sends control characters', answer: (q) => [texts(q, 'a\0b\x1b[2J', '\xff')], values: ['a\ufffdb\ufffd[2Jÿ'] },
-  { server: 'fails', answer: (q) => [reply(q, { rcode: 2 })], error: 'the DNS servers of www.example.test fail or do not answer' },
-  { server: 'refuses', answer: (q) => [reply(q, { rcode: 5 })], error: 'DNS refuses to answer about www.example.test' },
+  { server: 'fails', answer: (q) => [reply(q, { rcode: 2 })], error: 'the DNS servers of www.example.test fail or do not respond' },
+  { server: 'refuses', answer: (q) => [reply(q, { rcode: 5 })], error: 'the DNS server refused the lookup of www.example.test' },
   { server: 'responds with FORMERR', answer: (q) => [reply(q, { rcode: 1 })], error: MALFORMED_MESSAGE },
   { server: 'responds with NOTIMP', answer: (q) => [reply(q, { rcode: 4 })], error: MALFORMED_MESSAGE },
   { server: 'responds with NXDOMAIN', answer: (q) => [reply(q, { rcode: 3 })], values: [] },
@@ -70,7 +70,7 @@ const cases: Case[] = [
     ],
     values: ['x'.repeat(240 * 255)],
   },
-  { server: 'is cut off and cannot be reached by TCP', answer: (q) => [reply(q, { truncated: true })], stream: (_, socket) => socket.destroy(), error: 'no DNS server can be reached to ask' },
+  { server: 'is cut off and cannot be reached by TCP', answer: (q) => [reply(q, { truncated: true })], stream: (_, socket) => socket.destroy(), error: 'no DNS server is reachable' },
   {
     server: 'sends a byte now and then',
     answer: (q) => [reply(q, { truncated: true })],
@@ -125,11 +125,11 @@ test('endless and circular aliases are errors', async () => {
     ]
   }
   to(({ name }) => `x${name}`)
-  assert.equal((await cname('a.test')).error, 'its CNAME records lead through more than 8 names')
+  assert.equal((await cname('a.test')).error, 'its chain of CNAME records is longer than 8')
   to(() => 'A.TEST')
-  assert.deepEqual(await cname('a.test'), { values: [], error: 'its CNAME records lead in a circle' })
+  assert.deepEqual(await cname('a.test'), { values: [], error: 'its CNAME records form a loop' })
   to(() => 'a b\x00c.test')
-  assert.match((await cname('a.test')).error!, /is not a name that DNS can have$/)
+  assert.match((await cname('a.test')).error!, /is not a valid DNS name$/)
   to(({ name }) => (name === 'a.test' ? Array.from({ length: 63 }, () => 'abc').join('.') : 'b.test'))
   assert.equal((await cname('a.test')).values.at(-1), 'b.test')
 })
@@ -145,7 +145,7 @@ test('an invalid DNS name is not queried', async () => {
     'ä.test',
     'a b',
   ]) {
-    assert.match((await queryTxt(name)).error!, /is not a name that DNS can have$/)
+    assert.match((await queryTxt(name)).error!, /is not a valid DNS name$/)
   }
   assert.deepEqual(dns.questions, [])
 })
@@ -178,6 +178,6 @@ test('two thousand concurrent names cause few queries at a time, and each settle
   const timeoutMs = 1000
   const { txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs })
   const results = await Promise.all(Array.from({ length: 2000 }, (_, index) => queryTxt(`n${index}.test`)))
-  assert.ok(results.every(({ error }) => error?.endsWith('in time')))
+  assert.ok(results.every(({ error }) => error?.endsWith('timed out')))
   assert.ok(dns.questions.length <= 4 * 256, `${dns.questions.length} questions`)
 })

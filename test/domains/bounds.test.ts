@@ -214,7 +214,7 @@ describe('a domain', needsDns, () => {
     for (let number = 0; number < 10; number++) await use(`www.n${number}.test`)
     await use('www.n3.test')
     const { message } = await expectFailure(fixture.add(user, 'www.n10.test'), 'DOMAIN_LIMIT_REACHED')
-    assert.match(message, /^10 removed domains are kept for you for 7 days each/)
+    assert.match(message, /^You removed 10 domains in the last 7 days/)
     assert.equal(
       (await fixture.add(user, 'www.n9.test')).status,
       'pending',

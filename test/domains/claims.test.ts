@@ -23,7 +23,7 @@ describe('a domain that two accounts add', needsDns, () => {
       else
         assert.match(
           reason!,
-          /^www\.both\.test is active for another account whose TXT record is still there: remove that record/,
+          /^www\.both\.test is active for another account, whose TXT record still exists\. Delete that record/,
         )
     }
   })
@@ -35,7 +35,7 @@ describe('a domain that two accounts add', needsDns, () => {
     const failure = await expectFailure(fixture.add(other, 'www.kept.test'), 'DOMAIN_TAKEN')
     assert.match(
       failure.message,
-      /remove the TXT record of that account at _slipway\.www\.kept\.test; then add www\.kept\.test once more/,
+      /delete the TXT record of that account at _slipway\.www\.kept\.test, then add www\.kept\.test again/,
     )
     await testDns.zone.remove('www.kept.test')
     await expectFailure(fixture.add(other, 'WWW.kept.test.'), 'DOMAIN_TAKEN')
@@ -85,7 +85,7 @@ describe('a domain that two accounts add', needsDns, () => {
     assert.equal(lost.status, 'pending')
     assert.match(
       lost.reason!,
-      /^Another account has proven that www\.sold\.test is its own, and your TXT record was no longer there/,
+      /^Another account has verified www\.sold\.test, because your TXT record was missing/,
     )
     await fixture.addRecords(lost)
     await fixture.runTwoChecks()
@@ -125,11 +125,11 @@ describe('a domain that two accounts add', needsDns, () => {
       const until = fixture.clock.now + 7 * DAY_MS
       const added = await fixture.add(other, 'www.dangling.test')
       await fixture.runTwoChecks()
-      const words = `www.dangling.test was removed from another account and is kept for that one: here it can become active from ${formatUtc(until)} on`
+      const words = `www.dangling.test was recently removed from another account and is reserved for it until ${formatUtc(until)}`
       const waiting = await fixture.record(other, 'www.dangling.test')
       assert.match(
         waiting.reason!,
-        /has the TXT value "slipway-[0-9a-f]{32}", expected "slipway-/,
+        /has the TXT value "slipway-[0-9a-f]{32}" \(expected "slipway-/,
         'another account needs its own proof',
       )
       assert.ok(waiting.reason!.includes(words), waiting.reason!)
@@ -140,7 +140,7 @@ describe('a domain that two accounts add', needsDns, () => {
       }
       const held = await fixture.record(other, 'www.dangling.test')
       assert.equal(held.status, 'pending')
-      assert.ok(held.reason!.startsWith(`Both records are there, but ${words}`), held.reason!)
+      assert.ok(held.reason!.startsWith(`Both records are correct, but ${words}`), held.reason!)
       for (const now of [until - DAY_MS / 2, until - SECOND_MS]) {
         fixture.clock.now = now
         const last = await fixture.domains.check(other.account, 'www.dangling.test')

@@ -17,6 +17,7 @@ import { SECOND_MS } from '../../server/lib/time.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
 import type { Store } from '../../server/store/store.ts'
 import { accountRow, siteRow } from '../store/rows.ts'
+import { DEFAULT_PLANS } from '../support/plans.ts'
 import { type Knot, startKnot } from '../tools/knot.ts'
 import { requires } from '../tools/part.ts'
 import { startUnbound } from '../tools/unbound.ts'
@@ -115,6 +116,7 @@ export class DomainFixture implements AsyncDisposable {
       proxyHost: PROXY,
       siteDomain: SITE_DOMAIN,
       baseUrl: 'http://localhost',
+      plans: DEFAULT_PLANS,
       ...change,
     })
   }
@@ -133,7 +135,7 @@ export class DomainFixture implements AsyncDisposable {
 
   async createUser(plan: Plan = 'hobby'): Promise<TestUser> {
     const id = `person-${++this.#count}`
-    const account = accountRow(id, { plan })
+    const account = accountRow(id, { plan, keyHash: `key of ${id}` })
     await this.store.write('durable', (tx) => tx.accounts.insert(account))
     return { account, slug: await this.createSite(account) }
   }

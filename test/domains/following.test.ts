@@ -84,7 +84,8 @@ test('one network with many accounts cannot exhaust the limit of domain watchers
   let accounts = 0
   const watch = (address: string) => {
     const account = { id: `account${accounts++}` } as Account
-    return following.watch({ account, sessionToken: undefined, address }, row, new RecordingListener())
+    const by = { account, sessionToken: undefined, keyHash: account.id, address }
+    return following.watch(by, row, new RecordingListener())
   }
   const stop = await watch('2001:db8::1')
   for (let n = 2; n <= 50; n++) await watch(`2001:db8::${n}`)
@@ -106,7 +107,7 @@ describe('a watched domain', needsDns, () => {
   const watch = async (domains: DomainService, { account }: TestUser, domain: string) => {
     const listener = new RecordingListener()
     // Each account has its own network.
-    const by = { account, sessionToken: undefined, address: account.id }
+    const by = { account, sessionToken: undefined, keyHash: account.keyHash!, address: account.id }
     const stop = await domains.watch(by, domain, listener)
     return { listener, stop }
   }
@@ -254,7 +255,7 @@ describe('a watched domain', needsDns, () => {
           watch(domains, user, 'www.many.test'),
           'RATE_LIMITED',
         )
-        assert.match(message, /5 domains at a time/)
+        assert.match(message, /limit is 5 domains per account/)
         assert.equal(retryAfterSeconds, 60)
       }
     }

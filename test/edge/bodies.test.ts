@@ -43,7 +43,7 @@ describe('a blob that is missing', () => {
     blobs.read = async () => Readable.from([bytes.subarray(0, MIB - 1)])
     await assert.rejects(edge.get(slug, '/big.bin'), /aborted|terminated|hang up/)
     blobs.read = read
-    assert.match(String(edge.logged.at(-1)!.fields.error), /1048575 bytes came of 1048576/)
+    assert.match(String(edge.logged.at(-1)!.fields.error), /1048575 of 1048576 bytes received/)
     const whole = blobs.bytes
     blobs.bytes = async () => Buffer.alloc(999)
     assert.equal((await edge.get(slug, '/small.bin')).status, 500)

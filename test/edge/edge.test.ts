@@ -290,6 +290,54 @@ describe('the states of a site', () => {
   })
 })
 
+describe('the language of a page of the service', () => {
+  const preferences: [accepted: string | undefined, language: string][] = [
+    [undefined, 'en'],
+    ['', 'en'],
+    ['*', 'en'],
+    ['sv', 'en'],
+    ['de-CH,de;q=0.9,en;q=0.8', 'de'],
+    ['en;q=0.5, FR;q=0.8', 'fr'],
+    ['sv,es;q=0.7,en;q=0.3', 'es'],
+    ['it;q=0', 'en'],
+    ['pt-BR', 'pt'],
+    ['nl-BE;q=1.0', 'nl'],
+    ['pl', 'pl'],
+    ['ja-JP, *;q=0.5', 'ja'],
+    ['zh-Hans-CN', 'zh'],
+    ['constructor,de;q=0.1', 'de'],
+    [`${'x,'.repeat(500)}de`, 'en'],
+  ]
+  for (const [accepted, language] of preferences) {
+    test(`is ${language} for ${accepted?.slice(0, 40) ?? 'no Accept-Language'}`, async () => {
+      const headers = accepted === undefined ? {} : { 'accept-language': accepted }
+      const page = await edge.get('no-such-site', '/', { headers })
+      assert.equal(page.status, 404)
+      assert.equal(page.headers['content-language'], language)
+      assert.ok(page.text.includes(`<html lang="${language}">`))
+    })
+  }
+
+  test('applies to every error, and texts differ in all languages', async () => {
+    const slug = await edge.publish({ 'a.txt': 'a', 'b.txt': 'b' })
+    const errors: [number, string, Record<string, string>][] = [
+      [404, '/nowhere', {}],
+      [400, '/%', {}],
+      [412, '/a.txt', { 'if-match': '"x"' }],
+      [416, '/a.txt', { range: 'bytes=9-' }],
+    ]
+    for (const [status, path, headers] of errors) {
+      const pages = await Promise.all(
+        ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ja', 'zh'].map((language) =>
+          edge.get(slug, path, { headers: { ...headers, 'accept-language': language } }),
+        ),
+      )
+      assert.deepEqual(new Set(pages.map((page) => page.status)), new Set([status]))
+      assert.equal(new Set(pages.map(({ text }) => /<h1>(.*)<\/h1>/.exec(text)![1])).size, 10)
+    }
+  })
+})
+
 describe('the host of one version', () => {
   test('serves that version, never cached and never indexed', async () => {
     const slug = await edge.publish({ 'index.html': 'live', 'sub/index.html': 'x', '404.html': 'lost' })
@@ -330,7 +378,7 @@ describe('the host of one version', () => {
     for (const id of [foreign, pending, '0'.repeat(26)]) {
       const { status, text } = await edge.get(`${id}--${slug}`)
       assert.equal(status, 404)
-      assert.match(text, /no such version/)
+      assert.match(text, /Version not found/)
     }
   })
 })

@@ -149,7 +149,7 @@ export class EdgeFixture {
     const slug = row.slug ?? newSlug()
     const now = this.clock.now
     await this.store.real.write('durable', (tx) =>
-      tx.sites.insert({ ...emptySite, createdAt: now, updatedAt: now, ...row, slug }),
+      tx.sites.insert({ ...emptySite, createdAt: now, updatedAt: now, ...row, slug, visitsKey: slug }),
     )
     return slug
   }
@@ -361,7 +361,7 @@ export function gate(): { open: () => void; opened: Promise<void> } {
   return { open: () => resolve(), opened: promise }
 }
 
-export const emptySite: Omit<Site, 'slug' | 'createdAt' | 'updatedAt'> = {
+export const emptySite: Omit<Site, 'slug' | 'visitsKey' | 'createdAt' | 'updatedAt'> = {
   ownerId: null,
   claimTokenHash: null,
   liveVersionId: null,
@@ -375,6 +375,7 @@ export const emptySite: Omit<Site, 'slug' | 'createdAt' | 'updatedAt'> = {
   expiresAt: null,
   deletedAt: null,
   deletionReason: null,
+  renamedTo: null,
 }
 
 export const emptyVersion = {
@@ -391,4 +392,8 @@ export const emptyVersion = {
   publishedBy: null,
   publishedWith: null,
   preview: null,
+  title: null,
+  message: null,
+  thumbnailHash: null,
+  contentHash: null,
 }

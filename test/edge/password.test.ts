@@ -342,12 +342,37 @@ test('a form that does not end gets its connection closed', async (context) => {
   assert.deepEqual(edge.logged, [])
 })
 
+describe('the form', () => {
+  test('shows the title that the owner has set for link previews, escaped, and no status', async () => {
+    const title = 'Bread & <b>butter</b>'
+    const slug = await edge.publish({ 'index.html': '<title>Secret plan</title>' }, { title })
+    await edge.setPassword(slug, PASSWORD)
+    const { text } = await edge.get(slug)
+    assert.match(text, /<title>Bread &#38; &#60;b&#62;butter&#60;\/b&#62;<\/title>/)
+    assert.doesNotMatch(text, /401|Secret plan/)
+  })
+
+  test('shows the host otherwise, never the title of the document', async () => {
+    const slug = await locked()
+    const { text } = await edge.get(slug)
+    assert.ok(text.includes(`<title>${edge.host(slug)}</title>`))
+  })
+
+  test('has the language of the visitor, and so has its answer', async () => {
+    const slug = await locked()
+    const german = { headers: { 'accept-language': 'de-AT,en;q=0.5' } }
+    const { text, headers } = await edge.get(slug, '/', german)
+    assert.equal(headers['content-language'], 'de')
+    assert.match(text, /<html lang="de">.*passwortgeschützt.*Website öffnen/s)
+  })
+})
+
 describe('wrong passwords', () => {
   test('get the form again, with a message', async () => {
     const { status, headers, text } = await edge.submitPassword(await locked(), 'wrong', '/docs/')
     assert.equal(status, 401)
     assert.equal(headers['set-cookie'], undefined)
-    assert.match(text, /not the password/)
+    assert.match(text, /Incorrect password/)
   })
 
   test('are accepted five times a minute from an address; then even the right one has to wait', async () => {
@@ -386,7 +411,7 @@ describe('wrong passwords', () => {
     edge.address = '203.0.113.1'
     const refused = await edge.submitPassword(slug, PASSWORD)
     assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '3600'])
-    assert.match(refused.text, /60 minutes/)
+    assert.match(refused.text, /60 min\./)
     assert.equal((await edge.submitPassword(other, PASSWORD)).status, 303)
     edge.clock.now += HOUR_MS
     assert.equal((await edge.submitPassword(slug, PASSWORD)).status, 303)

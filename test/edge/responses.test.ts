@@ -51,6 +51,7 @@ caf| x.css|gone|\\|\u00e9|*|:x`
 const VALUES: Record<keyof RequestHeaders, string[]> = {
   accept: ['*/*', 'text/html', 'image/*'],
   'accept-encoding': ['gzip, br', 'identity;q=0', '*', 'gzip;q=0.1', ''],
+  'accept-language': ['de', ''],
   cookie: [''],
   'if-match': ['*', '"x"', ''],
   'if-modified-since': ['Tue, 06 May 2031 07:08:09 GMT', 'x'],

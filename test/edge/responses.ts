@@ -76,6 +76,6 @@ export function describeResponse(
   if (to !== undefined) return status === 301 ? `→ ${to}` : `→ ${status} ${to}`
   if (status === 200) return content ? content.path : 'a page'
   if (answer === ASSET_NOT_FOUND) return '404 text'
-  if (answer === PAGE_NOT_FOUND) return '404 plain'
+  if (answer === PAGE_NOT_FOUND.for()) return '404 plain'
   return content ? `${status} ${content.path}` : body ? `${status}` : `${status} without a body`
 }

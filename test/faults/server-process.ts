@@ -137,7 +137,7 @@ export class ServerProcess implements AsyncDisposable {
     this.output.push(line)
     if (this.output.length > MAX_OUTPUT_LINES) this.output.shift()
     this.#baseUrl ||= /runs at (http:\S+)/.exec(line)?.[1] ?? ''
-    const letter = /"message written to a file","to":"([^"]+)","code":"([^"]+)"/.exec(line)
+    const letter = /^Sign-in code for (\S+): (\S+)$/.exec(line)
     if (letter) this.#codes.set(letter[1]!, letter[2]!)
     this.#events.emit('line')
   }

@@ -278,7 +278,7 @@ for (const engine of ENGINE_NAMES)
       const back = join(folder, 'back')
       await curl('-o', back, '-H', `Host: ${created.slug}.localhost:${service.port}`, `${base}/big.bin`)
       // The edge of this fixture does not have the site, and requests to hosts of sites are not relayed.
-      assert.match((await readFile(back)).toString(), /no site/i)
+      assert.match((await readFile(back)).toString(), /Site not found/)
       // Short, so that the relayed connection is not reset before the response arrives.
       await writeFile(upload, bytes.subarray(0, 1000))
       const refused = await curl('-T', upload, '-w', '%{http_code}', to)

@@ -43,7 +43,7 @@ describe('a folder that is published', () => {
     assert.match(stderr, /Published 2 files/)
     assert.match(
       stderr,
-      /To keep it, open http:\/\/localhost:\d+\/claim\?slug=\S+&token=\S+\nor: slipway claim\n$/,
+      /Keep it: slipway claim, or open http:\/\/localhost:\d+\/claim\?slug=\S+&token=\S+\n$/,
     )
     assert.equal(await textAt(stdout.trim()), '<h1>one</h1>')
     assert.equal(
@@ -82,7 +82,7 @@ describe('a folder that is published', () => {
     const { stdout: draft, stderr } = await fixture.user.slipway('publish', 'site', '--draft')
     assert.equal(await textAt(draft.trim()), '<h1>draft</h1>')
     assert.equal(await textAt(live.trim()), '<h1>one</h1>')
-    const restore = /To make it live: slipway (restore \S+)/.exec(stderr)![1]!.split(' ')
+    const restore = /Make it live: slipway (restore \S+)/.exec(stderr)![1]!.split(' ')
     assert.equal((await fixture.user.slipway(...restore)).stdout, live)
     assert.equal(await textAt(live.trim()), '<h1>draft</h1>')
   })
@@ -114,8 +114,8 @@ describe('an interrupted publish', () => {
     proxy.open()
     const { code, stdout, stderr } = await fixture.user.slipway('publish', 'site')
     assert.equal(code, 0)
-    const [, there] = /Going on where it was: (\d+) files of 122 are there/.exec(stderr)!
-    const [, uploaded] = /; (\d+) files \(.*\) uploaded, the rest was there already/.exec(stderr)!
+    const [, there] = /Resuming: (\d+) of 122 files already uploaded/.exec(stderr)!
+    const [, uploaded] = / s \((\d+) uploaded, /.exec(stderr)!
     assert.equal(Number(there) + Number(uploaded), 122)
     await assertAllServed(stdout.trim())
   })
@@ -139,7 +139,7 @@ describe('an interrupted publish', () => {
     cleaning.use(await ServerProcess.start(options))
     const { code, stdout, stderr } = await ended
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /; trying again\n/)
+    assert.match(stderr, /\. Retrying…\n/)
     await assertAllServed(stdout.trim())
   })
 })
@@ -151,10 +151,10 @@ describe('the lifecycle of a site', () => {
     fixture.service.clock.now += 24 * 3_600_000
     assert.equal((await httpGet(siteUrl)).status, 410)
     const claim = await fixture.user.slipway('claim', fixture.user.sites[0]!.claimUrl!)
-    assert.equal(claim.code, 1)
+    assert.equal(claim.code, 3)
     const again = await fixture.user.slipway('publish', 'site')
     assert.equal(again.code, 0)
-    assert.ok(again.stderr.startsWith(`${siteUrl} has expired. This becomes a new site.\n`))
+    assert.ok(again.stderr.startsWith(`${siteUrl} has expired. Publishing a new site.\n`))
     assert.equal(await textAt(again.stdout.trim()), '<h1>one</h1>')
   })
 
@@ -185,9 +185,9 @@ describe('a failing command', () => {
     using user = new CliUser(url)
     user.write({ 'site/index.html': 'x' })
     const { code, stdout, stderr } = await user.slipway('publish', 'site')
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.ok(stderr.includes(`${url}/api/v1/publish answered 404, and not like a Slipway server`), stderr)
-    assert.match(stderr, /Another one: --server URL/)
+    assert.deepEqual([code, stdout], [5, ''])
+    assert.ok(stderr.includes(`${url}/api/v1/publish answered 404, which no Slipway server sends`), stderr)
+    assert.match(stderr, /To use another server: --server URL/)
   })
 
   it('fails when stdout cannot be written, and not when its reader has closed it', async () => {

@@ -123,9 +123,6 @@ describe('a custom domain', requires('knot', 'unbound', 'pebble', 'curl', 'chrom
     const ends = certificate.expiresAt!.slice(0, 16).replace('T', ' ')
     assert.match(lines[1]!, new RegExp(`^www\\.example\\.test +${ends} `))
     assert.equal(lines.length, 2)
-    const elsewhere = join(api.data, 'elsewhere')
-    const none = await runProgram(['certificates'], { DATA: elsewhere })
-    assert.deepEqual([none.code, none.lines], [0, [`There are no certificates in ${elsewhere}`]])
   })
 
   for (const [version, flag] of [

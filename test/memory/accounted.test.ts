@@ -293,6 +293,7 @@ describe('a resolver holds no more memory than it accounts for', () => {
       const options: Partial<EdgeOptions> = {
         config: readConfig({}),
         store: { read: sitesWithOnePage(id) } as unknown as Store,
+        secret: 'a secret',
         clock: () => 1_000_000,
         budget,
         injectedDocuments: new InjectedDocuments({ blobs: {} as Blobs, budget }),

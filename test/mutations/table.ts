@@ -27,6 +27,16 @@ const HEADERS = 'test/rules/headers-parse.test.ts'
 
 // biome-ignore format: one row per mutation
 const ROWS: readonly Row[] = [
+  // Pages for visitors
+  ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'best = language as Language', '', EDGE],
+  ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'let highest = 0', 'let highest = -1', EDGE],
+  ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  // Emails and certificates of single sites
+  ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
+  ['serves certificates of deleted sites', 'server/net/tls/certificate-selector.ts', '?.deletedAt === null', '?.deletedAt !== 0', 'test/tls/names.test.ts'],
+  ['sends two emails about one event', 'server/notices/notices.ts', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/sweeps.test.ts'],
+  ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
+
   // Uploads (contract, "Publish")
   ['accepts an upload target with a wrong signature', 'server/publish/signed-uploads.ts', 'this.#signer.verify(fields, signature)', 'this.#signer.verify(fields, signature) !== undefined', UPLOADS, TARGETS],
   ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'if (this.#clock() / 1000 < expires) return', 'if (expires) return', UPLOADS],
@@ -35,6 +45,15 @@ const ROWS: readonly Row[] = [
   ['records an upload whose size is not in the manifest', 'server/publish/pending-manifest-cache.ts', 'if (this.#sizes[fileNumber] !== size) return false', '', TARGETS],
   ['accepts an upload with another content type', 'server/publish/publish.ts', 'if (!isSameMediaType(headers.contentType, upload.contentType)) {', 'if (false) {', UPLOADS],
   ['lets two uploads of one file run at once', 'server/publish/publish.ts', 'using _slot = this.#slots.take(upload, active)', '', UPLOADS],
+
+  // Contents in the request
+  ['publishes secrets whose contents are in the request', 'server/publish/archive/content.ts', 'if (budget.excludeByName(path, bytes.length) || budget.excludeEmpty(path, bytes.length)) continue', 'if (budget.excludeEmpty(path, bytes.length)) continue', 'test/api/contents.test.ts'],
+  ['takes a direct upload for a site of another account', 'server/api/direct-upload.ts', "name === '' || name.includes('.') ? undefined : name", 'undefined', 'test/api/contents.test.ts'],
+
+  // The OpenAPI document
+  ['sends the front page as text to crawlers', 'server/web/agent-files.ts', "if (accept.includes('text/html')) return false", '', 'test/api/documents.test.ts'],
+  ['leaves HTML of a guide unescaped', 'scripts/reference/guides.ts', 'override html({ text }: Tokens.HTML | Tokens.Tag): string {\n    return escapeHtml(text)', 'override html({ text }: Tokens.HTML | Tokens.Tag): string {\n    return text', 'test/pages.test.ts'],
+  ['names no operation in the OpenAPI document', 'server/api/openapi.ts', 'operationId: id,', '', 'test/api/openapi.test.ts'],
 
   // Blobs (design, promises 1 to 4)
   ['acknowledges blobs that are not flushed', 'server/blobs/disk.ts', 'await handle.sync()', 'await handle.stat()', 'test/blobs/disk.test.ts'],
@@ -47,9 +66,39 @@ const ROWS: readonly Row[] = [
   ['deletes blobs within the grace time', 'server/jobs/jobs.ts', 'clock() - blobGrace * 1000', 'clock()', 'test/sweeps.test.ts'],
   ['deletes blobs that are referenced again', 'server/jobs/jobs.ts', 'const unreferenced = await tx.blobReferences.findUnreferenced(marked)', 'const unreferenced = marked', 'test/sweeps.test.ts', 'test/blobs/collection.test.ts', 'test/blobs/races.test.ts'],
 
+  // Titles and thumbnails
+  ['shows the thumbnail of a site with a password to others', 'server/sites/thumbnails.ts', 'if (site.passwordHash !== null && site.ownerId !== account?.id) throw siteNotFound()', '', 'test/api/versions.test.ts'],
+  ['stores a thumbnail without a right to publish', 'server/sites/thumbnails.ts', 'requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())', '', 'test/api/versions.test.ts'],
+  ['stores thumbnails of any size', 'server/sites/webp.ts', "if (!isBounded) throw", "if (false) throw", 'test/api/versions.test.ts'],
+  ['takes an icon of another host', 'server/sites/page-metadata/document-summary.ts', 'if (url?.origin !== SITE_ORIGIN) return undefined', 'if (!url) return undefined', 'test/api/metadata.test.ts'],
+  ['draws thumbnails without the style sheets of the site', 'dashboard/thumbnail/still-document.ts', 'return { xhtml, css: css + ownCss }', "return { xhtml, css: '' }", 'test/dashboard/drop.test.ts'],
+  ['closes a zip before its thumbnail is drawn', 'dashboard/drop/publication.ts', '  using open = reader', '  const open = reader\n  open[Symbol.dispose]()', 'test/dashboard/drop.test.ts'],
+  ['keeps the thumbnail of a deleted version', 'server/store/queries/versions.ts', "    await this.#db.deleteFrom('thumbnails').where('version_id', '=', id).execute()\n", '', 'test/api/versions.test.ts'],
+
+  ['writes zip archives that other programs cannot read', 'server/sites/version-archive.ts', 'entry.crc = crc32(chunk, entry.crc)', 'entry.crc = crc32(chunk)', 'test/api/files-and-archive.test.ts'],
+
+  ['counts programs as visitors', 'server/edge/visit-counter.ts', "if (isBot(headers['user-agent'])) return", '', 'test/visits/counting.test.ts'],
+  ['begins the days of visits at midnight UTC for all readers', 'server/analytics/report.ts', '.toZonedDateTimeISO(timeZone)', ".toZonedDateTimeISO('UTC')", 'test/visits/recording.test.ts'],
+
+  ['lets repeated publishes evict different versions', 'server/sites/version-history.ts', 'return [...distinct, ...repeated]', 'return [...versions]', 'test/api/retention.test.ts'],
+
+  // Preview links
+  ['accepts a preview link after its end', 'server/edge/edge.ts', 'if (site.previewUntil !== undefined && now >= site.previewUntil)', 'if (false)', 'test/api/versions.test.ts'],
+  ['accepts a preview link after a change of the password', 'server/sites/preview-links.ts', "[slug, passwordHash ?? '', versionId, seconds]", '[slug, versionId, seconds]', 'test/api/versions.test.ts'],
+  ['accepts any preview link', 'server/sites/preview-links.ts', 'return until !== undefined && constantTimeEqual(this.sign(claims, until), token)', 'return until !== undefined', 'test/api/versions.test.ts'],
+  ['sends the host of a version to other sites', 'server/edge/respond/policy.ts', ", 'Referrer-Policy', 'same-origin'", '', 'test/api/versions.test.ts'],
+
+  // Names
+  ['gives a name to two sites', 'server/sites/names.ts', 'if (!mayTake(former)) throw nameTaken(name)', '', 'test/api/names.test.ts'],
+  ['gives an abandoned name to another account', 'server/sites/names.ts', "deletionReason === 'abandoned' && ownerId === accountId", "deletionReason === 'abandoned'", 'test/api/names.test.ts'],
+  ['gives a former name to another site', 'server/sites/names.ts', 'former.renamedTo === slug || isReusable', 'former.renamedTo !== null || isReusable', 'test/api/names.test.ts'],
+  ['allows look-alikes of reserved names', 'server/sites/name-policy.ts', 'return CONFUSABLES.reduce((text, [similar, letter]) => text.replace(similar, letter), name.toLowerCase())', 'return name', 'test/api/names.test.ts'],
+  ['counts the visits of a renamed site anew', 'server/edge/visit-counter.ts', 'return visitsKey', 'return arguments[0].slug', 'test/api/names.test.ts'],
+  ['keeps redirecting a former name', 'server/store/queries/sites.ts', "set({ renamed_to: null })", "set({ updated_at: 0 })", 'test/api/names.test.ts'],
+
   // Staging and finalize (spec 4.3 to 4.5)
   ['skips files by the hash of another size', 'server/publish/stage.ts', 'sizes.get(file.hash) === file.size', 'sizes.has(file.hash)', 'test/api/update.test.ts'],
-  ['lets a claim token publish to an owned site', 'server/publish/stage.ts', 'site?.ownerId === null && claimToken !== undefined', 'site && claimToken !== undefined', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
+  ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'site?.ownerId === null && claimToken !== undefined', 'site && claimToken !== undefined', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
   ['finalizes with files that are missing', 'server/publish/finalize.ts', 'if (numbers.length === 0) return', 'return', FINALIZE],
   ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return', 'return', FINALIZE],
   ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/finalize.test.ts', RATES],
@@ -57,7 +106,20 @@ const ROWS: readonly Row[] = [
   ['merges with a version that is not live any more', 'server/publish/stage.ts', 'const base = request.merge ? site.liveVersionId : request.baseVersionId', 'const base = request.baseVersionId', 'test/api/merge.test.ts'],
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],
   ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-replacement.test.ts'],
+  ['replaces a site by a drop without a question', 'protocol/manifest/removal.ts', 'index || files > liveFiles / 2', 'false', 'test/dashboard/drop.test.ts'],
+  ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', "if (isAny) addEventListener('beforeunload', confirmUnload)", 'if (isAny) return', 'test/dashboard/settings.test.ts'],
+  ['offers domains that cannot work', 'server/app.ts', '!/^(.+\\.)?localhost$/.test(config.proxyHost)', 'true', 'test/dashboard/sites.test.ts'],
+  ['undoes a version that another one has replaced', 'dashboard/site/undo-version.ts', 'if (currentVersionId !== versionId)', 'if (false)', 'test/dashboard/versions.test.ts'],
+  ['publishes a paste without a question', 'dashboard/drop/publication.ts', 'if (this.#picked.needsConfirmation)', 'if (false)', 'test/dashboard/drop.test.ts'],
+  ['sets secure cookies where browsers do not store them', 'server/api/cookies.ts', "return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)", 'return true', 'test/dashboard/sign-in.test.ts'],
+  ['serves the front page without content', 'server/web/pages.ts', "builtSite.findResponse('front.html', request)", "builtSite.findResponse('index.html', request)", 'test/dashboard/front.test.ts'],
   ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-folder.test.ts'],
+  ['makes a version with warnings live with --strict', 'client/cli/publish-target.ts', 'live: plan.live && !strict', 'live: plan.live', 'test/cli/site-commands.test.ts'],
+  ['lets a pulled site replace the files of git', 'client/cli/pull.ts', 'return !isProtected && validatePath', 'return validatePath', 'test/cli/own-site.test.ts'],
+  ['lets a pulled site write outside its folder', 'client/cli/pull.ts', ' && validatePath(path) === undefined', '', 'test/cli/own-site.test.ts'],
+  ['leaves the key of a machine valid after logout', 'client/cli/logout.ts', 'await connect(server, key).endKey()', '', 'test/cli/account.test.ts'],
+  ['trusts a tunnel whose proxy refused it', 'client/sdk/proxy.ts', 'statusCode < 300 && head.length === 0', 'true', 'test/cli/proxy.test.ts'],
+  ['waits for a proxy that never answers', 'client/sdk/proxy.ts', 'for (const request of this.#opening) request.destroy()', '', 'test/cli/proxy.test.ts'],
   ['counts drafts as versions that were live', 'server/sites/version-history.ts', '.filter(({ publishedAt }) => publishedAt !== null)', '', 'test/api/retention.test.ts'],
   ['publishes an unchanged version', 'server/publish/finalize.ts', 'const unchanged = ifChanged ?', 'const unchanged = false ?', 'test/api/unchanged.test.ts'],
   ['drops a version with a new title as unchanged', 'server/publish/unchanged-version.ts', 'site.liveVersionId === null || changesMetadata(site, version, now)', 'site.liveVersionId === null', 'test/api/unchanged.test.ts'],
@@ -87,6 +149,9 @@ const ROWS: readonly Row[] = [
   ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)", 'false', 'test/api/claim.test.ts'],
   ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expiresAt !== null && site.expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],
+  ['lets a named key end the key without a name', 'server/accounts/account.ts', 'if (name === undefined) await tx.accounts.setKey(id, keyHash)', 'await tx.accounts.setKey(id, keyHash)\n      if (name === undefined) return', SIGN_IN],
+  ['does not limit named keys', 'server/accounts/named-keys.ts', '>= MAX_NAMED_KEYS', '> 1_000', SIGN_IN],
+  ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/store/sqlite.test.ts', SIGN_IN],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],
   ['lets strangers lock the owner out', 'server/accounts/sign-in-code.ts', 'isLocked: locked.has(source) || (!isKnown && unknownLocked)', 'isLocked: locked.has(source) || unknownLocked', 'test/api/sign-in-attempts.test.ts'],
@@ -94,7 +159,7 @@ const ROWS: readonly Row[] = [
   ['admits requests beyond the rate limit', 'server/accounts/rate-limits.ts', 'admitted: count <= limit', 'admitted: true', RATES],
   ['counts each IPv6 address of a network as a caller', 'server/lib/client-ip.ts', 'const groups = [...start, ...zeros, ...end].slice(0, 4)', 'const groups = [...start, ...zeros, ...end]', RATES, 'test/shares.test.ts', PASSWORD],
   ['trusts the leftmost forwarded address', 'server/lib/client-ip.ts', 'forwarded.at(-trustedProxies)', 'forwarded.at(0)', RATES],
-  ['accepts the session cookie from other sites', 'server/api/auth.ts', 'return value && isSameOrigin(request, origin)', 'return value', 'test/api/session.test.ts'],
+  ['accepts the session cookie from other sites', 'server/api/auth.ts', 'return value && isSameOrigin(request, new URL(baseUrl).origin)', 'return value', 'test/api/session.test.ts'],
 
   // Serving (contract, "Serving")
   ['serves _headers and _redirects', 'server/edge/resolve/route-table.ts', '.filter((file) => !isRuleFile(file.path))', '', 'test/edge/resolve.test.ts'],
@@ -116,7 +181,7 @@ const ROWS: readonly Row[] = [
   ['keeps versions and domains of a site that changed', 'server/lib/second-chance-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
   ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', 'test/tls/redirects.test.ts'],
   ['lets caches keep content behind a password', 'server/edge/respond/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD],
-  ['lets search engines index previews', 'server/edge/respond/policy.ts', "const extraHeaders = ['X-Robots-Tag', 'noindex']", 'const extraHeaders: string[] = []', EDGE, 'test/edge/headers.test.ts'],
+  ['lets search engines index previews', 'server/edge/respond/policy.ts', "['X-Robots-Tag', 'noindex', ", '[', EDGE, 'test/edge/headers.test.ts'],
   ['redirects to another host after a password', 'server/edge/password/redirect-target.ts', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge/resolve.test.ts'],
   ['accepts two Host headers', 'server/net/request-target.ts', 'if (countHostHeaders(request.rawHeaders) > 1) return undefined', '', EDGE],
   ['accepts a target of another host', 'server/net/request-target.ts', "if (hostName(authority) !== hostName(request.headers.host ?? '')) return undefined", '', EDGE],
@@ -148,7 +213,7 @@ const ROWS: readonly Row[] = [
   ['never ends a slow body', 'server/lib/transfer-rates.ts', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/bodies/transfer-rates.test.ts'],
   ['parses JSON of any depth', 'server/api/json-body.ts', 'if (++depth > MAX_DEPTH)', 'if (++depth > 1e9)', MANIFEST, 'test/stalls/stalls.test.ts'],
   ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'published.contentType, tags]', 'published.contentType]', 'test/edge/injected-document.test.ts'],
-  ['stores encodings of an injected document that the collector may delete', 'server/precompress/injected-documents.ts', 'if (document) await tx.blobReferences.addReferences(slug, [document.hash])', '', 'test/encodings-work.test.ts'],
+  ['stores encodings of an injected document that the collector may delete', 'server/precompress/injected-documents.ts', 'if (document) await tx.blobReferences.addReferences(current.slug, [document.hash])', '', 'test/encodings-work.test.ts'],
   ['calls encodings complete though the metadata has changed', 'server/precompress/injected-documents.ts', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/encodings-work.test.ts'],
   ['gives up no lost file', 'server/precompress/precompressor.ts', 'const attempted = new Set([...(await read.encodings.ofSite(slug)), ...skipped]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/encodings-work.test.ts'],
 ]

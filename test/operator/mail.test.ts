@@ -18,11 +18,14 @@ test('a mail has its code on a line of its own and explains its purpose', requir
   await fixture.client.requestCode(EMAIL)
   const [letter, ...more] = await fixture.smtp.letters()
   assert.deepEqual(more, [])
+  const sent = fixture.service.log.find((line) => JSON.stringify(line).includes('email sent'))
+  assert.match(JSON.stringify(sent), /sign-in-code.*durationMs/)
+  assert.doesNotMatch(JSON.stringify(sent), /example\.test/)
   assert.deepEqual([letter!.from, letter!.to], ['Sliproad Ünlimited <codes@slipway.example>', EMAIL])
   const code = parseCode(letter!)
   assert.ok(letter!.subject.includes(code))
   assert.match(letter!.text, /10 minutes/)
-  assert.match(letter!.text, /did not ask/)
+  assert.match(letter!.text, /Didn't request it\? Ignore this email/)
   assert.ok(letter!.text.includes(fixture.service.baseUrl))
   assertWellFormed(letter!)
   assert.equal((await fixture.client.verifyCode(EMAIL, code.toLowerCase().replace('-', ' '))).email, EMAIL)
@@ -51,19 +54,35 @@ test('the lock after a hundred wrong codes is announced by mail', requires('smtp
   assertWellFormed(letter!)
 })
 
-const failures: Record<string, { behaviours: Behaviour[]; connections: number }> = {
-  'hangs up': { behaviours: ['hangs up'], connections: 2 },
-  'is temporarily busy': { behaviours: [{ reply: '451 later', to: /^MAIL/ }], connections: 2 },
+const NO_RESPONSE = /mail server does not respond\. Try again later/
+const REJECTED = /mail server rejected it\. Try again later/
+
+const failures: Record<string, { behaviours: Behaviour[]; connections: number; sentence: RegExp }> = {
+  'hangs up': { behaviours: ['hangs up'], connections: 2, sentence: NO_RESPONSE },
+  'is temporarily busy': {
+    behaviours: [{ reply: '451 later', to: /^MAIL/ }],
+    connections: 2,
+    sentence: REJECTED,
+  },
   'rejects this address': {
     behaviours: [{ reply: '550 no such user', to: /^RCPT/ }],
     connections: 1,
+    sentence: /rejected the address\. Check it/,
   },
-  'rejects every mail': { behaviours: [{ reply: '554 no', to: /^(EHLO|HELO)/ }], connections: 2 },
-  'disconnects during the mail': { behaviours: [{ reply: '421 closing', to: /Subject/ }], connections: 2 },
-  'does not respond': { behaviours: ['does not respond'], connections: 2 },
+  'rejects every mail': {
+    behaviours: [{ reply: '554 no', to: /^(EHLO|HELO)/ }],
+    connections: 2,
+    sentence: REJECTED,
+  },
+  'disconnects during the mail': {
+    behaviours: [{ reply: '421 closing', to: /Subject/ }],
+    connections: 2,
+    sentence: REJECTED,
+  },
+  'does not respond': { behaviours: ['does not respond'], connections: 2, sentence: NO_RESPONSE },
 }
 
-for (const [what, { behaviours, connections }] of Object.entries(failures)) {
+for (const [what, { behaviours, connections, sentence }] of Object.entries(failures)) {
   test(
     `a mail server that ${what} causes a 503, and earlier codes stay valid`,
     requires('smtp'),
@@ -76,6 +95,7 @@ for (const [what, { behaviours, connections }] of Object.entries(failures)) {
       const answer = await fixture.requestCode()
       assert.deepEqual([answer.status, answer.json.code], [503, 'UNAVAILABLE'])
       assert.ok(Number(answer.headers['retry-after']) > 0)
+      assert.match(answer.json.error, sentence)
       assert.doesNotMatch(answer.json.error, /relay|127\.0\.0\.1|ECONN/, 'no internal details')
       assert.ok(fixture.relay.connections <= connections)
       assert.equal(
@@ -118,7 +138,7 @@ test('the password of the mail server is never logged', requires('smtp'), async 
   fixture.relay.behave({ reply: '535 Authentication failed', to: /^AUTH/ })
   assert.equal((await fixture.requestCode()).status, 503)
   const log = JSON.stringify(fixture.service.log)
-  assert.match(log, /mail server rejected a message/)
+  assert.match(log, /mail server rejected an email/)
   for (const hidden of [secret, base64(secret), base64(`\0user\0${secret}`)]) assert.ok(!log.includes(hidden))
 })
 
@@ -157,20 +177,25 @@ async function startFixture(settings: Record<string, string>, user = ''): Promis
   }
 }
 
-/** The code, which is on a line of its own and nowhere else in the text. */
-function parseCode({ text }: ReadLetter): string {
-  const lines = text.split('\n').filter((line) => /[A-Z2-9]{4}-[A-Z2-9]{4}/.test(line))
-  assert.equal(lines.length, 1)
-  assert.match(lines[0]!, /^\s*[A-Z2-9]{4}-[A-Z2-9]{4}\s*$/)
-  return lines[0]!.trim()
+/** The code, which is on a line of its own, in the link, in the HTML part, and nowhere else. */
+function parseCode({ text, html }: ReadLetter): string {
+  const found = text.match(/[A-Z2-9]{4}-[A-Z2-9]{4}/g) ?? []
+  const code = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})$/m.exec(text)?.[1]
+  assert.deepEqual(found, [code, code])
+  assert.match(text, new RegExp(`^https?://\\S+/sign-in#code=${code}$`, 'm'))
+  assert.match(html, new RegExp(`>${code}<`))
+  assert.match(html, new RegExp(`<a href="[^"]+/sign-in#code=${code}"`))
+  return code!
 }
 
 /** RFC 5322: required headers, each once, and lines within the length limits. */
-function assertWellFormed({ headers, raw, text }: ReadLetter): void {
+function assertWellFormed({ headers, raw, text, html }: ReadLetter): void {
+  const head = raw.replaceAll('\r\n', '\n').split('\n\n', 1)[0]!
   for (const name of ['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'content-type']) {
-    assert.equal(raw.match(new RegExp(`^${name}:`, 'gim'))?.length, 1, `${name} is there once`)
+    assert.equal(head.match(new RegExp(`^${name}:`, 'gim'))?.length, 1, `${name} is there once`)
   }
-  assert.match(headers.get('content-type')!, /^text\/plain; charset=utf-8$/i)
+  assert.match(headers.get('content-type')!, /^multipart\/alternative; boundary=/i)
+  assert.doesNotMatch(html, /<(img|link|script|iframe|style)\b|url\(|@import/i, 'the HTML loads nothing')
   assert.ok(!Number.isNaN(Date.parse(headers.get('date')!)))
   assert.match(headers.get('message-id')!, /^<[^<>@\s]+@[^<>@\s]+>$/)
   assert.ok(raw.split('\n').every((line) => line.length <= 998))

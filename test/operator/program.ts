@@ -47,6 +47,8 @@ export class Program implements AsyncDisposable {
   readonly ended: Promise<Ended>
   /** Lines of the standard output so far. */
   readonly lines: string[] = []
+  /** Lines of the standard error so far: sign-in codes. */
+  readonly errorLines: string[] = []
   baseUrl = ''
   #more = Promise.withResolvers<void>()
   #closed = false
@@ -64,6 +66,10 @@ export class Program implements AsyncDisposable {
     let stderr = ''
     this.child.stderr!.on('data', (chunk) => {
       stderr += chunk
+    })
+    createInterface({ input: this.child.stderr! }).on('line', (line) => {
+      this.errorLines.push(line)
+      this.#notify()
     })
     createInterface({ input: this.child.stdout! })
       .on('line', (line) => {
@@ -96,14 +102,14 @@ export class Program implements AsyncDisposable {
     return this.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
   }
 
-  /** Waits for the first line that matches, from line `from` on. */
-  async waitForLine(line: RegExp, from = 0): Promise<string> {
+  /** Waits for the first line that matches, from line `from` on; `lines` are those of the output or of the error output. */
+  async waitForLine(line: RegExp, from = 0, lines = this.lines): Promise<string> {
     for (let at = from; ; at++) {
-      while (at >= this.lines.length) {
+      while (at >= lines.length) {
         if (this.#closed) throw new Error(`it ended before ${line}:\n${await this.#lastOutput()}`)
         await this.#more.promise
       }
-      if (line.test(this.lines[at]!)) return this.lines[at]!
+      if (line.test(lines[at]!)) return lines[at]!
     }
   }
 

@@ -20,12 +20,11 @@ export class Publisher implements Disposable {
   /** Signs in with the code that a service without a mail server prints. */
   static async signIn(program: Program, email: string): Promise<Publisher & { key: string }> {
     using anonymous = new Publisher(program)
-    const from = program.lines.length
+    const { errorLines } = program
+    const from = errorLines.length
     await anonymous.client.requestCode(email)
-    const line = JSON.parse(await program.waitForLine(new RegExp(`"to":"${email}"`), from)) as {
-      code: string
-    }
-    const { apiKey } = await anonymous.client.verifyCode(email, line.code)
+    const line = await program.waitForLine(new RegExp(`^Sign-in code for ${email}: `), from, errorLines)
+    const { apiKey } = await anonymous.client.verifyCode(email, line.slice(-'XXXX-XXXX'.length))
     return Object.assign(new Publisher(program, apiKey), { key: apiKey })
   }
 

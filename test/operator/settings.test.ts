@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { UNLIMITED } from '../../protocol/format.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from '../../server/config/settings.ts'
 import { findSharedDomain } from '../../server/domains/name.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -11,9 +13,26 @@ import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Program, run } from './program.ts'
 
 /** Settings that accept any text; an invalid value is found when it is used. */
-const ANY_TEXT = ['HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
+const ANY_TEXT = ['HOST', 'INTERNAL_HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
 
 const NO_NUMBERS = [' 1', '1 ', '-1', '1.5', '1e3', '0x10', 'many', '99999999999999999999']
+
+const NO_SIZES = [
+  ' 1',
+  '1 ',
+  '-1',
+  '1.5',
+  '1e3',
+  '0x10',
+  'many',
+  '10  GB',
+  '5G',
+  '1.5.5GB',
+  'GB',
+  '99999999TB',
+]
+
+const NO_DURATIONS = [' 1', '-1', '1.5', '1e3', '1  h', '24hours', 'day', '1h30m', '9999d']
 
 const NO_FILES = ['/nowhere/at-all', 'docs']
 
@@ -36,6 +55,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     values: ['https://sites.example', 'sites.example:8080', '.example', 'a_b.example', 'a b', '-a.example'],
     allowed: /a host name, without a scheme or a port/,
   },
+  RESERVED_NAMES: { values: ['a b', 'www.example', '-a', 'a,,b'], allowed: /letters, digits and hyphens/ },
   PROXY_HOST: { values: ['https://proxy.example', 'proxy.example.'], allowed: /a host name/ },
   HTTPS_PORT: { values: [...NO_NUMBERS, '65536'], allowed: /from 0 to 65535/ },
   INTERNAL_PORT: { values: [...NO_NUMBERS, '65536'], allowed: /from 0 to 65535/ },
@@ -53,13 +73,14 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     values: ['SLIPWAY_SECRET', 'TOKEN,SLIPWAY_SMTP_URL', 'A B', 'A=B', '1A', 'A,,B'],
     allowed: /names of environment variables, separated by commas/,
   },
+  SITE_CERTIFICATES: { values: [...NO_NUMBERS, '0', 'on'], allowed: /from 1 to 10000/ },
   DNS_SERVERS: {
     values: ['resolver.example', '192.0.2.1:dns', '192.0.2.1;192.0.2.2', '192.0.2.1:70000', '127.0.0.1:0'],
     allowed: /addresses with or without a port/,
   },
   DISK_RESERVE: {
-    values: [...NO_NUMBERS, '91%', '-1%', '5 %', '%', '1e1%', '1GiB', '5%5'],
-    allowed: /bytes from 0 to 17592186044416, or percent from 0% to 90%/,
+    values: [...NO_SIZES, '91%', '-1%', '5 %', '%', '1e1%', '5%5'],
+    allowed: /a size from 0 to 16TiB, such as 2GB, or percent from 0% to 90%/,
   },
   SMTP_URL: {
     values: [
@@ -79,25 +100,34 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   SECRET: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
   VISITS: { values: ['yes', 'true', '0', 'On'], allowed: /on, off|on or off/ },
   WORKERS: { values: [...NO_NUMBERS, '0', '257'], allowed: /from 1 to 256/ },
-  RATE_ANONYMOUS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
+  RATE_ANONYMOUS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000, or unlimited/ },
   RATE_FREE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_HOBBY: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_SESSION: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_SIGN_IN: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
-  ANONYMOUS_LIFETIME: { values: [...NO_NUMBERS, '0', '31536001'], allowed: /from 1 to 31536000/ },
-  ANONYMOUS_FILE_BYTES: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1099511627776/ },
-  ANONYMOUS_SITE_BYTES: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 17592186044416/ },
-  FILE_BYTES: { values: [...NO_NUMBERS, '5G'], allowed: /from 1 to 1099511627776/ },
-  SITE_BYTES: { values: [...NO_NUMBERS, '10 GiB'], allowed: /from 1 to 17592186044416/ },
-  MANIFEST_BYTES: { values: [...NO_NUMBERS, '1023'], allowed: /from 1024 to 268435456/ },
+  PLAN_FREE: {
+    values: [' ', '<b>Free</b>', 'x'.repeat(41), 'a\nb'],
+    allowed: /a name of 1 to 40 characters/,
+  },
+  PLAN_HOBBY: { values: [' ', 'x'.repeat(41)], allowed: /a name of 1 to 40 characters/ },
+  DOMAINS_FREE: { values: [...NO_NUMBERS, 'none'], allowed: /from 0 to 1000000, or unlimited/ },
+  DOMAINS_HOBBY: { values: [...NO_NUMBERS, 'none'], allowed: /from 0 to 1000000, or unlimited/ },
+  ANONYMOUS_LIFETIME: { values: [...NO_DURATIONS, '0', '31536001'], allowed: /from 1s to 365d, such as/ },
+  ANONYMOUS_FILES: { values: [...NO_NUMBERS, '0', '5001'], allowed: /from 1 to 5000/ },
+  FILES: { values: [...NO_NUMBERS, '0', '5001', 'unlimited'], allowed: /from 1 to 5000/ },
+  ANONYMOUS_FILE_BYTES: { values: [...NO_SIZES, '0'], allowed: /from 1 to 1TiB, .*, or unlimited/ },
+  ANONYMOUS_SITE_BYTES: { values: [...NO_SIZES, '0'], allowed: /from 1 to 16TiB, .*, or unlimited/ },
+  FILE_BYTES: { values: [...NO_SIZES, '5TB'], allowed: /from 1 to 1TiB, .*, or unlimited/ },
+  SITE_BYTES: { values: [...NO_SIZES, '50TB'], allowed: /from 1 to 16TiB, .*, or unlimited/ },
+  MANIFEST_BYTES: { values: [...NO_SIZES, '1023'], allowed: /from 1KiB to 256MiB/ },
   VERSIONS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
   DRAFTS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
-  DRAFT_LIFETIME: { values: [...NO_NUMBERS, '59'], allowed: /from 60 to 31536000/ },
-  PENDING_LIFETIME: { values: [...NO_NUMBERS, '59'], allowed: /from 60 to 31536000/ },
-  BLOB_GRACE: { values: [...NO_NUMBERS, '31536001'], allowed: /from 0 to 31536000/ },
-  DRAIN_SECONDS: { values: [...NO_NUMBERS, '3601'], allowed: /from 0 to 3600/ },
-  CACHE_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
-  CLIENT_MEMORY_BYTES: { values: [...NO_NUMBERS, '1000'], allowed: /from 1048576 to 1099511627776/ },
+  DRAFT_LIFETIME: { values: [...NO_DURATIONS, '59'], allowed: /from 1m to 365d/ },
+  PENDING_LIFETIME: { values: [...NO_DURATIONS, '59s'], allowed: /from 1m to 365d/ },
+  BLOB_GRACE: { values: [...NO_DURATIONS, '366d'], allowed: /from 0 to 365d/ },
+  DRAIN_SECONDS: { values: [...NO_DURATIONS, '61m'], allowed: /from 0 to 1h/ },
+  CACHE_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1MiB to 1TiB/ },
+  CLIENT_MEMORY_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1MiB to 1TiB/ },
   CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },
   FAST_PATH: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
   HTTP2: { values: ['yes', 'on', 'NODE'], allowed: /one of own, node, off/ },
@@ -179,6 +209,14 @@ test('values at the limits of their ranges are accepted, and an empty one is uns
     ['MAIL_FROM', 'a@b.example', (config) => config.mailFrom === 'a@b.example'],
     ['MAIL_FROM', 'Grüße, Inc. <a@b.example>', (config) => config.mailFrom.startsWith('Grüße')],
     ['BLOB_GRACE', '0', (config) => config.blobGrace === 0],
+    ['BLOB_GRACE', '1.5h', (config) => config.blobGrace === 5400],
+    ['ANONYMOUS_LIFETIME', '30d', (config) => config.anonymousLifetime === 30 * 86_400],
+    ['SITE_BYTES', '10GB', (config) => config.ownedSiteBytes === 10e9],
+    ['SITE_BYTES', '1.5gib', (config) => config.ownedSiteBytes === 1.5 * 2 ** 30],
+    ['FILE_BYTES', '1TiB', (config) => config.ownedFileBytes === 2 ** 40],
+    ['FILE_BYTES', 'unlimited', (config) => config.ownedFileBytes === UNLIMITED],
+    ['RATE_FREE', 'unlimited', (config) => config.rateFree === UNLIMITED],
+    ['DOMAINS_FREE', '0', (config) => config.domainsFree === 0],
     ['LOG', 'silent', (config) => config.log === 'silent'],
   ]
   for (const [name, value, matches] of edges) {
@@ -255,6 +293,38 @@ test('the start warns when sites and service share a registrable domain', async 
   const { level, shared } = JSON.parse(line!)
   assert.deepEqual([level, shared], ['warn', 'example.com'])
 })
+
+const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
+  [{}, []],
+  [{ BASE_URL: 'http://localhost:9000' }, []],
+  [{ BASE_URL: 'http://[::1]:9000' }, []],
+  [
+    { BASE_URL: 'http://slipway.lan:8080' },
+    [/only this machine can open published sites/, /no email is sent/],
+  ],
+  [{ BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example' }, [/no email is sent/]],
+  [{ HOST: '0.0.0.0', TRUSTED_PROXIES: '1' }, [/can forge its address/]],
+  [{ HOST: '127.0.0.1', TRUSTED_PROXIES: '1' }, []],
+  [{ FILE_BYTES: '2 GB', SITE_BYTES: '1GB' }, [/SLIPWAY_FILE_BYTES is larger/]],
+  [{ BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', SMTP_URL: 'smtp://mail.example' }, []],
+  [
+    {
+      BASE_URL: 'https://a.example',
+      SITE_DOMAIN: 'b.example',
+      SMTP_URL: 'smtp://mail.example',
+      HTTPS_PORT: '443',
+    },
+    [/sites have no certificate/],
+  ],
+]
+
+for (const [given, expected] of DEPLOYMENTS)
+  test(`the start has ${expected.length} warnings about the settings ${JSON.stringify(given)}`, () => {
+    const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])
+    const { warnings } = readConfig(Object.fromEntries(environment))
+    assert.equal(warnings.length, expected.length)
+    for (const [index, warning] of warnings.entries()) assert.match(warning, expected[index]!)
+  })
 
 test('the server ignores settings of the client and variables of other programs', () => {
   readConfig({ SLIPWAY_URL: 'x', SLIPWAY_KEY: 'y', SLIPWAY_SITE_PASSWORD: 'z', PORT: '-1', PATH: '/bin' })
@@ -337,7 +407,7 @@ test('a data folder on a read-only disk stops the start with one line', requires
 
 test('data of a newer version stops the start with a one-line message, with one process or several', async () => {
   await using folder = await memoryFolder()
-  await run(['sweep', 'sign-ins'], { DATA: folder.path })
+  await Program.serve({ DATA: folder.path }).then((program) => program.stop())
   {
     using database = new DatabaseSync(join(folder.path, 'slipway.db'))
     database.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
@@ -345,15 +415,27 @@ test('data of a newer version stops the start with a one-line message, with one 
   for (const WORKERS of ['1', '2']) {
     const { code, lines, stderr } = await run([], { DATA: folder.path, PORT: '0', WORKERS })
     assert.deepEqual([code, lines], [1, []], stderr)
-    for (const line of stderr.trimEnd().split('\n')) assert.match(line, /newer Slipway.*999-of-the-future/)
+    for (const line of stderr.trimEnd().split('\n'))
+      assert.match(line, /newer version of Slipway.*999-of-the-future/)
+  }
+})
+
+test('a command in a folder without data fails with one line and creates nothing', async () => {
+  await using folder = await memoryFolder()
+  const DATA = join(folder.path, 'data')
+  for (const args of [['sweep', 'all'], ['certificates'], ['account', 'plan', 'a@b.test', 'hobby']]) {
+    const { code, stderr } = await run(args, { DATA })
+    assert.deepEqual([code, existsSync(DATA)], [1, false])
+    assert.match(stderr, /^slipway-server: No Slipway data in [^\n]+\n$/)
   }
 })
 
 test('unknown arguments print the help and exit with 2', async () => {
   for (const [args, sentence] of [
-    [['fly'], /There is no command fly/],
-    [['sweep'], /There is no sweep/],
-    [['sweep', 'everything'], /There is no sweep everything; there are .*blobs/],
+    [['fly'], /Unknown command: fly/],
+    [['sweep'], /Unknown sweep: /],
+    [['sweep', 'everything'], /Unknown sweep: everything\. Use one of .*blobs/],
+    [['serve', 'now'], /serve takes no arguments: now/],
     [['account'], /account plan EMAIL free\|hobby/],
     [['account', 'plan', 'a@b.test', 'golden'], /account plan EMAIL free\|hobby/],
   ] as const) {
@@ -369,7 +451,9 @@ test('help, version, settings and sweeps print what their names promise', async 
   for (const { name } of describeSettings())
     assert.ok(settings.lines.some((line) => line.startsWith(`${name} `)))
   assert.match((await run(['version'])).lines.join(), /^\d+\.\d+\.\d+$/)
-  assert.match((await run(['help'])).lines.join('\n'), /sweep NAME/)
+  assert.match((await run(['--version'])).lines.join(), /^\d+\.\d+\.\d+$/)
+  for (const help of ['help', '--help', '-h'])
+    assert.match((await run([help])).lines.join('\n'), /sweep NAME/)
   assert.match((await run(['sweeps'])).lines.join('\n'), /^blobs +every +300 s/m)
 })
 

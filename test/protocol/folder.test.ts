@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { UNLIMITED } from '../../protocol/format.ts'
 import { caseCollisions, validateFolder } from '../../protocol/manifest/folder.ts'
 import { validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
@@ -10,9 +11,10 @@ describe('files that the service would refuse', () => {
 
   it('1,000 files are accepted and 1,001 are refused with the largest folders named', () => {
     const many = (count: number) => found(...Array.from({ length: count }, (_, at) => `img/${at}.png`))
-    assert.deepEqual(validateFolder(many(1000)), [])
-    assert.deepEqual(validateFolder(many(1001)), [
-      '1,001 files; a site can have at most 1,000 (img/ has 1,001)',
+    const limits = { files: 1000, fileBytes: UNLIMITED, siteBytes: UNLIMITED }
+    assert.deepEqual(validateFolder(many(1000), limits), [])
+    assert.deepEqual(validateFolder(many(1001), limits), [
+      '1,001 files. The limit is 1,000 per site (img/ has 1,001).',
     ])
   })
 
@@ -32,7 +34,7 @@ describe('files that the service would refuse', () => {
     const [sentence] = validateFolder(found('caf\u00e9', 'cafe\u0301'))
     assert.equal(
       sentence,
-      'café is there 2 times, written in different Unicode forms: caf\\u{e9} and cafe\\u{301}',
+      'café occurs 2 times, written in different Unicode forms: caf\\u{e9} and cafe\\u{301}',
     )
   })
 
@@ -79,7 +81,7 @@ describe('files that the service would refuse', () => {
   it('are listed up to ten of a kind', () => {
     const lines = validateFolder(found(...Array.from({ length: 15 }, (_, at) => `a\\${at}`)))
     assert.equal(lines.length, 11)
-    assert.equal(lines.at(-1), 'and 5 more like these')
+    assert.equal(lines.at(-1), 'and 5 more')
   })
 })
 

@@ -33,13 +33,19 @@ describe('formatting', () => {
   for (const [bytes, words] of sizes) {
     it(`formats ${bytes} bytes as ${words}`, () => assert.equal(formatBytes(bytes), words))
   }
-  it('formats limits exactly as they were set', () => {
-    assert.deepEqual([10 * 2 ** 30, 250 * 2 ** 20, 3_000_000].map(formatLimit), [
-      '10 GiB',
-      '250 MiB',
-      '3.0 MB',
-    ])
-  })
+  const limits: [number, string][] = [
+    [999, '999 bytes'],
+    [2 * 2 ** 20, '2 MB'],
+    [250 * 2 ** 20, '262 MB'],
+    [2 ** 30, '1 GB'],
+    [5 * 2 ** 30, '5.3 GB'],
+    [10 * 2 ** 30, '10 GB'],
+    [3_000_000, '3 MB'],
+    [10 ** 15, '1,000 TB'],
+  ]
+  for (const [bytes, words] of limits) {
+    it(`rounds a limit of ${bytes} bytes down to ${words}`, () => assert.equal(formatLimit(bytes), words))
+  }
   it('formats files with their size', () => {
     assert.equal(formatFileCount([{ size: 1000 }, { size: 2000 }]), '2 files (3.0 kB)')
   })

@@ -83,7 +83,13 @@ async function publish(port: number): Promise<{ slug: string; versionId: string 
 test('the internal port answers only its own route, with a loopback host name', async () => {
   const requestedNames: string[] = []
   const isAllowed = async (name: string) => requestedNames.push(name) > 0
-  await using server = await OnDemandTlsServer.open({ port: 0, shared: false, isAllowed, log })
+  await using server = await OnDemandTlsServer.open({
+    host: 'localhost',
+    port: 0,
+    shared: false,
+    isAllowed,
+    log,
+  })
   const path = `${ROUTE}?domain=a.test`
   for (const [what, status] of [
     [{}, 200],
@@ -108,6 +114,18 @@ test('the internal port answers only its own route, with a loopback host name', 
   assert.equal(await twoHosts(server.port, path), 'HTTP/1.1 403 Forbidden')
 })
 
+test('an internal port on every address also answers under the names of a container network', async () => {
+  const isAllowed = async () => true
+  await using server = await OnDemandTlsServer.open({
+    host: '0.0.0.0',
+    port: 0,
+    shared: false,
+    isAllowed,
+    log,
+  })
+  assert.equal(await fetchStatus(server.port, `${ROUTE}?domain=a.test`, { host: 'slipway:8081' }), 200)
+})
+
 async function twoHosts(port: number, path: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(
@@ -119,6 +137,7 @@ async function twoHosts(port: number, path: string): Promise<string> {
 test('the internal port answers 503 while the store is unavailable', async () => {
   const failures = [new ApiError('UNAVAILABLE', 'The database is unavailable'), new Error('broken')]
   await using server = await OnDemandTlsServer.open({
+    host: 'localhost',
     port: 0,
     shared: false,
     isAllowed: () => Promise.reject(failures.shift()),

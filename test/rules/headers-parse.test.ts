@@ -104,10 +104,10 @@ const placeholders = (count: number) => Array.from({ length: count }, (_, index)
 
 describe('an invalid path of _headers gets a warning, and is dropped with its lines', () => {
   const rows: [path: string, why: RegExp][] = [
-    ['/a/*/b/*', /one '\*' only/],
-    ['/**', /one '\*' only/],
-    ['https://*.example.com/*', /one '\*' only/],
-    ['https://*.*.example.com/', /one '\*' only/],
+    ['/a/*/b/*', /more than one '\*'/],
+    ['/**', /more than one '\*'/],
+    ['https://*.example.com/*', /more than one '\*'/],
+    ['https://*.*.example.com/', /more than one '\*'/],
     ['/*/:splat', /':splat'/],
     ['/:a/:a', /':a' twice/],
     ['https://:a.example.com/:a', /':a' twice/],
@@ -116,14 +116,14 @@ describe('an invalid path of _headers gets a warning, and is dropped with its li
     [`${placeholders(20)}/*`, /more than 20 placeholders/],
     ['/100%', /percent-encoded UTF-8/],
     ['/%ff', /percent-encoded UTF-8/],
-    ['/a?b', /neither '\?' nor '#'/],
-    ['/a#b', /neither '\?' nor '#'/],
+    ['/a?b', /cannot contain '\?' or '#'/],
+    ['/a#b', /cannot contain '\?' or '#'/],
     ['https://example.com:8080/', /port/],
-    ['https://exam_ple!.com/', /no name of a host/],
-    ['https://user@example.com/', /no name of a host/],
-    ['https://a.b\\@example.com/', /no name of a host/],
-    ['https://a%2eb/', /no name of a host/],
-    ['https:///a', /no name of a host/],
+    ['https://exam_ple!.com/', /invalid host name/],
+    ['https://user@example.com/', /invalid host name/],
+    ['https://a.b\\@example.com/', /invalid host name/],
+    ['https://a%2eb/', /invalid host name/],
+    ['https:///a', /invalid host name/],
     ['/a\rb', /control characters/],
     ['/a\u0001b', /control characters/],
     ['https://example.com/\rb', /control characters/],
@@ -198,54 +198,54 @@ describe('an invalid line below a path gets a warning with the reason', () => {
     CONTENT-LENGTH transfer-encoding location`.split(/\s+/)
   const rows: [line: string, why: RegExp][] = [
     ...own.flatMap((name): [string, RegExp][] => [
-      [`${name}: x`, /for the service itself to say/],
-      [`! ${name}`, /for the service itself to say/],
+      [`${name}: x`, /the server sets it/],
+      [`! ${name}`, /the server sets it/],
     ]),
-    ['X-A: b\rX-B: c', /cannot stand in a header/],
-    ['X-A: b\u0000', /cannot stand in a header/],
-    ['X-A: b\u001bc', /cannot stand in a header/],
-    ['X-A: b\u007f', /cannot stand in a header/],
-    ['X-A: b\u0085c', /cannot stand in a header/],
-    ['X-A: b\u2028c', /cannot stand in a header/],
-    ['X-A: 日本', /cannot stand in a header/],
-    ['X-A: \u010aX-B', /cannot stand in a header/],
+    ['X-A: b\rX-B: c', /not allowed in a header/],
+    ['X-A: b\u0000', /not allowed in a header/],
+    ['X-A: b\u001bc', /not allowed in a header/],
+    ['X-A: b\u007f', /not allowed in a header/],
+    ['X-A: b\u0085c', /not allowed in a header/],
+    ['X-A: b\u2028c', /not allowed in a header/],
+    ['X-A: 日本', /not allowed in a header/],
+    ['X-A: \u010aX-B', /not allowed in a header/],
     ['X-A:', /no value/],
     [': b', /no name/],
-    ['X A: b', /no name of a header/],
-    ['X-\u00c4: b', /no name of a header/],
-    ['X(A): b', /no name of a header/],
-    ['X-\rA: b', /no name of a header/],
-    ['nonsense', /neither a path/],
-    ['!x', /neither a path/],
-    ['!', /neither a path/],
-    ['! X A', /no name of a header/],
-    ['! X: b', /no name of a header/],
+    ['X A: b', /invalid header name/],
+    ['X-\u00c4: b', /invalid header name/],
+    ['X(A): b', /invalid header name/],
+    ['X-\rA: b', /invalid header name/],
+    ['nonsense', /^invalid line/],
+    ['!x', /^invalid line/],
+    ['!', /^invalid line/],
+    ['! X A', /invalid header name/],
+    ['! X: b', /invalid header name/],
     ...`X-Accel-Redirect x-accel-expires X-Sendfile X-SENDFILE2 X-Send-File X-LIGHTTPD-send-file X-LiteSpeed-Location X-Reproxy-URL
       Surrogate-Control Surrogate-Key CDN-Cache-Control Cloudflare-CDN-Cache-Control Netlify-CDN-Cache-Control Edge-Control
       Akamai-Cache-Control X-Varnish-TTL X-Envoy-Immediate-Health-Check-Fail Cache-Tag CF-Cache-Status ARR-Disable-Session-Affinity`
       .split(/\s+/)
       .map((name): [string, RegExp] => [`${name}: /x`, /proxies and CDNs/]),
-    ['Alt-Svc: h2="elsewhere.example:443"', /lead browsers to other servers/],
-    ['Clear-Site-Data: "cookies"', /also those of other sites/],
-    ['Clear-Site-Data: "*"', /also those of other sites/],
-    ['clear-site-data: "cache", "cookies"', /also those of other sites/],
-    ['Clear-Site-Data: ":name"', /also those of other sites/],
-    ['Clear-Site-Data: cache', /also those of other sites/],
-    ['Basic-Auth: user:pass', /set a password on the site/],
+    ['Alt-Svc: h2="elsewhere.example:443"', /send browsers to other servers/],
+    ['Clear-Site-Data: "cookies"', /can belong to other sites/],
+    ['Clear-Site-Data: "*"', /can belong to other sites/],
+    ['clear-site-data: "cache", "cookies"', /can belong to other sites/],
+    ['Clear-Site-Data: ":name"', /can belong to other sites/],
+    ['Clear-Site-Data: cache', /can belong to other sites/],
+    ['Basic-Auth: user:pass', /Set a password for the site/],
     ['Set-Cookie: a=b; Domain=example.com', /Domain/],
     ['Set-Cookie: a=b;domain=.example.com', /Domain/],
     ['Set-Cookie: a=b;\tDOMAIN = example.com', /Domain/],
     ['set-cookie: a=b; Path=/; dOmAiN', /Domain/],
     ['Set-Cookie: a="b; Domain=example.com"', /Domain/],
     ['Set-Cookie: a=b;;; Domain=', /Domain/],
-    ['Set-Cookie: slipway_password=x', /service's own/],
-    ['Set-Cookie: __Host-slipway_password=x', /service's own/],
-    ['Set-Cookie: Slipway_Password =x; Path=/', /service's own/],
-    ['Set-Cookie: =slipway_password=x', /service's own/],
-    ['Set-Cookie: a=:name', /text from the address/],
-    ['Set-Cookie: :name', /text from the address/],
-    ['Set-Cookie: a=b; :splat', /text from the address/],
-    [`X-A: ${'b'.repeat(1996)}`, /2001 characters; at most 2000/],
+    ['Set-Cookie: slipway_password=x', /is reserved/],
+    ['Set-Cookie: __Host-slipway_password=x', /is reserved/],
+    ['Set-Cookie: Slipway_Password =x; Path=/', /is reserved/],
+    ['Set-Cookie: =slipway_password=x', /is reserved/],
+    ['Set-Cookie: a=:name', /placeholders are not allowed/],
+    ['Set-Cookie: :name', /placeholders are not allowed/],
+    ['Set-Cookie: a=b; :splat', /placeholders are not allowed/],
+    [`X-A: ${'b'.repeat(1996)}`, /2,001 characters\. The limit is 2,000\./],
   ]
   for (const [line, why] of rows) {
     test(JSON.stringify(line.slice(0, 80)), () => {
@@ -269,8 +269,8 @@ test('a path without headers and a header without a path are warnings', () => {
   const { rules, warnings } = parseHeaders('X-A: b\n/a\n/b\n  X-A: b\n/c\n  Location: /x\n/d')
   assert.deepEqual(pluck(rules, 'path'), ['/b'])
   assert.deepEqual(pluck(warnings, 'line'), [1, 2, 6, 7])
-  assert.match(warnings[0]!.message, /comes before the first path/)
-  assert.match(warnings[1]!.message, /no headers below it/)
+  assert.match(warnings[0]!.message, /is not below a path/)
+  assert.match(warnings[1]!.message, /path has no headers/)
 })
 
 test('line ends, a byte order mark and indents of all editors are accepted', () => {
@@ -328,6 +328,6 @@ describe('the headers of one response are limited to 16 KiB', () => {
   test('with a warning for those beyond', () => {
     const { warnings } = parseHeaders(`/a\n${big(17)} Y: z`)
     assert.equal(warnings[0]!.line, 18)
-    assert.match(warnings[0]!.message, /more than 16384 bytes/)
+    assert.match(warnings[0]!.message, /limit is 16,384 bytes/)
   })
 })

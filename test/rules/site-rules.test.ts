@@ -54,7 +54,7 @@ test('a file that is too long gets a warning with the limit', () => {
   assert.equal(MAX_RULE_FILE_BYTES, 1024 * 1024)
   assert.deepEqual(tooLongWarning('_headers'), {
     file: '_headers',
-    message: 'The file has more than 1048576 bytes, so none of it is read',
+    message: 'file ignored: it is larger than 1 MB',
   })
 })
 

@@ -87,6 +87,38 @@ export function storeAccounts(promises: Promises): void {
     assert.deepEqual(pluck(await leaving(10), 'id'), ['bob'])
   })
 
+  promises('named keys find their account, end one by one, and all with the account', async (open) => {
+    const { read, write } = await open()
+    const key = (accountId: string, name: string) => {
+      return { keyHash: `${accountId} ${name}`, accountId, name, createdAt: 0 }
+    }
+    await write('durable', async (tx) => {
+      for (const name of ['ann', 'bob']) await tx.accounts.insert(accountRow(name, { keyHash: name }))
+      for (const name of ['ci', 'laptop', 'desk']) await tx.accounts.addNamedKey(key('ann', name))
+      await tx.accounts.addNamedKey(key('bob', 'ci'))
+    })
+    const owners = async () => {
+      const hashes = ['ann', 'bob', 'ann ci', 'ann laptop', 'ann desk', 'bob ci', 'none']
+      const found = await Promise.all(hashes.map((hash) => read.accounts.byKeyHash(hash)))
+      const valid = hashes.filter((_, index) => found[index])
+      assert.deepEqual((await read.accounts.validKeys(hashes)).sort(), [...valid].sort())
+      assert.ok(found.every((account, index) => !account || hashes[index]!.startsWith(account.id)))
+      return valid
+    }
+    assert.deepEqual(await owners(), ['ann', 'bob', 'ann ci', 'ann laptop', 'ann desk', 'bob ci'])
+    assert.deepEqual(await read.accounts.validKeys([]), [])
+    await write('durable', async (tx) => {
+      await tx.accounts.deleteKey('ann laptop')
+      await tx.accounts.deleteKey('bob')
+      await tx.accounts.deleteNamedKey('ann', 'desk')
+      await tx.accounts.deleteNamedKey('bob', 'desk')
+      assert.equal(await tx.accounts.countNamedKeys('ann'), 1)
+    })
+    assert.deepEqual(await owners(), ['ann', 'ann ci', 'bob ci'])
+    await write('durable', (tx) => tx.accounts.markBeingDeleted('ann', 1000))
+    assert.deepEqual(await owners(), ['bob ci'])
+  })
+
   promises('reserved domains and counters of an account are released, and no others', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {

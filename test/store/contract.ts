@@ -183,6 +183,10 @@ const done = { status: 'fulfilled', kept: true }
 const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) => Promise<void>> = {
   'an address has one account': (tx, time) => tx.accounts.insert(accountRow(time, { email: 'a@b.test' })),
   'a key belongs to one account': (tx, time) => tx.accounts.insert(accountRow(time, { keyHash: 'a hash' })),
+  'a named key belongs to one account': (tx, time) =>
+    tx.accounts.addNamedKey({ keyHash: 'a hash', accountId: time, name: time, createdAt: 0 }),
+  'a name of a key is used once': (tx, time) =>
+    tx.accounts.addNamedKey({ keyHash: time, accountId: 'ann', name: 'a name', createdAt: 0 }),
   'a slug is given out once': (tx, time) => tx.sites.insert(siteRow('a-site', { title: time })),
   'a version id is given out once': (tx, time) => tx.versions.insert(versionRow('v1', time)),
   'an account has a domain once': (tx, time) => tx.domains.insert(domainRow('a.test', { slug: time })),

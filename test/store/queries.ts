@@ -15,8 +15,12 @@ export function storeQueries(promises: Promises): void {
         assert.ok(isEmpty(await query), `${name}: ${JSON.stringify(await query)}`)
       await write('durable', async (tx) => {
         await tx.sites.update('none', { title: 'x' })
+        assert.deepEqual(await tx.sites.rename('none', 'another', 0), [])
+        await tx.sites.releaseName('none')
+        assert.deepEqual(await tx.sites.endRedirects(1e15), [])
         await tx.versions.update('none', { state: 'ready' })
         await tx.versions.remove('none')
+        await tx.versions.setThumbnail('none', 'none', Buffer.from('none'))
         await tx.versions.deleteArrivals('none', [{ fileNumber: 0, hash: 'none' }])
         await tx.accounts.setPlan('none', 'hobby')
         await tx.signIns.deleteCode('none')
@@ -103,7 +107,10 @@ function queriesForAbsentRows({
     site: sites.bySlug('none'),
     'sites of an owner': sites.byOwner('none', { limit: 10 }),
     'sites used': sites.usage('none').then((usage) => usage.sites + usage.totalBytes),
+    currentName: sites.findCurrentName('none'),
+    renames: sites.countRenames('none', 0),
     version: versions.byId('none'),
+    thumbnail: versions.findThumbnail('none'),
     'head of a version': versions.header('none'),
     heads: versions.headers(['none']),
     'no heads': versions.headers([]),

@@ -25,6 +25,8 @@ export function siteRow(slug: string, change: Partial<Site> = {}): Site {
     expiresAt: null,
     deletedAt: null,
     deletionReason: null,
+    renamedTo: null,
+    visitsKey: slug,
     ...change,
   }
 }
@@ -48,6 +50,10 @@ export function versionRow(id: string, slug: string, change: Partial<Version> = 
     publishedBy: null,
     publishedWith: null,
     preview: null,
+    title: null,
+    message: null,
+    thumbnailHash: null,
+    contentHash: null,
     ...change,
   }
 }
@@ -58,6 +64,7 @@ export function accountRow(id: string, change: Partial<Account> = {}): Account {
     email: `${id}@example.test`,
     plan: 'free',
     keyHash: null,
+    reminders: true,
     createdAt: 1000,
     deletionStartedAt: null,
     ...change,

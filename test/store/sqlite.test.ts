@@ -23,7 +23,7 @@ test('a database of a newer version is refused with a message and not changed', 
   using later = new DatabaseSync(database.file)
   later.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
   await assert.rejects(sqliteStore({ file: database.file, clock: Date.now }), (error: ApiError) => {
-    assert.match(error.message, /^[^\n]*newer Slipway[^\n]*999-of-the-future[^\n]*$/)
+    assert.match(error.message, /^[^\n]*newer version of Slipway[^\n]*999-of-the-future[^\n]*$/)
     assert.ok(error instanceof ApiError, 'the error is printed without a stack')
     return true
   })

@@ -10,6 +10,7 @@ import { makeLog } from '../../server/lib/log.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
 import { Signer } from '../../server/lib/tokens.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import { DEFAULT_PLANS } from '../support/plans.ts'
 import { accountRow } from './rows.ts'
 import { freshSqlite } from './test-database.ts'
 
@@ -37,6 +38,7 @@ test('domains pending before the upgrade get the check schedule of new ones, and
     proxyHost: 'edge.slipway.test',
     siteDomain: 'pages.slipway.test',
     baseUrl: 'http://localhost',
+    plans: DEFAULT_PLANS,
   })
   const records = async () => (await domains.list(account)).domains
   const proofs = (await records()).map((record) => record.records[1]!.value)
@@ -76,7 +78,7 @@ test('a code mailed before the upgrade still signs in, and a lock remains', asyn
   const letters: string[] = []
   const accounts = new Accounts({
     store,
-    mail: { send: async ({ to }) => void letters.push(to) },
+    mail: { delivery: 'email', send: async ({ to }) => void letters.push(to) },
     sessions: new Sessions({ store, clock: () => clock.now }),
     baseUrl: 'http://localhost',
     secret,

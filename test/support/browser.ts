@@ -44,6 +44,9 @@ export async function openBrowser(...flags: string[]): Promise<Browser> {
   return { page, complaints, [Symbol.asyncDispose]: () => browser.close() }
 }
 
+/** Tests read dates and times of 24 hours, unless they set another locale. */
+const LOCALE = 'en-GB'
+
 /** Starts Chromium without a page; callers create contexts. */
 export function launchChromium(...flags: string[]): Promise<PlaywrightBrowser> {
   return engine.launch({
@@ -87,7 +90,7 @@ export class ContextPool implements AsyncDisposable {
   }
 
   async #create(): Promise<PooledContext> {
-    const context = await this.#browser.newContext()
+    const context = await this.#browser.newContext({ locale: LOCALE })
     return { context, session: await context.newCDPSession(await context.newPage()) }
   }
 
@@ -153,7 +156,7 @@ export class BrowserUser implements AsyncDisposable {
   readonly #close: () => Promise<void>
 
   static async open(browser: PlaywrightBrowser, options: BrowserContextOptions = {}): Promise<BrowserUser> {
-    const context = await browser.newContext(options)
+    const context = await browser.newContext({ locale: LOCALE, ...options })
     return new BrowserUser(await context.newPage(), () => context.close())
   }
 

@@ -89,9 +89,10 @@ async function newestCode(folder: string, email: string): Promise<string> {
   const letters = (await readdir(folder)).sort(byNumber).reverse()
   for (const name of letters) {
     const letter = await readFile(join(folder, name), 'utf8')
-    if (letter.includes(`To: ${email}`)) return /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter)![1]!
+    const code = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter)?.[1]
+    if (code !== undefined && letter.includes(`To: ${email}`)) return code
   }
-  throw new Error(`no message to ${email}`)
+  throw new Error(`no code for ${email}`)
 }
 
 function byNumber(one: string, other: string): number {

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { execFile } from 'node:child_process'
+import { createHash, X509Certificate } from 'node:crypto'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { dnsHook } from '../../server/certificates/dns-hook.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { startKnot } from '../tools/knot.ts'
 import { requires } from '../tools/part.ts'
+import { startPebble } from '../tools/pebble.ts'
 
 const NAME = '_acme-challenge.sites.test'
 const log = makeLog({ level: 'silent', text: false, write: () => undefined })
@@ -48,10 +51,7 @@ test('the example hook adds and removes records', requires('knot'), async () => 
   await hook.cleanup(NAME, other)
   await hook.cleanup(NAME, other)
   assert.deepEqual(await dns.txt(NAME), { values: [] })
-  await assert.rejects(
-    hook.present('_acme-challenge.elsewhere.example', one),
-    /exit code \d+; it printed ".+"$/,
-  )
+  await assert.rejects(hook.present('_acme-challenge.elsewhere.example', one), /code \d+; output: ".+"$/)
 })
 
 test('a hook gets the action, the name and the value unchanged, one call at a time', async () => {
@@ -72,13 +72,13 @@ test('a hook gets the action, the name and the value unchanged, one call at a ti
 
 // biome-ignore format: one row per case
 const failureCases: { what: string; lines: string[]; message: RegExp }[] = [
-  { what: 'fails', lines: ['echo "no such zone" >&2', 'exit 3'], message: /present _acme-challenge\.sites\.test ended with exit code 3; it printed "no such zone"$/ },
-  { what: 'fails without output', lines: ['exit 1'], message: /exit code 1; it printed nothing$/ },
+  { what: 'fails', lines: ['echo "no such zone" >&2', 'exit 3'], message: /present _acme-challenge\.sites\.test exited with code 3; output: "no such zone"$/ },
+  { what: 'fails without output', lines: ['exit 1'], message: /code 1; output: none$/ },
   { what: 'prints without limit', lines: ['yes "a long story" | head -c 3000000', 'echo; echo the end; exit 1'], message: /^.{20,4400} \/ the end"$/ },
   { what: 'prints control characters', lines: ["printf 'a\\033[2Jb\\0c'", 'exit 1'], message: /"a \[2Jb c"$/ },
-  { what: 'is killed', lines: ['kill -9 $$'], message: /was ended by SIGKILL/ },
-  { what: 'never ends', lines: ['echo waiting', 'sleep 600'], message: /did not end within 0\.3 seconds; it printed "waiting"/ },
-  { what: 'ignores SIGTERM', lines: ["trap '' TERM", 'echo unmoved', 'while :; do sleep 600; done'], message: /did not end within 0\.3 seconds; it printed "unmoved/ },
+  { what: 'is killed', lines: ['kill -9 $$'], message: /was terminated by SIGKILL/ },
+  { what: 'never ends', lines: ['echo waiting', 'sleep 600'], message: /timed out after 0\.3 seconds; output: "waiting"/ },
+  { what: 'ignores SIGTERM', lines: ["trap '' TERM", 'echo unmoved', 'while :; do sleep 600; done'], message: /timed out after 0\.3 seconds; output: "unmoved/ },
 ]
 
 for (const { what, lines, message } of failureCases) {
@@ -139,7 +139,86 @@ test('a hook never gets a record that could inject another one', async () => {
     ['-', 'x'],
     ['a.test', ''],
   ] as const) {
-    await assert.rejects(hook.present(name, value), /takes no such record/)
+    await assert.rejects(hook.present(name, value), /does not accept this record/)
   }
   await assert.rejects(readFile(join(given.folder, 'called')), { code: 'ENOENT' })
 })
+
+const run = promisify(execFile)
+const LEGO_CERTIFICATE = join(import.meta.dirname, '..', '..', 'deploy', 'lego-certificate')
+const LEGO_SETTINGS = {
+  PATH: process.env.PATH!,
+  SLIPWAY_SITE_DOMAIN: 'sites.test',
+  SLIPWAY_BASE_URL: 'https://slipway.test:8443',
+  SLIPWAY_ACME_EMAIL: 'ops@slipway.test',
+}
+
+test(
+  'deploy/lego-certificate obtains a certificate that the settings accept, and no other before it is due',
+  requires('pebble', 'lego', 'curl'),
+  async () => {
+    await using pebble = await startPebble({ httpPort: 1, tlsPort: 1, refusedNonces: 0 })
+    await using hook = await script(
+      `case $1 in present) what=set-txt ;; *) what=clear-txt ;; esac`,
+      `exec curl -fsd "{\\"host\\":\\"$2\\",\\"value\\":\\"$3\\"}" ${pebble.records}/$what`,
+    )
+    const env = {
+      ...LEGO_SETTINGS,
+      SLIPWAY_ACME_URL: pebble.directory,
+      SLIPWAY_ACME_CA_FILE: pebble.caFile,
+      EXEC_PATH: hook.program,
+      EXEC_SEQUENCE_INTERVAL: '0',
+      EXEC_POLLING_INTERVAL: '1',
+      LEGO_PATH: join(hook.folder, 'lego'),
+      LEGO_OPTIONS: '--dns.disable-cp',
+    }
+    const { stdout } = await run(LEGO_CERTIFICATE, ['exec'], { env })
+    const settings = Object.fromEntries(
+      Array.from(stdout.matchAll(/^(SLIPWAY_\w+)=(.+)$/gm), ([, ...pair]) => pair),
+    )
+    const { tlsCertFile } = readConfig(settings)
+    const first = new X509Certificate(await readFile(tlsCertFile))
+    assert.deepEqual(first.subjectAltName?.split(', ').sort(), ['DNS:*.sites.test', 'DNS:slipway.test'])
+    await run(LEGO_CERTIFICATE, ['exec'], { env })
+    assert.equal(
+      new X509Certificate(await readFile(tlsCertFile)).serialNumber,
+      first.serialNumber,
+      'not due yet',
+    )
+  },
+)
+
+for (const [version, help, base, expected] of [
+  [
+    '4',
+    '   renew  Renew',
+    'https://slipway.test',
+    /--domains \*\.sites\.test --domains slipway\.test --flag run$/,
+  ],
+  [
+    '5',
+    '   run  Get or renew',
+    'https://slipway.test',
+    /^run .* --domains \*\.sites\.test --domains slipway\.test --flag$/,
+  ],
+  ['5', '   run  Get or renew', 'http://www.sites.test:80', /--domains \*\.sites\.test --flag$/],
+  [
+    '5',
+    '   run  Get or renew',
+    'http://a.b.sites.test',
+    /--domains \*\.sites\.test --domains a\.b\.sites\.test --flag$/,
+  ],
+] as const)
+  test(`deploy/lego-certificate has the arguments of lego ${version} for ${base}`, async () => {
+    await using fake = await script(`if [ "$1" = --help ]; then echo '${help}'; else echo "$*" > calls; fi`)
+    await run('ln', ['-s', fake.program, join(fake.folder, 'lego')])
+    const env = {
+      ...LEGO_SETTINGS,
+      SLIPWAY_BASE_URL: base,
+      PATH: `${fake.folder}:${process.env.PATH}`,
+      LEGO_PATH: join(fake.folder, 'state'),
+      LEGO_OPTIONS: '--flag',
+    }
+    await run(LEGO_CERTIFICATE, ['cloudflare'], { env })
+    assert.match((await readFile(join(fake.folder, 'calls'), 'utf8')).trim(), expected)
+  })

@@ -86,6 +86,7 @@ describe('while the store is unavailable', () => {
       siteDomain: 'sites.test',
       baseHost: 'slipway.test',
       own: [],
+      perSite: false,
       files: undefined,
       log,
     })

@@ -19,6 +19,19 @@ test('an active domain has its certificate in any spelling of its name', async (
     assert.equal(await service.namesFor(name), 'DNS:www.example.test')
 })
 
+test('with certificates for single sites, a host has one exactly while its site exists', async () => {
+  await using own = await SecureService.start({ SITE_CERTIFICATES: '5' })
+  const site = await own.publish({ 'index.html': 'home' })
+  const host = `${site.slug}.${SITES}`
+  assert.equal(await own.namesFor(host), UNKNOWN_NAME)
+  for (const name of [host, `unknown.${SITES}`, `${site.versionId}--${site.slug}.${SITES}`])
+    await own.certify(name)
+  assert.equal(await own.namesFor(host), `DNS:${host}`)
+  assert.equal((await own.secure(host)).body.toString(), 'home')
+  for (const name of [`unknown.${SITES}`, `${site.versionId}--${site.slug}.${SITES}`, SITES])
+    assert.equal(await own.namesFor(name), UNKNOWN_NAME, name)
+})
+
 describe('a handshake is refused, without a write, for a name', () => {
   const held = {
     domain: 'held.test',

@@ -1,24 +1,38 @@
-/** A decoded email message. `headers` has lower-case names; `raw` is the message as sent. */
+/** A decoded email. `headers` has lower-case names; `raw` is the email as sent. */
 export interface ReadLetter {
   from: string
   to: string
   subject: string
   text: string
+  html: string
   headers: Map<string, string>
   raw: string
 }
 
-/** Parses a message with one plain-text part (RFC 5322, 2045, 2047). */
+/** Parses an email with a text and an HTML part (RFC 5322, 2045, 2046, 2047). */
 export function readLetter(raw: string): ReadLetter {
-  const [head, ...body] = raw.replaceAll('\r\n', '\n').split('\n\n')
+  const { headers, body } = splitEntity(raw.replaceAll('\r\n', '\n'))
+  const header = (name: string) => headers.get(name) ?? ''
+  const boundary = /boundary="([^"]+)"/.exec(header('content-type'))?.[1]
+  const parts = body.split(`--${boundary}`).slice(1, -1).map(splitEntity)
+  const part = (type: string) => {
+    const found = parts.find((one) => one.headers.get('content-type')?.startsWith(type))
+    const encoding = found?.headers.get('content-transfer-encoding')?.toLowerCase() ?? ''
+    return found ? decodeBody(found.body, encoding) : ''
+  }
+  const [from, to, subject] = [header('from'), header('to'), header('subject')]
+  return { from, to, subject, text: part('text/plain'), html: part('text/html'), headers, raw }
+}
+
+/** A header section and a body. */
+function splitEntity(text: string): { headers: Map<string, string>; body: string } {
+  const [head, ...body] = text.trimStart().split('\n\n')
   const headers = new Map<string, string>()
   for (const line of head!.replaceAll(/\n[ \t]+/g, ' ').split('\n')) {
     const colon = line.indexOf(':')
     headers.set(line.slice(0, colon).toLowerCase(), decodeWords(line.slice(colon + 1).trim()))
   }
-  const header = (name: string) => headers.get(name) ?? ''
-  const text = decodeBody(body.join('\n\n'), header('content-transfer-encoding').toLowerCase())
-  return { from: header('from'), to: header('to'), subject: header('subject'), text, headers, raw }
+  return { headers, body: body.join('\n\n') }
 }
 
 function decodeBody(body: string, encoding: string): string {

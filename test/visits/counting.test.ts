@@ -162,6 +162,45 @@ describe('visits are counted', () => {
     })
   }
 
+  test('with programs as requests, not as visitors', async () => {
+    const { slug } = await service.publish(FILES)
+    const agents: [agent: string, visitors: number][] = [
+      ['Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', 0],
+      ['Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)', 0],
+      ['WhatsApp/2.23.20.0 A', 0],
+      ['curl/8.5.0', 0],
+      ['python-requests/2.31.0', 0],
+      ['Go-http-client/1.1', 0],
+      ['Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/140.0.0.0 Safari/537.36', 0],
+      [
+        'Mozilla/5.0 (Linux; Android 14; CUBOT X90) AppleWebKit/537.36 Chrome/140.0.0.0 Mobile Safari/537.36',
+        1,
+      ],
+      [
+        'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/26.0 Safari/605.1.15',
+        1,
+      ],
+    ]
+    for (const [agent] of agents)
+      await service.sendRequest(WAYS[0], slug, {
+        headers: { 'User-Agent': agent, Referer: 'https://news.example/' },
+      })
+    const { totals, referrers } = await service.visits(slug)
+    const people = agents.reduce((sum, [, visitors]) => sum + visitors, 0)
+    assert.deepEqual([totals.visitors, totals.requests], [people, agents.length])
+    assert.deepEqual(referrers, [{ name: 'news.example', requests: people }])
+  })
+
+  test('with pages and other files in lists of their own', async () => {
+    const { slug } = await service.publish({ ...FILES, 'app.css': 'a {}', 'v1.2/index.html': 'v' })
+    for (const path of ['/', '/app.css', '/app.css', '/v1.2/', '/v1.2/index.html'])
+      await service.sendRequest(WAYS[0], slug, { path })
+    const { topPages, topFiles, topPaths } = await service.visits(slug)
+    assert.deepEqual(pluck(topPages, 'name'), ['/', '/v1.2/', '/v1.2/index.html'])
+    assert.deepEqual(topFiles, [{ name: '/app.css', requests: 2 }])
+    assert.equal(topPaths.length, 4)
+  })
+
   for (const way of WAYS) {
     test(`by ${way}: HEAD requests like their pages, without bytes`, async () => {
       const { slug } = await service.publish(FILES)

@@ -188,3 +188,41 @@ test('a range has all its intervals with their visits, and none from before it',
     assert.equal(visits.totals.requests, wanted.length)
   }
 })
+
+test('days begin in the time zone of the reader, and the numbers are compared with those of the time before', async () => {
+  await using one = await startFixture()
+  const { clock } = one.running
+  // Clocks in Berlin went forward on 30 March; it is 02:00 there when it is midnight in UTC.
+  const times = [
+    '2031-03-20T12:00',
+    '2031-03-24T12:00',
+    '2031-03-29T22:59',
+    '2031-03-29T23:00',
+    '2031-03-30T21:59',
+    '2031-03-30T22:00',
+  ]
+  for (const time of times) {
+    clock.now = Date.parse(`${time}:30Z`)
+    await one.visit()
+  }
+  const { timeZone, series, totals, previous, from, to } = await one.owner.visits(
+    one.slug,
+    '7d',
+    'Europe/Berlin',
+  )
+  const counted = series.filter(({ requests }) => requests > 0).map(({ at, requests }) => [at, requests])
+  assert.deepEqual(counted, [
+    ['2031-03-28T23:00:00.000Z', 1],
+    ['2031-03-29T23:00:00.000Z', 2],
+    ['2031-03-30T22:00:00.000Z', 1],
+  ])
+  assert.deepEqual(
+    [timeZone, from, to],
+    ['Europe/Berlin', '2031-03-24T23:00:00.000Z', '2031-03-31T22:00:00.000Z'],
+  )
+  assert.deepEqual([totals.requests, previous?.requests], [4, 1])
+  assert.equal((await one.owner.visits(one.slug, '24h')).previous?.requests, 1)
+  assert.equal((await one.owner.visits(one.slug, '90d')).previous, null)
+  for (const zone of ['Europe/Nowhere', 'x'.repeat(65), ''])
+    await assert.rejects(one.owner.visits(one.slug, '7d', zone), { code: 'VALIDATION_ERROR' })
+})

@@ -4,6 +4,7 @@ import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError } from '../../sdk/slipway-error.ts'
 import { chooseSite, ownerClient } from '../account.ts'
 import type { CommandContext, OptionValues } from '../command.ts'
+import { confirm } from '../terminal/choose.ts'
 import { domainUrl, formatDnsEntries, toZone } from './record.ts'
 import { waitUntilActive } from './wait.ts'
 
@@ -12,7 +13,7 @@ import { waitUntilActive } from './wait.ts'
  */
 export async function add(work: CommandContext, options: OptionValues, domain: string): Promise<void> {
   const { terminal } = work
-  const site = chooseSite(work, options)
+  const site = await chooseSite(work, options)
   const slipway = ownerClient(work, options, site)
   const record = await addOrFind(slipway, domain, site.slug)
   if (options.json === true) return terminal.print(JSON.stringify(record, undefined, 2))
@@ -23,7 +24,7 @@ export async function add(work: CommandContext, options: OptionValues, domain: s
     printRecords(work, pending)
     if (options['no-wait'] === true || !terminal.live) return printCheckHint(work, pending)
   } else if (!terminal.live) {
-    terminal.printNote(stripControlChars(`${record.domain} is active.`))
+    terminal.printNote(stripControlChars(`${record.domain} is active`))
     return terminal.print(domainUrl(record, site.server))
   }
   const served: DomainRecord[] = []
@@ -58,11 +59,10 @@ async function addAlternate(
   if (alternate === null) return undefined
   const command = `${settings.program} domains add ${alternate} --site ${siteSlug}`
   if (!terminal.interactive) {
-    terminal.printNote(stripControlChars(`To have ${alternate} lead to ${domain}: ${command}`))
+    terminal.printNote(stripControlChars(`To redirect ${alternate} to ${domain}: ${command}`))
     return undefined
   }
-  const typed = await terminal.prompt(stripControlChars(`Should ${alternate} lead to ${domain}? [Y/n]`))
-  if (!/^(y|yes)?$/i.test(typed)) return undefined
+  if (!(await confirm(terminal, stripControlChars(`Redirect ${alternate} to ${domain}?`)))) return undefined
   try {
     return await addOrFind(slipway, alternate, siteSlug)
   } catch (error) {
@@ -74,19 +74,17 @@ async function addAlternate(
 
 function printRecords({ terminal }: CommandContext, all: readonly DomainRecord[]): void {
   const records = all.flatMap((one) => one.records)
-  terminal.printNote(stripControlChars(`Enter these records at whoever runs the DNS of ${toZone(all[0]!)}:`))
+  terminal.printNote(stripControlChars(`Add these records at the DNS provider of ${toZone(all[0]!)}:`))
   terminal.printNote('')
   for (const line of formatDnsEntries(records)) terminal.print(line)
   terminal.printNote('')
   if (records.some(({ type }) => type === 'ALIAS')) {
-    terminal.printNote(
-      'ALIAS is called ANAME or CNAME flattening by some, and @ stands for the domain itself.',
-    )
+    terminal.printNote('Some providers call ALIAS records ANAME or CNAME flattening. @ is the domain itself.')
   }
 }
 
 function printCheckHint({ terminal, settings }: CommandContext, all: readonly DomainRecord[]): void {
-  terminal.printNote('It goes on by itself when they are there. To see how it is:')
+  terminal.printNote('The domain becomes active automatically once DNS has them. Check it:')
   for (const { domain } of all)
     terminal.printNote(stripControlChars(`  ${settings.program} domains check ${domain}`))
 }

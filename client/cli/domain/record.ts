@@ -1,15 +1,15 @@
 import type { DomainCertificate, DomainDnsRecord, DomainRecord } from '../../../protocol/api/domains.ts'
-import { formatUtc } from '../../../protocol/format.ts'
 import { formatTable } from '../terminal/table.ts'
+import { formatLocalDate, formatLocalTime } from '../terminal/time.ts'
 
 /** One line per domain, for a list. */
-export function formatDomainList(found: readonly DomainRecord[]): string[] {
-  const head = ['DOMAIN', 'SITE', 'STATE', 'CERTIFICATE', 'REMARK']
+export function formatDomainList(found: readonly DomainRecord[], now: number): string[] {
+  const head = ['DOMAIN', 'SITE', 'STATUS', 'CERTIFICATE', 'NOTE']
   const rows = found.map((record) => [
     record.domain,
     record.siteSlug,
     record.status,
-    certificateStatus(record.certificate),
+    certificateStatus(record.certificate, now),
     formatStatus(record),
   ])
   return formatTable([head, ...rows])
@@ -24,20 +24,20 @@ export function formatDnsEntries(records: readonly DomainDnsRecord[]): string[] 
 }
 
 /** Everything known about a domain: actual and required records, why it is pending, its certificate. */
-export function formatFindings(record: DomainRecord): string[] {
+export function formatFindings(record: DomainRecord, now: number): string[] {
   const { domain, siteSlug, status, redirectsTo, records, reason, checkedAt, nextCheckAt } = record
-  const shows = redirectsTo === null ? `shows ${siteSlug}` : `leads to ${redirectsTo}`
+  const shows = redirectsTo === null ? `shows ${siteSlug}` : `redirects to ${redirectsTo}`
   return [
-    status === 'active' ? `${domain} is active and ${shows}` : `${domain} is pending; then it ${shows}`,
+    status === 'active'
+      ? `${domain} is active and ${shows}`
+      : `${domain} is pending. Once active, it ${shows}.`,
     '',
     ...records.flatMap(formatLookup),
     '',
     ...(reason === null ? [] : [toSentence(reason)]),
-    ...(checkedAt === null ? [] : [`Looked up last: ${formatUtc(checkedAt)}`]),
-    ...(nextCheckAt === null || reason?.includes('It is looked up again')
-      ? []
-      : [`Looked up next: ${formatUtc(nextCheckAt)}`]),
-    ...formatCertificate(record),
+    ...(checkedAt === null ? [] : [`Last check: ${formatLocalTime(checkedAt, now)}`]),
+    ...(nextCheckAt === null ? [] : [`Next check: ${formatLocalTime(nextCheckAt, now)}`]),
+    ...formatCertificate(record, now),
   ]
 }
 
@@ -48,7 +48,7 @@ export function formatRecordName({ type, name }: DomainDnsRecord): string {
 
 /** What DNS returns: "nothing", or the values. */
 export function formatFound({ found }: DomainDnsRecord): string {
-  if (found === null) return 'not known'
+  if (found === null) return 'unknown'
   return found.length === 0 ? 'nothing' : found.join(', ')
 }
 
@@ -75,23 +75,27 @@ function formatLookup(record: DomainDnsRecord): string[] {
   ]
 }
 
-function formatCertificate({ status, certificate }: DomainRecord): string[] {
+function formatCertificate({ status, certificate }: DomainRecord, now: number): string[] {
   const { expiresAt, renewsAt, problem } = certificate
-  if (certificate.status === 'none') return status === 'active' ? ['Certificate: not from this service'] : []
+  if (certificate.status === 'none')
+    return status === 'active' ? ['Certificate: not issued by this service'] : []
   const lines =
     expiresAt === null
-      ? ['Certificate: on its way']
-      : [
-          `Certificate: until ${formatUtc(expiresAt)}${renewsAt ? `, renewed about ${formatUtc(renewsAt)}` : ''}`,
-        ]
+      ? ['Certificate: being issued']
+      : [`Certificate: valid until ${formatLocalDate(expiresAt, now)}${formatRenewal(renewsAt, now)}`]
   if (problem !== null) lines.push(`    ${problem}`)
-  if (expiresAt === null && renewsAt !== null) lines.push(`    tried again: ${formatUtc(renewsAt)}`)
+  if (expiresAt === null && renewsAt !== null)
+    lines.push(`    next attempt: ${formatLocalTime(renewsAt, now)}`)
   return lines
 }
 
-function certificateStatus({ status, expiresAt }: DomainCertificate): string {
+function formatRenewal(renewsAt: string | null, now: number): string {
+  return renewsAt === null ? '' : `, renewed around ${formatLocalDate(renewsAt, now)}`
+}
+
+function certificateStatus({ status, expiresAt }: DomainCertificate, now: number): string {
   if (status === 'none') return '–'
-  return expiresAt === null ? 'on its way' : `until ${expiresAt.slice(0, 10)}`
+  return expiresAt === null ? 'being issued' : `until ${formatLocalDate(expiresAt, now)}`
 }
 
 /** A short status; `check` prints the details. */
@@ -105,8 +109,8 @@ function formatStatus({
 }: DomainRecord): string {
   const missing = records.filter(({ right }) => !right).map(formatRecordName)
   if (status === 'pending' && checkedAt !== null && missing.length > 0)
-    return `waits for ${missing.join(' and ')}`
-  const leads = redirectsTo === null ? undefined : `leads to ${redirectsTo}`
+    return `waiting for ${missing.join(' and ')}`
+  const leads = redirectsTo === null ? undefined : `redirects to ${redirectsTo}`
   return reason ?? certificate.problem ?? leads ?? ''
 }
 

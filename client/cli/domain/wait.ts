@@ -1,9 +1,10 @@
 import type { DomainRecord } from '../../../protocol/api/domains.ts'
-import { formatDuration, formatUtc, stripControlChars } from '../../../protocol/format.ts'
+import { formatDuration, stripControlChars } from '../../../protocol/format.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'
-import { CliError } from '../cli-error.ts'
+import { InterruptedError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
+import { formatLocalTime } from '../terminal/time.ts'
 import { formatFound, formatRecordName } from './record.ts'
 
 /**
@@ -14,7 +15,7 @@ const MAX_CONSECUTIVE_FAILURES = 5
 
 /**
  * Checks a domain repeatedly and prints changes until it is active and, with HTTPS, has its certificate.
- * Undefined when it stopped earlier, which it has printed. An abort is a CliError with what continues.
+ * Undefined when it stopped earlier, which it has printed. An abort is an InterruptedError with what continues.
  */
 export async function waitUntilActive(
   work: CommandContext,
@@ -28,7 +29,8 @@ export async function waitUntilActive(
     printChanges(work, record, printed)
     if (polls >= 3) printReason(work, record, printed)
     if (isServed(record)) return record
-    if (polls === MAX_POLLS) return printStopped(work, record, 'That takes long.')
+    if (polls === MAX_POLLS)
+      return printStopped(work, record, "Stopped waiting: the domain isn't active yet.")
     try {
       await pause(work, record, polls)
       record = await slipway.checkDomain(record.domain)
@@ -38,7 +40,7 @@ export async function waitUntilActive(
       if (isSlipwayError(error, 'RATE_LIMITED'))
         return printStopped(work, record, rateLimitMessage(work, error))
       if (!isTransient(error) || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
-      work.terminal.draw(stripControlChars(`${error.message}; trying again`))
+      work.terminal.draw(stripControlChars(`${error.message}. Retrying…`))
     }
   }
 }
@@ -63,7 +65,7 @@ function isAlmostDone({ status, certificate, records }: DomainRecord): boolean {
 
 async function pause({ terminal, retryPolicy, signal }: CommandContext, record: DomainRecord, polls: number) {
   const wait = pollDelay(record, polls, retryPolicy.now())
-  const line = `${waitingFor(record)}; the next look is in ${formatDuration(wait / 1000)}. Ctrl-C ends only the waiting.`
+  const line = `${waitingFor(record)}. Next check in ${formatDuration(wait / 1000)}. Ctrl-C stops waiting only.`
   terminal.draw(stripControlChars(line).slice(0, Math.max(terminal.width - 1, 0)))
   await retryPolicy.wait(wait, signal)
 }
@@ -84,15 +86,15 @@ function printChanges({ terminal }: CommandContext, record: DomainRecord, printe
   const { domain, status, records, redirectsTo, certificate } = record
   if (status === 'pending') {
     for (const one of records) {
-      if (one.right) printOnce(terminal.green('✓'), `${formatRecordName(one)} is there.`)
+      if (one.right) printOnce(terminal.green('✓'), `${formatRecordName(one)} is correct`)
       else if (one.right === false && one.found?.length)
         printOnce(terminal.red('✗'), formatWrongRecord(record, one))
     }
     return
   }
-  const doing = redirectsTo === null ? 'is active' : `is active and leads to ${redirectsTo}`
-  printOnce(terminal.green('✓'), `${domain} ${doing}.`)
-  if (certificate.status === 'active') printOnce(terminal.green('✓'), `${domain} has its certificate.`)
+  const doing = redirectsTo === null ? 'is active' : `is active and redirects to ${redirectsTo}`
+  printOnce(terminal.green('✓'), `${domain} ${doing}`)
+  if (certificate.status === 'active') printOnce(terminal.green('✓'), `${domain} has its certificate`)
   if (certificate.problem !== null) printOnce(terminal.red('✗'), `No certificate yet: ${certificate.problem}`)
 }
 
@@ -109,7 +111,7 @@ function printReason(
 }
 
 function formatWrongRecord({ domain }: DomainRecord, record: DomainRecord['records'][number]): string {
-  return `${formatRecordName(record)} of ${domain} is ${formatFound(record)}, but has to be ${record.value}`
+  return `${formatRecordName(record)} of ${domain}: expected ${record.value}, found ${formatFound(record)}`
 }
 
 function printStopped(
@@ -119,27 +121,27 @@ function printStopped(
 ): undefined {
   terminal.printNote(why)
   terminal.printNote(stripControlChars(resumeHint(domain)))
-  terminal.printNote(stripControlChars(`To see how it is: ${settings.program} domains check ${domain}`))
+  terminal.printNote(stripControlChars(`Check it: ${settings.program} domains check ${domain}`))
 }
 
 function rateLimitMessage({ retryPolicy }: CommandContext, { retryAfterSeconds }: SlipwayError): string {
   const until =
     retryAfterSeconds === undefined
-      ? 'at the moment'
-      : `before ${formatUtc(new Date(retryPolicy.now() + retryAfterSeconds * 1000).toISOString())}`
-  return `The server takes no more requests of yours ${until}.`
+      ? 'later'
+      : `at ${formatLocalTime(new Date(retryPolicy.now() + retryAfterSeconds * 1000).toISOString(), retryPolicy.now())}`
+  return `Hourly limit reached. Try again ${until}.`
 }
 
-function interrupted({ settings }: CommandContext, { domain }: DomainRecord): CliError {
-  return new CliError(
+function interrupted({ settings }: CommandContext, { domain }: DomainRecord): InterruptedError {
+  return new InterruptedError(
     'Stopped waiting',
     stripControlChars(resumeHint(domain)),
-    stripControlChars(`To see how it is: ${settings.program} domains check ${domain}`),
+    stripControlChars(`Check it: ${settings.program} domains check ${domain}`),
   )
 }
 
 function resumeHint(domain: string): string {
-  return `${domain} goes on by itself: nothing more is to be done here once its records are right.`
+  return `${domain} becomes active automatically once its DNS records are correct.`
 }
 
 function isTransient(error: unknown): error is SlipwayError {

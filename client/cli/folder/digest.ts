@@ -100,7 +100,7 @@ async function* readLarge(path: string, source: string): AsyncIterable<Uint8Arra
 /** Reports that a file has changed or disappeared; passes any other error on. */
 function fileChanged(path: string, error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error
-  return new SlipwayError(`${path} went away while it was being published`, {
+  return new SlipwayError(`${path} disappeared while it was being published`, {
     code: 'FILE_CHANGED',
     details: { path },
     cause: error,

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { stripControlChars } from '../../../protocol/format.ts'
+import { formatNumber, pluralize, stripControlChars } from '../../../protocol/format.ts'
 import { caseCollisions, validateFolder } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../../protocol/manifest/root-document.ts'
-import { CliError } from '../cli-error.ts'
+import { RefusedError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
 import { digestAll, type HashedFile } from './digest.ts'
@@ -12,16 +12,19 @@ import { type FolderScan, type FoundFile, scan } from './scan.ts'
 
 type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 
+/** Maximum number of listed paths of one kind. */
+const MAX_LISTED_PATHS = 8
+
 /** Scans the files to publish. Throws a CliError when the service would reject them. */
 export function scanOrThrow(folder: string): FolderScan {
   const found = scan(folder)
   const refused = validateFolder(found.files)
   if (refused.length > 0)
-    throw new CliError('This cannot be published as it is', ...refused.map(stripControlChars))
+    throw new RefusedError("This can't be published yet", ...refused.map(stripControlChars))
   if (found.files.length === 0) {
     const reasons = skippedFiles(found)
-    if (reasons.length === 0) reasons.push('It has no files')
-    throw new CliError(`There is nothing to publish in ${folder}`, ...reasons)
+    if (reasons.length === 0) reasons.push('The folder is empty.')
+    throw new RefusedError(`No files to publish in ${folder}`, ...reasons)
   }
   return found
 }
@@ -45,10 +48,14 @@ export async function readFiles(
 }
 
 /** Notices before publishing: excluded files, and likely mistakes. Files that are added need no `index.html`. */
-export function notices(found: FolderScan, folder: string, isMerged: boolean): string[] {
-  const collisions = caseCollisions(found.files).map((names) => `Careful: ${stripControlChars(names)}`)
+export function notices(
+  found: FolderScan,
+  folder: string,
+  isMerged: boolean,
+): { skipped: string[]; warnings: string[] } {
+  const collisions = caseCollisions(found.files).map((names) => `Warning: ${stripControlChars(names)}`)
   const missing = isMerged ? [] : missingIndexNotice(found.files, folder)
-  return [...skippedFiles(found), ...collisions, ...missing]
+  return { skipped: skippedFiles(found), warnings: [...collisions, ...missing] }
 }
 
 /** The output folder of a build tool that has a site in it. */
@@ -58,33 +65,21 @@ export function builtFolder(folder: string): string | undefined {
 
 /** Files of the folder that will not be in the site: all of them, or a few of each kind. */
 export function skippedFiles({ ignored, empty, links, unsupported }: FolderScan, all = false): string[] {
-  const kinds: [string, string[]][] = [
-    ['Left out', ignored],
-    ['Left out, being empty', empty],
-    ['Left out, links that lead nowhere in the folder', links],
-    ['Left out, not files', unsupported],
+  const kinds: [noun: string, paths: string[], suffix?: string][] = [
+    ['private or system file', ignored],
+    ['empty file', empty],
+    ['symlink', links, ' pointing outside the folder'],
+    ['special file', unsupported],
   ]
-  return kinds
-    .filter(([, paths]) => paths.length > 0)
-    .map(
-      ([kind, paths]) => `${kind}: ${all ? paths.map(stripControlChars).join(', ') : formatFewPaths(paths)}`,
-    )
+  return kinds.flatMap(([noun, paths, suffix = '']) =>
+    paths.length === 0 ? [] : `Skipped ${pluralize(paths.length, noun)}${suffix}: ${listPaths(paths, all)}`,
+  )
 }
 
-function formatFewPaths(paths: string[]): string {
-  const { shown, more } = summarizeNames(paths)
-  return more === 0 ? shown : `${shown} and ${more} more (--dry-run names them all)`
-}
-
-/** A short list of names with counts: ".DS_Store (2), .env"; and how many more there are. */
-export function summarizeNames(paths: string[], maxNames = 8): { shown: string; more: number } {
-  const counts = new Map<string, number>()
-  for (const path of paths) {
-    const name = stripControlChars(path.replace(/^.*\/(?=[^/])/, ''))
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-  }
-  const all = [...counts].map(([name, times]) => (times > 1 ? `${name} (${times})` : name))
-  return { shown: all.slice(0, maxNames).join(', '), more: Math.max(0, all.length - maxNames) }
+function listPaths(paths: string[], all: boolean): string {
+  const shown = (all ? paths : paths.slice(0, MAX_LISTED_PATHS)).map(stripControlChars).join(', ')
+  const more = all ? 0 : paths.length - MAX_LISTED_PATHS
+  return more > 0 ? `${shown} and ${formatNumber(more)} more (list all: --dry-run)` : shown
 }
 
 function missingIndexNotice(files: FoundFile[], folder: string): string[] {

@@ -5,6 +5,9 @@ import type { IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../../protocol/manifest/folder.ts'
 import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 
+/** The command's own folder, which no list needs to name. */
+const STATE_FOLDER = '.slipway'
+
 export interface FoundFile extends NamedFile {
   /** Path on this machine. */
   source: string
@@ -74,6 +77,7 @@ class FolderWalker {
 
   #entry(entry: Dirent, source: string, path: string, above: string[]): void {
     const isFolder = entry.isDirectory()
+    if (path === STATE_FOLDER) return
     if (this.#rules.ignores(path, isFolder)) this.#scan.ignored.push(isFolder ? `${path}/` : path)
     else if (isFolder) this.folder(source, `${path}/`, [...above, source])
     else if (entry.isFile()) addFile(this.#scan, source, path)

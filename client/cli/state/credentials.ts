@@ -1,9 +1,16 @@
 import { readPrivate, writePrivate } from './private-file.ts'
 
+interface StoredKey {
+  key: string
+  email: string
+  /** The name of the key on the server; absent for the account's key without a name. */
+  name?: string | undefined
+}
+
 interface StoredKeys {
   /** The server of the last `slipway login`. */
   server?: string
-  keys?: Record<string, { key: string; email: string }>
+  keys?: Record<string, StoredKey>
   /** Sign-ins in two steps that wait for their code. */
   attempts?: Record<string, { email: string; attempt: string }>
 }
@@ -25,15 +32,17 @@ export class CredentialStore {
     return ownProperty(this.#read().keys, server)?.key
   }
 
-  emailFor(server: string): string | undefined {
-    return ownProperty(this.#read().keys, server)?.email
+  /** The key for a server if it was made for this machine. */
+  namedKeyFor(server: string): string | undefined {
+    const stored = ownProperty(this.#read().keys, server)
+    return stored?.name === undefined ? undefined : stored.key
   }
 
-  remember(server: string, key: string, email: string): void {
+  remember(server: string, stored: StoredKey): void {
     const { keys, attempts } = this.#read()
     const { [server]: _, ...others } = attempts ?? {}
     const waiting = Object.keys(others).length > 0 ? { attempts: others } : {}
-    writePrivate(this.#file, { server, keys: { ...keys, [server]: { key, email } }, ...waiting })
+    writePrivate(this.#file, { server, keys: { ...keys, [server]: stored }, ...waiting })
   }
 
   /** The attempt of the last code that was requested here for this address. */

@@ -14,7 +14,7 @@ export function readPrivate(file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CliError(`${file} is not JSON any more`, 'Repair it, or move it away to start afresh.')
+    throw new CliError(`${file} is not valid JSON`, 'Repair the file, or delete it to start over.')
   }
 }
 

@@ -46,13 +46,20 @@ export class SiteMemory {
     if (rest.length < sites.length) this.#write(rest)
   }
 
+  /** Stores the new slug and URL of a site. */
+  rename(slug: string, server: string, { slug: name, siteUrl }: { slug: string; siteUrl: string }): void {
+    this.#change(slug, server, (site) => ({ ...site, slug: name, siteUrl }))
+  }
+
   /** Records that a site has an owner now, and deletes its claim token. */
   markClaimed(slug: string, server: string): void {
+    this.#change(slug, server, withoutClaim)
+  }
+
+  #change(slug: string, server: string, change: (site: RememberedSite) => RememberedSite): void {
     const sites = this.all()
-    if (!sites.some((site) => site.slug === slug && site.server === server)) return
-    this.#write(
-      sites.map((site) => (site.slug === slug && site.server === server ? withoutClaim(site) : site)),
-    )
+    const isMeant = (site: RememberedSite) => site.slug === slug && site.server === server
+    if (sites.some(isMeant)) this.#write(sites.map((site) => (isMeant(site) ? change(site) : site)))
   }
 
   #write(sites: RememberedSite[]): void {

@@ -1,3 +1,4 @@
+import { RefusedError, UsageError } from '../cli-error.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Asks which of these to do until a number of the list is entered. Rejects at the end of input. */
@@ -17,4 +18,21 @@ export async function choose<Key extends string>(
 /** Asks a question to which the default answer is yes. */
 export async function confirm(terminal: Pick<Terminal, 'prompt'>, question: string): Promise<boolean> {
   return /^(y|yes|)$/i.test(await terminal.prompt(`${question} [Y/n]`))
+}
+
+/**
+ * Asks to type a name before something is removed. Throws a UsageError without a terminal, and a RefusedError for another
+ * name.
+ */
+export async function confirmByName(
+  terminal: Pick<Terminal, 'interactive' | 'prompt'>,
+  name: string,
+  consequence: string,
+): Promise<void> {
+  if (!terminal.interactive) {
+    const situation = "Confirmation required, but this isn't an interactive terminal"
+    throw new UsageError(`${consequence} ${situation}`, 'Pass --yes')
+  }
+  const typed = await terminal.prompt(`${consequence} Type its name to confirm:`)
+  if (typed !== name) throw new RefusedError("The name doesn't match. Nothing was deleted.")
 }

@@ -55,7 +55,7 @@ export class ProgressView {
   /** Shows why progress stalled, until it continues. */
   stall(reason: string): void {
     const { live, width } = this.#terminal
-    const line = `${reason}; trying again`
+    const line = `${reason}. Retrying…`
     if (live) this.#terminal.draw(line.slice(0, Math.max(width - 1, 0)))
     else if (this.#stalledAt === undefined) this.#terminal.printNote(`  ${line}`)
     this.#stalledAt = this.#bytesDone

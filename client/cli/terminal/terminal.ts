@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { stripControlChars } from '../../../protocol/format.ts'
-import { CliError } from '../cli-error.ts'
+import { CliError, InterruptedError } from '../cli-error.ts'
 
 /** The three standard streams. */
 export interface Streams {
@@ -77,7 +77,7 @@ export class Terminal {
     if (done || this.#signal.aborted) {
       this.#streams.stderr.write('\n')
       this.#signal.throwIfAborted()
-      throw new CliError('There was no answer')
+      throw new CliError('No input')
     }
     return value.trim()
   }
@@ -92,8 +92,8 @@ export class Terminal {
     try {
       return await new Promise((resolve, reject) => {
         reader.once('line', resolve)
-        reader.once('SIGINT', () => reject(new CliError('Stopped')))
-        reader.once('close', () => reject(new CliError('There was no answer')))
+        reader.once('SIGINT', () => reject(new InterruptedError('Interrupted')))
+        reader.once('close', () => reject(new CliError('No input')))
       })
     } finally {
       reader.close()

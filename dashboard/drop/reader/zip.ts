@@ -66,11 +66,11 @@ function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
       left -= chunk.byteLength
-      if (left < 0) throw new Error('there is more in it than the zip says')
+      if (left < 0) throw new Error('an entry is longer than declared')
       controller.enqueue(chunk)
     },
     flush() {
-      if (left > 0) throw new Error('there is less in it than the zip says')
+      if (left > 0) throw new Error('an entry is shorter than declared')
     },
   })
 }
@@ -92,7 +92,6 @@ function decodeName({ rawFilename, filename }: FileEntry): string {
 function unsupportedReason(entry: FileEntry): string | undefined {
   if (entry.encrypted) return 'is encrypted'
   if (((entry.externalFileAttributes >>> 16) & FILE_TYPE) === SYMBOLIC_LINK) return 'is a symbolic link'
-  if (![STORED, DEFLATED].includes(entry.compressionMethod))
-    return 'is compressed in a way that few programs read'
+  if (![STORED, DEFLATED].includes(entry.compressionMethod)) return 'uses an unsupported compression method'
   return undefined
 }

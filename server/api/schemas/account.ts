@@ -1,65 +1,107 @@
-import { bool, integer, list, nullable, object, text, time } from './schema.ts'
+import { UNLIMITED } from '../../../protocol/format.ts'
+import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
 
-const email = text('Email address', { maxLength: 320 })
-const code = text('The mailed code, XXXX-XXXX', { maxLength: 40 })
+const email = text('Email address', { maxLength: 254 })
+const code = text('The emailed code, XXXX-XXXX', { maxLength: 40 })
+const reminders = bool('Whether emails remind of expiring sites and confirm deletions')
 const plan = { type: 'string', enum: ['free', 'hobby'] }
 
-export const requestCodeRequest = object({ email })
-export const requestCodeResponse = object({
-  message: text('For a person'),
-  email,
-  expiresInSeconds: integer('600'),
-  attempt: text('To be sent with the code, so that wrong codes of others do not count against it; secret'),
-})
-export const verifyCodeRequest = object(
-  { email, code },
-  { attempt: text('What request-code answered; optional', { maxLength: 100 }) },
+export const requestCodeRequest = named('CodeRequest', object({ email }))
+export const requestCodeResponse = named(
+  'CodeResponse',
+  object({
+    message: text('A message for people'),
+    email,
+    expiresInSeconds: integer('600'),
+    attempt: text('Send it with the code, so that wrong codes of others do not count against it; secret'),
+    delivery: {
+      type: 'string',
+      enum: ['email', 'log'],
+      description:
+        'Where the code is: in an email, or, on a server without email, in the terminal where it runs (its stderr) and in the folder `mail` of its data',
+    },
+  }),
 )
-export const verifyCodeResponse = object({
-  message: text('For a person'),
-  apiKey: text('Shown once'),
-  email,
-  plan,
-  isNewUser: bool('The account is new'),
-  warning: text('Says that the key is shown once'),
-})
-export const sessionResponse = object({ email, plan, isNewUser: bool('The account is new') })
-export const signedOutResponse = object({ success: bool('true') })
-export const newKeyResponse = object({ apiKey: text('Shown once'), warning: text('Says so') })
-export const meResponse = object({
-  email,
-  plan,
-  createdAt: time('Creation'),
-  hasKey: bool('There is an API key; it cannot be shown again'),
-  limits: object({
-    requestsPerHour: integer('Requests an hour'),
-    domains: integer('Custom domains'),
-    filesPerSite: integer('Files in a site'),
-    fileBytes: integer('Largest file'),
-    siteBytes: integer('Largest site'),
-    versionsKept: integer('Versions kept'),
-  }),
-  usage: object({
-    requestsThisHour: integer('Requests in this window'),
-    resetsAt: time('When the window ends'),
-    sites: integer('Sites'),
-    domains: integer('Custom domains'),
-    totalBytes: integer('Bytes of the live versions'),
-  }),
-})
-
-export const sessionList = object({
-  sessions: list(
-    object({
-      id: text('Names it'),
-      current: bool('It is the one that asks'),
-      browser: nullable(text('What signed in, such as Firefox on Windows; null when that was not noted')),
-      createdAt: time('Sign-in'),
-      expiresAt: time('When it ends by itself'),
+const attempt = text('The attempt of the response of request-code', { maxLength: 100 })
+const keyName = text(
+  'Creates a named key: the key without a name stays valid, and an earlier key of this name becomes invalid',
+  { minLength: 1, maxLength: 64 },
+)
+export const verifyCodeRequest = named('SignInRequest', object({ email, code }, { attempt }))
+export const verifyKeyRequest = named('KeyRequest', object({ email, code }, { attempt, keyName }))
+export const verifyCodeResponse = object(
+  {
+    message: text('A message for people'),
+    apiKey: text('Shown once'),
+    email,
+    plan,
+    isNewUser: bool('The account is new'),
+    warning: text('A reminder that the key is shown once'),
+  },
+  { keyName: text('The name of the key, if it has one') },
+  { title: 'SignInResponse' },
+)
+export const sessionResponse = named(
+  'SessionResponse',
+  object({ email, plan, isNewUser: bool('The account is new') }),
+)
+export const signedOutResponse = named('SignedOutResponse', object({ success: bool('true') }))
+export const newKeyResponse = named(
+  'ApiKey',
+  object({ apiKey: text('Shown once'), warning: text('A reminder that the key is shown once') }),
+)
+export const keyEndedResponse = named('EndedKey', object({ ended: bool('true') }))
+export const meChange = named('AccountChange', object({ reminders }))
+export const meResponse = named(
+  'Account',
+  object({
+    email,
+    plan,
+    planName: text('The name of the plan on this server, for people'),
+    createdAt: time('Creation'),
+    hasKey: bool('There is an API key; it cannot be shown again'),
+    reminders,
+    limits: object({
+      requestsPerHour: integer(`Requests an hour; ${UNLIMITED} means unlimited, here and below`),
+      domains: integer('Custom domains'),
+      filesPerSite: integer('Files in a site'),
+      fileBytes: integer('Largest file'),
+      siteBytes: integer('Largest site'),
+      versionsKept: integer('Versions kept'),
+      draftsKept: integer('Drafts kept'),
+      draftLifetimeSeconds: integer('Lifetime of a draft'),
     }),
-    'Newest first',
-  ),
-})
-export const sessionsEndedResponse = object({ ended: integer('How many ended') })
-export const deleteAccountRequest = object({ email })
-export const deleteAccountResponse = object({ email, deleted: bool('true') })
+    usage: object({
+      requestsThisHour: integer('Requests in this window'),
+      resetsAt: time('When the window ends'),
+      sites: integer('Sites'),
+      domains: integer('Custom domains'),
+      totalBytes: integer('Bytes of the live versions'),
+    }),
+  }),
+)
+
+export const sessionList = named(
+  'SessionList',
+  object({
+    sessions: list(
+      named(
+        'Session',
+        object({
+          id: text('Its id'),
+          current: bool('Whether it sent this request'),
+          browser: nullable(text('The browser, such as Firefox on Windows; null when it was not recorded')),
+          createdAt: time('Sign-in'),
+          expiresAt: time('When it expires'),
+        }),
+      ),
+      'Newest first',
+    ),
+  }),
+)
+export const sessionsEndedResponse = named(
+  'EndedSessions',
+  object({ ended: integer('Number of sessions that ended') }),
+)
+export const deleteAccountRequest = named('DeleteAccountRequest', object({ email }))
+export const deleteAccountResponse = named('DeletedAccount', object({ email, deleted: bool('true') }))

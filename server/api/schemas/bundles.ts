@@ -1,6 +1,15 @@
-import { integer, list, object, text } from './schema.ts'
+import { integer, list, named, object, text } from './schema.ts'
 
 /** Bundle uploads. */
+
+export const uploadReceipt = named(
+  'UploadReceipt',
+  object({
+    path: text('The file'),
+    size: integer('Bytes'),
+    hash: text('SHA-256 in hex'),
+  }),
+)
 
 export const bundleTarget = object(
   {
@@ -10,17 +19,18 @@ export const bundleTarget = object(
     maxBytes: integer('Most bytes of one request'),
   },
   {},
-  { description: 'Takes any of the uploads together, as a tar of them; absent when nothing is to upload' },
+  {
+    title: 'BundleTarget',
+    description: 'Accepts any of the uploads together, as a tar; absent when there is nothing to upload',
+  },
 )
 
-export const bundleQuery = object(
-  {},
-  { token: text('Signature of the target'), exp: text('Unix time at which the address ends') },
-)
-
-export const bundleReceipt = object({
-  files: list(
-    object({ path: text('The file'), size: integer('Bytes'), hash: text('SHA-256 in hex') }),
-    'What arrived, in the order of the tar',
-  ),
+export const bundleQuery = object({
+  token: text('Signature of the target'),
+  exp: text('Unix time at which the URL expires'),
 })
+
+export const bundleReceipt = named(
+  'BundleReceipt',
+  object({ files: list(uploadReceipt, 'The received files, in the order of the tar') }),
+)

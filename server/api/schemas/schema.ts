@@ -22,7 +22,13 @@ export const list = (items: Schema, description: string, more: Schema = {}): Sch
   items,
   ...more,
 })
-export const nullable = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] })
+/** Without the name of the schema, which has another type. */
+export const nullable = ({ title: _, ...schema }: Schema): Schema => ({
+  ...schema,
+  type: [schema.type, 'null'],
+})
+/** A schema that the OpenAPI document defines once, under this name. */
+export const named = (title: string, schema: Schema): Schema => ({ title, ...schema })
 export const time = (description: string) => text(`${description} (ISO 8601 UTC)`)
 
 /** An object with required fields, then optional ones. Unknown fields are ignored. */

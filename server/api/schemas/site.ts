@@ -4,23 +4,43 @@ import { integer, object, text } from './schema.ts'
 
 // Fields of a site that several responses share.
 
-export const slug = text('The site’s name, for example amber-harbor-k7x3m2')
-export const siteUrl = text('Where the site is served')
+export const slug = text('The name of the site, such as amber-harbor-k7x3m2')
+export const siteUrl = text('The URL of the site')
 export const versionId = text('Identifier of a version')
+
+const path = text('Relative path, unique in the manifest', { minLength: 1, maxLength: MAX_PATH_LENGTH })
 
 export const fileEntry = object(
   {
-    path: text('Relative path, unique in the manifest', { minLength: 1, maxLength: MAX_PATH_LENGTH }),
+    path,
     size: integer('Bytes', { minimum: 1 }),
     contentType: text('MIME type', { maxLength: MAX_TYPE_LENGTH }),
   },
   {
     hash: text('SHA-256, 64 lowercase hex characters; enables deduplication', { pattern: '^[0-9a-f]{64}$' }),
   },
+  { title: 'File' },
+)
+
+const contentType = text('MIME type; by default that of the extension', { maxLength: MAX_TYPE_LENGTH })
+
+/** A file whose bytes are in the request. */
+export const textFile = object(
+  {
+    path,
+    content: text('The text of the file. The contents of a request have at most 2 MB together, in UTF-8'),
+  },
+  { contentType },
+  { title: 'TextFile' },
+)
+export const base64File = object(
+  { path, contentBase64: text('The bytes of the file in base64') },
+  { contentType },
+  { title: 'Base64File' },
 )
 
 export const kind = {
   type: ['string', 'null'],
   enum: ['page', 'image', 'video', 'audio', 'document', 'files', null],
-  description: 'What the live version mostly is; null when that was not noted',
+  description: 'What most of the live version is; null when it was not recorded',
 }

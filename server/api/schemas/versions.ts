@@ -1,42 +1,69 @@
-import { bool, integer, list, nullable, object, text, time } from './schema.ts'
+import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
 import { fileEntry, slug, versionId } from './site.ts'
 
 const summary = {
   versionId,
   createdAt: time('Creation'),
   publishedAt: nullable(time('When it first went live; null for a draft')),
-  publishedBy: nullable(text('Who made it: the owner’s address; null before the site had an owner')),
+  publishedBy: nullable(text('Its author, the owner’s address; null before the site had an owner')),
   publishedWith: {
     type: ['string', 'null'],
     enum: ['key', 'dashboard', 'anonymous', null],
-    description: 'With what it was made; null when that was not noted',
+    description: 'The credential of its author; null when it was not recorded',
   },
   fileCount: integer('Files'),
   totalBytes: integer('Bytes'),
-  current: bool('It is live'),
-  previewUrl: text('Its own address'),
+  current: bool('Whether it is live'),
+  previewUrl: text('Its own URL'),
+  message: nullable(text('The note of its publisher')),
+  thumbnailUrl: nullable(text('URL of its thumbnail; null without one')),
   changes: {
     ...nullable(
       object({
         added: integer('New paths'),
         changed: integer('Paths with other bytes'),
-        removed: integer('Paths that are gone'),
+        removed: integer('Removed paths'),
       }),
     ),
-    description: 'How many files differ from the version made before it; null when none is kept',
+    description: 'Number of files that differ from the previous version; null when none is kept',
   },
 }
 
 const paths = (description: string) => list({ type: 'string' }, description)
 
-export const versionList = object({ versions: list(object(summary), 'Newest first') })
-export const versionDetails = object({
-  ...summary,
-  files: list(fileEntry, 'Its files'),
-  comparedWith: nullable(text('The version made before it that is still kept')),
-  added: paths('What it has and that one has not'),
-  changed: paths('What has other bytes in that one'),
-  removed: paths('What that one has and it has not'),
-})
-export const deleteVersionResponse = object({ slug, versionId, deleted: bool('true') })
-export const versionQuery = object({}, { versionId: text('Another kept version than the live one') })
+export const versionList = named(
+  'VersionList',
+  object({ versions: list(named('Version', object(summary)), 'Newest first') }),
+)
+export const versionDetails = named(
+  'VersionDetails',
+  object({
+    ...summary,
+    files: list(fileEntry, 'Its files'),
+    comparedWith: nullable(text('The previous version that is kept')),
+    added: paths('Paths that only this version has'),
+    changed: paths('Paths whose bytes differ'),
+    removed: paths('Paths that only the previous version has'),
+  }),
+)
+export const thumbnailResponse = named(
+  'Thumbnail',
+  object({ slug, versionId, thumbnailUrl: text('Its URL; a new picture has another one') }),
+)
+export const previewLink = named(
+  'PreviewLink',
+  object({ url: text('Works in frames, too'), expiresAt: time('When it ends') }),
+)
+export const thumbnailQuery = object({}, { v: text('Part of thumbnailUrl; a new picture has another one') })
+export const deleteVersionResponse = named(
+  'DeletedVersion',
+  object({ slug, versionId, deleted: bool('true') }),
+)
+export const archiveQuery = object(
+  {},
+  {
+    versionId: text('A kept version; the live one by default'),
+    format: text('zip; default tar.gz', { enum: ['zip'] }),
+  },
+)
+export const versionQuery = object({}, { versionId: text('A kept version; the live one by default') })

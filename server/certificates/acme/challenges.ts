@@ -67,7 +67,7 @@ const MAX_TRIGGERS = 5
 const TOKEN = /^[\w-]{16,256}$/
 
 /** Of requests for authorizations, in error messages. */
-const FETCH_ACTION = 'say what is to be proven'
+const FETCH_ACTION = 'return an authorization'
 
 /**
  * Completes every pending authorization of an order (RFC 8555, 7.5): presents one challenge for each, triggers
@@ -102,7 +102,7 @@ function chooseChallenge(
   const { name, wildcard, challenges } = authorization
   const identifier = wildcard ? `*.${name}` : name
   if (!order.names.includes(identifier))
-    throw unreachable('wants to see something of a name that was not asked for')
+    throw unreachable('requires authorization of a name that was not requested')
   if (authorization.status === 'valid') return undefined
   if (isFinal(authorization)) throw validationFailed(authorization)
   const types = solver.types(identifier).filter((type) => !wildcard || type === 'dns-01')
@@ -118,7 +118,7 @@ function chooseChallenge(
 
 /** RFC 8555, 7.5.1. */
 async function triggerValidation({ url }: AcmeChallenge, { session, deadline }: SolveOptions): Promise<void> {
-  await session.request({ url, payload: {}, action: 'look at a proof' }, deadline)
+  await session.request({ url, payload: {}, action: 'validate a challenge' }, deadline)
 }
 
 /** After a failed validation some CAs wait until the challenge is triggered again. */
@@ -177,7 +177,7 @@ function parseAuthorization(response: HttpResponse, url: string): AcmeAuthorizat
 
 function parseChallenge(object: Json): AcmeChallenge {
   const token = readString(object, 'token')
-  if (!TOKEN.test(token)) throw unreachable('gave a token that is none')
+  if (!TOKEN.test(token)) throw unreachable('returned an invalid token')
   const { status, error } = object
   return {
     type: object.type as ChallengeType,
@@ -196,17 +196,18 @@ function isFinal({ status, challenges }: AcmeAuthorization): boolean {
 function withProblem(error: unknown, problem: AcmeProblem | undefined): unknown {
   if (!(error instanceof AcmeError && error.kind === 'timeout' && problem?.detail)) return error
   const { notBefore, message } = error
-  return new AcmeError('timeout', `${message}; so far it has found: ${problem.detail}`, { notBefore })
+  return new AcmeError('timeout', `${message}. Its last result: ${problem.detail}`, { notBefore })
 }
 
 function validationFailed({ name, problem }: AcmeAuthorization): AcmeError {
   const kind = errorKind(400, problem?.type)
-  const sentence = `The certificate authority did not find the proof for ${name}: ${problem?.detail || 'it does not say why'}`
+  const sentence = `The certificate authority could not validate ${name}: ${problem?.detail || 'no reason given'}`
   return new AcmeError(kind === 'rejected' ? 'challenge-failed' : kind, sentence, { type: problem?.type })
 }
 
 function noSupportedChallenge({ challenges }: AcmeAuthorization, name: string): AcmeError {
-  const offered = challenges.map(({ type }) => type).join(', ') || 'nothing that is known here'
-  const sentence = `The certificate authority takes ${offered} for ${oneLine(name)}, which cannot be shown`
+  const offered = challenges.map(({ type }) => type).join(', ')
+  const what = offered ? `only ${offered}` : 'no challenge'
+  const sentence = `The certificate authority offers ${what} for ${oneLine(name)} that this server can answer`
   return new AcmeError('rejected', sentence)
 }

@@ -105,7 +105,7 @@ class AcmeClient implements Acme, Disposable {
     return this.#call(async (deadline) => {
       const { newOrder } = await this.#session.directory(deadline)
       if (URL.parse(url)?.origin !== URL.parse(newOrder)?.origin) return undefined
-      const call = { url, action: 'show the order' }
+      const call = { url, action: 'return the order' }
       const response = await this.#session.send(call, deadline)
       if (response.status === 200) return parseOrder(response, url)
       if (isUnknownOrder(response)) return undefined
@@ -134,11 +134,11 @@ class AcmeClient implements Acme, Disposable {
 
   download({ certificate: url }: Order): Promise<string> {
     return this.#call(async (deadline) => {
-      if (url === undefined) throw unreachable('did not say where the certificate is')
-      const call = { url, action: 'hand out the certificate' }
+      if (url === undefined) throw unreachable('returned no URL for the certificate')
+      const call = { url, action: 'return the certificate' }
       const { headers, body } = await this.#session.request(call, deadline)
       if (!PEM_CHAIN.test(headers['content-type'] ?? ''))
-        throw unreachable('answered something that is no certificate')
+        throw unreachable('returned a response that is not a certificate')
       return body
     })
   }
@@ -150,7 +150,7 @@ class AcmeClient implements Acme, Disposable {
       const url = `${renewalInfo.replace(/\/$/, '')}/${certificateId}`
       const response = await this.#session.get(url, deadline)
       if (response.status === 404) return undefined
-      if (response.status !== 200) throw this.#session.failure(response, 'say when to renew')
+      if (response.status !== 200) throw this.#session.failure(response, 'return renewal information')
       return parseRenewalInfo(response, this.#options)
     })
   }
@@ -166,15 +166,15 @@ class AcmeClient implements Acme, Disposable {
 
   async #postOrder({ newOrder: url }: AcmeDirectory, payload: NewOrder, deadline: Deadline): Promise<Order> {
     const names = payload.identifiers.map(({ value }) => value)
-    const response = await this.#session.request({ url, payload, action: 'take the order' }, deadline)
+    const response = await this.#session.request({ url, payload, action: 'accept the order' }, deadline)
     const order = parseOrder(response, requireLocation(response, 'the order'))
     if (order.names.toSorted().join() === names.toSorted().join()) return order
-    throw unreachable('took an order for other names')
+    throw unreachable('accepted an order for other names')
   }
 
   /** Polls an order until it is in one of these states. */
   #waitForStatus(statuses: Order['status'][], { url }: Order, deadline: Deadline): Promise<Order> {
-    return this.#session.poll({ url, action: 'show the order' }, deadline, (response) => {
+    return this.#session.poll({ url, action: 'return the order' }, deadline, (response) => {
       const order = parseOrder(response, url)
       if (order.status === 'invalid') throw invalidOrder(order)
       return statuses.includes(order.status) ? order : undefined
@@ -189,7 +189,7 @@ function selectProfile(profile: string, { profiles }: AcmeDirectory): { profile?
   if (profile === '' || profiles === undefined) return {}
   if (profiles.includes(profile)) return { profile }
   const available = profiles.slice(0, 10).join(', ').slice(0, 200)
-  const sentence = `The certificate authority has no profile ${profile} (SLIPWAY_ACME_PROFILE); it has ${available}`
+  const sentence = `The certificate authority has no profile ${profile} (SLIPWAY_ACME_PROFILE). Available: ${available}`
   throw new AcmeError('rejected', sentence, { type: 'invalidProfile' })
 }
 
@@ -197,7 +197,7 @@ function selectProfile(profile: string, { profiles }: AcmeDirectory): { profile?
 function parseOrder(response: HttpResponse, url: string): Order {
   const object = parseObject(response)
   const status = ORDER_STATUSES.find((one) => one === object.status)
-  if (status === undefined) throw unreachable('answered an order without a state that makes sense')
+  if (status === undefined) throw unreachable('returned an order with an invalid status')
   const problem = parseProblem(object.error).detail
   return {
     url,
@@ -218,7 +218,7 @@ function parseIdentifiers({ identifiers }: Json): string[] {
 function parseAuthorizationUrls({ authorizations = [] }: Json): string[] {
   const isList = Array.isArray(authorizations) && authorizations.length <= MAX_NAMES
   if (!isList || !authorizations.every((url) => typeof url === 'string'))
-    throw unreachable('answered authorizations that make no sense')
+    throw unreachable('returned invalid authorizations')
   return authorizations
 }
 
@@ -229,8 +229,8 @@ function isUnknownOrder(response: HttpResponse): boolean {
 }
 
 function invalidOrder({ names, problem }: Order): AcmeError {
-  const sentence = `The certificate authority has given up the order for ${names.join(', ')}`
-  return new AcmeError('rejected', `${sentence}: ${problem ?? 'it does not say why'}`)
+  const sentence = `The certificate authority invalidated the order for ${names.join(', ')}`
+  return new AcmeError('rejected', `${sentence}: ${problem ?? 'no reason given'}`)
 }
 
 /** Parses renewal information (RFC 9773, 4.2); undefined when it is invalid. */

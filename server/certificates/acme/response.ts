@@ -26,25 +26,26 @@ const DATE = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/
 /** Parses a response as a JSON object; throws `AcmeError` otherwise. */
 export function parseObject(response: HttpResponse): Json {
   const type = response.headers['content-type'] ?? ''
-  if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) throw unreachable('answered something that is no JSON')
+  if (!/^application\/([\w.-]+\+)?json\b/i.test(type))
+    throw unreachable('returned a response that is not JSON')
   try {
     const value: unknown = JSON.parse(response.body)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
   } catch {}
-  throw unreachable('answered JSON that makes no sense')
+  throw unreachable('returned invalid JSON')
 }
 
 /** A string property; throws `AcmeError` when it is missing. */
 export function readString(object: Json, name: string): string {
   const value = object[name]
-  if (typeof value !== 'string') throw unreachable(`answered without a ${name} that makes sense`)
+  if (typeof value !== 'string') throw unreachable(`returned no valid ${name}`)
   return value
 }
 
 /** The `Location` of a created resource; throws `AcmeError` when it is missing. */
 export function requireLocation({ headers, url: base }: HttpResponse, resource: string): string {
   const url = headers.location === undefined ? null : URL.parse(headers.location, base)
-  if (url === null) throw unreachable(`did not say where ${resource} is`)
+  if (url === null) throw unreachable(`returned no URL for ${resource}`)
   return url.href
 }
 
@@ -56,7 +57,7 @@ export function parseRetryAfter({ headers }: HttpResponse, now: number): number 
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** Converts an error response to the operation `action` ("open an account"). */
+/** Converts an error response to the operation `action` ("create an account"). */
 export function toAcmeError(response: HttpResponse, action: string, now: number): AcmeError {
   const { type, detail } = parseProblemBody(response)
   const kind = errorKind(response.status, type)
@@ -64,7 +65,7 @@ export function toAcmeError(response: HttpResponse, action: string, now: number)
   const wait = parseRetryAfter(response, now)
   let notBefore = wait === undefined ? undefined : now + Math.min(wait, MAX_RETRY_AFTER_MS)
   if (kind === 'rate-limited') notBefore = now + Math.min(wait ?? HOUR_MS, MAX_RATE_LIMIT_WAIT_MS)
-  return new AcmeError(kind, `The certificate authority does not ${action}: ${reason}`, { type, notBefore })
+  return new AcmeError(kind, `The certificate authority refused to ${action}: ${reason}`, { type, notBefore })
 }
 
 export function parseProblemBody({ body }: HttpResponse): AcmeProblem {

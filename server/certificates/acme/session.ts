@@ -166,7 +166,7 @@ export class AcmeSession {
 
   async #fetchDirectory(deadline: Deadline): Promise<AcmeDirectory> {
     const response = await this.get(this.#options.directory, deadline)
-    if (response.status !== 200) throw this.failure(response, 'show its directory')
+    if (response.status !== 200) throw this.failure(response, 'return its directory')
     return parseDirectory(parseObject(response))
   }
 
@@ -204,7 +204,7 @@ export class AcmeSession {
     const { secretBox, directory } = this.#options
     const key = secretBox.decrypt(encrypted, accountContext(directory))
     if (key !== undefined) return new AccountKey(key)
-    const sentence = `The key of the account at ${directory} cannot be opened: SLIPWAY_SECRET is not the one it was kept with`
+    const sentence = `Cannot decrypt the key of the account at ${directory}: SLIPWAY_SECRET differs from the one that encrypted it`
     throw new AcmeError('rejected', sentence)
   }
 
@@ -220,7 +220,7 @@ export class AcmeSession {
     }
     const response = await this.#sendSigned({ key }, { url, payload }, deadline)
     if (response.status === 200 || response.status === 201) return parseAccountUrl(response)
-    const failure = this.failure(response, 'open an account')
+    const failure = this.failure(response, 'create an account')
     throw failure.type === 'externalAccountRequired' ? missingEab(failure) : failure
   }
 
@@ -255,10 +255,10 @@ export class AcmeSession {
   async #newNonce(deadline: Deadline): Promise<string> {
     const { newNonce: url } = await this.directory(deadline)
     const response = await this.#transport.request({ method: 'HEAD', url }, deadline)
-    if (response.status !== 200 && response.status !== 204) throw this.failure(response, 'give a nonce')
+    if (response.status !== 200 && response.status !== 204) throw this.failure(response, 'return a nonce')
     this.#addNonce(response)
     const nonce = this.#nonces.pop()
-    if (nonce === undefined) throw unreachable('gave no nonce')
+    if (nonce === undefined) throw unreachable('returned no nonce')
     return nonce
   }
 
@@ -295,7 +295,7 @@ function parseAccountUrl(response: HttpResponse): string {
 }
 
 function missingEab(cause?: AcmeError): AcmeError {
-  const sentence = `The certificate authority wants an account that was made elsewhere: set ${EAB_SETTINGS}`
+  const sentence = `The certificate authority requires external account binding: set ${EAB_SETTINGS}`
   return new AcmeError('rejected', sentence, { type: 'externalAccountRequired', cause })
 }
 

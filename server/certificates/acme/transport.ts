@@ -64,7 +64,7 @@ export class AcmeTransport implements Disposable {
       return await this.#once(httpRequest, url, signal)
     } catch (error) {
       if (signal.aborted)
-        throw unreachable(`does not answer within ${Math.round(timeoutMs / 1000)} seconds`, error)
+        throw unreachable(`did not respond within ${Math.round(timeoutMs / 1000)} seconds`, error)
       if (!(error instanceof StaleConnectionError)) throw toAcmeError(error)
     }
     return this.#once(httpRequest, url, signal).catch((error) => Promise.reject(toAcmeError(error)))
@@ -144,7 +144,7 @@ function trustOptions(caFile: string | undefined): object {
 function parseHttpsUrl(address: string): URL {
   const url = URL.parse(address)
   if (url?.protocol !== 'https:' || address.length > MAX_URL_LENGTH) {
-    throw unreachable('gave an address that is none of HTTPS')
+    throw unreachable('returned a URL that is not HTTPS')
   }
   return url
 }
@@ -158,7 +158,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > MAX_RESPONSE_LENGTH) throw unreachable('answered with more than a megabyte')
+    if (length > MAX_RESPONSE_LENGTH) throw unreachable('returned more than a megabyte')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -168,8 +168,8 @@ function toAcmeError(error: unknown): AcmeError {
   if (error instanceof AcmeError) return error
   const code = (error as NodeJS.ErrnoException).code ?? 'no reason given'
   if (/CERT|SIGNED|ISSUER|SIGNATURE|ALTNAME/.test(code))
-    return unreachable(`shows a certificate that is not trusted (${code}; see SLIPWAY_ACME_CA_FILE)`, error)
-  return unreachable(`cannot be reached (${code})`, error)
+    return unreachable(`has an untrusted certificate (${code}; see SLIPWAY_ACME_CA_FILE)`, error)
+  return unreachable(`is unreachable (${code})`, error)
 }
 
 /** `what` completes the sentence "The CA …". */
@@ -178,6 +178,6 @@ export function unreachable(what: string, cause?: unknown): AcmeError {
 }
 
 function timeoutError(notBefore?: number): AcmeError {
-  const sentence = 'The certificate authority takes its time; it is asked again later'
+  const sentence = 'The certificate authority has not finished yet; retrying later'
   return new AcmeError('timeout', sentence, { notBefore })
 }

@@ -50,7 +50,7 @@ export function resolverDns({ servers, timeoutMs = LOOKUP_TIMEOUT_MS }: Resolver
     try {
       return await semaphore.run(() => query<T>(name, type, { servers, timeoutMs, signal }))
     } catch {
-      return { records: [], error: 'too many names are being looked up at once' }
+      return { records: [], error: 'too many DNS lookups are in progress' }
     }
   }
   return {
@@ -68,9 +68,9 @@ async function resolveCname(name: string, lookUp: LookUp, signal: AbortSignal): 
     const [next] = records.map(canonicalName)
     if (error !== undefined) return { values: hops, error }
     if (next === undefined) return { values: hops }
-    if (seen.has(next)) return { values: hops, error: 'its CNAME records lead in a circle' }
+    if (seen.has(next)) return { values: hops, error: 'its CNAME records form a loop' }
     if (hops.length === MAX_CNAME_HOPS) {
-      return { values: hops, error: `its CNAME records lead through more than ${MAX_CNAME_HOPS} names` }
+      return { values: hops, error: `its chain of CNAME records is longer than ${MAX_CNAME_HOPS}` }
     }
     seen.add(next)
     hops.push(next)
@@ -150,17 +150,17 @@ function formatDnsError(code: string, name: string): string {
   switch (code) {
     case 'ETIMEOUT':
     case 'ECANCELLED':
-      return `DNS does not answer about ${sanitizeDnsName(name)} in time`
+      return `the DNS lookup of ${sanitizeDnsName(name)} timed out`
     case 'ESERVFAIL':
-      return `the DNS servers of ${sanitizeDnsName(name)} fail or do not answer`
+      return `the DNS servers of ${sanitizeDnsName(name)} fail or do not respond`
     case 'EREFUSED':
-      return `DNS refuses to answer about ${sanitizeDnsName(name)}`
+      return `the DNS server refused the lookup of ${sanitizeDnsName(name)}`
     case 'ECONNREFUSED':
-      return 'no DNS server can be reached to ask'
+      return 'no DNS server is reachable'
     case INVALID_NAME_CODE:
-      return `${sanitizeDnsName(name)} is not a name that DNS can have`
+      return `${sanitizeDnsName(name)} is not a valid DNS name`
     default:
-      return `DNS gives an answer about ${sanitizeDnsName(name)} that makes no sense`
+      return `the DNS response for ${sanitizeDnsName(name)} is invalid`
   }
 }
 

@@ -152,7 +152,7 @@ export class ChunkReader implements BodyReader {
   }
 
   #tooShort(came: number): Error {
-    return new Error(`${came} bytes came of ${this.#content.size}`)
+    return new Error(`${came} of ${this.#content.size} bytes received`)
   }
 }
 

@@ -2,11 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { DAY_SECONDS } from '../../lib/time.ts'
 import { Signer } from '../../lib/tokens.ts'
-import type { RequestTarget } from '../../net/http-handler.ts'
+import type { HttpRequest } from '../../net/http-handler.ts'
 import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import type { ResolvedSite } from '../resolve/resolution.ts'
-import { formError, PASSWORD_PATH, passwordPage } from '../respond/pages/error-pages.ts'
+import {
+  FORM_TOO_LARGE,
+  FORM_UNSUPPORTED,
+  PASSWORD_PATH,
+  type PasswordProblem,
+  passwordPage,
+} from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
 import { readForm } from './form.ts'
@@ -24,6 +30,14 @@ const HASHING_LIMITS = { running: 4, waiting: 64 }
 
 /** Until when it is valid, in milliseconds since 1970, and the signature. */
 const COOKIE_VALUE = /^(\d{13,16})\.([\w-]{43})$/
+
+/** A form that was posted, or is to be shown. */
+interface PostedForm {
+  site: ResolvedSite
+  request: HttpRequest
+  /** The path to open with the right password. */
+  next: string
+}
 
 /** Protects sites with a password (contract, "Serving", 7). */
 export class PasswordGate {
@@ -54,54 +68,53 @@ export class PasswordGate {
   }
 
   /** The form in place of any content of the site. */
-  showForm({ path, query }: RequestTarget, secure: boolean): EdgeResponse {
+  showForm(site: ResolvedSite, request: HttpRequest): EdgeResponse {
+    const { path, query } = request.target
     const next = path === PASSWORD_PATH ? '/' : safeRedirectTarget(path + query)
-    return this.#form('Whoever published it can tell you which.', { next, secure })
+    return this.#form({ site, request, next })
   }
 
   /** Handles a posted form: a cookie and a redirect to the requested page, or the form again. */
-  async submit(request: IncomingMessage, site: ResolvedSite, secure: boolean): Promise<EdgeResponse> {
-    const form = await readForm(request)
-    if (form === 413) return formError(form, 'It is longer than a password and an address can be.')
-    if (form === 415) return formError(form, 'It has to be sent as application/x-www-form-urlencoded.')
+  async submit(message: IncomingMessage, site: ResolvedSite, request: HttpRequest): Promise<EdgeResponse> {
+    const form = await readForm(message)
+    if (form === 413) return FORM_TOO_LARGE.for(request.headers)
+    if (form === 415) return FORM_UNSUPPORTED.for(request.headers)
     const next = safeRedirectTarget(form.get('next'))
     const password = form.get('password')
     if (site.passwordHash === null) return seeOther(next)
-    if (!password) return this.#form('Please enter the password.', { next, secure })
-    return this.#semaphore.run(() =>
-      this.#verify(request, site, site.passwordHash!, { password, next, secure }),
-    )
+    const posted = { site, request, next }
+    if (!password) return this.#form(posted, 'missing')
+    return this.#semaphore.run(() => this.#verify(message, posted, password, site.passwordHash!))
   }
 
   async #verify(
-    request: IncomingMessage,
-    { slug }: ResolvedSite,
+    message: IncomingMessage,
+    posted: PostedForm,
+    password: string,
     passwordHash: string,
-    { password, next, secure }: { password: string; next: string; secure: boolean },
   ): Promise<EdgeResponse> {
-    const attempt = await this.#attempts.begin(this.#options.clientIp(request), slug)
-    if ('retryAfterSeconds' in attempt) return this.#tooManyAttempts(attempt.retryAfterSeconds, next)
-    if (!(await verifyPassword(password, passwordHash))) {
-      return this.#form('That is not the password. Please try again.', { next, secure })
-    }
+    const { slug } = posted.site
+    const attempt = await this.#attempts.begin(this.#options.clientIp(message), slug)
+    if ('retryAfterSeconds' in attempt) return this.#form(posted, attempt)
+    if (!(await verifyPassword(password, passwordHash))) return this.#form(posted, 'wrong')
     await this.#attempts.reset(attempt)
-    return seeOther(next, ['Set-Cookie', this.#cookie(slug, passwordHash, secure)])
+    return seeOther(posted.next, ['Set-Cookie', this.#cookie(slug, passwordHash, posted.request.isSecure)])
   }
 
-  #form(text: string, { next, secure }: { next: string; secure: boolean }): EdgeResponse {
+  /** 401 with the form; 429 after too many attempts. */
+  #form({ site, request, next }: PostedForm, problem?: PasswordProblem): EdgeResponse {
     // Named after the draft for forms and cookies, draft-broyer-http-cookie-auth; RFC 9110, 15.5.2 requires one.
-    const challenge = `Cookie realm="site", form-action="${PASSWORD_PATH}", cookie-name="${this.#cookieName(secure)}"`
-    return passwordPage({ status: 401, text, next, headers: ['WWW-Authenticate', challenge] })
+    const challenge = `Cookie realm="site", form-action="${PASSWORD_PATH}", cookie-name="${this.#cookieName(request.isSecure)}"`
+    const headers =
+      typeof problem === 'object'
+        ? ['Retry-After', `${problem.retryAfterSeconds}`]
+        : ['WWW-Authenticate', challenge]
+    const { host, headers: accepted } = request
+    return passwordPage({ site: { host, title: site.title }, next, problem, headers }, accepted)
   }
 
   #cookieName(secure: boolean): string {
     return secure || this.#secure ? SECURE_PASSWORD_COOKIE : PASSWORD_COOKIE
-  }
-
-  #tooManyAttempts(seconds: number, next: string): EdgeResponse {
-    const wait = seconds > 90 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} seconds`
-    const text = `There were too many wrong passwords. Please try again in ${wait}.`
-    return passwordPage({ status: 429, text, next, headers: ['Retry-After', `${seconds}`] })
   }
 
   /** A cookie for this host; invalid for any other site and after a change of the password. */

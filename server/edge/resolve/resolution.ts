@@ -18,11 +18,17 @@ export interface Redirect {
 export interface ResolvedSite {
   kind: 'site'
   slug: string
+  /** Under which its visits are counted. */
+  visitsKey: string
   /** Milliseconds since 1970 from which the site is expired, even if the store does not record it yet. */
   expiresAt: number | null
   passwordHash: string | null
+  /** The title for link previews, which the password form shows; null for a site without a password. */
+  title: string | null
   /** Whether this is the host of one version. */
   preview: boolean
+  /** Of a preview link of the owner: when it ends. */
+  previewUntil?: number | undefined
   /** Undefined when nothing is published there: no live version, or no such finalized version. */
   table: RouteTable | undefined
 }

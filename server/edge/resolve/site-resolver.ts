@@ -1,9 +1,10 @@
 import { LoadingCache } from '../../lib/loading-cache.ts'
+import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
 import type { Domain } from '../../store/contract/domains.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite } from './build-site.ts'
 import type { Host } from './host.ts'
-import type { Redirect, Resolution } from './resolution.ts'
+import type { Redirect, Resolution, ResolvedSite } from './resolution.ts'
 
 /** An active custom domain. */
 interface ResolvedDomain {
@@ -20,7 +21,7 @@ type CachedHost = Resolution | ResolvedDomain
 /** Loads the cache entry that owns the one that is being loaded. */
 type GetOwner = (key: string) => Promise<CachedHost>
 
-type SiteResolverOptions = BuildOptions & Pick<EdgeOptions, 'budget' | 'https'>
+type SiteResolverOptions = BuildOptions & Pick<EdgeOptions, 'budget' | 'https' | 'secret'>
 
 /** Retries when a version was deleted between two queries. */
 const MAX_READ_ATTEMPTS = 3
@@ -38,11 +39,13 @@ const [SITE_BYTES, DOMAIN_BYTES] = [300, 400] as const
  */
 export class SiteResolver {
   readonly #options: SiteResolverOptions
+  readonly #previewTokens: PreviewTokens
   /** By slug, `<version id>--<slug>` and domain; a slug has no dot and no two hyphens in a row. */
   readonly #cache: LoadingCache<CachedHost>
 
   constructor(options: SiteResolverOptions) {
     this.#options = options
+    this.#previewTokens = new PreviewTokens(options.secret)
     this.#cache = new LoadingCache({
       clock: options.clock,
       budget: options.budget,
@@ -85,7 +88,7 @@ export class SiteResolver {
   async #load(key: string, getOwner: GetOwner): Promise<CachedHost> {
     if (key.includes('.')) return this.#loadDomain(key, getOwner)
     const [label = '', slug] = key.split('--')
-    return slug === undefined ? this.#loadSite(label) : this.#loadPreview(label, await getOwner(slug))
+    return slug === undefined ? this.#loadSite(label) : this.#loadPreview(label, slug, await getOwner(slug))
   }
 
   async #loadSite(slug: string): Promise<Resolution> {
@@ -93,14 +96,17 @@ export class SiteResolver {
     for (let attempt = 1; attempt <= MAX_READ_ATTEMPTS; attempt++) {
       const row = await read.sites.bySlug(slug)
       if (row?.deletionReason === 'expired') return EXPIRED
+      if (row?.renamedTo) return this.#formerName(this.#options.addresses.site(row.renamedTo))
       if (!row || row.deletedAt !== null) return NOT_FOUND
       const live = row.liveVersionId ? await read.versions.byId(row.liveVersionId) : undefined
       if (row.liveVersionId && !live) continue
       return {
         kind: 'site',
         slug,
+        visitsKey: row.visitsKey,
         expiresAt: row.expiresAt,
         passwordHash: row.passwordHash,
+        title: row.passwordHash === null ? null : row.title,
         preview: false,
         table: live && (await buildLiveSite(row, live, this.#options)),
       }
@@ -109,15 +115,40 @@ export class SiteResolver {
   }
 
   /** The site's password and expiry apply to every version of it. */
-  async #loadPreview(versionId: string, site: CachedHost): Promise<Resolution> {
-    if (site.kind !== 'site') return site.kind === 'expired' ? EXPIRED_PREVIEW : NOT_FOUND
+  async #loadPreview(versionId: string, slug: string, site: CachedHost): Promise<Resolution> {
     const { read } = this.#options.store
+    if (site.kind === 'redirect') {
+      const current = await read.sites.findCurrentName(slug)
+      return current ? this.#formerName(this.#options.addresses.preview(current, versionId)) : NOT_FOUND
+    }
+    if (site.kind !== 'site') return site.kind === 'expired' ? EXPIRED_PREVIEW : NOT_FOUND
+    if (readPreviewExpiry(versionId) !== undefined) return this.#loadPreviewLink(versionId, site)
     const version = await read.versions.byId(versionId)
     if (version?.slug !== site.slug || version.state !== 'ready')
       return { ...site, preview: true, table: undefined }
     const row = await read.sites.bySlug(site.slug)
     const table = row && (await buildPreviewSite(row, version, this.#options))
     return { ...site, preview: true, table }
+  }
+
+  /** The version of a preview link, without the password; nothing when its token is not valid. */
+  async #loadPreviewLink(token: string, site: ResolvedSite): Promise<Resolution> {
+    const { store } = this.#options
+    const { slug, passwordHash } = site
+    const ids = (await store.read.versions.bySlug(slug)).flatMap(({ id, state }) =>
+      state === 'ready' ? id : [],
+    )
+    const id = ids.find((versionId) => this.#previewTokens.verify(token, { slug, passwordHash, versionId }))
+    const version = id === undefined ? undefined : await store.read.versions.byId(id)
+    const row = await store.read.sites.bySlug(slug)
+    if (!version || !row) return { ...site, preview: true, table: undefined }
+    const table = await buildPreviewSite(row, version, this.#options)
+    const previewUntil = readPreviewExpiry(token)
+    return { ...site, preview: true, table, passwordHash: null, title: null, previewUntil }
+  }
+
+  #formerName(currentUrl: string): Redirect {
+    return { kind: 'redirect', origin: new URL(currentUrl).origin, isSameName: false }
   }
 
   /** A secondary name redirects to the primary one; a name with a certificate redirects to HTTPS. */
@@ -173,5 +204,6 @@ function isNegative(loaded: CachedHost): boolean {
 
 function estimateBytes(loaded: CachedHost): number {
   if (loaded.kind === 'domain') return DOMAIN_BYTES
+  if (loaded.kind === 'redirect') return SITE_BYTES
   return loaded.kind === 'site' ? SITE_BYTES + (loaded.table?.bytes ?? 0) : 0
 }

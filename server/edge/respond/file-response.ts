@@ -20,7 +20,7 @@ export function fileResponse(
   if (!ifRangeMatches(headers['if-range'], file, file.encoding === undefined)) return response
   const part = parseRange(range, file.size)
   if (part === 'whole') return response
-  return part === 'none' ? file.notSatisfiable() : file.partial(part)
+  return part === 'none' ? file.notSatisfiable(headers) : file.partial(part)
 }
 
 /** The response to a GET or HEAD after its preconditions. */
@@ -30,5 +30,5 @@ export function conditionalResponse(
 ): EdgeResponse {
   const status = evaluatePreconditions(headers, page)
   if (status === 200) return page.ok
-  return status === 304 ? page.notModified : PRECONDITION_FAILED
+  return status === 304 ? page.notModified : PRECONDITION_FAILED.for(headers)
 }

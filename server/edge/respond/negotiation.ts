@@ -13,7 +13,7 @@ const UNLISTED_WEIGHT = 0.0001
 const MEMO_BOUNDS = { maxEntries: 500, maxKeyLength: 200 }
 
 /** A longer header is treated as if it were absent; browsers send about 25 characters. */
-const MAX_HEADER_CHARACTERS = 1000
+export const MAX_HEADER_CHARACTERS = 1000
 const IDENTITY_ONLY: readonly Coding[] = ['identity']
 
 /**
@@ -32,7 +32,8 @@ function rankCodings(weights: ReadonlyMap<string, number>): readonly Coding[] {
   return CODINGS.filter((coding) => weight(coding) > 0).sort((one, two) => weight(two) - weight(one))
 }
 
-function parseWeights(header: string): Map<string, number> {
+/** The elements of a negotiation header by name in lower case, with their weights (RFC 9110, 12.4.2). */
+export function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const element of header.toLowerCase().split(',')) {
     const [name = '', ...parameters] = element.split(';').map((part) => part.trim())

@@ -57,10 +57,10 @@ export function passwordPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChan
   }
 }
 
-/** One version at its own host: neither cached nor indexed. */
+/** One version at its own host, which may be secret: neither cached nor indexed, nor sent to other sites. */
 export function previewPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChangedAt'>): Policy {
-  const protectedHeaders = new Set([...CACHING_HEADERS, 'x-robots-tag'])
-  const extraHeaders = ['X-Robots-Tag', 'noindex']
+  const protectedHeaders = new Set([...CACHING_HEADERS, 'x-robots-tag', 'referrer-policy'])
+  const extraHeaders = ['X-Robots-Tag', 'noindex', 'Referrer-Policy', 'same-origin']
   return {
     ...times,
     cacheControl: 'private, no-store',

@@ -3,7 +3,7 @@ import type { InjectedDocument } from '../../sites/page-metadata/injected-docume
 import { decodePath } from '../paths.ts'
 import { type BlobSlice, type EdgeResponse, withHeaders } from '../response.ts'
 import { parseAcceptEncoding } from './negotiation.ts'
-import { ERROR_HEADERS, RANGE_NOT_SATISFIABLE } from './pages/error-pages.ts'
+import { ERROR_HEADERS, type LanguageHeaders, RANGE_NOT_SATISFIABLE } from './pages/error-pages.ts'
 import type { LastModified, Policy } from './policy.ts'
 
 /** Sizes of the stored encodings of a file; null where there is none. */
@@ -174,9 +174,9 @@ export class Representation implements BlobSlice {
   }
 
   /** RFC 9110, 15.5.17. */
-  notSatisfiable(): EdgeResponse {
-    const headers = RANGE_NOT_SATISFIABLE.headers.concat('Content-Range', `bytes */${this.size}`)
-    return withHeaders(RANGE_NOT_SATISFIABLE, headers)
+  notSatisfiable(accepted: LanguageHeaders): EdgeResponse {
+    const page = RANGE_NOT_SATISFIABLE.for(accepted)
+    return withHeaders(page, page.headers.concat('Content-Range', `bytes */${this.size}`))
   }
 
   #headers(length: number): string[] {

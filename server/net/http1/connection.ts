@@ -152,7 +152,7 @@ export class FastPathConnection {
     return true
   }
 
-  /** False when the response is asynchronous; the connection then continues by itself. */
+  /** False when the response is asynchronous; the connection then continues when it is sent. */
   #reply(request: ParsedRequest, result: HttpResult | Promise<HttpResult>): boolean {
     this.isAwaitingRequest = false
     this.#isLast ||= request.isLast

@@ -17,7 +17,7 @@ interface Http1FastPathOptions {
 /**
  * Serves visitors directly from the socket, without Node's parser and its objects for each request, which cost more than a
  * cached response: complete plain requests are answered with prebuilt bytes; a connection that sends anything else goes to
- * Node's parser for good. Both give the same responses, because both call the same `HttpHandler`.
+ * Node's parser permanently. Both give the same responses, because both call the same `HttpHandler`.
  */
 export class Http1FastPath implements FastPathContext {
   readonly handler: HttpHandler

@@ -83,8 +83,7 @@ export class FloodGuard {
     if (this.#frames >= 0) return
     this.#refill()
     if (this.#frames >= 0) return
-    if (this.#isExhausted)
-      throw new ConnectionError(CODE.enhanceYourCalm, 'too many frames come that ask for nothing')
+    if (this.#isExhausted) throw new ConnectionError(CODE.enhanceYourCalm, 'too many frames without requests')
     this.#isExhausted = true
     this.#frames = MAX_FINAL_FRAMES
     this.#options.onExhausted()

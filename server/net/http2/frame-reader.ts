@@ -61,7 +61,7 @@ export class FrameReader {
     let at = start
     while (at < end && this.#prefaceLength < PREFACE.length) {
       if (bytes[at++] !== PREFACE[this.#prefaceLength++]) {
-        throw new ConnectionError(CODE.protocol, 'the connection does not begin as one of HTTP/2 does')
+        throw new ConnectionError(CODE.protocol, 'invalid connection preface')
       }
     }
     return at
@@ -94,10 +94,11 @@ export class FrameReader {
     head.flags = bytes[at + 4]!
     head.stream =
       ((bytes[at + 5]! & 0x7f) << 24) | (bytes[at + 6]! << 16) | (bytes[at + 7]! << 8) | bytes[at + 8]!
-    if (head.length > MAX_FRAME_BYTES) throw new ConnectionError(CODE.frameSize, 'a frame is too large')
+    if (head.length > MAX_FRAME_BYTES)
+      throw new ConnectionError(CODE.frameSize, 'frame larger than SETTINGS_MAX_FRAME_SIZE')
     if (!this.#isFirst) return
     if (head.type !== TYPE.settings || (head.flags & 1) !== 0)
-      throw new ConnectionError(CODE.protocol, 'the first frame does not say the settings')
+      throw new ConnectionError(CODE.protocol, 'the first frame is not SETTINGS')
     this.#isFirst = false
   }
 }

@@ -134,7 +134,7 @@ export class FrameHandler {
   /** Handles a frame; throws a `ConnectionError`. False when the write buffer is full or the connection is closed. */
   readonly handle = (head: FrameHead, bytes: Buffer, at: number): boolean => {
     if (this.#block && (head.type !== TYPE.continuation || head.stream !== this.#block.stream))
-      throw new ConnectionError(CODE.protocol, 'a header block is interrupted')
+      throw new ConnectionError(CODE.protocol, 'header block interrupted by another frame')
     switch (head.type) {
       case TYPE.data:
         this.#data(head, bytes, at)
@@ -152,7 +152,7 @@ export class FrameHandler {
         this.#settings(head, bytes, at)
         break
       case TYPE.pushPromise:
-        throw new ConnectionError(CODE.protocol, 'a client promises a push')
+        throw new ConnectionError(CODE.protocol, 'PUSH_PROMISE from a client')
       case TYPE.ping:
         this.#ping(head, bytes, at)
         break
@@ -174,7 +174,8 @@ export class FrameHandler {
   #data(head: FrameHead, bytes: Buffer, at: number): void {
     const stream = this.#getStream(head)
     this.#receiveWindow -= head.length
-    if (this.#receiveWindow < 0) throw new ConnectionError(CODE.flowControl, 'more comes than was allowed')
+    if (this.#receiveWindow < 0)
+      throw new ConnectionError(CODE.flowControl, 'data beyond the flow-control window')
     const { from, to } = withoutPadding(head, bytes, at)
     const ended = (head.flags & FLAG.endStream) !== 0
     this.#floodGuard.dataReceived(to - from, ended)
@@ -196,12 +197,11 @@ export class FrameHandler {
   }
 
   #headers(head: FrameHead, bytes: Buffer, at: number): void {
-    if (head.stream % 2 === 0)
-      throw new ConnectionError(CODE.protocol, 'a client begins a stream that is not its own')
+    if (head.stream % 2 === 0) throw new ConnectionError(CODE.protocol, 'stream identifier is not odd')
     const part = withoutPadding(head, bytes, at)
     let dependsOnItself = false
     if ((head.flags & FLAG.priority) !== 0) {
-      if (part.to - part.from < 5) throw new ConnectionError(CODE.frameSize, 'a priority has five bytes')
+      if (part.to - part.from < 5) throw new ConnectionError(CODE.frameSize, 'PRIORITY frame is not 5 bytes')
       dependsOnItself = (bytes.readUInt32BE(part.from) & MAX_WINDOW_BYTES) === head.stream
       part.from += 5
     }
@@ -215,7 +215,7 @@ export class FrameHandler {
 
   #continuation({ flags, length }: FrameHead, bytes: Buffer, at: number): void {
     const block = this.#block
-    if (!block) throw new ConnectionError(CODE.protocol, 'a header block is continued that did not begin')
+    if (!block) throw new ConnectionError(CODE.protocol, 'CONTINUATION without HEADERS')
     block.add(bytes, { from: at, to: at + length })
     if ((flags & FLAG.endHeaders) === 0) return
     this.#block = undefined
@@ -246,16 +246,16 @@ export class FrameHandler {
 
   #priority({ stream, length }: FrameHead, bytes: Buffer, at: number): void {
     this.#floodGuard.charge(1)
-    if (stream === 0) throw new ConnectionError(CODE.protocol, 'a priority is of no stream')
+    if (stream === 0) throw new ConnectionError(CODE.protocol, 'PRIORITY_UPDATE without a stream')
     const isWhole = length === 5
     if (isWhole && (bytes.readUInt32BE(at) & MAX_WINDOW_BYTES) !== stream) return
     const open = this.#streams.get(stream)
     if (open) this.#streams.streamError(open, isWhole ? CODE.protocol : CODE.frameSize)
-    else throw new ConnectionError(isWhole ? CODE.protocol : CODE.frameSize, 'a priority is malformed')
+    else throw new ConnectionError(isWhole ? CODE.protocol : CODE.frameSize, 'malformed PRIORITY_UPDATE')
   }
 
   #reset(head: FrameHead): void {
-    if (head.length !== 4) throw new ConnectionError(CODE.frameSize, 'a code has four bytes')
+    if (head.length !== 4) throw new ConnectionError(CODE.frameSize, 'RST_STREAM frame is not 4 bytes')
     const stream = this.#getStream(head)
     if (!stream) return void this.#floodGuard.charge(1)
     this.#streams.onReset(stream)
@@ -266,9 +266,9 @@ export class FrameHandler {
 
   #settings({ stream, flags, length }: FrameHead, bytes: Buffer, at: number): void {
     this.#floodGuard.charge(1)
-    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'settings are of no stream')
+    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'SETTINGS on a stream')
     if ((flags & FLAG.ack) !== 0) {
-      if (length !== 0) throw new ConnectionError(CODE.frameSize, 'an acknowledgement says nothing')
+      if (length !== 0) throw new ConnectionError(CODE.frameSize, 'SETTINGS acknowledgement with a payload')
       return
     }
     const { headerTableSize = this.#tableSize, initialWindowSize } = readSettings(bytes, at, length)
@@ -278,13 +278,13 @@ export class FrameHandler {
     }
     this.#writeBuffer.add(SETTINGS_ACK)
     if (initialWindowSize !== undefined && !this.#streams.resize(initialWindowSize))
-      throw new ConnectionError(CODE.flowControl, 'a window is too large')
+      throw new ConnectionError(CODE.flowControl, 'flow-control window too large')
   }
 
   #ping({ stream, flags, length }: FrameHead, bytes: Buffer, at: number): void {
     this.#floodGuard.charge(1)
-    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'a ping is of no stream')
-    if (length !== 8) throw new ConnectionError(CODE.frameSize, 'a ping has eight bytes')
+    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'PING on a stream')
+    if (length !== 8) throw new ConnectionError(CODE.frameSize, 'PING frame is not 8 bytes')
     if ((flags & FLAG.ack) !== 0) return
     const pong = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length)
     writeFrameHead(pong, 0, { type: TYPE.ping, flags: FLAG.ack, stream, length })
@@ -294,14 +294,14 @@ export class FrameHandler {
 
   #goAway({ stream, length }: FrameHead): void {
     this.#floodGuard.charge(1)
-    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'leave is taken of a connection')
-    if (length < 8) throw new ConnectionError(CODE.frameSize, 'a leave has eight bytes or more')
+    if (stream !== 0) throw new ConnectionError(CODE.protocol, 'GOAWAY on a stream')
+    if (length < 8) throw new ConnectionError(CODE.frameSize, 'GOAWAY frame is shorter than 8 bytes')
     this.#onGoAway()
   }
 
   #windowUpdate(head: FrameHead, bytes: Buffer, at: number): void {
     this.#floodGuard.charge(1)
-    if (head.length !== 4) throw new ConnectionError(CODE.frameSize, 'an increment has four bytes')
+    if (head.length !== 4) throw new ConnectionError(CODE.frameSize, 'WINDOW_UPDATE frame is not 4 bytes')
     const increment = bytes.readUInt32BE(at) & MAX_WINDOW_BYTES
     if (head.stream === 0) return void this.#growWindow(increment)
     const stream = this.#getStream(head)
@@ -314,15 +314,16 @@ export class FrameHandler {
 
   #growWindow(increment: number): void {
     const { sender } = this.#streams
-    if (increment === 0) throw new ConnectionError(CODE.protocol, 'an increment is nothing')
+    if (increment === 0) throw new ConnectionError(CODE.protocol, 'WINDOW_UPDATE of 0')
     sender.window += increment
-    if (sender.window > MAX_WINDOW_BYTES) throw new ConnectionError(CODE.flowControl, 'a window is too large')
+    if (sender.window > MAX_WINDOW_BYTES)
+      throw new ConnectionError(CODE.flowControl, 'flow-control window too large')
   }
 
   /** The open stream of a frame; a frame of an idle stream is a connection error (RFC 9113, 5.1). */
   #getStream({ stream }: FrameHead): Stream | undefined {
     if (stream === 0 || stream > this.#requests.newestStreamId || stream % 2 === 0)
-      throw new ConnectionError(CODE.protocol, 'a frame is of a stream that was never begun')
+      throw new ConnectionError(CODE.protocol, 'frame for an idle stream')
     return this.#streams.get(stream)
   }
 

@@ -20,7 +20,7 @@ export function withoutPadding({ flags, length }: FrameHead, bytes: Buffer, at: 
   if ((flags & FLAG.padded) === 0) return { from: at, to: at + length }
   const from = at + 1
   const to = at + length - (length > 0 ? bytes[at]! : 0)
-  if (length === 0 || to < from) throw new ConnectionError(CODE.protocol, 'a frame is all padding')
+  if (length === 0 || to < from) throw new ConnectionError(CODE.protocol, 'padding as long as the frame')
   return { from, to }
 }
 
@@ -54,9 +54,9 @@ export class HeaderBlockAssembler {
   add(bytes: Buffer, { from, to }: PayloadRange): void {
     this.#bytes += to - from
     if (++this.#frames > MAX_FRAMES || this.#bytes > MAX_BYTES)
-      throw new ConnectionError(CODE.enhanceYourCalm, 'a header block is too long')
+      throw new ConnectionError(CODE.enhanceYourCalm, 'header block too large')
     if (!this.#memory.resize(this.#buffered.capacityFor(to - from)))
-      throw new ConnectionError(CODE.enhanceYourCalm, 'there is no memory for a header block')
+      throw new ConnectionError(CODE.enhanceYourCalm, 'no memory for the header block')
     this.#buffered.appendCopy(bytes.subarray(from, to))
   }
 

@@ -58,7 +58,7 @@ export class RequestReader {
     const { server, streams, responder, floodGuard } = this.#options
     const { stream: id, ended } = block
     if (id <= this.newestStreamId) {
-      if (!streams.wasEnded(id)) throw new ConnectionError(CODE.streamClosed, 'a stream is begun again')
+      if (!streams.wasEnded(id)) throw new ConnectionError(CODE.streamClosed, 'stream identifier used again')
       floodGuard.charge(1)
       return void this.#decode(bytes, part)
     }
@@ -116,7 +116,7 @@ export class RequestReader {
 
   #decode(bytes: Buffer, { from, to }: PayloadRange): FieldList {
     const list = this.#decoder.decode(bytes, from, to)
-    if (!list) throw new ConnectionError(CODE.compression, 'a header block cannot be read')
+    if (!list) throw new ConnectionError(CODE.compression, 'invalid header block')
     if (list.tooLong) this.#options.floodGuard.oversized(to - from)
     return list
   }

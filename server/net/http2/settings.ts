@@ -20,7 +20,8 @@ export interface PeerSettings {
 
 /** Parses the payload of a SETTINGS frame. */
 export function readSettings(bytes: Buffer, at: number, length: number): PeerSettings {
-  if (length % SETTING_BYTES !== 0) throw new ConnectionError(CODE.frameSize, 'settings have half a value')
+  if (length % SETTING_BYTES !== 0)
+    throw new ConnectionError(CODE.frameSize, 'SETTINGS length is not a multiple of 6')
   const wanted: PeerSettings = {}
   for (let from = at; from < at + length; from += SETTING_BYTES) {
     const value = bytes.readUInt32BE(from + 2)
@@ -35,7 +36,7 @@ export function readSettings(bytes: Buffer, at: number, length: number): PeerSet
         break
       case SETTING.initialWindowSize:
         if (value > MAX_WINDOW_BYTES)
-          throw new ConnectionError(CODE.flowControl, 'a first window is too large')
+          throw new ConnectionError(CODE.flowControl, 'SETTINGS_INITIAL_WINDOW_SIZE too large')
         wanted.initialWindowSize = value
         break
       case SETTING.maxFrameSize:
@@ -46,5 +47,5 @@ export function readSettings(bytes: Buffer, at: number, length: number): PeerSet
 }
 
 function assertSetting(isAllowed: boolean): void {
-  if (!isAllowed) throw new ConnectionError(CODE.protocol, 'a setting has a value that it cannot have')
+  if (!isAllowed) throw new ConnectionError(CODE.protocol, 'invalid value in SETTINGS')
 }

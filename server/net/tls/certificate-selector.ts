@@ -31,6 +31,8 @@ interface CertificateSelectorOptions {
   /** Certificate names of the service's own hosts; `*.{site_domain}` also covers that domain. */
   own: readonly string[]
   files: CertificateFiles | undefined
+  /** Whether sites have certificates of their own. */
+  perSite: boolean
   /** ALPN protocols in order of preference. */
   protocols: readonly string[]
   /** Whether clients are proxies of the operator. */
@@ -153,14 +155,16 @@ export class CertificateSelector {
 
   /** The name under which a host's certificate is stored; undefined when the host cannot have one. */
   #cacheKey(name: string): string | undefined {
-    const { files, own, siteDomain } = this.#options
+    const { files, own, siteDomain, perSite } = this.#options
     if (own.includes(name)) return name
     if (files?.covers(name)) return STATIC_CERT_KEY
     const wildcard = `*.${siteDomain}`
     const below = name.endsWith(`.${siteDomain}`)
     if (!below && name !== siteDomain) return name
     const label = name.slice(0, -siteDomain.length - 1)
-    return own.includes(wildcard) && !label.includes('.') ? wildcard : undefined
+    if (label.includes('.')) return undefined
+    if (own.includes(wildcard)) return wildcard
+    return perSite && below ? name : undefined
   }
 
   async #build(key: string): Promise<CachedContext> {
@@ -172,10 +176,17 @@ export class CertificateSelector {
   }
 
   async #load(name: string): Promise<KeyPair | undefined> {
-    const { store, own } = this.#options
-    if (!own.includes(name) && !(await store.read.domains.active(name))) return undefined
+    const { store } = this.#options
+    if (!(await this.#isServed(name))) return undefined
     const certificate = await store.read.certificates.find(name)
     return certificate && this.#decrypt(certificate)
+  }
+
+  async #isServed(name: string): Promise<boolean> {
+    const { store, own, siteDomain } = this.#options
+    if (own.includes(name)) return true
+    if (!name.endsWith(`.${siteDomain}`)) return (await store.read.domains.active(name)) !== undefined
+    return (await store.read.sites.bySlug(name.slice(0, -siteDomain.length - 1)))?.deletedAt === null
   }
 
   #decrypt({ name, chain, key }: Certificate): KeyPair | undefined {

@@ -77,6 +77,7 @@ export class Https implements AsyncDisposable {
       baseHost: this.#base.hostname,
       own: getOwnNames(config, baseUrl),
       files: this.#files,
+      perSite: config.siteCertificates !== undefined,
       protocols: options.createHttp2 ? ['h2', 'http/1.1'] : ['http/1.1'],
       trustsProxies: config.trustedProxies > 0,
       log,

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import { BodyReader } from './body-reader.ts'
+import { type ContentFile, contentFiles, htmlFile } from './content.ts'
 import type { ArchiveEntry, ArchiveFile } from './file.ts'
 import { ArchiveLimits, type ArchiveLimitValues } from './limits.ts'
 import { processEntries } from './process-entries.ts'
@@ -9,7 +10,8 @@ import { zipFiles } from './zip.ts'
 
 export type { ArchiveFile, ArchiveLimitValues as Limits }
 
-export type ArchiveKind = 'zip' | 'tar' | 'tar.gz'
+/** An HTML page counts as an archive of one file, `index.html`. */
+export type ArchiveKind = 'zip' | 'tar' | 'tar.gz' | 'html'
 
 interface TarOptions {
   /**
@@ -35,9 +37,10 @@ const KINDS: Record<string, ArchiveKind> = {
   'application/x-gtar': 'tar',
   'application/gzip': 'tar.gz',
   'application/x-gzip': 'tar.gz',
+  'text/html': 'html',
 }
 
-/** The archive format of a Content-Type (parameters are ignored), or undefined. */
+/** The format of a body by its Content-Type (parameters are ignored), or undefined. */
 export function archiveKind(contentType: string | undefined): ArchiveKind | undefined {
   const type = (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase()
   return Object.hasOwn(KINDS, type) ? KINDS[type] : undefined
@@ -61,9 +64,20 @@ export function readArchive(
   onFile: (file: ArchiveFile) => Promise<void>,
 ): Promise<{ excluded: Exclusion[] }> {
   if (kind === 'tar') return readTar({ body, limits }, onFile)
+  if (kind === 'html') return read(body, limits, onFile, htmlFile)
   return read(body, limits, onFile, (chunks, budget) =>
     kind === 'zip' ? zipFiles(chunks, budget, { folder, assertSpace }) : tarFiles(gunzip(chunks), budget),
   )
+}
+
+/** The same for files in memory. */
+export async function readContents(
+  { files, limits }: { files: readonly ContentFile[]; limits: ArchiveLimitValues },
+  onFile: (file: ArchiveFile) => Promise<void>,
+): Promise<{ excluded: Exclusion[] }> {
+  const budget = new ArchiveLimits(limits)
+  await processEntries(contentFiles(files, budget), onFile, () => {})
+  return { excluded: budget.excluded }
 }
 
 /** The same for tar only. */
@@ -85,7 +99,7 @@ async function read(
   try {
     await processEntries(parse(incoming.chunks(), budget), onFile, (reason) => incoming.stop(reason))
   } finally {
-    incoming.stop(new Error('The archive is not read any more'))
+    incoming.stop(new Error('Reading of the archive was stopped'))
   }
   return { excluded: budget.excluded }
 }

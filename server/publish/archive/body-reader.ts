@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { formatLimit } from '../../../protocol/format.ts'
 import { ApiError } from '../../lib/errors.ts'
 
 const EVENTS = ['readable', 'end', 'close'] as const
@@ -38,7 +39,10 @@ export class BodyReader {
       for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
         bytes += chunk.length
         if (bytes > this.#limit) {
-          throw new ApiError('PAYLOAD_TOO_LARGE', `An archive may have at most ${this.#limit} bytes`)
+          throw new ApiError(
+            'PAYLOAD_TOO_LARGE',
+            `The archive is too large. The limit is ${formatLimit(this.#limit)}.`,
+          )
         }
         yield chunk
       }
@@ -61,7 +65,8 @@ export class BodyReader {
       if (chunk) return chunk
       if (this.#body.errored) throw this.#body.errored
       if (this.#body.readableEnded) return undefined
-      if (this.#body.destroyed) throw new Error('The body of the request was cut off')
+      if (this.#body.destroyed)
+        throw new Error('The request body is incomplete: the connection closed before all bytes arrived')
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })

@@ -7,6 +7,8 @@ export interface ArchiveFile {
   /** Exact length of the body in bytes. */
   size: number
   body: Readable
+  /** Undefined for that of its extension. */
+  contentType?: string
 }
 
 /** A file as an engine returns it. */

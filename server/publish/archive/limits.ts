@@ -1,3 +1,4 @@
+import { formatLimit, formatNumber } from '../../../protocol/format.ts'
 import type { Exclusion, Exclusions } from '../../../protocol/ignore/exclusions.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 
@@ -67,9 +68,12 @@ export class ArchiveLimits {
   admit(path: string, size: number): void {
     this.#assertPathLength(path)
     const { files, fileBytes } = this.#limits
-    if (++this.#files > files) throw archiveTooLarge(`The archive has more than ${files} files`)
+    if (++this.#files > files)
+      throw archiveTooLarge(`The archive has too many files. The limit is ${formatNumber(files)} per site.`)
     if (size > fileBytes)
-      throw archiveTooLarge(`${sanitizeArchivePath(path)}: a file may have at most ${fileBytes} bytes`)
+      throw archiveTooLarge(
+        `${sanitizeArchivePath(path)}: too large. The limit is ${formatLimit(fileBytes)} per file.`,
+      )
     this.#charge(size)
   }
 
@@ -78,7 +82,7 @@ export class ArchiveLimits {
     this.#overhead += Math.max(bytes, MIN_RECORD_BYTES)
     if (this.#overhead > this.#overheadLimit) {
       throw archiveTooLarge(
-        `The archive has more than ${this.#overheadLimit} bytes beside the contents of its files`,
+        `The archive has too much metadata. The limit is ${formatLimit(this.#overheadLimit)} beside the files.`,
       )
     }
   }
@@ -87,7 +91,7 @@ export class ArchiveLimits {
     this.#excluded.set(exclusion.path, exclusion)
     const max = this.#limits.files * MAX_EXCLUSIONS_PER_FILE
     if (this.#excluded.size > max)
-      throw archiveTooLarge(`The archive has more than ${max} files that are excluded`)
+      throw archiveTooLarge(`The archive has too many excluded files. The limit is ${formatNumber(max)}.`)
     this.#charge(size)
   }
 
@@ -99,7 +103,7 @@ export class ArchiveLimits {
     this.#bytes += size
     if (this.#bytes > this.#limits.totalBytes) {
       throw archiveTooLarge(
-        `The files of the archive may have at most ${this.#limits.totalBytes} bytes together`,
+        `The total size is too large. The limit is ${formatLimit(this.#limits.totalBytes)} per site.`,
       )
     }
   }
@@ -108,7 +112,7 @@ export class ArchiveLimits {
     const max = this.#limits.pathCharacters
     if (path.length <= max || [...path].length <= max) return
     throw validationError([
-      { field: sanitizeArchivePath(path), message: `a path may have at most ${max} characters` },
+      { field: sanitizeArchivePath(path), message: `must have at most ${max} characters` },
     ])
   }
 }

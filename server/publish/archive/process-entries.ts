@@ -52,9 +52,8 @@ export async function processEntries(
 
 /** An error of the body takes precedence over the error that `onFile` made of it. */
 async function processEntry(file: ArchiveEntry, onFile: (file: ArchiveFile) => Promise<void>): Promise<void> {
-  const { path, size, body } = file
   try {
-    await onFile({ path, size, body })
+    await onFile(file)
   } catch (error) {
     throw file.sourceError ?? error
   }

@@ -3,7 +3,7 @@ import { validationError } from '../../lib/errors.ts'
 
 export const BLOCK_BYTES = 512
 
-export const SPARSE_FILE_MESSAGE = 'has a sparse file; archive it without --sparse'
+export const SPARSE_FILE_MESSAGE = 'contains a sparse file; create the archive without --sparse'
 
 const SPACE = 0x20
 const EQUALS = 0x3d
@@ -27,7 +27,7 @@ export interface PaxExtension {
 /** Parses a header block; VALIDATION_ERROR when it is invalid. */
 export function readHeader(block: Buffer): TarHeader {
   if (parseNumber(block, 148, 8) !== checksum(block))
-    throw corruptHeader('has a header with a wrong checksum')
+    throw corruptHeader('has a header with an incorrect checksum')
   const type = block[156] === 0 ? '0' : String.fromCharCode(block[156]!)
   const size = parseNumber(block, 124, 12)
   // GNU's magic has a space where POSIX has the NUL, and other fields instead of the prefix.
@@ -63,7 +63,7 @@ function readRecord(records: Buffer, at: number): { key: string; value: Buffer; 
   const end = at + parseSize(records.toString('latin1', at, Math.min(space, at + 20)))
   const equals = records.indexOf(EQUALS, space)
   const whole = space > at && equals > space && equals < end && records[end - 1] === NEWLINE
-  if (!whole) throw corruptHeader('has a broken extended header')
+  if (!whole) throw corruptHeader('has an invalid extended header')
   return {
     key: records.toString('latin1', space + 1, equals),
     value: records.subarray(equals + 1, end - 1),
@@ -73,7 +73,7 @@ function readRecord(records: Buffer, at: number): { key: string; value: Buffer; 
 
 function parseSize(digits: string): number {
   const size = /^\d+$/.test(digits) ? Number(digits) : Number.NaN
-  if (!Number.isSafeInteger(size)) throw corruptHeader('has a broken extended header')
+  if (!Number.isSafeInteger(size)) throw corruptHeader('has an invalid extended header')
   return size
 }
 
@@ -81,7 +81,7 @@ function parseSize(digits: string): number {
 function parseNumber(block: Buffer, start: number, length: number): number {
   const field = block.subarray(start, start + length)
   const value = field[0]! & 0x80 ? parseBinary(field) : parseOctal(field)
-  if (!Number.isSafeInteger(value)) throw corruptHeader('has a header with a broken number')
+  if (!Number.isSafeInteger(value)) throw corruptHeader('has an invalid number in a header')
   return value
 }
 
@@ -113,12 +113,14 @@ function readText(bytes: Buffer, start: number, length: number): string {
 function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) {
     throw validationError([
-      { field: 'archive', message: `the name ${bytes.toString('latin1', 0, 100)} is not UTF-8` },
+      { field: 'archive', message: `the file name ${bytes.toString('latin1', 0, 100)} is not UTF-8` },
     ])
   }
   return bytes.toString('utf8')
 }
 
 function corruptHeader(message: string): Error {
-  return validationError([{ field: 'archive', message: `${message}; it is damaged or not a tar archive` }])
+  return validationError([
+    { field: 'archive', message: `${message}; it may be damaged, or not a tar archive` },
+  ])
 }

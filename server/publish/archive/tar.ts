@@ -29,8 +29,8 @@ const ZEROS = Buffer.alloc(64 * 2 ** 10)
 
 /** Descriptions of entry types other than files, by typeflag. */
 const UNSUPPORTED_TYPES: Record<string, string> = {
-  '1': 'is a hard link; archive with --hard-dereference',
-  '2': 'is a symbolic link; archive with --dereference',
+  '1': 'is a hard link; create the archive with --hard-dereference',
+  '2': 'is a symbolic link; create the archive with --dereference',
   '3': 'is a device',
   '4': 'is a device',
   '6': 'is a named pipe',
@@ -68,7 +68,7 @@ export function gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
   return decompress(
     source,
     () => createGunzip({ chunkSize: 64 * 2 ** 10 }),
-    () => validationError([{ field: 'archive', message: 'the gzip data is damaged or cut off' }]),
+    () => validationError([{ field: 'archive', message: 'the gzip data is damaged or incomplete' }]),
   )
 }
 
@@ -110,7 +110,7 @@ async function* readEntry(
     throw validationError([
       {
         field: sanitizeArchivePath(path),
-        message: UNSUPPORTED_TYPES[type] ?? 'is of a kind that cannot be published',
+        message: UNSUPPORTED_TYPES[type] ?? 'is not a regular file',
       },
     ])
   }
@@ -162,7 +162,7 @@ async function assertNoTrailingData(chunks: ByteReader, budget: ArchiveLimits): 
     budget.countOverhead(rest.length)
     if (!isEmpty(rest)) {
       throw validationError([
-        { field: 'archive', message: 'something follows its end, perhaps a second archive' },
+        { field: 'archive', message: 'has data after its end, perhaps a second archive' },
       ])
     }
   }
@@ -180,11 +180,11 @@ async function requireBytes(bytes: Promise<Buffer | undefined>, path?: string): 
 
 function truncatedArchive(path: string | undefined): Error {
   return path === undefined
-    ? validationError([{ field: 'archive', message: 'ends too early: it was cut off' }])
+    ? validationError([{ field: 'archive', message: 'is incomplete' }])
     : validationError([
         {
           field: sanitizeArchivePath(path),
-          message: 'the archive ends in the middle of this file: it was cut off',
+          message: 'is incomplete: the archive ends before the end of this file',
         },
       ])
 }

@@ -64,7 +64,7 @@ export async function readDirectory(spool: Spool, budget: ArchiveLimits): Promis
 
 /** The error for a damaged archive. */
 export function unreadableZip(why: string): ApiError {
-  return validationError([{ field: 'archive', message: `it cannot be read as a zip archive: ${why}` }])
+  return validationError([{ field: 'archive', message: `cannot be read as a zip archive: ${why}` }])
 }
 
 /** Adapts a spool to yauzl. Its own file reader ends the process when an offset is beyond 2^53. */
@@ -120,7 +120,7 @@ function unsupportedReason(entry: Entry): string | undefined {
   if (!REGULAR_FILE_TYPES.has(type)) return 'is a device, a socket or a pipe'
   if (entry.isEncrypted()) return 'is encrypted'
   if (!entry.canDecodeFileData())
-    return `is compressed by method ${entry.compressionMethod}; only deflate can be read`
+    return `uses compression method ${entry.compressionMethod}; only deflate is supported`
   return undefined
 }
 
@@ -133,7 +133,7 @@ function findOverlaps(entries: ZipEntry[], directoryStart: number): FieldError[]
     })
     .map(({ path }) => ({
       field: sanitizeArchivePath(path),
-      message: 'its bytes overlap with something else in the archive',
+      message: 'overlaps with other data in the archive',
     }))
 }
 
@@ -141,6 +141,6 @@ function findOverlaps(entries: ZipEntry[], directoryStart: number): FieldError[]
 async function assertEntryCount(spool: Spool, end: number): Promise<void> {
   const next = await spool.read(end, 4)
   if (next.length === 4 && next.readUInt32LE() === CENTRAL_HEADER_SIGNATURE) {
-    throw unreadableZip('it has more entries than it says')
+    throw unreadableZip('it has more entries than its directory declares')
   }
 }

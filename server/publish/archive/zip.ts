@@ -100,7 +100,7 @@ function corruptEntry(path: string): ApiError {
   return validationError([
     {
       field: sanitizeArchivePath(path),
-      message: 'its bytes do not agree with the size and checksum in the archive',
+      message: 'does not match its size and checksum in the archive',
     },
   ])
 }

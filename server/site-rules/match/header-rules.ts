@@ -141,7 +141,7 @@ class HeaderEditor {
   get lines(): readonly string[] {
     const lines: string[] = []
     for (const [name, ...values] of [...this.#pairs.values()].flat()) {
-      // Joined at once: a concatenation would keep each of its parts.
+      // Joined in one call: a concatenation would keep each of its parts.
       lines.push(name, values.length === 1 ? values[0]! : values.join(', '))
     }
     return lines

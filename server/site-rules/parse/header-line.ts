@@ -16,7 +16,7 @@ export function readHeaderLine(text: string): HeaderLine | string {
   if (removed !== undefined) return validateName(removed) ?? { remove: removed.toLowerCase() }
   const at = text.indexOf(':')
   if (at < 0)
-    return `'${sanitizePath(text)}' is neither a path, which begins with '/', nor 'Name: value' nor '! Name'`
+    return `invalid line '${sanitizePath(text)}'. Use a path that starts with '/', 'Name: value' or '! Name'.`
   const name = text.slice(0, at).trim()
   const value = text
     .slice(at + 1)
@@ -36,21 +36,23 @@ export function isSetCookie(name: string): boolean {
 }
 
 function validateName(name: string): string | undefined {
-  if (name === '') return 'The header has no name'
-  if (!TOKEN.test(name)) return `'${sanitizePath(name)}' is no name of a header`
+  if (name === '') return 'the header has no name'
+  if (!TOKEN.test(name)) return `invalid header name '${sanitizePath(name)}'`
   return findNameProblem(name)
 }
 
 function validateValue(value: string): string | undefined {
-  if (value === '') return 'The header has no value'
+  if (value === '') return 'the header has no value'
   const visible = /^[ -~\u00a0-\u00ff]*$/.test(value)
-  return visible ? undefined : 'The value has characters that cannot stand in a header'
+  return visible ? undefined : 'the value has characters that are not allowed in a header'
 }
 
 function validateCookie(name: string, value: string): string | undefined {
   if (!isSetCookie(name)) return undefined
   const [pair = '', ...attributes] = value.split(';')
-  if (PASSWORD_COOKIE_PATTERN.test(pair)) return `The cookie '${PASSWORD_COOKIE}' is the service's own`
+  if (PASSWORD_COOKIE_PATTERN.test(pair)) return `the cookie name '${PASSWORD_COOKIE}' is reserved`
   const domain = attributes.some((attribute) => attribute.split('=')[0]!.trim().toLowerCase() === 'domain')
-  return domain ? 'A cookie cannot have a Domain: other sites would get it too' : undefined
+  return domain
+    ? 'cookies with a Domain attribute are not allowed: other sites would receive them'
+    : undefined
 }

@@ -14,12 +14,12 @@ export function parseHeaderPattern(text: string): HeaderPattern | string {
   const [, scheme, authority, rest] = /^([^\s:/]+):\/\/([^/?#]*)(.*)/s.exec(text) ?? []
   if (scheme === undefined) return toHeaderPattern(text, undefined)
   if (!/^https?$/i.test(scheme))
-    return `'${sanitizePath(text)}' is neither a path nor an address with http:// or https://`
-  if (/:\d*$/.test(authority!)) return 'Headers are for a host at every port: leave the port away'
+    return `invalid URL '${sanitizePath(text)}'. Use a path, or a URL that starts with http:// or https://.`
+  if (/:\d*$/.test(authority!)) return 'ports are not supported: remove the port'
   const host = authority!.replace(/\.$/, '').split('.').map(normalizeLabel).join('.')
   // `domainToASCII` would take the host of a URL and ignore the rest.
   if (/[@\\%]/.test(authority!) || !/^[a-z0-9-]+$/.test(host.replace(/:[A-Za-z]\w*|[.*_]/g, 'x'))) {
-    return `'${sanitizePath(authority!)}' is no name of a host`
+    return `invalid host name '${sanitizePath(authority!)}'`
   }
   return toHeaderPattern(rest === '' ? '/' : rest!, host)
 }
@@ -30,13 +30,13 @@ function normalizeLabel(label: string): string {
 }
 
 function toHeaderPattern(text: string, host: string | undefined): HeaderPattern | string {
-  if (/[?#]/.test(text)) return "A path has neither '?' nor '#': headers are for all queries of a path"
+  if (/[?#]/.test(text)) return "a path cannot contain '?' or '#': headers apply to all queries of a path"
   if (!text.startsWith('/') || /\p{Cc}/u.test(text))
-    return `The path '${sanitizePath(text)}' has control characters`
+    return `the path '${sanitizePath(text)}' contains control characters`
   const path = encodePath(text)
   const patterns = readHeaderPatterns({ path, host })
   return typeof patterns === 'string'
-    ? `The path '${sanitizePath(text)}' ${patterns}`
+    ? `the path '${sanitizePath(text)}' ${patterns}`
     : { path, host, patterns }
 }
 
@@ -60,7 +60,7 @@ export function readHeaderPatterns({
   if (typeof ofHost === 'string') return `has a host that ${ofHost}`
   const twice = ofHost && [...ofPath.names].find((name) => ofHost.names.has(name))
   if (twice === undefined) return { path: ofPath, host: ofHost }
-  return twice === 'splat' ? "may have one '*' only, in its host or after it" : `has ':${twice}' twice`
+  return twice === 'splat' ? "has more than one '*' in its host and path" : `has ':${twice}' twice`
 }
 
 /** The placeholders that values may use. */

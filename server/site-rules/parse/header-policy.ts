@@ -1,3 +1,5 @@
+import { formatAlternatives } from '../../../protocol/format.ts'
+
 /** Headers of the connection, the body or the service. */
 const OWN = new Set(
   `connection keep-alive te trailer transfer-encoding upgrade http2-settings host
@@ -24,11 +26,11 @@ const CLEARABLE = new Set(['"cache"', '"storage"', '"executionContexts"', '"clie
 /** Why a site cannot set or remove a header of this name, which is a token; undefined when it can. */
 export function findNameProblem(name: string): string | undefined {
   const lower = name.toLowerCase()
-  if (lower === 'basic-auth') return 'Basic-Auth is not supported: set a password on the site instead'
-  if (lower === 'alt-svc') return 'Alt-Svc cannot be set: it would lead browsers to other servers'
-  if (OWN.has(lower) || lower.startsWith('proxy-')) return `${name} is for the service itself to say`
+  if (lower === 'basic-auth') return 'Basic-Auth is not supported. Set a password for the site instead.'
+  if (lower === 'alt-svc') return 'Alt-Svc is not allowed: it would send browsers to other servers'
+  if (OWN.has(lower) || lower.startsWith('proxy-')) return `${name} is not allowed: the server sets it`
   if (!instructsProxies(lower)) return undefined
-  return `${name} cannot be set: proxies and CDNs in front of the service take instructions from it`
+  return `${name} is not allowed: it controls proxies and CDNs in front of the server`
 }
 
 /** Why a site cannot set this header to this value; undefined when it can. */
@@ -48,5 +50,5 @@ function instructsProxies(name: string): boolean {
 
 function clearingProblem(value: string): string | undefined {
   if (value.split(',').every((type) => CLEARABLE.has(type.trim()))) return undefined
-  return `Clear-Site-Data can have ${[...CLEARABLE].join(', ')}; cookies are also those of other sites`
+  return `invalid Clear-Site-Data. Use ${formatAlternatives([...CLEARABLE])}: cookies can belong to other sites.`
 }

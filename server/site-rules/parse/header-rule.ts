@@ -1,4 +1,5 @@
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
+import { formatNumber } from '../../../protocol/format.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { readTemplate } from '../path-pattern.ts'
 import { isSetCookie, readHeaderLine } from './header-line.ts'
@@ -85,14 +86,14 @@ class HeaderFileParser {
       if (this.#read.length === MAX_HEADER_RULES) {
         this.#file.warn(
           line,
-          `A site can have headers for ${MAX_HEADER_RULES} paths; those from here on are left out`,
+          `paths from here on are ignored. The limit is ${formatNumber(MAX_HEADER_RULES)} paths with headers.`,
         )
         break
       }
       if (++this.#pathLines > MAX_PATH_LINES) {
         this.#file.warn(
           line,
-          `At most ${MAX_PATH_LINES} lines with a path are read; those from here on are left out`,
+          `paths from here on are ignored. The limit is ${formatNumber(MAX_PATH_LINES)} lines with a path.`,
         )
         break
       }
@@ -125,7 +126,7 @@ class HeaderFileParser {
   #addLine(line: number, text: string): void {
     const open = this.#open
     if (open === 'refused') return
-    const problem = open ? addHeader(open, text) : `'${sanitizePath(text)}' comes before the first path`
+    const problem = open ? addHeader(open, text) : `'${sanitizePath(text)}' is not below a path`
     if (problem === undefined) return
     this.#file.warn(line, problem)
     if (open) open.warned = true
@@ -137,7 +138,7 @@ class HeaderFileParser {
     if (open === undefined || open === 'refused') return
     const { rule, warned } = open
     if (rule.set.length + rule.remove.length > 0) this.#read.push(open)
-    else if (!warned) this.#file.warn(rule.line, 'The path has no headers below it')
+    else if (!warned) this.#file.warn(rule.line, 'the path has no headers')
   }
 }
 
@@ -151,11 +152,11 @@ function addHeader(open: OpenRule, text: string): string | undefined {
   }
   const [name, value] = line.set
   if (isSetCookie(name) && takesFromAddress(value, open.patterns)) {
-    return 'A cookie cannot take its text from the address'
+    return 'placeholders are not allowed in Set-Cookie'
   }
   const weight = headerBytes(name, value)
   if (weight > open.bytesLeft) {
-    return `The headers that one answer can get would have more than ${MAX_HEADER_BYTES} bytes, counting other paths' that may apply to it too`
+    return `too many headers for one response. The limit is ${formatNumber(MAX_HEADER_BYTES)} bytes, including headers of other matching paths.`
   }
   open.bytesLeft -= weight
   open.weight += weight

@@ -1,3 +1,4 @@
+import { formatAlternatives } from '../../../protocol/format.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { canonicalPath, encodePath, MAX_PLACEHOLDERS, PathPattern } from '../path-pattern.ts'
 import type { RedirectRule } from '../redirect-rule.ts'
@@ -47,12 +48,13 @@ function isTarget(word: string): boolean {
 /** `/a/* 200` is short for `/a/* /a/:splat 200`. */
 function readForward(line: number, source: RedirectSource, words: readonly string[]): RedirectRule | string {
   const [first] = words
-  if (first === undefined) return 'The rule has no target: write where the path leads to, after a space'
+  if (first === undefined) return 'the rule has no target. Add the target after a space.'
   const code = readCode(words)
   if (typeof code !== 'string' && code.status === 200 && source.from.endsWith('/*')) {
     return toRule(line, source, [], { to: source.from.replace(/\*$/, ':splat'), ...code })
   }
-  return `'${sanitizePath(words.at(-1)!)}' is no target: a target begins with '/', 'http://' or 'https://'`
+  const wrong = words.find((word) => word.indexOf('=') < 1) ?? first
+  return `invalid target '${sanitizePath(wrong)}'. A target starts with '/', 'http://' or 'https://'.`
 }
 
 function toRule(
@@ -83,26 +85,27 @@ function readSource(word: string): RedirectSource | string {
 
 /** The host name of a full URL, lower case. */
 function readHost(authority: string): { name: string } | { problem: string } {
-  if (authority.includes('*')) return { problem: "The host of a rule cannot have a '*'" }
-  if (/:\d*$/.test(authority)) return { problem: 'A rule is for a host at every port: leave the port away' }
+  if (authority.includes('*')) return { problem: "the host cannot contain '*'" }
+  if (/:\d*$/.test(authority)) return { problem: 'ports are not supported: remove the port' }
   const address = /[@\\%]/.test(authority) ? null : URL.parse(`http://${authority}/`)
-  if (!address) return { problem: `'${sanitizePath(authority)}' is no name of a host` }
+  if (!address) return { problem: `invalid host name '${sanitizePath(authority)}'` }
   return { name: address.hostname.replace(/\.$/, '') }
 }
 
 function readPath(text: string): RedirectSource | string {
-  if (!text.startsWith('/')) return `The path '${sanitizePath(text)}' does not begin with a slash`
-  if (text.includes('?')) return "A path has no '?': write query parameters after it, as in '/a id=1 /b'"
-  if (text.includes('#')) return "A path has no '#': browsers keep what follows it to themselves"
+  if (!text.startsWith('/')) return `the path '${sanitizePath(text)}' must start with '/'`
+  if (text.includes('?'))
+    return "a path cannot contain '?'. Write query parameters after the path: '/a id=1 /b'."
+  if (text.includes('#')) return "a path cannot contain '#': browsers do not send fragments"
   const star = text.indexOf('*')
-  if (star >= 0 && star < text.length - 1) return "A '*' can only be the end of a path"
+  if (star >= 0 && star < text.length - 1) return "'*' is only allowed at the end of a path"
   const from = encodePath(text)
   const pattern = PathPattern.read(from)
-  if (typeof pattern === 'string') return `The path '${sanitizePath(text)}' ${pattern}`
+  if (typeof pattern === 'string') return `the path '${sanitizePath(text)}' ${pattern}`
   const reserved = RESERVED_FOLDERS.find(
     (folder) => pattern.lead === folder || pattern.lead.startsWith(`${folder}/`),
   )
-  if (reserved) return `Paths below '${reserved}/' cannot have rules`
+  if (reserved) return `rules for paths below '${reserved}/' are not allowed`
   return { from, pattern }
 }
 
@@ -110,7 +113,7 @@ function readPath(text: string): RedirectSource | string {
 function readQuery(words: readonly string[]): [string, string][] | string {
   const wrong = words.find((word) => word.indexOf('=') < 1)
   if (wrong !== undefined) {
-    return `'${sanitizePath(wrong)}' is neither a target, which begins with '/', 'http://' or 'https://', nor a query parameter, which is 'name=value' or 'name=:value'`
+    return `invalid target or query parameter '${sanitizePath(wrong)}'. Use a target that starts with '/', 'http://' or 'https://', or 'name=value'.`
   }
   return words.flatMap((word) => [...new URLSearchParams(word)])
 }
@@ -124,29 +127,30 @@ function placeholderNames(query: readonly [string, string][]): string[] {
 function readCode(words: readonly string[]): RedirectCode | string {
   const condition = words.find((word) => word.includes('='))
   if (condition !== undefined) {
-    return `'${sanitizePath(condition)}' is a condition; conditions by country, language, role or cookie are not supported`
+    return `unsupported condition '${sanitizePath(condition)}'. Conditions by country, language, role or cookie are not available.`
   }
   const [word = '301', more] = words
-  if (more !== undefined) return `'${sanitizePath(more)}' after the status says nothing`
+  if (more !== undefined) return `unexpected '${sanitizePath(more)}' after the status`
   const [, status, force] = /^(\d+)(!?)$/.exec(word) ?? []
   if (!STATUSES.includes(Number(status))) {
-    return `The status can be ${STATUSES.slice(0, -1).join(', ')} or 404, each with or without '!', and not '${sanitizePath(word)}'`
+    return `invalid status ${sanitizePath(word)}. Use ${formatAlternatives(STATUSES.map(String))}.`
   }
   return { status: Number(status) as RedirectRule['status'], force: force === '!' }
 }
 
 function readTarget(word: string, names: ReadonlySet<string>): { to: string } | { problem: string } {
-  if (/[\\\p{Cc}]/u.test(word)) return { problem: 'A target has no backslash and no control characters' }
+  if (/[\\\p{Cc}]/u.test(word))
+    return { problem: 'a target cannot contain backslashes or control characters' }
   if (word.startsWith('//')) {
-    return { problem: "A target that begins with '//' could be another host: write its full address" }
+    return { problem: "a target cannot start with '//'. Use a full URL for another host." }
   }
-  if (/%(?![0-9a-f]{2})/i.test(word)) return { problem: "A '%' in a target is written '%25'" }
+  if (/%(?![0-9a-f]{2})/i.test(word)) return { problem: "write '%' in a target as '%25'" }
   const authority = /^https?:\/\/([^/?#]*)/i.exec(word)?.[1] ?? ''
   if (/[@*]|:[A-Za-z]/.test(authority)) {
-    return { problem: 'The host of a target is a fixed name: no placeholder, no user and no password' }
+    return { problem: 'the host of a target cannot contain placeholders, a user or a password' }
   }
   const address = URL.parse(word, 'http://the.site')
-  if (!address) return { problem: `'${sanitizePath(word)}' is no address` }
+  if (!address) return { problem: `invalid URL '${sanitizePath(word)}'` }
   const problem = validatePlaceholders(word.slice(authority.length), names)
   if (problem !== undefined) return { problem }
   const { href, pathname, search, hash } = address
@@ -160,19 +164,19 @@ function validatePlaceholders(text: string, names: ReadonlySet<string>): string 
   for (const [, before, name] of text.matchAll(/(?<=(\w?)):([A-Za-z]\w*)/g)) {
     if (names.has(name!)) count++
     else if (before === '')
-      return `':${sanitizePath(name!)}' in the target is nowhere in the path or the query of the rule`
+      return `the placeholder ':${sanitizePath(name!)}' does not occur in the path or query of the rule`
   }
   if (count <= MAX_PLACEHOLDERS) return undefined
-  return `A target can have at most ${MAX_PLACEHOLDERS} placeholders, not ${count}`
+  return `the target has ${count} placeholders. The limit is ${MAX_PLACEHOLDERS}.`
 }
 
 /** An error in the combination of valid parts. */
 function validateRule(rule: RedirectRule, pattern: PathPattern): string | undefined {
   if (rule.status !== 200 && rule.status !== 404) {
-    return isSelfRedirect(rule, pattern) ? 'The rule would lead visitors back to itself for ever' : undefined
+    return isSelfRedirect(rule, pattern) ? 'the rule redirects to itself' : undefined
   }
   if (!isFullAddress(rule.to)) return undefined
-  return `With ${rule.status} a target is a path of this site: other servers' pages are not fetched; 301, 302, 303, 307 or 308 lead there`
+  return `status ${rule.status} needs a path of this site as its target: pages of other servers are not fetched. Use 301, 302, 303, 307 or 308.`
 }
 
 /**

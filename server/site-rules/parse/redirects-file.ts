@@ -1,4 +1,5 @@
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
+import { formatNumber } from '../../../protocol/format.ts'
 import type { RedirectRule } from '../redirect-rule.ts'
 import { readRedirect } from './redirect-parser.ts'
 import { RuleReader } from './rule-reader.ts'
@@ -46,5 +47,5 @@ function hasWildcards({ from, query = [] }: RedirectRule): boolean {
 
 function tooManyRules(kind: keyof typeof MAX_REDIRECT_RULES): string {
   const which = kind === 'fixed' ? "without '*' and ':name'" : "with '*' or ':name'"
-  return `A site can have ${MAX_REDIRECT_RULES[kind]} redirect rules ${which}; this one and those after it are left out`
+  return `this rule and later ones are ignored. The limit is ${formatNumber(MAX_REDIRECT_RULES[kind])} redirect rules ${which}.`
 }

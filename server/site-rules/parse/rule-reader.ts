@@ -1,4 +1,5 @@
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
+import { formatNumber } from '../../../protocol/format.ts'
 
 /** Characters. */
 export const MAX_LINE_LENGTH = 2000
@@ -36,7 +37,11 @@ export class RuleReader {
       const text = raw.trim()
       if (text === '' || text.startsWith('#')) continue
       if (text.length <= MAX_LINE_LENGTH) yield { line, text }
-      else this.warn(line, `The line has ${text.length} characters; at most ${MAX_LINE_LENGTH} are read`)
+      else
+        this.warn(
+          line,
+          `line ignored: ${formatNumber(text.length)} characters. The limit is ${formatNumber(MAX_LINE_LENGTH)}.`,
+        )
     }
   }
 
@@ -50,11 +55,11 @@ export class RuleReader {
     const warnings = [...this.#warnings]
     const file = this.#name
     if (this.#suppressed > 0) {
-      const message = `${this.#suppressed} more lines have something wrong; the first ${MAX_WARNINGS} are named`
+      const message = `${formatNumber(this.#suppressed)} more warnings; only the first ${MAX_WARNINGS} are listed`
       warnings.push({ file, message })
     }
     if (this.#isCut) {
-      const message = `Only the first ${MAX_LINES} lines are read; from here on they are left out`
+      const message = `lines from here on are ignored. The limit is ${formatNumber(MAX_LINES)} lines.`
       warnings.push({ file, line: MAX_LINES + 1, message })
     }
     return warnings

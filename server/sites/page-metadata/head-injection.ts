@@ -1,5 +1,6 @@
-import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes as Tree } from 'parse5'
+import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { escapeHtml } from '../../lib/html.ts'
+import { type DocumentHead, MAX_HEAD_BYTES, parseHead, readAttributes } from './document-head.ts'
 import { detectCharset, isAsciiCompatible, parseMetaCharset } from './html-charset.ts'
 
 /** Head tags to set; null leaves those of the document. */
@@ -9,27 +10,6 @@ export interface HeadTags {
   /** A full URL. */
   image: string | null
 }
-
-/** What a parser finds in a document up to its body, or a little further. */
-interface DocumentHead {
-  doctype: Tree.DocumentType | undefined
-  html: Tree.Element
-  head: Tree.Element
-  /** All `<title>` and `<meta>` elements, in order. */
-  elements: Tree.Element[]
-}
-
-/** How far browsers search for `<meta charset>`, in bytes (HTML, 4.2.5.4). */
-const CHARSET_SCAN_BYTES = 1024
-
-/** How far the head is parsed, in bytes: visitors wait for the parser. */
-const MAX_HEAD_BYTES = 256 * 1024
-
-/** Maximum number of elements, and their depth: far more than any head has. */
-const MAX_ELEMENTS = 10_000
-const MAX_DEPTH = 100
-
-const STOP_PARSING = Symbol('enough of the document was read')
 
 /** A new start of a document; the bytes of the document from `tailStart` follow it. */
 interface NewHead {
@@ -65,57 +45,6 @@ export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: s
     text: Buffer.from(charset === 'utf-8' ? text : toAsciiMarkup(text)),
     removals: replaced.map((element) => element.sourceCodeLocation!),
   })
-}
-
-/** Stops as early as possible: the rest may be long, and hostile to parsers. */
-function parseHead(source: string): DocumentHead {
-  const found: Tree.Element[] = []
-  const document = defaultTreeAdapter.createDocument()
-  let elements = 0
-  let depth = 0
-  let inBody = false
-  const treeAdapter: typeof defaultTreeAdapter = {
-    ...defaultTreeAdapter,
-    createDocument: () => document,
-    onElementCreated(element, { isInTemplate }) {
-      if (++elements > MAX_ELEMENTS) throw STOP_PARSING
-      if (isInTemplate) return
-      if (element.tagName === 'title' || element.tagName === 'meta') found.push(element)
-      if (element.tagName === 'body' || element.tagName === 'frameset') inBody = true
-    },
-    setNodeSourceCodeLocation(node, location) {
-      defaultTreeAdapter.setNodeSourceCodeLocation(node, location)
-      if (inBody && location && location.startOffset >= CHARSET_SCAN_BYTES) throw STOP_PARSING
-    },
-    onItemPush() {
-      if (++depth > MAX_DEPTH) throw STOP_PARSING
-    },
-    onItemPop() {
-      depth--
-    },
-  }
-  try {
-    parse(source, { treeAdapter, sourceCodeLocationInfo: true })
-  } catch (error) {
-    if (error !== STOP_PARSING) throw error
-  }
-  const html = findElement(document, 'html')
-  const doctype = document.childNodes.find((node) => node.nodeName === '#documentType')
-  return {
-    doctype: doctype as Tree.DocumentType | undefined,
-    html,
-    head: findElement(html, 'head'),
-    // Without the element at which parsing stopped.
-    elements: found.filter((element) => element.parentNode),
-  }
-}
-
-function findElement(parent: Tree.ParentNode, name: string): Tree.Element {
-  return parent.childNodes.find((node) => node.nodeName === name) as Tree.Element
-}
-
-function readAttributes({ attrs }: Tree.Element): Map<string, string> {
-  return new Map(attrs.map(({ name, value }) => [name, value]))
 }
 
 /** The subjects of a `<meta>`: Open Graph uses `property`, everything else `name`, and many pages either. */

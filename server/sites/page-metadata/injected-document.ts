@@ -72,7 +72,8 @@ export class InjectedDocuments {
 
 /** Reads the published document and injects its head tags. UNAVAILABLE when it cannot be read. */
 async function injectDocument(blobs: Blobs, { published, tags }: HeadInjection): Promise<InjectionResult> {
-  if (published.size > MAX_DOCUMENT_BYTES) return { obstacle: `it has more than ${MAX_DOCUMENT_BYTES} bytes` }
+  if (published.size > MAX_DOCUMENT_BYTES)
+    return { obstacle: `it is larger than ${MAX_DOCUMENT_BYTES} bytes` }
   const bytes = await readBlob(blobs, published.hash)
   if (bytes?.length !== published.size) return {}
   // Loaded on first use: the parser would take part of the start time.
@@ -80,7 +81,7 @@ async function injectDocument(blobs: Blobs, { published, tags }: HeadInjection):
   const injected = injectHeadTags(bytes, tags, published.contentType)
   // Parsing may take as long as a turn of the event loop is allowed to.
   await turn()
-  if (!injected) return { obstacle: 'it is in UTF-16 or another encoding that ASCII is no part of' }
+  if (!injected) return { obstacle: 'its encoding is not ASCII-compatible (UTF-16, for example)' }
   const { head, tailStart } = injected
   const tail = bytes.subarray(tailStart)
   return {
@@ -117,6 +118,6 @@ export async function injectionWarnings(
   if (!injection) return []
   const { obstacle } = await injectDocument(blobs, injection).catch((): InjectionResult => ({}))
   if (obstacle === undefined) return []
-  const message = `The title, description and image of the site are not set in its head, because ${obstacle}`
+  const message = `The title, description and image were not added to this page, because ${obstacle}`
   return [{ file: injection.published.path, message }]
 }

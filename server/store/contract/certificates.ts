@@ -85,8 +85,14 @@ export interface CertificateQueries {
   /** Active domains without a requested certificate, in no order. */
   missing(limit: number): Promise<string[]>
 
-  /** Names with a requested certificate that are neither active domains nor among `others`, in no order. */
-  unneeded(others: readonly string[], limit: number): Promise<string[]>
+  /** Hosts below the domain of live sites that have an owner and no certificate, those created last first. */
+  missingSites(siteDomain: string, limit: number): Promise<string[]>
+
+  /**
+   * Names with a requested certificate that are neither active domains, nor among `others`, nor hosts of sites below
+   * `siteDomain` that are not deleted; in no order.
+   */
+  unneeded(others: readonly string[], limit: number, siteDomain?: string): Promise<string[]>
 
   /** Deletes certificates that have not been requested since before that time; returns their number. */
   deleteUnused(before: number): Promise<number>

@@ -1,6 +1,6 @@
 import type { Account } from './accounts.ts'
 
-/** A mailed code. An address may have several that are valid; each belongs to the attempt that requested it. */
+/** An emailed code. An address may have several that are valid; each belongs to the attempt that requested it. */
 export interface SignInCode {
   attemptHash: string
   email: string

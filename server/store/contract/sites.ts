@@ -1,4 +1,4 @@
-/** A site. It is never removed, so that its slug is never reused; a deleted one has no versions. */
+/** A site. It is never removed, so that its slug is never reused; a deleted one has no versions. A former name of a site is one, too. */
 export interface Site {
   slug: string
   /** Null while it is anonymous. */
@@ -16,7 +16,12 @@ export interface Site {
   updatedAt: number
   expiresAt: number | null
   deletedAt: number | null
-  deletionReason: 'deleted' | 'expired' | 'abandoned' | null
+  /** `renamed`: a former name of a site. */
+  deletionReason: 'deleted' | 'expired' | 'abandoned' | 'renamed' | null
+  /** The current name of the site that had this one, while visitors are redirected. */
+  renamedTo: string | null
+  /** The first name of the site, under which its visits are counted. */
+  visitsKey: string
 }
 
 /** The end of a page of a listing. */
@@ -28,7 +33,7 @@ export interface SiteCursor {
 export interface OwnerPage {
   limit: number
   after?: SiteCursor | undefined
-  /** Words that all occur in the slug or in the title. */
+  /** Words that all occur in the slug or in the title: the site's own, else that of its live version. */
   words?: readonly string[] | undefined
 }
 
@@ -41,6 +46,24 @@ export interface SiteQueries {
 
   /** Properties that are absent stay; an absent site stays absent. */
   update(slug: string, change: Partial<Omit<Site, 'slug'>>): Promise<void>
+
+  /**
+   * Gives a site a new name that no row has, with its versions, blob references and domains. The former one stays as a
+   * row of its own that leads to the new one, as earlier ones do. Returns all former names; none for an absent site.
+   */
+  rename(slug: string, name: string, now: number): Promise<string[]>
+
+  /** The current name of a site that had this one; undefined when it does not redirect. */
+  findCurrentName(slug: string): Promise<string | undefined>
+
+  /** Removes the row of a former or abandoned name, so that it can be given again. */
+  releaseName(name: string): Promise<void>
+
+  /** Number of names that sites of an account gave up since then. */
+  countRenames(ownerId: string, since: number): Promise<number>
+
+  /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
+  endRedirects(before: number, slug?: string): Promise<string[]>
 
   /** An account's sites after the cursor, newest first, then by slug downwards. Case matters only beyond ASCII. */
   byOwner(ownerId: string, page: OwnerPage): Promise<Site[]>

@@ -22,6 +22,14 @@ export interface VersionHeader {
   publishedWith: PublishedWith | null
   /** Null before finalize and for versions from before this was recorded. */
   preview: SitePreview | null
+  /** Title of its start page; null without one, and as `preview`. */
+  title: string | null
+  /** Equal for versions with equal files; null as `preview`. */
+  contentHash: string | null
+  /** What its publisher noted about it. */
+  message: string | null
+  /** Hash of its thumbnail; null without one. */
+  thumbnailHash: string | null
 }
 
 /** Parts that are stored as JSON are parsed when they are read first; a spread reads all of them. */
@@ -49,6 +57,8 @@ export interface SitePreview {
   kind: SiteKind
   /** Path of the site's icon, or of its only image. */
   image: string | null
+  /** Path of the site's icon; absent for versions from before this was recorded. */
+  icon?: string | null
 }
 
 /** A received file of a pending version. */
@@ -76,8 +86,13 @@ export interface VersionQueries {
   /** Properties that are absent stay. */
   update(id: string, change: Partial<Omit<Version, 'id' | 'slug'>>): Promise<void>
 
-  /** Removes a version and its received files. Idempotent. */
+  /** Removes a version, its received files and its thumbnail. Idempotent. */
   remove(id: string): Promise<void>
+
+  /** Replaces the thumbnail of a version. */
+  setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void>
+
+  findThumbnail(id: string): Promise<Buffer | undefined>
 
   /** All versions of a site, pending ones too, newest first. */
   bySlug(slug: string): Promise<VersionHeader[]>

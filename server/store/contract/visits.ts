@@ -24,7 +24,7 @@ export interface SiteVisits {
   names: readonly VisitName[]
 }
 
-/** Counts of visits by site and hour, and names by site and day (UTC). Times are the starts of hours and days. */
+/** Counts of visits by site (`slug`: its `visitsKey`) and hour, and names by site and day (UTC). Times are the starts of hours and days. */
 export interface VisitQueries {
   /**
    * Adds to the visits of an hour on a day. Not idempotent. Deleted sites are skipped; a visitor counts once a day. The

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type {
   Certificate,
   CertificateQueries,
@@ -126,7 +126,24 @@ export class SqlCertificateQueries implements CertificateQueries {
     return rows.map((row) => row.domain)
   }
 
-  async unneeded(others: readonly string[], limit: number) {
+  async missingSites(siteDomain: string, limit: number) {
+    const rows = await this.#db
+      .selectFrom('sites')
+      .select(sql<string>`sites.slug || ${`.${siteDomain}`}`.as('name'))
+      .where('gone_at', 'is', null)
+      .where('owner_id', 'is not', null)
+      .where('live_version_id', 'is not', null)
+      .where(
+        sql<boolean>`not exists (select 1 from certificates where name = sites.slug || ${`.${siteDomain}`})`,
+      )
+      .orderBy('created_at', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.name)
+  }
+
+  async unneeded(others: readonly string[], limit: number, siteDomain?: string) {
+    const suffix = `.${siteDomain}`
     const rows = await this.#db
       .selectFrom('certificates')
       .select('name')
@@ -140,6 +157,14 @@ export class SqlCertificateQueries implements CertificateQueries {
               .whereRef('domains.domain', '=', 'certificates.name')
               .where('status', '=', 'active'),
           ),
+        ),
+      )
+      .$if(siteDomain !== undefined, (query) =>
+        query.where(
+          // The slug is computed from the name, so that the primary key finds the site.
+          sql<boolean>`not exists (select 1 from sites
+            where sites.slug = substr(certificates.name, 1, length(certificates.name) - ${suffix.length})
+            and sites.slug || ${suffix} = certificates.name and gone_at is null)`,
         ),
       )
       .limit(limit)

@@ -3,7 +3,7 @@ import type { Domain, DomainQueries, DomainReservation } from '../contract/domai
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { DomainRow, HeldDomainRow, Schema } from '../schema.ts'
 
-const mapper = new RowMapper<Domain, DomainRow>({
+export const domainMapper = new RowMapper<Domain, DomainRow>({
   domain: 'domain',
   accountId: 'account_id',
   slug: 'slug',
@@ -29,7 +29,7 @@ const reservationMapper = new RowMapper<DomainReservation, HeldDomainRow>({
   until: 'until',
 })
 
-const { toEntities, toEntityIfFound } = mapper
+const { toEntities, toEntityIfFound } = domainMapper
 
 export class SqlDomainQueries implements DomainQueries {
   readonly #db: Kysely<Schema>
@@ -105,7 +105,7 @@ export class SqlDomainQueries implements DomainQueries {
   }
 
   async insert(domain: Domain) {
-    await this.#db.insertInto('domains').values(mapper.toRow(domain)).execute()
+    await this.#db.insertInto('domains').values(domainMapper.toRow(domain)).execute()
   }
 
   async update(
@@ -114,7 +114,7 @@ export class SqlDomainQueries implements DomainQueries {
   ) {
     await this.#db
       .updateTable('domains')
-      .set(mapper.toRow(change))
+      .set(domainMapper.toRow(change))
       .where('account_id', '=', accountId)
       .where('domain', '=', domain)
       .execute()

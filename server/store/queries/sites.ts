@@ -1,9 +1,9 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { OwnerPage, Site, SiteQueries } from '../contract/sites.ts'
 import { flag, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow } from '../schema.ts'
 
-const mapper = new RowMapper<Site, SiteRow>({
+export const siteMapper = new RowMapper<Site, SiteRow>({
   slug: 'slug',
   ownerId: 'owner_id',
   claimTokenHash: 'claim_token_hash',
@@ -20,9 +20,11 @@ const mapper = new RowMapper<Site, SiteRow>({
   expiresAt: 'expires_at',
   deletedAt: 'gone_at',
   deletionReason: 'gone_reason',
+  renamedTo: 'renamed_to',
+  visitsKey: 'visits_key',
 })
 
-const { toEntities, toEntityIfFound } = mapper
+const { toEntities, toEntityIfFound } = siteMapper
 
 export class SqlSiteQueries implements SiteQueries {
   readonly #db: Kysely<Schema>
@@ -36,31 +38,82 @@ export class SqlSiteQueries implements SiteQueries {
   }
 
   async insert(site: Site) {
-    await this.#db.insertInto('sites').values(mapper.toRow(site)).execute()
+    await this.#db.insertInto('sites').values(siteMapper.toRow(site)).execute()
   }
 
   async update(slug: string, change: Partial<Site>) {
-    await this.#db.updateTable('sites').set(mapper.toRow(change)).where('slug', '=', slug).execute()
+    await this.#db.updateTable('sites').set(siteMapper.toRow(change)).where('slug', '=', slug).execute()
+  }
+
+  async rename(slug: string, name: string, now: number) {
+    const site = await this.bySlug(slug)
+    if (!site) return []
+    await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
+    for (const table of ['versions', 'blob_names', 'domains'] as const)
+      await this.#db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
+    await this.insert(formerName(site, now))
+    await this.#db
+      .updateTable('sites')
+      .set({ renamed_to: name })
+      .where((e) => e.or([e('slug', '=', slug), e('renamed_to', '=', slug)]))
+      .execute()
+    return (await this.#redirects().where('renamed_to', '=', name).execute()).map((row) => row.slug)
+  }
+
+  async findCurrentName(slug: string) {
+    const row = await this.#db
+      .selectFrom('sites')
+      .select('renamed_to')
+      .where('slug', '=', slug)
+      .executeTakeFirst()
+    return row?.renamed_to ?? undefined
+  }
+
+  async releaseName(name: string) {
+    await this.#db.deleteFrom('sites').where('slug', '=', name).where('gone_at', 'is not', null).execute()
+  }
+
+  async countRenames(ownerId: string, since: number) {
+    const row = await this.#db
+      .selectFrom('sites')
+      .select((e) => e.fn.countAll<number>().as('renames'))
+      .where('owner_id', '=', ownerId)
+      .where('gone_reason', '=', 'renamed')
+      .where('gone_at', '>', since)
+      .executeTakeFirstOrThrow()
+    return Number(row.renames)
+  }
+
+  async endRedirects(before: number, slug?: string) {
+    let ending = this.#redirects().where('gone_at', '<=', before)
+    if (slug !== undefined) ending = ending.where('renamed_to', '=', slug)
+    const names = (await ending.execute()).map((row) => row.slug)
+    if (names.length > 0)
+      await this.#db.updateTable('sites').set({ renamed_to: null }).where('slug', 'in', names).execute()
+    return names
   }
 
   async byOwner(ownerId: string, { limit, after, words = [] }: OwnerPage) {
-    let query = this.#all()
+    let query = this.#db
+      .selectFrom('sites')
+      .leftJoin('versions', 'versions.id', 'sites.live_version_id')
+      .selectAll('sites')
       .where('owner_id', '=', ownerId)
       .where('gone_at', 'is', null)
-      .orderBy('created_at', 'desc')
-      .orderBy('slug', 'desc')
+      .orderBy('sites.created_at', 'desc')
+      .orderBy('sites.slug', 'desc')
       .limit(limit)
     for (const word of words) {
       const pattern = `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
-      const like = (column: 'slug' | 'title') =>
-        sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`
-      query = query.where((e) => e.or([like('slug'), like('title')]))
+      const like = (text: RawBuilder<unknown>) => sql<boolean>`lower(${text}) like ${pattern} escape '\\'`
+      const title = sql`coalesce(sites.title, versions.title)`
+      query = query.where((e) => e.or([like(sql.ref('sites.slug')), like(title)]))
     }
     if (after) {
       query = query.where((e) =>
         e.or([
-          e('created_at', '<', after.createdAt),
-          e.and([e('created_at', '=', after.createdAt), e('slug', '<', after.slug)]),
+          e('sites.created_at', '<', after.createdAt),
+          e.and([e('sites.created_at', '=', after.createdAt), e('sites.slug', '<', after.slug)]),
         ]),
       )
     }
@@ -104,6 +157,10 @@ export class SqlSiteQueries implements SiteQueries {
     return this.#db.selectFrom('sites').selectAll()
   }
 
+  #redirects() {
+    return this.#db.selectFrom('sites').select('slug').where('renamed_to', 'is not', null)
+  }
+
   #abandoned(before: number) {
     return this.#all()
       .where('gone_at', 'is', null)
@@ -119,5 +176,29 @@ export class SqlSiteQueries implements SiteQueries {
           ),
         ),
       )
+  }
+}
+
+/** The row that keeps the name that a site gives up. */
+function formerName({ slug, ownerId, createdAt, visitsKey }: Site, now: number): Site {
+  return {
+    slug,
+    ownerId,
+    createdAt,
+    visitsKey,
+    claimTokenHash: null,
+    liveVersionId: null,
+    previousVersionId: null,
+    liveSince: null,
+    title: null,
+    description: null,
+    ogImagePath: null,
+    spaMode: false,
+    passwordHash: null,
+    updatedAt: now,
+    expiresAt: null,
+    deletedAt: now,
+    deletionReason: 'renamed',
+    renamedTo: null,
   }
 }

@@ -19,6 +19,10 @@ const HEADER: Fields<VersionHeader, VersionRow> = {
   publishedBy: 'published_by',
   publishedWith: 'published_with',
   preview: json('look'),
+  title: 'title',
+  contentHash: 'content_hash',
+  message: 'message',
+  thumbnailHash: 'thumbnail_hash',
 }
 
 const headerMapper = new RowMapper<VersionHeader, VersionRow>(HEADER)
@@ -78,7 +82,32 @@ export class SqlVersionQueries implements VersionQueries {
 
   async remove(id: string) {
     await this.#db.deleteFrom('arrivals').where('version_id', '=', id).execute()
+    await this.#db.deleteFrom('thumbnails').where('version_id', '=', id).execute()
     await this.#db.deleteFrom('versions').where('id', '=', id).execute()
+  }
+
+  async setThumbnail(id: string, hash: string, bytes: Buffer) {
+    const found = await this.#db
+      .updateTable('versions')
+      .set({ thumbnail_hash: hash })
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (Number(found.numUpdatedRows) === 0) return
+    const picture = bytes.toString('base64')
+    await this.#db
+      .insertInto('thumbnails')
+      .values({ version_id: id, picture })
+      .onConflict((c) => c.column('version_id').doUpdateSet({ picture }))
+      .execute()
+  }
+
+  async findThumbnail(id: string) {
+    const row = await this.#db
+      .selectFrom('thumbnails')
+      .select('picture')
+      .where('version_id', '=', id)
+      .executeTakeFirst()
+    return row && Buffer.from(row.picture, 'base64')
   }
 
   async bySlug(slug: string) {

@@ -203,11 +203,11 @@ export class SqlVisitQueries implements VisitQueries {
     for (const piece of toBatches(slugs)) {
       const rows = await this.#db
         .selectFrom('sites')
-        .select('slug')
-        .where('slug', 'in', piece)
+        .select('visits_key')
+        .where('visits_key', 'in', piece)
         .where('gone_at', 'is', null)
         .execute()
-      for (const { slug } of rows) existing.add(slug)
+      for (const { visits_key: key } of rows) existing.add(key)
     }
     return existing
   }

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto'
-import { escapeHtml } from '../../../lib/html.ts'
+import { Html, html } from '../../../lib/html.ts'
+import type { RequestHeaders } from '../../../net/http-handler.ts'
 import type { EdgeResponse } from '../../response.ts'
+import { type Language, negotiateLanguage, TEXTS } from './language.ts'
+import type { PageText, VisitorTexts } from './languages/visitor-texts.ts'
 import { THEME } from './theme.ts'
 
 /** The path of the password form: the only path of a site that the site does not own. */
@@ -11,15 +14,20 @@ export const ERROR_HEADERS = ['Cache-Control', 'no-store', 'X-Content-Type-Optio
 
 const CSS = `${THEME}
 body{min-height:100vh;display:grid;place-items:center;padding:1.5rem}
-main{width:100%;max-width:27rem;padding:2.25rem;background:var(--card);border:1px solid var(--line);border-radius:.9rem}
-.status{margin:0;color:var(--soft);font-size:.85rem;letter-spacing:.08em}
-h1{margin:.2rem 0 .6rem;font-size:1.45rem;line-height:1.25;text-wrap:balance}
-p{margin:0;color:var(--soft)}
-form{display:grid;gap:.6rem;margin-top:1.4rem}
-label{font-weight:600}
-input,button{font:inherit;padding:.6rem .8rem;border-radius:.5rem}
-input{width:100%;color:var(--ink);background:var(--paper);border:1px solid var(--soft)}
-button{border:0;background:var(--deep);color:var(--card);font-weight:600;cursor:pointer}
+main{width:100%;max-width:27rem;padding:2rem;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius-large)}
+.above{display:flex;gap:.5rem;align-items:center;margin:0 0 .75rem;color:var(--quiet);font-size:.875rem;overflow-wrap:anywhere}
+svg{flex:none;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
+h1{margin:0 0 .5rem;font-size:1.25rem;font-weight:600;line-height:1.3;letter-spacing:-.011em;text-wrap:balance}
+p{margin:0;color:var(--quiet)}
+p+p{margin-top:1rem}
+a{color:var(--accent);text-underline-offset:.2em}
+form{display:grid;gap:.5rem;margin-top:1.25rem}
+label{font-weight:500}
+input,button{min-height:2.75rem;font:inherit;padding:.5rem .75rem;border-radius:var(--radius)}
+input{width:100%;color:var(--ink);background:var(--surface);border:1px solid var(--edge)}
+button{margin-top:.5rem;border:0;background:var(--accent);color:var(--on-accent);font-weight:500;cursor:pointer}
+button:hover{background:var(--accent-strong)}
+.wrong{color:var(--wrong)}
 `
 
 /** Nothing runs and nothing is loaded: the only style sheet is inline, allowed by its hash. */
@@ -31,154 +39,176 @@ const ERROR_PAGE_CSP = [
   "base-uri 'none'",
 ].join('; ')
 
-interface ErrorPageText {
+/** What a request says about the preferred language of its response. */
+export type LanguageHeaders = Pick<RequestHeaders, 'accept-language'>
+
+/** A page in each language, made when it is first requested. The response for one language is always the same object. */
+export class LocalizedPage {
+  readonly #render: (texts: VisitorTexts, language: Language) => EdgeResponse
+  readonly #rendered = new Map<Language, EdgeResponse>()
+
+  constructor(render: (texts: VisitorTexts, language: Language) => EdgeResponse) {
+    this.#render = render
+  }
+
+  /** The page in the language that the request prefers, by default in English. */
+  for({ 'accept-language': accepted = '' }: LanguageHeaders = {}): EdgeResponse {
+    const language = negotiateLanguage(accepted)
+    let response = this.#rendered.get(language)
+    if (!response) {
+      response = this.#render(TEXTS[language], language)
+      this.#rendered.set(language, response)
+    }
+    return response
+  }
+}
+
+interface PageContent {
   status: number
+  language: Language
+  /** In the tab. */
   title: string
-  /** Sentences for a visitor. */
-  text: string
-  /** HTML after the text. */
-  extraHtml?: string
+  /** HTML in `main`. */
+  main: Html
   headers?: readonly string[]
 }
 
-/** An error page of the service, never cached. Everything but `extraHtml` is escaped. */
-export function errorPage({
-  status,
-  title,
-  text,
-  extraHtml = '',
-  headers = [],
-}: ErrorPageText): EdgeResponse {
-  const html = `<!doctype html>
-<html lang="en">
+/** A page of the service, never cached. */
+function renderPage({ status, language, title, main, headers = [] }: PageContent): EdgeResponse {
+  const document = html`<!doctype html>
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${CSS}</style>
+<title>${title}</title>
+<style>${new Html(CSS)}</style>
 </head>
 <body>
 <main>
-<p class="status">${status}</p>
-<h1>${escapeHtml(title)}</h1>
-<p>${escapeHtml(text)}</p>${extraHtml}
+${main}
 </main>
 </body>
 </html>
 `
-  return inlineResponse(status, 'text/html; charset=utf-8', html, [
-    'Content-Security-Policy',
-    ERROR_PAGE_CSP,
+  return inlineResponse(status, 'text/html; charset=utf-8', document.text, [
+    ...['Content-Language', language],
+    ...['Content-Security-Policy', ERROR_PAGE_CSP],
     ...headers,
   ])
 }
 
-/** The form in front of a site with a password (contract, "Serving", 7). */
-export function passwordPage({
-  status,
-  text,
-  next,
-  headers,
-}: Omit<ErrorPageText, 'title'> & { next: string }): EdgeResponse {
-  const extraHtml = `
-<form method="post" action="${PASSWORD_PATH}">
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required autofocus>
-<input name="next" type="hidden" value="${escapeHtml(next)}">
-<button>Open the site</button>
-</form>`
-  return errorPage({ status, title: 'This site needs a password', text, extraHtml, headers: headers ?? [] })
+type ErrorName = {
+  [Name in keyof VisitorTexts]: VisitorTexts[Name] extends PageText ? Name : never
+}[keyof VisitorTexts]
+
+interface ErrorPageOptions {
+  headers?: readonly string[]
+  /** Whether it links to the root of the host. */
+  linksHome?: boolean
 }
 
-export const SITE_NOT_FOUND = errorPage({
-  status: 404,
-  title: 'There is no site here',
-  text: 'Nothing is published at this address. Check it for a typing error.',
-})
+function errorPage(
+  status: number,
+  name: ErrorName,
+  { headers = [], linksHome = false }: ErrorPageOptions = {},
+): LocalizedPage {
+  return new LocalizedPage((texts, language) => {
+    const { title, text } = texts[name]
+    const link = linksHome ? html`\n<p><a href="/">${texts.homePage}</a></p>` : undefined
+    const main = html`<p class="above">${status}</p>
+<h1>${title}</h1>
+<p>${text}</p>${link}`
+    return renderPage({ status, language, title, main, headers })
+  })
+}
 
-export const SITE_NOT_PUBLISHED = errorPage({
-  status: 404,
-  title: 'This site is not published yet',
-  text: 'Its address is taken, but no version of it has been finished. Come back shortly.',
-})
+/** Why the password form is shown. */
+export type PasswordProblem = 'missing' | 'wrong' | { retryAfterSeconds: number }
 
-export const VERSION_NOT_FOUND = errorPage({
-  status: 404,
-  title: 'There is no such version',
-  text: 'This version of the site was never finished, or it is no longer kept.',
-})
+interface PasswordPageOptions {
+  /** The host of the site, and the title that its owner has set for link previews. */
+  site: { host: string; title: string | null }
+  /** The path to open next. */
+  next: string
+  problem?: PasswordProblem | undefined
+  headers: readonly string[]
+}
 
-export const PAGE_NOT_FOUND = errorPage({
-  status: 404,
-  title: 'There is no such page',
-  text: 'The site has nothing at this address. The link may be old, or mistyped.',
-})
+const LOCK = new Html(
+  '<svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path d="M6 11h12v9H6zM8 11V8a4 4 0 0 1 8 0v3"/></svg>',
+)
+
+/**
+ * The form in front of a site with a password (contract, "Serving", 7). It names the site by the title for link
+ * previews, never by the title of its document, which is content behind the password.
+ */
+export function passwordPage(
+  { site, next, problem, headers }: PasswordPageOptions,
+  { 'accept-language': accepted = '' }: LanguageHeaders,
+): EdgeResponse {
+  const language = negotiateLanguage(accepted)
+  const { password } = TEXTS[language]
+  const name = site.title ?? site.host
+  const main = html`<p class="above">${LOCK}${name}</p>
+<h1>${password.title}</h1>
+<p>${password.text}</p>
+<form method="post" action="${PASSWORD_PATH}">
+<label for="password">${password.label}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required autofocus${
+    problem && new Html(' aria-invalid="true" aria-describedby="problem"')
+  }>${problem && html`\n<p class="wrong" id="problem" role="alert">${describeProblem(problem, password)}</p>`}
+<input name="next" type="hidden" value="${next}">
+<button>${password.button}</button>
+</form>`
+  const status = typeof problem === 'object' ? 429 : 401
+  return renderPage({ status, language, title: name, main, headers })
+}
+
+function describeProblem(problem: PasswordProblem, texts: VisitorTexts['password']): string {
+  if (typeof problem === 'string') return texts[problem]
+  const minutes = Math.max(1, Math.ceil(problem.retryAfterSeconds / 60))
+  return texts.tooManyAttempts.replace('{minutes}', `${minutes}`)
+}
+
+export const SITE_NOT_FOUND = errorPage(404, 'siteNotFound')
+export const SITE_NOT_PUBLISHED = errorPage(404, 'siteNotPublished')
+export const VERSION_NOT_FOUND = errorPage(404, 'versionNotFound')
+export const PAGE_NOT_FOUND = errorPage(404, 'pageNotFound', { linksHome: true })
 
 /** The response for a missing script or style sheet, which HTML would only confuse. */
 export const ASSET_NOT_FOUND = inlineResponse(404, 'text/plain; charset=utf-8', 'Not found\n')
 
-export const SITE_EXPIRED = errorPage({
-  status: 410,
-  title: 'This site has expired',
-  text: 'It was published for a limited time, and that time is over.',
-})
-
-export const BAD_REQUEST = errorPage({
-  status: 400,
-  title: 'This request cannot be read',
-  text: 'Its address is malformed or says two different things.',
-})
+export const SITE_EXPIRED = errorPage(410, 'siteExpired')
+export const BAD_REQUEST = errorPage(400, 'badRequest')
 
 /** RFC 9110, 15.5.20. */
-export const MISDIRECTED = errorPage({
-  status: 421,
-  title: 'This connection is for another site',
-  text: 'Its certificate is not for the address that was asked for.',
-})
+export const MISDIRECTED = errorPage(421, 'misdirected')
 
 /** The methods of the paths of a site, and of the path of the password form. */
 const SITE_METHODS = 'GET, HEAD, OPTIONS'
 const FORM_METHODS = `${SITE_METHODS}, POST`
 
-export const METHOD_NOT_ALLOWED = methodNotAllowed(SITE_METHODS, 'Sites can only be read.')
-export const PASSWORD_METHOD_NOT_ALLOWED = methodNotAllowed(FORM_METHODS, 'A password can only be posted.')
+export const METHOD_NOT_ALLOWED = methodNotAllowed(SITE_METHODS)
+export const PASSWORD_METHOD_NOT_ALLOWED = methodNotAllowed(FORM_METHODS)
 
 /** RFC 9110, 9.3.7. */
 export const OPTIONS_RESPONSE = optionsResponse(SITE_METHODS)
 export const PASSWORD_OPTIONS_RESPONSE = optionsResponse(FORM_METHODS)
 
-export const PRECONDITION_FAILED = errorPage({
-  status: 412,
-  title: 'The file is another one by now',
-  text: 'The request asked for it only on a condition that does not hold.',
-})
+export const PRECONDITION_FAILED = errorPage(412, 'preconditionFailed')
 
 /** The 416 response of every file; the length of the file is added. */
-export const RANGE_NOT_SATISFIABLE = errorPage({
-  status: 416,
-  title: 'The file has no such part',
-  text: 'It ends before the part that was asked for.',
-})
+export const RANGE_NOT_SATISFIABLE = errorPage(416, 'rangeNotSatisfiable')
 
-export const INTERNAL_ERROR = errorPage({
-  status: 500,
-  title: 'Something is wrong on our side',
-  text: 'The service could not answer this request. It has been noted.',
-})
+export const INTERNAL_ERROR = errorPage(500, 'internalError')
 
 /** `seconds` until a retry makes sense. */
-export function unavailable(seconds: number): EdgeResponse {
-  return errorPage({
-    status: 503,
-    title: 'Back in a moment',
-    text: 'The service is busy or a part of it is away. Please try again shortly.',
-    headers: ['Retry-After', `${seconds}`],
-  })
+export function unavailable(seconds: number): LocalizedPage {
+  return errorPage(503, 'unavailable', { headers: ['Retry-After', `${seconds}`] })
 }
 
-export function formError(status: 413 | 415, text: string): EdgeResponse {
-  return errorPage({ status, title: 'This form cannot be read', text })
-}
+export const FORM_TOO_LARGE = errorPage(413, 'unreadableForm')
+export const FORM_UNSUPPORTED = errorPage(415, 'unreadableForm')
 
 function inlineResponse(
   status: number,
@@ -194,8 +224,8 @@ function inlineResponse(
   }
 }
 
-function methodNotAllowed(methods: string, text: string): EdgeResponse {
-  return errorPage({ status: 405, title: 'This cannot be done here', text, headers: ['Allow', methods] })
+function methodNotAllowed(methods: string): LocalizedPage {
+  return errorPage(405, 'methodNotAllowed', { headers: ['Allow', methods] })
 }
 
 function optionsResponse(methods: string): EdgeResponse {

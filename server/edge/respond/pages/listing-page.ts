@@ -74,11 +74,11 @@ const CSS = `
 main{max-width:46rem;margin:0 auto;padding:clamp(1.5rem,6vw,4rem) 1.4rem}
 h1{margin:0 0 .4rem;font-size:1.6rem;line-height:1.25;overflow-wrap:anywhere;text-wrap:balance}
 h2{margin:0;padding:.7rem 1.1rem;font-size:.95rem;overflow-wrap:anywhere;border-bottom:1px solid var(--line)}
-p{margin:0;color:var(--soft);overflow-wrap:anywhere}
-section{margin-top:1.5rem;background:var(--card);border:1px solid var(--line);border-radius:.7rem;overflow:hidden}
+p{margin:0;color:var(--quiet);overflow-wrap:anywhere}
+section{margin-top:1.5rem;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius-large);overflow:hidden}
 ul{margin:0;padding:0;list-style:none}
 li{display:flex;gap:1rem;justify-content:space-between;padding:.55rem 1.1rem}
 li+li{border-top:1px solid var(--line)}
-a{color:var(--deep);text-underline-offset:.2em;overflow-wrap:anywhere}
-li span{flex:none;color:var(--soft);font-variant-numeric:tabular-nums}
+a{color:var(--accent);text-underline-offset:.2em;overflow-wrap:anywhere}
+li span{flex:none;color:var(--quiet);font-variant-numeric:tabular-nums}
 `

@@ -1,8 +1,47 @@
-/** Colors and type of generated pages, for light and dark color schemes. */
+import { readFileSync } from 'node:fs'
+
+const TOKENS_FILE = new URL('../../../../dashboard/style/tokens.css', import.meta.url)
+
+/** The custom properties that the pages of visitors use. */
+const USED = new Set(
+  [
+    'ground',
+    'surface',
+    'sunken',
+    'ink',
+    'quiet',
+    'line',
+    'edge',
+    'accent',
+    'accent-strong',
+    'on-accent',
+    'wrong',
+  ]
+    .concat('radius', 'radius-large')
+    .map((name) => `--${name}`),
+)
+
+/**
+ * Colors, corners and type of generated pages, for light and dark color schemes: the values of the dashboard. The
+ * typeface is not loaded, because nothing is: visitors who have it installed see it.
+ */
 export const THEME = `
-:root{color-scheme:light dark;--ink:#1c2330;--soft:#5d6778;--paper:#f6f7f9;--card:#fff;--line:#dde1e8;--deep:#14538c}
-@media (prefers-color-scheme:dark){:root{--ink:#e8ebf0;--soft:#9aa5b5;--paper:#12161d;--card:#1a2029;--line:#2c3542;--deep:#7cb7ec}}
+${readTokens(readFileSync(TOKENS_FILE, 'utf8'))}
 *{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
-:focus-visible{outline:3px solid var(--deep);outline-offset:2px}
+body{margin:0;background:var(--ground);color:var(--ink);font:1rem/1.5 Inter,system-ui,sans-serif}
+:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 `
+
+/** The declarations of the used properties. In the file, those of the dark color scheme are the last rule. */
+function readTokens(css: string): string {
+  const [light = '', dark = ''] = css.split('@media (prefers-color-scheme: dark)')
+  return `:root{color-scheme:light dark;${pickUsed(light)}}
+@media (prefers-color-scheme:dark){:root{${pickUsed(dark)}}}`
+}
+
+function pickUsed(css: string): string {
+  return [...css.matchAll(/^ +(--[\w-]+): (.+);$/gm)]
+    .filter(([, name]) => USED.has(name!))
+    .map(([, name, value]) => `${name}:${value}`)
+    .join(';')
+}

@@ -73,20 +73,20 @@ function renderMedia(kind: MediaKind, address: string, name: string): Html {
 const CSS = `
 body{display:flex;flex-direction:column;min-height:100vh;min-height:100dvh}
 header{display:flex;flex-wrap:wrap;gap:.5rem 2rem;align-items:center;justify-content:space-between;
-padding:.9rem 1.4rem;background:var(--card);border-bottom:1px solid var(--line)}
+padding:.9rem 1.4rem;background:var(--surface);border-bottom:1px solid var(--line)}
 header div{min-width:0}
 h1{margin:0;font-size:1.1rem;line-height:1.35;overflow-wrap:anywhere;text-wrap:balance}
-p{margin:0;color:var(--soft);overflow-wrap:anywhere}
+p{margin:0;color:var(--quiet);overflow-wrap:anywhere}
 nav{display:flex;flex-wrap:wrap;gap:1.1rem;align-items:center;font-size:.95rem}
-nav span{color:var(--soft)}
-a{color:var(--deep);font-weight:600;text-underline-offset:.2em}
+nav span{color:var(--quiet)}
+a{padding:.1em 0;color:var(--accent);font-weight:600;text-underline-offset:.2em}
 main{flex:1;display:grid;place-items:center;min-height:0;padding:1.4rem}
-img,video{max-width:100%;max-height:82vh;border-radius:.5rem}
+img,video{max-width:100%;max-height:82vh;border-radius:var(--radius)}
 audio{width:min(100%,34rem)}
-iframe{width:100%;height:100%;min-height:75vh;border:1px solid var(--line);border-radius:.5rem;background:var(--card)}
+iframe{width:100%;height:100%;min-height:75vh;border:1px solid var(--line);border-radius:var(--radius);background:var(--surface)}
 .frame,.text{place-items:stretch}
 .frame{padding:0}
 .frame iframe{border:0;border-radius:0}
 .download{align-content:center;gap:.9rem;font-size:1.1rem}
-.download a{padding:.6rem 1.1rem;border-radius:.5rem;color:var(--card);background:var(--deep);text-decoration:none}
+.download a{padding:.6rem 1.1rem;border-radius:var(--radius);color:var(--on-accent);background:var(--accent);text-decoration:none}
 `

@@ -1,0 +1,105 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: source of shell scripts
+
+import { UsageError } from './cli-error.ts'
+import type { Command } from './command.ts'
+
+interface CommandTable {
+  commands: Record<string, () => Promise<Command>>
+  aliases: Record<string, string>
+}
+
+interface CompletedCommand {
+  /** The command and its aliases. */
+  names: string[]
+  summary: string
+  /** Without dashes, with their help. */
+  options: [name: string, help: string][]
+}
+
+const SCRIPTS: Record<string, (commands: CompletedCommand[]) => string[]> = { bash, zsh, fish }
+
+/** `slipway completion SHELL` */
+export const completion = ({ commands, aliases }: CommandTable): Command => ({
+  name: 'completion',
+  operands: '<shell>',
+  maxOperands: 1,
+  summary: 'Print a completion script for bash, zsh or fish',
+  about: `
+Prints a script that completes commands and options. To load it in every new shell:
+
+  bash   echo 'eval "$(slipway completion bash)"' >> ~/.bashrc
+  zsh    echo 'eval "$(slipway completion zsh)"' >> ~/.zshrc   (after compinit)
+  fish   slipway completion fish > ~/.config/fish/completions/slipway.fish`,
+  options: {},
+  async run({ terminal }, _options, [shell = '']) {
+    const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
+    if (!script) throw new UsageError('Name a shell: bash, zsh or fish')
+    const loaded = await Promise.all(Object.values(commands).map((load) => load()))
+    const completed = loaded.map(({ name, summary, options }): CompletedCommand => {
+      const names = [name, ...Object.keys(aliases).filter((alias) => aliases[alias] === name)]
+      return { names, summary, options: Object.entries(options).map(([option, { help }]) => [option, help]) }
+    })
+    terminal.print(script(completed).join('\n'))
+  },
+})
+
+function bash(commands: CompletedCommand[]): string[] {
+  return [
+    '_slipway() {',
+    '  local words=""',
+    '  if [ "$COMP_CWORD" -eq 1 ]; then',
+    `    words="${commands.flatMap(({ names }) => names).join(' ')}"`,
+    '  else case "${COMP_WORDS[1]}" in',
+    ...commands.map(({ names, options }) => `    ${names.join('|')}) words="${dashed(options)}" ;;`),
+    '  esac; fi',
+    '  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))',
+    '}',
+    'complete -o default -F _slipway slipway',
+  ]
+}
+
+function zsh(commands: CompletedCommand[]): string[] {
+  return [
+    '#compdef slipway',
+    '_slipway() {',
+    '  local -a items',
+    '  if (( CURRENT == 2 )); then',
+    ...commands.flatMap(({ names, summary }) =>
+      names.map((name) => `    items+=(${quote(`${name}:${summary}`)})`),
+    ),
+    '    _describe command items',
+    '  elif [[ "$PREFIX" == -* ]]; then',
+    '    case "$words[2]" in',
+    ...commands.map(({ names, options }) => `      ${names.join('|')}) items=(${zshItems(options)}) ;;`),
+    '    esac',
+    '    _describe option items',
+    '  else',
+    '    _files',
+    '  fi',
+    '}',
+    'compdef _slipway slipway',
+  ]
+}
+
+function fish(commands: CompletedCommand[]): string[] {
+  return commands.flatMap(({ names, summary, options }) => [
+    ...names.map((name) => `complete -c slipway -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`),
+    ...options.map(
+      ([option, help]) =>
+        `complete -c slipway -n ${quote(`__fish_seen_subcommand_from ${names.join(' ')}`)} -l ${option} -d ${quote(help)}`,
+    ),
+  ])
+}
+
+function dashed(options: CompletedCommand['options']): string {
+  return options.map(([name]) => `--${name}`).join(' ')
+}
+
+function zshItems(options: CompletedCommand['options']): string {
+  return options.map(([name, help]) => quote(`--${name}:${help}`)).join(' ')
+}
+
+/** In single quotes, for all three shells. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

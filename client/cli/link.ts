@@ -1,0 +1,54 @@
+import { relative, resolve } from 'node:path'
+import { stripControlChars } from '../../protocol/format.ts'
+import type { Slipway } from '../sdk/slipway.ts'
+import { accountClient, resolveServer } from './account.ts'
+import { CliError, UsageError } from './cli-error.ts'
+import { type Command, type CommandContext, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
+import { assertFolder } from './publish-folder.ts'
+import { choose } from './terminal/choose.ts'
+
+/** Maximum number of sites to choose from. */
+const MAX_CHOICES = 20
+
+/** `slipway link [site] [folder]` */
+export const link: Command = {
+  name: 'link',
+  operands: '[site] [folder]',
+  maxOperands: 2,
+  summary: 'Connect a folder to one of your sites',
+  about: `
+Connects a folder, by default this one, to a site of your account: the next publish updates that site. On a terminal,
+leave the site out to choose from a list. The connection is stored in .slipway/.`,
+  options: { json: JSON_OPTION, server: SERVER_OPTION },
+  async run(work, options, [named, operand = '.']) {
+    const { terminal, siteMemory, settings, cwd } = work
+    const folder = resolve(cwd, operand)
+    assertFolder(work, folder, operand)
+    const server = resolveServer(work, options)
+    const slipway = accountClient(work, options, server)
+    const { slug, siteUrl } = await slipway.details(named ?? (await pickSite(work, slipway)))
+    siteMemory.remember(folder, { slug, siteUrl, server })
+    printResult(work, options, { slug, siteUrl, server, folder: relative(cwd, folder) || '.' }, () => {
+      terminal.printNote(`${terminal.green('✓')} Linked to ${stripControlChars(siteUrl)}`)
+      terminal.printNote(`Publish: ${settings.program} publish`)
+    })
+  },
+}
+
+async function pickSite({ terminal, settings }: CommandContext, slipway: Slipway): Promise<string> {
+  if (!terminal.interactive) {
+    throw new UsageError('Name a site', `Such as: ${settings.program} link SLUG`)
+  }
+  const { publishes } = await slipway.list({ limit: MAX_CHOICES })
+  if (publishes.length === 0) {
+    throw new CliError('You have no sites yet', `Publish one: ${settings.program} publish ./folder`)
+  }
+  return choose(
+    terminal,
+    'Which site?',
+    publishes.map(({ slug, title, siteUrl }) => [
+      slug,
+      stripControlChars(title ? `${title} · ${siteUrl}` : siteUrl),
+    ]),
+  )
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import { createWriteStream, mkdirSync, readdirSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import type { FileEntry } from '../../protocol/api/publish.ts'
+import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
+import { validatePath } from '../../protocol/manifest/paths.ts'
+import type { Slipway } from '../sdk/slipway.ts'
+import { chooseSite, ownerClient } from './account.ts'
+import { RefusedError } from './cli-error.ts'
+import {
+  type Command,
+  type CommandContext,
+  JSON_OPTION,
+  printResult,
+  SERVER_OPTION,
+  SITE_OPTION,
+  stringOption,
+} from './command.ts'
+import { readTar, type TarEntry } from './folder/read-tar.ts'
+import { ProgressView } from './terminal/progress.ts'
+import { resolveVersionId } from './version-id.ts'
+
+/** Folders whose files instruct programs on this machine: a site cannot replace them. */
+const PROTECTED_FOLDERS = new Set(['.git', '.hg', '.svn', '.slipway'])
+
+/** `slipway pull [folder]` */
+export const pull: Command = {
+  name: 'pull',
+  operands: '[folder]',
+  maxOperands: 1,
+  summary: 'Download the files of a site',
+  about: `
+Downloads the files of the live version, or of another one, into a folder: by default a new one with the name of the
+site. Every file is verified against its SHA-256.`,
+  options: {
+    version: { type: 'string', value: 'ID', help: 'Another saved version; the start of its id is enough' },
+    force: { type: 'boolean', help: 'Write into a folder that is not empty, and replace files in it' },
+    site: SITE_OPTION,
+    json: JSON_OPTION,
+    server: SERVER_OPTION,
+  },
+  async run(work, options, [operand]) {
+    const { terminal, cwd } = work
+    const site = await chooseSite(work, options)
+    const folder = resolve(cwd, operand ?? site.slug)
+    if (options.force !== true) assertEmpty(folder)
+    const slipway = ownerClient(work, options, site)
+    const versionId = await versionToPull(work, slipway, site.slug, stringOption(options, 'version'))
+    const { files } = await slipway.version(site.slug, versionId)
+    const wanted = files.filter(({ path }) => isWritable(path))
+    await download(work, slipway, { slug: site.slug, versionId, folder, files: wanted })
+    const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)
+    const result = {
+      slug: site.slug,
+      versionId,
+      folder,
+      files: wanted.length,
+      bytes: sumSizes(wanted),
+      skipped,
+    }
+    printResult(work, options, result, () => {
+      if (skipped.length > 0)
+        terminal.printNote(stripControlChars(`Skipped unsafe paths: ${skipped.join(', ')}`))
+      terminal.printNote(`${terminal.green('✓')} Downloaded ${formatFileCount(wanted)}`)
+      terminal.print(relative(cwd, folder) || '.')
+    })
+  },
+}
+
+function assertEmpty(folder: string): void {
+  try {
+    if (readdirSync(folder).length === 0) return
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  throw new RefusedError(`${folder} isn't empty`, 'To replace files in it: --force')
+}
+
+async function versionToPull(
+  work: CommandContext,
+  slipway: Slipway,
+  slug: string,
+  typed: string | undefined,
+): Promise<string> {
+  if (typed !== undefined) return resolveVersionId(work, slipway, { slug, typed })
+  const { currentVersionId } = await slipway.details(slug)
+  if (currentVersionId === null) throw new RefusedError(`${slug} has no live version`)
+  return currentVersionId
+}
+
+/** Paths come from the server. */
+function isWritable(path: string): boolean {
+  const isProtected = path.split('/').some((name) => PROTECTED_FOLDERS.has(name.toLowerCase()))
+  return !isProtected && validatePath(path) === undefined
+}
+
+interface Download {
+  slug: string
+  versionId: string
+  folder: string
+  files: FileEntry[]
+}
+
+async function download(
+  { terminal, retryPolicy, signal }: CommandContext,
+  slipway: Slipway,
+  { slug, versionId, folder, files }: Download,
+): Promise<void> {
+  const missing = new Map(files.map((file) => [file.path, file]))
+  const view = new ProgressView(terminal, 'Downloading', retryPolicy.now)
+  const progress = { files: files.length, filesDone: 0, bytes: sumSizes(files), bytesDone: 0 }
+  const { bytes } = await slipway.archive(slug, versionId)
+  const unzipped = createGunzip()
+  const unzipping = pipeline(Readable.from(bytes()), unzipped, { signal })
+  // Its error is thrown where the bytes are read.
+  unzipping.catch(() => undefined)
+  for await (const entry of readTar(unzipped)) {
+    const file = missing.get(entry.path)
+    if (!file) continue
+    await writeVerified(join(folder, ...file.path.split('/')), entry, file)
+    missing.delete(entry.path)
+    progress.filesDone++
+    progress.bytesDone += file.size
+    view.show(progress)
+    if (missing.size === 0) break
+  }
+  const [first] = missing.keys()
+  if (first !== undefined) throw new RefusedError(`The server did not send ${stripControlChars(first)}`)
+}
+
+async function writeVerified(target: string, { content, size }: TarEntry, file: FileEntry): Promise<void> {
+  if (size !== file.size) throw unexpectedBytes(file)
+  const hash = createHash('sha256')
+  mkdirSync(dirname(target), { recursive: true })
+  await pipeline(
+    content,
+    async function* (chunks: AsyncIterable<Uint8Array>) {
+      for await (const chunk of chunks) {
+        hash.update(chunk)
+        yield chunk
+      }
+    },
+    createWriteStream(target),
+  )
+  if (file.hash !== undefined && hash.digest('hex') !== file.hash) throw unexpectedBytes(file)
+}
+
+function unexpectedBytes({ path }: FileEntry): RefusedError {
+  return new RefusedError(`${stripControlChars(path)} has other bytes than its version`)
+}

@@ -1,0 +1,54 @@
+import { stripControlChars } from '../../protocol/format.ts'
+import type { ResumableResult } from '../sdk/resume.ts'
+import type { Slipway } from '../sdk/slipway.ts'
+import { loginCommand } from './account.ts'
+import { AuthError, RefusedError } from './cli-error.ts'
+import type { CommandContext, CommandOption } from './command.ts'
+import type { PublishPlan } from './publish-target.ts'
+
+export const NAME_OPTION: CommandOption = {
+  type: 'string',
+  value: 'NAME',
+  help: 'Name of the site, as in NAME.example.com (needs an account)',
+}
+
+/** Renames a site, here and on the server; returns its slug. The former name redirects for 30 days. */
+export async function renameSite(
+  { siteMemory, terminal }: CommandContext,
+  slipway: Slipway,
+  { server, slug, name }: { server: string; slug: string; name: string },
+): Promise<string> {
+  const renamed = await slipway.renameSite(slug, name)
+  siteMemory.rename(slug, server, renamed)
+  if (renamed.slug !== slug) terminal.printNote(`${terminal.green('✓')} Renamed ${slug} to ${renamed.slug}`)
+  return renamed.slug
+}
+
+/** Refuses a name before anything is published under it. A new site gets its name when it is created. */
+export async function assertName(work: CommandContext, plan: PublishPlan): Promise<void> {
+  const { server, key, name, remembered } = plan
+  if (name === undefined) return
+  if (key === undefined || remembered?.claimToken !== undefined) {
+    const hint = key === undefined ? loginCommand(work, server) : `${work.settings.program} claim`
+    throw new AuthError('Choosing a name needs an account', `First: ${hint}`)
+  }
+  const slug = plan.slug ?? remembered?.slug
+  if (slug === undefined || slug === name) return
+  const { available, reason = 'The name is not available.' } = await work.connect(server, key).checkName(name)
+  if (!available) throw new RefusedError(stripControlChars(reason), 'Choose another name with --name.')
+}
+
+/** Renames the published site of a plan, so that a publish that is refused changes no name. */
+export async function applyName(
+  work: CommandContext,
+  { server, key, name }: PublishPlan,
+  outcome: ResumableResult,
+): Promise<ResumableResult> {
+  const { site, published } = outcome
+  if (name === undefined || site.slug === name) return outcome
+  const slipway = work.connect(server, key)
+  const slug = await renameSite(work, slipway, { server, slug: site.slug, name })
+  const { siteUrl } = await slipway.details(slug)
+  const previewUrl = published.previewUrl.replace(`--${site.slug}.`, `--${slug}.`)
+  return { site: { ...site, slug, siteUrl }, published: { ...published, slug, siteUrl, previewUrl } }
+}

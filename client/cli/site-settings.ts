@@ -1,0 +1,63 @@
+import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.ts'
+import { stripControlChars } from '../../protocol/format.ts'
+import { chooseSite, ownerClient } from './account.ts'
+import {
+  type Command,
+  type CommandContext,
+  JSON_OPTION,
+  printResult,
+  SERVER_OPTION,
+  SITE_OPTION,
+  stringOption,
+} from './command.ts'
+import { METADATA_OPTIONS, readMetadata, readPassword } from './metadata-options.ts'
+import { NAME_OPTION, renameSite } from './site-name.ts'
+import { formatTable } from './terminal/table.ts'
+import { formatLocalTime } from './terminal/time.ts'
+
+/** `slipway settings` */
+export const settings: Command = {
+  name: 'settings',
+  operands: '',
+  maxOperands: 0,
+  summary: 'Show or change the settings of a site',
+  about: `
+Changes settings of a site without publishing it again. Without options it shows them.`,
+  options: {
+    name: NAME_OPTION,
+    ...METADATA_OPTIONS,
+    site: SITE_OPTION,
+    json: JSON_OPTION,
+    server: SERVER_OPTION,
+  },
+  async run(work, options) {
+    const password = await readPassword(work, options)
+    const change: MetadataRequest = {
+      ...readMetadata(options),
+      ...(password !== undefined && { password }),
+    }
+    const site = await chooseSite(work, options)
+    const slipway = ownerClient(work, options, site)
+    const name = stringOption(options, 'name')
+    const slug = name === undefined ? site.slug : await renameSite(work, slipway, { ...site, name })
+    const isChange = Object.keys(change).length > 0
+    const details = isChange ? await slipway.setMetadata(slug, change) : await slipway.details(slug)
+    const { files: _, ...shown } = details
+    printResult(work, options, shown, () => {
+      if (isChange) work.terminal.printNote(`${work.terminal.green('✓')} Saved`)
+      for (const line of formatSettings(work, details)) work.terminal.print(stripControlChars(line))
+    })
+  },
+}
+
+function formatSettings({ retryPolicy }: CommandContext, details: SiteDetails): string[] {
+  const { siteUrl, title, viewer, spaMode, hasPassword, expiresAt } = details
+  return formatTable([
+    ['URL', siteUrl],
+    ['Title', viewer.title ?? `${title ?? ''} (from your HTML)`.trim()],
+    ['Description', viewer.description ?? '(from your HTML)'],
+    ['Single-page app', spaMode ? 'On' : 'Off'],
+    ['Password', hasPassword ? 'On' : 'Off'],
+    ['Expires', expiresAt === null ? 'Never' : formatLocalTime(expiresAt, retryPolicy.now())],
+  ])
+}

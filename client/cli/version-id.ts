@@ -1,0 +1,50 @@
+import type { VersionSummary } from '../../protocol/api/sites.ts'
+import { stripControlChars } from '../../protocol/format.ts'
+import type { Slipway } from '../sdk/slipway.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
+import type { CommandContext } from './command.ts'
+import { choose } from './terminal/choose.ts'
+import { formatLocalTime } from './terminal/time.ts'
+
+/** Length of a whole version id. */
+const ID_LENGTH = 26
+
+/**
+ * The version whose id begins with `typed`, in any case; on a terminal without it the version that is picked from the
+ * list. Throws a UsageError when no version or several match.
+ */
+export async function resolveVersionId(
+  work: CommandContext,
+  slipway: Slipway,
+  { slug, typed }: { slug: string; typed: string | undefined },
+): Promise<string> {
+  const prefix = typed?.toLowerCase()
+  if (prefix?.length === ID_LENGTH) return prefix
+  const see = `List them: ${work.settings.program} versions`
+  if (prefix === undefined && !work.terminal.interactive) throw new UsageError('Name a version', see)
+  const { versions } = await slipway.versions(slug)
+  if (prefix === undefined) return pickVersion(work, versions)
+  const matches = versions.filter(({ versionId }) => versionId.startsWith(prefix))
+  const [match, ...others] = matches
+  if (match && others.length === 0) return match.versionId
+  const name = stripControlChars(typed!)
+  if (!match) throw new UsageError(`No version starts with ${name}`, see)
+  const list = matches.map(({ versionId }) => versionId)
+  throw new UsageError(`Several versions start with ${name}`, 'Name one:', ...list)
+}
+
+async function pickVersion(
+  { terminal, retryPolicy }: CommandContext,
+  versions: VersionSummary[],
+): Promise<string> {
+  const others = versions.filter(({ current }) => !current)
+  if (others.length === 0) throw new RefusedError('There is no other version')
+  return choose(
+    terminal,
+    'Which version?',
+    others.map(({ versionId, createdAt, publishedAt }) => {
+      const draft = publishedAt === null ? ', draft' : ''
+      return [versionId, `${formatLocalTime(createdAt, retryPolicy.now())}  ${versionId}${draft}`]
+    }),
+  )
+}

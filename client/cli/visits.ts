@@ -1,0 +1,74 @@
+import type { VisitCount, VisitRange, Visits } from '../../protocol/api/visits.ts'
+import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { chooseSite, ownerClient } from './account.ts'
+import { UsageError } from './cli-error.ts'
+import {
+  type Command,
+  JSON_OPTION,
+  printResult,
+  SERVER_OPTION,
+  SITE_OPTION,
+  stringOption,
+} from './command.ts'
+import { formatTable } from './terminal/table.ts'
+
+const RANGES: Record<VisitRange, string> = {
+  '24h': '24 hours',
+  '7d': '7 days',
+  '30d': '30 days',
+  '90d': '90 days',
+}
+/** Maximum rows of a list. */
+const MAX_ROWS = 10
+
+/** `slipway visits` */
+export const visits: Command = {
+  name: 'visits',
+  operands: '',
+  maxOperands: 0,
+  summary: 'Show visitors, pages and referrers of a site',
+  about: 'Shows the visits of a site: visitors, requests, bandwidth, top pages, referrers and missing pages.',
+  options: {
+    range: { type: 'string', value: 'RANGE', help: '24h, 7d (default), 30d or 90d' },
+    site: SITE_OPTION,
+    json: JSON_OPTION,
+    server: SERVER_OPTION,
+  },
+  async run(work, options) {
+    const range = stringOption(options, 'range') ?? '7d'
+    if (!isRange(range))
+      throw new UsageError('Unknown range', `Use one of: ${Object.keys(RANGES).join(', ')}`)
+    const site = await chooseSite(work, options)
+    const found = await ownerClient(work, options, site).visits(site.slug, range)
+    printResult(work, options, found, () => {
+      for (const line of formatVisits(found)) work.terminal.print(line)
+    })
+  },
+}
+
+function isRange(text: string): text is VisitRange {
+  return Object.hasOwn(RANGES, text)
+}
+
+function formatVisits({ counted, totals, topPaths, referrers, missingPaths, range }: Visits): string[] {
+  if (!counted) return ["This server doesn't count visits."]
+  if (totals.requests === 0) return [`No visits in the last ${RANGES[range]}.`]
+  return [
+    ...formatTable([
+      ['Visitors', formatNumber(totals.visitors)],
+      ['Requests', formatNumber(totals.requests)],
+      ['Bandwidth', formatBytes(totals.bytes)],
+    ]),
+    ...formatCounts('Top pages', topPaths),
+    ...formatCounts('Referrers', referrers),
+    ...formatCounts('Not found', missingPaths),
+  ]
+}
+
+function formatCounts(heading: string, counts: VisitCount[]): string[] {
+  if (counts.length === 0) return []
+  const rows = counts
+    .slice(0, MAX_ROWS)
+    .map(({ name, requests }) => [stripControlChars(name), formatNumber(requests)])
+  return ['', heading, ...formatTable(rows).map((line) => `  ${line}`)]
+}

@@ -1,0 +1,25 @@
+import { formatCountLimit, formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { accountClient, resolveServer } from './account.ts'
+import { type Command, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
+
+/** `slipway whoami` */
+export const whoami: Command = {
+  name: 'whoami',
+  operands: '',
+  maxOperands: 0,
+  summary: 'Show the account you are signed in to',
+  about: 'Prints the email address of your account, and its server and usage.',
+  options: { json: JSON_OPTION, server: SERVER_OPTION },
+  async run(work, options) {
+    const { terminal } = work
+    const server = resolveServer(work, options)
+    const me = await accountClient(work, options, server).me()
+    printResult(work, options, { server, ...me }, () => {
+      terminal.print(stripControlChars(me.email))
+      const used = formatNumber(me.usage.requestsThisHour)
+      terminal.printNote(
+        `${server} · ${used} of ${formatCountLimit(me.limits.requestsPerHour)} requests used this hour`,
+      )
+    })
+  },
+}

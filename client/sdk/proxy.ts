@@ -1,0 +1,152 @@
+import http from 'node:http'
+import https from 'node:https'
+import { isIP, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+
+/** How long a proxy may take to open a tunnel. */
+const CONNECT_TIMEOUT_MS = 30_000
+
+/** The proxy for a URL, or undefined to connect directly. */
+export type ProxyFor = (url: string) => URL | undefined
+
+/**
+ * Chooses proxies by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; their names in lower case take precedence. Addresses of
+ * this machine are always reached directly. `NO_PROXY` lists hosts, which include their subdomains, with an optional port.
+ */
+export function proxyFromEnvironment(env: Record<string, string | undefined>): ProxyFor {
+  const nameOf = (name: string) => [name.toLowerCase(), name].find((one) => env[one])
+  const excluded = (env[nameOf('NO_PROXY') ?? ''] ?? '').toLowerCase().split(/[\s,]+/)
+  const [secure, plain] = [nameOf('HTTPS_PROXY'), nameOf('HTTP_PROXY')]
+  return (address) => {
+    const url = new URL(address)
+    const name = url.protocol === 'https:' ? secure : plain
+    if (name === undefined || isThisMachine(url) || excluded.some((rule) => matchesHost(rule, url)))
+      return undefined
+    return parseProxy(name, env[name]!)
+  }
+}
+
+/** The error of a request through a proxy. Without credentials. */
+export function proxyError({ protocol, host }: URL, reason: string): Error {
+  return new Error(`the proxy ${protocol}//${host} ${reason}`)
+}
+
+/** Changes of a request for `http:` that goes through a proxy: its target is the whole URL (RFC 9112, 3.2.2). */
+export function forwardThrough(proxy: URL, url: string): http.RequestOptions {
+  const { href, host } = new URL(url)
+  return { ...connectionTo(proxy), path: href, headers: { Host: host, ...authorization(proxy) } }
+}
+
+/** An agent for `https:` that tunnels its connections through a proxy (RFC 9110, 9.3.6). */
+export class TunnelAgent extends https.Agent {
+  readonly #proxy: URL
+  readonly #opening = new Set<http.ClientRequest>()
+
+  constructor(proxy: URL, options: https.AgentOptions) {
+    super(options)
+    this.#proxy = proxy
+  }
+
+  override createConnection(
+    options: https.RequestOptions,
+    callback: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    const { host, port, timeout } = options
+    const target = `${host?.includes(':') ? `[${host}]` : host}:${port}`
+    this.#openTunnel(target).then(
+      (tunnel) => {
+        const socket = super.createConnection({ ...options, socket: tunnel } as object) as Socket
+        // Node sets it only for sockets that it opens itself.
+        if (timeout) socket.setTimeout(timeout)
+        callback(null, socket)
+      },
+      (error: Error) => callback(error, undefined as never),
+    )
+  }
+
+  override destroy(): void {
+    for (const request of this.#opening) request.destroy()
+    super.destroy()
+  }
+
+  #openTunnel(target: string): Promise<Duplex> {
+    const proxy = this.#proxy
+    return new Promise((resolve, reject) => {
+      const fail = (reason: string) => {
+        reject(proxyError(proxy, reason))
+        request.destroy()
+      }
+      const { request: open } = proxy.protocol === 'https:' ? https : http
+      const headers = { Host: target, ...authorization(proxy) }
+      const request = open({ ...connectionTo(proxy), method: 'CONNECT', path: target, headers, agent: false })
+      const timer = setTimeout(() => fail('did not answer in time'), CONNECT_TIMEOUT_MS)
+      this.#opening.add(request)
+      request.on('close', () => {
+        clearTimeout(timer)
+        this.#opening.delete(request)
+      })
+      request.on('error', ({ message }) => fail(`failed: ${message}`))
+      request.on('connect', ({ statusCode = 0 }, socket, head) => {
+        clearTimeout(timer)
+        this.#opening.delete(request)
+        // The server of a TLS connection never speaks first.
+        const isOpen = statusCode >= 200 && statusCode < 300 && head.length === 0
+        if (isOpen) return resolve(socket)
+        socket.destroy()
+        fail(describeRefusal(statusCode))
+      })
+      request.end()
+    })
+  }
+}
+
+/** "requires authentication (407)" */
+export function describeRefusal(status: number): string {
+  return status === 407 ? 'requires authentication (407)' : `refused the connection (${status})`
+}
+
+function parseProxy(name: string, text: string): URL {
+  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
+  try {
+    const proxy = new URL(hasScheme ? text : `http://${text}`)
+    if (/^https?:$/.test(proxy.protocol) && proxy.hostname !== '') return proxy
+  } catch {
+    // Reported below, without the part before '@', which may contain a password.
+  }
+  const value = text.slice(text.lastIndexOf('@') + 1)
+  throw new Error(`${name} must be the http or https URL of a proxy, not ${value}`)
+}
+
+function connectionTo({ protocol, hostname, port }: URL): http.RequestOptions {
+  const host = withoutBrackets(hostname)
+  // Node would verify the certificate of the proxy against the Host header.
+  const servername = isIP(host) ? '' : host
+  return { protocol, hostname: host, port: port || defaultPort(protocol), servername } as https.RequestOptions
+}
+
+function authorization({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {}
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return { 'Proxy-Authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
+}
+
+function isThisMachine({ hostname }: URL): boolean {
+  return /^(.*\.)?localhost$|^127\.|^\[::1\]$/i.test(hostname)
+}
+
+function matchesHost(rule: string, { protocol, hostname, port }: URL): boolean {
+  if (rule === '' || rule === '*') return rule === '*'
+  const [, host = '', rulePort] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(rule) ?? ['', rule]
+  if (rulePort !== undefined && rulePort !== (port || defaultPort(protocol))) return false
+  const name = withoutBrackets(host.replace(/^\*?\./, ''))
+  const target = withoutBrackets(hostname)
+  return target === name || (name !== '' && target.endsWith(`.${name}`))
+}
+
+function withoutBrackets(host: string): string {
+  return host.startsWith('[') ? host.slice(1, -1) : host
+}
+
+function defaultPort(protocol: string): string {
+  return protocol === 'https:' ? '443' : '80'
+}

@@ -1,0 +1,43 @@
+import { useEffect } from 'preact/hooks'
+import { Signal } from '../api/signal.ts'
+import type { Destination } from './destination.ts'
+
+/** What a drop or a paste does. */
+export interface DropTarget {
+  /** The place of its job. */
+  place: string
+  /** The page that shows the place; undefined to stay on the page. */
+  path?: string
+  destination: Destination
+  /** Shown while files are dragged. */
+  label: string
+}
+
+export const FRONT_PLACE = 'front'
+
+const NEW_SITE: DropTarget = {
+  place: FRONT_PLACE,
+  path: '/',
+  destination: { kind: 'new' },
+  label: 'Publish as a new site',
+}
+
+/** The target of the whole window: a new site, unless the shown page has another one. */
+export const pageTarget = new Signal<DropTarget>(NEW_SITE)
+
+/** A drop on a page of the account's site is its next version. */
+export function useSiteTarget(slug: string, name: string): void {
+  useEffect(() => setPageTarget({ ...siteTarget(slug, name), path: `/sites/${slug}` }), [slug, name])
+}
+
+/** Sets the target of the window. Returns a function that resets it. */
+export function setPageTarget(target: DropTarget): () => void {
+  pageTarget.value = target
+  return () => {
+    if (pageTarget.value === target) pageTarget.value = NEW_SITE
+  }
+}
+
+export function siteTarget(slug: string, name: string): DropTarget {
+  return { place: slug, destination: { kind: 'own', slug }, label: `Publish as new version of ${name}` }
+}

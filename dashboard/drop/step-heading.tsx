@@ -1,0 +1,27 @@
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useEffect, useRef } from 'preact/hooks'
+
+/** Whether a publication is the content of its page, rather than a part of it. */
+export const IsWholePage = createContext(false)
+
+interface StepHeadingProps {
+  /** Whether focus moves to it: where it replaces what the user has pressed. */
+  focused?: boolean
+  children: ComponentChildren
+}
+
+/** The heading of a step of a publication: of the page, or of a part of it. */
+export function StepHeading({ focused = false, children }: StepHeadingProps) {
+  const isWholePage = useContext(IsWholePage)
+  const head = useRef<HTMLHeadingElement>(null)
+  const Level = isWholePage ? 'h1' : 'h2'
+  useEffect(() => {
+    if (isWholePage) document.title = `${head.current!.textContent} · Slipway`
+    if (focused) head.current!.focus()
+  }, [])
+  return (
+    <Level ref={head} tabIndex={-1}>
+      {children}
+    </Level>
+  )
+}

@@ -1,0 +1,95 @@
+import { useState } from 'preact/hooks'
+import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
+import { handleSubmit, useAction } from '../api/action.ts'
+import { useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { Dialog } from '../kit/dialog.tsx'
+import { TextArea } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { publishChange } from './publish-change.ts'
+
+/** Larger files are not edited here, in bytes. */
+const MAX_EDITED_BYTES = 256_000
+
+const TEXT_TYPES = /^(text\/|application\/(json|javascript|xml|[\w.-]+\+(json|xml))\b|image\/svg)/
+
+/** Whether a file is a text of a size that can be edited here. */
+export function isEditable({ contentType, size }: FileEntry): boolean {
+  return TEXT_TYPES.test(contentType.toLowerCase()) && size <= MAX_EDITED_BYTES
+}
+
+interface FileEditorProps {
+  site: SiteDetails
+  file: FileEntry
+  /** Called when another version is live. */
+  onLive: () => void
+  onClose: () => void
+}
+
+/** Edits a text file. Saving publishes a version. */
+export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditorProps) {
+  const { slug, currentVersionId: versionId } = site
+  const original = useResource(`site/${slug}/text/${versionId}/${path}`, () =>
+    readText(slug, path, versionId!),
+  )
+  const [written, write] = useState<string | undefined>(undefined)
+  const { value } = original
+  const text = written ?? value?.text ?? ''
+  const isChanged = value !== undefined && text !== value.text
+  const save = useAction(async () => {
+    if (!isChanged || text === '') return
+    const lines = value.hasCarriageReturns ? text.replaceAll('\n', '\r\n') : text
+    const change = { put: { [path]: new Blob([lines]) }, baseVersionId: versionId }
+    await publishChange(site, { ...change, message: `Edit ${path}`, done: `${path} saved.` }, onLive)
+    onClose()
+  })
+  return (
+    <Dialog title={`Edit ${path}`} onClose={onClose} stays={isChanged}>
+      <form class="stack file-editor" onSubmit={handleSubmit(save)}>
+        <ErrorNotice error={original.error} onRetry={original.reload} />
+        {!value && original.loading && <Loading what="the file" />}
+        {value && !value.isText && <p>This file isn't UTF-8 text, so it can't be edited here.</p>}
+        {value?.isText && (
+          <TextArea
+            label="Content"
+            value={text}
+            error={text === '' ? "Empty files can't be published. Delete the file instead." : undefined}
+            onWrite={write}
+          />
+        )}
+        <ErrorNotice error={save.error} />
+        <div class="choices">
+          <Button variant="main" busy={save.busy} disabled={!isChanged || text === ''}>
+            Save as new version
+          </Button>
+          <Button disabled={save.busy} onClick={onClose}>
+            {isChanged ? 'Discard changes' : 'Cancel'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+interface EditedText {
+  /** With line feeds only, as a text field has them. */
+  text: string
+  hasCarriageReturns: boolean
+  isText: boolean
+}
+
+async function readText(slug: string, path: string, versionId: string): Promise<EditedText> {
+  const { bytes } = await slipway.file(slug, path, versionId)
+  const chunks: BlobPart[] = []
+  for await (const chunk of bytes()) chunks.push(new Uint8Array(chunk))
+  try {
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+    const text = decoder.decode(await new Blob(chunks).arrayBuffer())
+    return { text: text.replaceAll('\r\n', '\n'), hasCarriageReturns: text.includes('\r\n'), isText: true }
+  } catch {
+    return { text: '', hasCarriageReturns: false, isText: false }
+  }
+}

@@ -1,0 +1,51 @@
+import { useRef, useState } from 'preact/hooks'
+import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
+import { toDisplayError } from '../api/display-error.ts'
+import { Menu, type MenuItem } from '../kit/menu.tsx'
+import { showToast } from '../kit/toast.tsx'
+import { FileEditor, isEditable } from './file-editor.tsx'
+import { publishChange, type SiteChange } from './publish-change.ts'
+
+interface FileMenuProps {
+  site: SiteDetails
+  file: FileEntry
+  /** Called when another version is live. */
+  onLive: () => void
+}
+
+/** Edits, replaces or deletes a file; each publishes a version that can be undone. */
+export function FileMenu({ site, file, onLive }: FileMenuProps) {
+  const { path } = file
+  const [isEditing, setEditing] = useState(false)
+  const input = useRef<HTMLInputElement>(null)
+  const publish = async (change: SiteChange) => {
+    try {
+      await publishChange(site, change, onLive)
+    } catch (error) {
+      showToast(toDisplayError(error).title)
+    }
+  }
+  const replace = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
+    const [picked] = currentTarget.files ?? []
+    currentTarget.value = ''
+    if (picked)
+      void publish({ put: { [path]: picked }, message: `Replace ${path}`, done: `${path} replaced.` })
+  }
+  const items: MenuItem[] = [{ name: 'Replace file', icon: 'upload', onClick: () => input.current!.click() }]
+  if (isEditable(file)) items.unshift({ name: 'Edit text', icon: 'edit', onClick: () => setEditing(true) })
+  if (site.files.length > 1)
+    items.push({
+      name: 'Delete file',
+      icon: 'trash',
+      danger: true,
+      onClick: () => publish({ delete: [path], message: `Delete ${path}`, done: `${path} deleted.` }),
+    })
+  return (
+    <span>
+      <Menu label={`Actions of ${path}`} variant="link" items={items} />
+      <input ref={input} type="file" hidden aria-label={`Replace ${path}`} onChange={replace} />
+      {isEditing && <FileEditor site={site} file={file} onLive={onLive} onClose={() => setEditing(false)} />}
+    </span>
+  )
+}

@@ -1,0 +1,66 @@
+import type { Published, PublishFile } from '../../client/sdk/slipway.ts'
+import type { SiteDetails } from '../../protocol/api/sites.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
+import { invalidate } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { showToast } from '../kit/toast.tsx'
+import { undoVersion } from './undo-version.ts'
+
+export interface SiteChange {
+  /** Files to add or replace, by path. */
+  put?: Record<string, Blob>
+  /** Paths of files to delete. */
+  delete?: string[]
+  /** The link preview's image. */
+  ogImagePath?: string
+  /** Fail with VERSION_CONFLICT unless this version is live; otherwise the change applies to the live version. */
+  baseVersionId?: string | null
+  /** Noted with the version. */
+  message: string
+  /** What was done, for the notification with its Undo. */
+  done: string
+}
+
+/** The longest note about a version, in characters. */
+const MAX_MESSAGE_LENGTH = 200
+
+/** Publishes a version with these files changed, and offers to undo it. `onLive` is called after either. */
+export async function publishChange(
+  { slug, files: known }: Pick<SiteDetails, 'slug' | 'files'>,
+  { put = {}, delete: deleted, baseVersionId, message, done, ...metadata }: SiteChange,
+  onLive: () => void,
+): Promise<Published> {
+  const types = new Map(known.map(({ path, contentType }) => [path, contentType]))
+  const files = Object.entries(put).map(
+    ([path, bytes]): PublishFile => ({
+      path,
+      size: bytes.size,
+      contentType: types.get(path) ?? mediaType(path),
+      open: () => bytes,
+    }),
+  )
+  const published = await slipway.publish({
+    slug,
+    files,
+    merge: true,
+    ifChanged: true,
+    message: message.slice(0, MAX_MESSAGE_LENGTH),
+    ...(deleted && { delete: deleted }),
+    ...(baseVersionId && { baseVersionId }),
+    ...metadata,
+  })
+  const refresh = () => {
+    invalidate('sites', `site/${slug}/versions`)
+    onLive()
+  }
+  refresh()
+  const { versionId, previousVersionId, unchanged, warnings = [] } = published
+  const [warning] = warnings.map((one) => ` Warning: ${one.file}: ${one.message}`)
+  if (unchanged) showToast('No files changed.')
+  else
+    showToast(
+      done + (warning ?? ''),
+      undoVersion({ slug, versionId, previousVersionId, onRestored: refresh }),
+    )
+  return published
+}

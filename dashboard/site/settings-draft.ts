@@ -1,0 +1,94 @@
+import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.ts'
+import { signedInAs } from '../api/session.ts'
+import { Signal } from '../api/signal.ts'
+import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'
+
+/** The changed settings of a site that are not saved yet. Absent fields are unchanged. */
+export interface SettingsDraft {
+  title?: string | null
+  description?: string | null
+  ogImagePath?: string | null
+  spaMode?: boolean
+  /** `null` removes the password; an empty text is one that is not entered yet. */
+  password?: string | null
+  expiry?: ExpiryChoice
+}
+
+const drafts = new Map<string, Signal<SettingsDraft>>()
+
+/** The draft of a site, which is kept until the page is closed or another user signs in. */
+export function settingsDraft(slug: string): Signal<SettingsDraft> {
+  const draft = drafts.get(slug) ?? new Signal<SettingsDraft>({})
+  drafts.set(slug, draft)
+  return draft
+}
+
+/** Changes the draft. Values that equal the saved ones leave it. */
+export function changeDraft(site: SiteDetails, change: SettingsDraft): void {
+  const draft = settingsDraft(site.slug)
+  const fields = Object.entries({ ...draft.value, ...change })
+  draft.value = Object.fromEntries(fields.filter(([name, value]) => !isSaved(site, name, value)))
+  confirmUnloadOfDrafts()
+}
+
+/** Removes saved values from the draft, except where the user has changed them again. */
+export function removeSaved(slug: string, saved: SettingsDraft): void {
+  const draft = settingsDraft(slug)
+  const left = Object.entries(draft.value).filter(
+    ([name, value]) => value !== saved[name as keyof SettingsDraft],
+  )
+  draft.value = Object.fromEntries(left)
+  confirmUnloadOfDrafts()
+}
+
+/** Keeps the draft of a site that was renamed. */
+export function moveDraft(from: string, to: string): void {
+  const draft = settingsDraft(from).value
+  setDraft(from, {})
+  setDraft(to, draft)
+}
+
+/** Replaces the draft, such as by an empty one. */
+export function setDraft(slug: string, draft: SettingsDraft): void {
+  settingsDraft(slug).value = draft
+  confirmUnloadOfDrafts()
+}
+
+export function hasChanges(draft: SettingsDraft): boolean {
+  return Object.keys(draft).length > 0
+}
+
+/** The request that saves a draft, at this time of the server. */
+export function toRequest({ expiry, ...metadata }: SettingsDraft, now: number): MetadataRequest {
+  const ttlSeconds = expiry && toTtlSeconds(expiry, now)
+  return { ...metadata, ...(ttlSeconds !== undefined && { ttlSeconds }) }
+}
+
+function isSaved(site: SiteDetails, name: string, value: unknown): boolean {
+  if (name === 'password') return site.hasPassword ? value === '' : value === null
+  if (name === 'expiry') return (value as ExpiryChoice).span === UNCHANGED_EXPIRY.span
+  if (name === 'spaMode') return value === site.spaMode
+  return value === site.viewer[name as keyof SiteDetails['viewer']]
+}
+
+/** The browser asks before it closes a page with unsaved changes. */
+function confirmUnloadOfDrafts(): void {
+  const isAny = [...drafts.values()].some((draft) => hasChanges(draft.value))
+  if (isAny) addEventListener('beforeunload', confirmUnload)
+  else removeEventListener('beforeunload', confirmUnload)
+}
+
+function confirmUnload(event: BeforeUnloadEvent): void {
+  event.preventDefault()
+}
+
+let owner = signedInAs.value
+
+// The same user may sign in again after a session has expired.
+signedInAs.subscribe(() => {
+  const { value: email } = signedInAs
+  if (email === null || email === owner) return
+  owner = email
+  for (const draft of drafts.values()) draft.value = {}
+  confirmUnloadOfDrafts()
+})

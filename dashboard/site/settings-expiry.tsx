@@ -1,0 +1,84 @@
+import { formatDayAndTime } from '../app/format-time.ts'
+import { Choice, TextField } from '../kit/field.tsx'
+import { TimeLeft, useNow } from '../kit/time.tsx'
+import {
+  type ExpiryChoice,
+  MAX_TTL_SECONDS,
+  MIN_TTL_SECONDS,
+  toTtlSeconds,
+  UNCHANGED_EXPIRY,
+} from './expiry-choice.ts'
+import type { SettingsProps } from './use-settings.ts'
+
+/** When the site expires. */
+export function Expiry({ site: { expiresAt }, settings }: SettingsProps) {
+  const { draft, errors, change } = settings
+  const { expiry = UNCHANGED_EXPIRY } = draft
+  const now = useNow(10_000)
+  const choose = (changed: Partial<ExpiryChoice>) => change({ expiry: { ...expiry, ...changed } })
+  return (
+    <div class="stack tight">
+      <Choice
+        label="Expires"
+        value={expiry.span}
+        choices={choicesFor(expiresAt)}
+        hint={<CurrentExpiry expiresAt={expiresAt} />}
+        onChoose={(span) => choose({ span: span as ExpiryChoice['span'] })}
+      />
+      {expiry.span === 'date' && (
+        <TextField
+          label="Date and time"
+          type="datetime-local"
+          hint="In your time zone."
+          value={expiry.date}
+          min={toLocalInputValue(now + MIN_TTL_SECONDS * 1000)}
+          max={toLocalInputValue(now + MAX_TTL_SECONDS * 1000)}
+          onWrite={(date) => choose({ date })}
+          error={expiry.date === '' ? undefined : errors.expiry}
+        />
+      )}
+      {expiry.span !== 'unchanged' && !errors.expiry && (
+        <p class="small" role="status">
+          {describeExpiry(toTtlSeconds(expiry, now), now)}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function CurrentExpiry({ expiresAt }: { expiresAt: string | null }) {
+  if (expiresAt === null) return <>This site doesn't expire.</>
+  return (
+    <>
+      Expires on {formatDayAndTime(expiresAt)} (in <TimeLeft until={expiresAt} over="a moment" />
+      ).
+    </>
+  )
+}
+
+function choicesFor(expiresAt: string | null) {
+  return [
+    {
+      value: 'unchanged',
+      name: expiresAt ? `On ${formatDayAndTime(expiresAt)} (current)` : 'Never (current)',
+    },
+    ...(expiresAt ? [{ value: 'never', name: 'Never' }] : []),
+    { value: 'hour', name: 'In an hour' },
+    { value: 'day', name: 'In a day' },
+    { value: 'week', name: 'In a week' },
+    { value: 'month', name: 'In 30 days' },
+    { value: 'date', name: 'On a date' },
+  ]
+}
+
+function describeExpiry(seconds: number | null | undefined, now: number): string {
+  if (seconds == null) return "After saving, this site doesn't expire."
+  const then = formatDayAndTime(new Date(now + seconds * 1000).toISOString())
+  return `After saving, this site and all its versions are deleted on ${then}. The address can't be reused.`
+}
+
+/** A value for a datetime-local input: "2026-11-28T18:05", in the local time zone. */
+function toLocalInputValue(milliseconds: number): string {
+  const date = new Date(milliseconds)
+  return new Date(milliseconds - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

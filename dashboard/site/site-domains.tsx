@@ -1,0 +1,37 @@
+import type { DomainRecord } from '../../protocol/api/domains.ts'
+import { useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { StatusBadge } from '../domains/status-badge.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+
+/** The custom domains of a site. */
+export function SiteDomains({ slug }: { slug: string }) {
+  const all = useResource('domains', () => slipway.domains())
+  const own = all.value?.domains.filter(({ siteSlug }) => siteSlug === slug)
+  return (
+    <>
+      <ErrorNotice error={all.error} onRetry={all.reload} />
+      {!own && all.loading && <Loading what="its domains" />}
+      {own?.length === 0 && <p class="quiet">No custom domain yet.</p>}
+      {own && own.length > 0 && (
+        <ul class="plain-list stack tight">
+          {own.map((record) => (
+            <DomainLine key={record.domain} record={record} />
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+function DomainLine({ record }: { record: DomainRecord }) {
+  const { domain, redirectsTo } = record
+  return (
+    <li class="choices">
+      <a href={`/domains?domain=${domain}`}>{domain}</a>
+      <StatusBadge record={record} />
+      {redirectsTo && <span class="quiet small">redirects to {redirectsTo}</span>}
+    </li>
+  )
+}

@@ -1,0 +1,45 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isLoopbackUrl } from '../../protocol/loopback.ts'
+
+/** `session` signs a browser in. `browser` identifies one at sign-in; it grants nothing. */
+export type CookieKind = 'session' | 'browser'
+
+const NAMES: Record<CookieKind, string> = { session: 'slipway', browser: 'slipway-browser' }
+
+/**
+ * Whether browsers store `Secure` cookies of the service: over HTTPS and from loopback names. Elsewhere the cookies
+ * lack `Secure` and the prefix `__Host-`, because sign-in would not work with them.
+ */
+export function hasSecureCookies(baseUrl: string): boolean {
+  return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)
+}
+
+/** Sets a cookie that scripts cannot read and other sites cannot use (contract, "Sign-in"). */
+export function setCookie(
+  reply: FastifyReply,
+  baseUrl: string,
+  { kind, value, seconds }: { kind: CookieKind; value: string; seconds: number },
+): void {
+  const secure = hasSecureCookies(baseUrl) ? ' Secure;' : ''
+  const pair = `${cookieName(baseUrl, kind)}=${value}`
+  reply.header('Set-Cookie', `${pair}; Path=/;${secure} HttpOnly; SameSite=Strict; Max-Age=${seconds}`)
+}
+
+/** The value of a cookie of the service, if it has the form of one. Only the host itself can set a `__Host-` cookie. */
+export function readCookie(
+  { headers }: FastifyRequest,
+  baseUrl: string,
+  kind: CookieKind,
+): string | undefined {
+  const name = cookieName(baseUrl, kind)
+  for (const pair of headers.cookie?.split(';') ?? []) {
+    const at = pair.indexOf('=')
+    const value = pair.slice(at + 1)
+    if (pair.slice(0, at).trim() === name && /^[\w-]{1,100}$/.test(value)) return value
+  }
+  return undefined
+}
+
+function cookieName(baseUrl: string, kind: CookieKind): string {
+  return hasSecureCookies(baseUrl) ? `__Host-${NAMES[kind]}` : NAMES[kind]
+}

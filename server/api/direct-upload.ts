@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { archiveKind } from '../publish/archive/archive.ts'
+import { detectKind } from '../publish/archive/detect-kind.ts'
+import { ARCHIVE_MEMORY_BYTES, reserveBody } from './bodies.ts'
+import { withClaimToken } from './claim-token.ts'
+import { publishDirectly, readArchiveRequest } from './publish.ts'
+import type { ApiServices } from './services.ts'
+
+/** The path of a direct upload: a file name, or the slug of the site to update. */
+export const DIRECT_UPLOAD_PATH = '/:slug'
+
+/**
+ * `curl -T site.zip {base_url}`: publishes a zip, tar, tar.gz or HTML page and responds with the URL of the site as
+ * plain text, or with JSON as for an archive if the client accepts it. The format follows from the Content-Type, the
+ * first bytes or the file name. A path without a dot is the slug of a site to update.
+ */
+export async function directUploads(
+  app: FastifyInstance,
+  services: Pick<ApiServices, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter'>,
+): Promise<void> {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    reserveBody(request, ARCHIVE_MEMORY_BYTES)
+    return payload
+  })
+  for (const url of ['/', DIRECT_UPLOAD_PATH]) {
+    app.put(url, { config: { auth: 'optional' } }, async (request, reply) => {
+      // With a dot it is a file name, which no slug has.
+      const { slug: name = '' } = request.params as { slug?: string }
+      const slug = name === '' || name.includes('.') ? undefined : name
+      const answer = await publishBody(request, services, { name, slug })
+      reply.code(slug === undefined ? 201 : 200).header('Location', answer.siteUrl)
+      if (answer.claimUrl !== undefined) reply.header('X-Slipway-Claim-Url', answer.claimUrl)
+      if (request.headers.accept?.includes('application/json')) return answer
+      return reply.type('text/plain; charset=utf-8').send(`${answer.siteUrl}\n`)
+    })
+  }
+}
+
+async function publishBody(
+  request: FastifyRequest,
+  services: Pick<ApiServices, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter'>,
+  { name, slug }: { name: string; slug: string | undefined },
+) {
+  const body = request.body as Readable | null | undefined
+  if (!body) throw unknownKind()
+  const { claimToken } = withClaimToken(request, request.query as { claimToken?: string })
+  if (slug === undefined && claimToken !== undefined) throw tokenWithoutSite()
+  if (slug !== undefined) await services.pendingVersions.authorize(request.caller, slug, claimToken)
+  const named = archiveKind(request.headers['content-type'])
+  if (named) return publishDirectly(services, request, readArchiveRequest(request, named, body), slug)
+  using detected = await detectKind(body, name)
+  if (!detected.kind) throw unknownKind()
+  const direct = readArchiveRequest(request, detected.kind, detected.body)
+  return await publishDirectly(services, request, direct, slug)
+}
+
+/** A client that forgot the slug would get a second site. */
+function tokenWithoutSite(): ApiError {
+  return validationError([
+    { field: 'claimToken', message: 'belongs to a site; add its slug to the path of the request' },
+  ])
+}
+
+function unknownKind(): ApiError {
+  return new ApiError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'The body must be a zip, tar or tar.gz archive, or an HTML page',
+  )
+}

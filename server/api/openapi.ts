@@ -1,0 +1,228 @@
+import { example, responseExamples } from './openapi-examples.ts'
+import type { Route } from './routes.ts'
+import { integer, type Schema, text } from './schemas/schema.ts'
+import { slug, versionId } from './schemas/site.ts'
+import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
+
+interface DocumentOptions {
+  baseUrl: string
+  version: string
+}
+
+const TAGS = {
+  'Sign-in': 'An emailed code gives you an API key. There are no passwords.',
+  Publish: 'Send a manifest, upload the files to signed URLs, finalize: the site is live.',
+  Sites: 'List, change, copy, claim and delete your sites.',
+  Versions: 'Every publish creates a version. Kept versions can be restored.',
+  Domains: 'Serve a site at your own domain, with HTTPS.',
+}
+
+const BINARY = { type: 'string', format: 'binary' }
+
+/** Schemas of path parameters by name. */
+const PATH_PARAMETERS: Record<string, Schema> = {
+  slug,
+  versionId,
+  id: text('The id of a session, from listSessions'),
+  domain: text('The host name'),
+  path: text('The path of the file. Its slashes may be sent as they are or as %2F'),
+}
+
+/** Components of these three headers have the names of the headers. */
+const RATE_LIMIT_HEADERS = {
+  'X-RateLimit-Limit': integer('Requests an hour'),
+  'X-RateLimit-Remaining': integer('Requests left in this hour'),
+  'X-RateLimit-Reset': integer('Unix time at which the hour ends'),
+}
+
+const RETRY_AFTER = { 'Retry-After': integer('Seconds until a retry makes sense') }
+
+/**
+ * The OpenAPI 3.1 document of the routes. A schema with a `title` becomes a component of this name. A wildcard in a URL
+ * becomes the parameter `{path}`.
+ */
+export function openApiDocument(table: readonly Route[], { baseUrl, version }: DocumentOptions): object {
+  const schemas = new SchemaComponents()
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of table) {
+    paths[toTemplate(route.url)] ??= {}
+    paths[toTemplate(route.url)]![route.method.toLowerCase()] = operation(route, schemas)
+  }
+  const responses = errorResponses(schemas)
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Slipway',
+      version,
+      description: 'Publish static sites: send a manifest, upload to signed URLs, finalize, live.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: schemas.byName,
+      responses,
+      headers: { ...describeHeaders(RATE_LIMIT_HEADERS), ...describeHeaders(RETRY_AFTER) },
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: sl_live_ and 32 hex characters',
+        },
+      },
+    },
+  }
+}
+
+/** Named schemas, which replace their occurrences. */
+class SchemaComponents {
+  readonly byName: Record<string, Schema> = {}
+
+  /** The schema with references in place of the named schemas in it. Throws when two schemas have one name. */
+  reference(schema: Schema): Schema {
+    const { title } = schema
+    const inner = Object.fromEntries(
+      Object.entries(schema).map(([key, value]) => [key, this.#referenceIn(key, value)]),
+    )
+    if (typeof title !== 'string') return inner
+    const known = this.byName[title]
+    if (known && JSON.stringify(known) !== JSON.stringify(inner))
+      throw new Error(`Two schemas have the name ${title}`)
+    this.byName[title] = inner
+    return { $ref: `#/components/schemas/${title}` }
+  }
+
+  #referenceIn(key: string, value: unknown): unknown {
+    const isMap = key === 'properties'
+    if (isMap || key === 'items' || key === 'additionalProperties') {
+      if (typeof value !== 'object' || value === null) return value
+      if (!isMap) return this.reference(value as Schema)
+      const entries = Object.entries(value as Record<string, Schema>)
+      return Object.fromEntries(entries.map(([name, schema]) => [name, this.reference(schema)]))
+    }
+    return Array.isArray(value) && (key === 'anyOf' || key === 'oneOf')
+      ? value.map((one: Schema) => this.reference(one))
+      : value
+  }
+}
+
+function toTemplate(url: string): string {
+  return url.replace('*', '{path}').replace(/:(\w+)/g, '{$1}')
+}
+
+function operation(route: Route, schemas: SchemaComponents): object {
+  const { id, tag, summary, auth, method, url } = route
+  const parameters = [
+    ...[...toTemplate(url).matchAll(/\{(\w+)\}/g)].map(([, name]) => pathParameter(name!)),
+    ...listParameters('query', route.query, schemas),
+    ...listParameters('header', route.headers, schemas),
+  ]
+  const requestBody = body(route, schemas)
+  const key = { key: [] }
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    security: auth === 'none' ? [] : auth === 'optional' ? [key, {}] : [key],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(requestBody && method !== 'GET' ? { requestBody } : {}),
+    responses: {
+      [route.answer[0]]: success(route, schemas),
+      429: { $ref: '#/components/responses/RateLimited' },
+      '4XX': { $ref: '#/components/responses/ClientError' },
+      '5XX': { $ref: '#/components/responses/ServerError' },
+    },
+  }
+}
+
+function pathParameter(name: string): object {
+  const schema = PATH_PARAMETERS[name] ?? text(name)
+  return { name, in: 'path', required: true, ...describe(schema), example: example(schema, name) }
+}
+
+function listParameters(place: 'query' | 'header', shape: Schema | undefined, schemas: SchemaComponents) {
+  const { properties = {}, required = [] } = (shape ?? {}) as {
+    properties?: Record<string, Schema>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    ...describe(schemas.reference(schema)),
+  }))
+}
+
+/** The description of a schema belongs to the parameter. */
+function describe({ description, ...schema }: Schema): { description: unknown; schema: Schema } {
+  return { description, schema }
+}
+
+function body({ id, body: shape, archives, bytes }: Route, schemas: SchemaComponents): object | undefined {
+  const others = archives ? ARCHIVE_TYPES : bytes ? [bytes] : []
+  if (!shape && others.length === 0) return undefined
+  return {
+    required: true,
+    content: {
+      ...(shape
+        ? {
+            'application/json': {
+              schema: schemas.reference(shape),
+              examples: { [id]: { value: example(shape, '') } },
+            },
+          }
+        : {}),
+      ...Object.fromEntries(
+        others.map((type) => [type, { schema: type === 'text/html' ? { type: 'string' } : BINARY }]),
+      ),
+    },
+  }
+}
+
+function success({ id, answer: [, shape] }: Route, schemas: SchemaComponents): object {
+  const headers = referHeaders(RATE_LIMIT_HEADERS)
+  if (shape === 'events') {
+    const description = 'Server-sent events, one after the other'
+    return { description, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } }
+  }
+  if (shape === 'bytes') return { description: 'The bytes', headers, content: { '*/*': { schema: BINARY } } }
+  const schema = schemas.reference(shape)
+  const examples = responseExamples(id, shape)
+  return { description: 'Success', headers, content: { 'application/json': { schema, examples } } }
+}
+
+function errorResponses(schemas: SchemaComponents): object {
+  const schema = schemas.reference(errorResponse)
+  const describeError = (description: string, code: string, headers: Record<string, Schema>) => ({
+    description,
+    headers: referHeaders(headers),
+    content: { 'application/json': { schema, examples: responseExamples(code, errorResponse) } },
+  })
+  return {
+    ClientError: describeError(
+      'The request was refused; `code` says why, and `hint` what to do next',
+      'clientError',
+      RATE_LIMIT_HEADERS,
+    ),
+    RateLimited: describeError('The limit of requests an hour is reached', 'rateLimited', {
+      ...RATE_LIMIT_HEADERS,
+      ...RETRY_AFTER,
+    }),
+    ServerError: describeError(
+      'The service failed; with UNAVAILABLE, the header Retry-After says when to retry',
+      'serverError',
+      { ...RATE_LIMIT_HEADERS, ...RETRY_AFTER },
+    ),
+  }
+}
+
+function describeHeaders(headers: Record<string, Schema>): object {
+  return Object.fromEntries(Object.entries(headers).map(([name, schema]) => [name, describe(schema)]))
+}
+
+function referHeaders(headers: Record<string, Schema>): object {
+  return Object.fromEntries(
+    Object.keys(headers).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )
+}

@@ -1,0 +1,45 @@
+import type { VisitorTexts } from './visitor-texts.ts'
+
+export const DUTCH: VisitorTexts = {
+  siteNotFound: { title: 'Site niet gevonden', text: 'Controleer het adres op typefouten.' },
+  siteNotPublished: {
+    title: 'Site nog niet gepubliceerd',
+    text: 'De eerste versie is niet compleet. Probeer het later opnieuw.',
+  },
+  versionNotFound: {
+    title: 'Versie niet gevonden',
+    text: 'Deze versie van de site is nooit voltooid of is verwijderd.',
+  },
+  pageNotFound: { title: 'Pagina niet gevonden', text: 'Controleer het adres of begin op de startpagina.' },
+  siteExpired: { title: 'Deze site is verlopen', text: 'De site is voor beperkte tijd gepubliceerd.' },
+  badRequest: { title: 'Ongeldig verzoek', text: 'Het adres of het verzoek is onjuist.' },
+  misdirected: {
+    title: 'Verkeerd gericht verzoek',
+    text: 'Deze verbinding hoort bij een andere site. Laad de pagina opnieuw.',
+  },
+  methodNotAllowed: {
+    title: 'Methode niet toegestaan',
+    text: 'Dit adres ondersteunt dit soort verzoek niet.',
+  },
+  preconditionFailed: { title: 'Voorwaarde niet vervuld', text: 'Het bestand is gewijzigd.' },
+  rangeNotSatisfiable: {
+    title: 'Bereik niet beschikbaar',
+    text: 'Het gevraagde deel ligt voorbij het einde van het bestand.',
+  },
+  internalError: {
+    title: 'Er is iets misgegaan',
+    text: 'De server kon het verzoek niet verwerken. Probeer het later opnieuw.',
+  },
+  unavailable: { title: 'Tijdelijk niet beschikbaar', text: 'Probeer het zo dadelijk opnieuw.' },
+  unreadableForm: { title: 'Formulier onleesbaar', text: 'Ga terug en voer het wachtwoord opnieuw in.' },
+  homePage: 'Naar de startpagina',
+  password: {
+    title: 'Deze site is beveiligd met een wachtwoord',
+    text: 'Vraag de eigenaar om het wachtwoord.',
+    label: 'Wachtwoord',
+    button: 'Site openen',
+    missing: 'Voer het wachtwoord in.',
+    wrong: 'Onjuist wachtwoord. Probeer het opnieuw.',
+    tooManyAttempts: 'Te veel onjuiste wachtwoorden. Probeer het over {minutes} min opnieuw.',
+  },
+}

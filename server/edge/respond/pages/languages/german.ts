@@ -1,0 +1,54 @@
+import type { VisitorTexts } from './visitor-texts.ts'
+
+export const GERMAN: VisitorTexts = {
+  siteNotFound: { title: 'Website nicht gefunden', text: 'Bitte die Adresse auf Tippfehler prüfen.' },
+  siteNotPublished: {
+    title: 'Website noch nicht veröffentlicht',
+    text: 'Die erste Version ist noch nicht vollständig. Bitte später erneut versuchen.',
+  },
+  versionNotFound: {
+    title: 'Version nicht gefunden',
+    text: 'Diese Version der Website wurde nie fertiggestellt oder gelöscht.',
+  },
+  pageNotFound: {
+    title: 'Seite nicht gefunden',
+    text: 'Bitte die Adresse prüfen oder auf der Startseite beginnen.',
+  },
+  siteExpired: {
+    title: 'Diese Website ist abgelaufen',
+    text: 'Sie wurde für begrenzte Zeit veröffentlicht.',
+  },
+  badRequest: { title: 'Ungültige Anfrage', text: 'Die Adresse oder die Anfrage ist fehlerhaft.' },
+  misdirected: {
+    title: 'Fehlgeleitete Anfrage',
+    text: 'Diese Verbindung gehört zu einer anderen Website. Bitte die Seite neu laden.',
+  },
+  methodNotAllowed: {
+    title: 'Methode nicht erlaubt',
+    text: 'Diese Adresse unterstützt diese Art von Anfrage nicht.',
+  },
+  preconditionFailed: { title: 'Vorbedingung nicht erfüllt', text: 'Die Datei hat sich geändert.' },
+  rangeNotSatisfiable: {
+    title: 'Bereich nicht verfügbar',
+    text: 'Der angeforderte Teil liegt hinter dem Ende der Datei.',
+  },
+  internalError: {
+    title: 'Etwas ist schiefgegangen',
+    text: 'Der Server konnte die Anfrage nicht bearbeiten. Bitte später erneut versuchen.',
+  },
+  unavailable: { title: 'Vorübergehend nicht verfügbar', text: 'Bitte gleich noch einmal versuchen.' },
+  unreadableForm: {
+    title: 'Formular nicht lesbar',
+    text: 'Bitte zurückgehen und das Passwort erneut eingeben.',
+  },
+  homePage: 'Zur Startseite',
+  password: {
+    title: 'Diese Website ist passwortgeschützt',
+    text: 'Das Passwort ist beim Inhaber der Website erhältlich.',
+    label: 'Passwort',
+    button: 'Website öffnen',
+    missing: 'Bitte das Passwort eingeben.',
+    wrong: 'Falsches Passwort. Bitte erneut versuchen.',
+    tooManyAttempts: 'Zu viele falsche Passwörter. Neuer Versuch in {minutes} Min. möglich.',
+  },
+}

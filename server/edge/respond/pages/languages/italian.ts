@@ -1,0 +1,48 @@
+import type { VisitorTexts } from './visitor-texts.ts'
+
+export const ITALIAN: VisitorTexts = {
+  siteNotFound: { title: 'Sito non trovato', text: 'Controlla che l’indirizzo non contenga errori.' },
+  siteNotPublished: {
+    title: 'Sito non ancora pubblicato',
+    text: 'La prima versione non è completa. Riprova più tardi.',
+  },
+  versionNotFound: {
+    title: 'Versione non trovata',
+    text: 'Questa versione del sito non è mai stata completata o è stata eliminata.',
+  },
+  pageNotFound: {
+    title: 'Pagina non trovata',
+    text: 'Controlla l’indirizzo o inizia dalla pagina iniziale.',
+  },
+  siteExpired: { title: 'Questo sito è scaduto', text: 'È stato pubblicato per un periodo limitato.' },
+  badRequest: { title: 'Richiesta non valida', text: 'L’indirizzo o la richiesta non è corretta.' },
+  misdirected: {
+    title: 'Richiesta indirizzata male',
+    text: 'Questa connessione appartiene a un altro sito. Ricarica la pagina.',
+  },
+  methodNotAllowed: {
+    title: 'Metodo non consentito',
+    text: 'Questo indirizzo non accetta questo tipo di richiesta.',
+  },
+  preconditionFailed: { title: 'Precondizione non soddisfatta', text: 'Il file è cambiato.' },
+  rangeNotSatisfiable: {
+    title: 'Intervallo non disponibile',
+    text: 'La parte richiesta è oltre la fine del file.',
+  },
+  internalError: {
+    title: 'Si è verificato un errore',
+    text: 'Il server non ha potuto completare la richiesta. Riprova più tardi.',
+  },
+  unavailable: { title: 'Temporaneamente non disponibile', text: 'Riprova tra un momento.' },
+  unreadableForm: { title: 'Modulo illeggibile', text: 'Torna indietro e inserisci di nuovo la password.' },
+  homePage: 'Vai alla pagina iniziale',
+  password: {
+    title: 'Questo sito è protetto da password',
+    text: 'Chiedi la password al proprietario.',
+    label: 'Password',
+    button: 'Apri il sito',
+    missing: 'Inserisci la password.',
+    wrong: 'Password errata. Riprova.',
+    tooManyAttempts: 'Troppe password errate. Riprova tra {minutes} min.',
+  },
+}

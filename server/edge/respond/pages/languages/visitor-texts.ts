@@ -1,0 +1,32 @@
+/** Heading and text of a page. */
+export interface PageText {
+  title: string
+  text: string
+}
+
+/** The texts of the pages that the service shows to visitors, in one language. */
+export interface VisitorTexts {
+  siteNotFound: PageText
+  siteNotPublished: PageText
+  versionNotFound: PageText
+  pageNotFound: PageText
+  siteExpired: PageText
+  badRequest: PageText
+  misdirected: PageText
+  methodNotAllowed: PageText
+  preconditionFailed: PageText
+  rangeNotSatisfiable: PageText
+  internalError: PageText
+  unavailable: PageText
+  unreadableForm: PageText
+  /** The link from a page that does not exist. */
+  homePage: string
+  password: PageText & {
+    label: string
+    button: string
+    missing: string
+    wrong: string
+    /** With `{minutes}`, a number from 1, before an abbreviation that has no plural. */
+    tooManyAttempts: string
+  }
+}

@@ -1,0 +1,122 @@
+import { formatDuration } from '../../protocol/format.ts'
+import { formatUtc } from '../lib/time.ts'
+import type { Email } from '../mail/mail.ts'
+import { type EmailBlock, renderEmail } from '../mail/template.ts'
+import type { UrlBuilder } from '../sites/urls.ts'
+import type { NoticeEvent } from '../store/contract/notices.ts'
+
+interface NoticeEmail {
+  to: string
+  event: NoticeEvent
+  addresses: UrlBuilder
+  now: number
+}
+
+interface Content {
+  subject: string
+  blocks: EmailBlock[]
+  /** Whether the account can turn it off. */
+  isReminder?: true
+}
+
+const MAX_TITLE_CHARACTERS = 60
+
+/** The email about an event. */
+export function noticeEmail({ to, event, addresses, now }: NoticeEmail): Email {
+  const { base } = addresses
+  const { subject, blocks, isReminder } = toContent(event, addresses, now)
+  const off = isReminder ? ` Turn reminders off: ${base}/account` : ''
+  const footer = `You receive this email because of your account at ${base}.${off}`
+  return renderEmail({ kind: event.kind, to, subject, blocks, footer })
+}
+
+function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Content {
+  switch (event.kind) {
+    case 'site-expires':
+      return siteExpires(event, addresses, now)
+    case 'site-deleted':
+      return siteDeleted(event, addresses)
+    case 'domain-fails':
+      return domainFails(event, addresses)
+    case 'certificate-fails':
+      return certificateFails(event, addresses)
+    case 'new-browser':
+      return newBrowser(event, addresses)
+  }
+}
+
+type EventOf<Kind extends NoticeEvent['kind']> = Extract<NoticeEvent, { kind: Kind }>
+
+function siteExpires(event: EventOf<'site-expires'>, addresses: UrlBuilder, now: number): Content {
+  const { slug, expiresAt } = event
+  const left = formatDuration(Math.max(60, (expiresAt - now) / 1000))
+  return {
+    subject: `${siteName(event)} expires in ${left}`,
+    blocks: [
+      `Your site ${siteName(event)} at ${addresses.site(slug)} expires on ${formatUtc(expiresAt)}. It then goes offline, and its files are deleted.`,
+      'To keep it, change its expiry:',
+      { label: 'Open settings', url: `${addresses.base}/sites/${slug}/settings` },
+    ],
+    isReminder: true,
+  }
+}
+
+function siteDeleted(event: EventOf<'site-deleted'>, addresses: UrlBuilder): Content {
+  return {
+    subject: `${siteName(event)} was deleted`,
+    blocks: [
+      `Your site ${siteName(event)} at ${addresses.site(event.slug)} was deleted on ${formatUtc(event.at)}, with its files, versions, analytics and domains.`,
+      "Wasn't it you? Sign out the other sessions of your account, and create a new API key.",
+      reviewAccount(addresses),
+    ],
+    isReminder: true,
+  }
+}
+
+function domainFails(event: EventOf<'domain-fails'>, addresses: UrlBuilder): Content {
+  const { domain, slug, problem, servedUntil } = event
+  return {
+    subject: `${domain} no longer points to your site`,
+    blocks: [
+      `The DNS records of ${domain} no longer lead to your site at ${addresses.site(slug)}: ${problem}.`,
+      `Correct the records at your DNS provider by ${formatUtc(servedUntil)}. After that, ${domain} stops working until they are correct again.`,
+      { label: 'Check the DNS records', url: `${addresses.base}/domains` },
+    ],
+  }
+}
+
+function certificateFails(event: EventOf<'certificate-fails'>, addresses: UrlBuilder): Content {
+  const { domain, problem, notAfter } = event
+  const state =
+    notAfter === null
+      ? `${domain} has no certificate yet, so browsers cannot open it over HTTPS.`
+      : `The certificate of ${domain} could not be renewed. It is valid until ${formatUtc(notAfter)}.`
+  return {
+    subject: `${domain} has a problem with its certificate`,
+    blocks: [
+      `${state} The service keeps trying.`,
+      `Last error: ${problem.replace(/\.$/, '')}.`,
+      { label: 'Open domains', url: `${addresses.base}/domains` },
+    ],
+  }
+}
+
+function newBrowser({ browser, at }: EventOf<'new-browser'>, addresses: UrlBuilder): Content {
+  return {
+    subject: 'New sign-in to your Slipway account',
+    blocks: [
+      `Your account at ${addresses.base} was signed in to from ${browser ?? 'an unknown client'} on ${formatUtc(at)}.`,
+      "If it was you, you don't need to do anything. If not, sign out the other sessions of your account, and create a new API key.",
+      reviewAccount(addresses),
+    ],
+  }
+}
+
+function reviewAccount({ base }: UrlBuilder): EmailBlock {
+  return { label: 'Open your account', url: `${base}/account` }
+}
+
+function siteName({ title, slug }: { title: string | null; slug: string }): string {
+  if (!title) return slug
+  return title.length > MAX_TITLE_CHARACTERS ? `${title.slice(0, MAX_TITLE_CHARACTERS)}…` : title
+}

@@ -1,0 +1,144 @@
+import { GRACE_PERIOD_MS } from '../domains/schedule.ts'
+import type { Log } from '../lib/log.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
+import type { Mail } from '../mail/mail.ts'
+import type { UrlBuilder } from '../sites/urls.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import {
+  certificateNoticeId,
+  domainNoticeId,
+  expiryNoticeId,
+  type Notice,
+  type NoticeEvent,
+} from '../store/contract/notices.ts'
+import type { Store } from '../store/store.ts'
+import { noticeEmail } from './emails.ts'
+
+interface NoticesOptions {
+  store: Store
+  mail: Mail
+  addresses: UrlBuilder
+  clock: () => number
+  log: Log
+}
+
+/** How long before its expiry the owner of a site is reminded. */
+const REMINDER_LEAD_MS = 6 * HOUR_MS
+
+/** Sites that were changed more recently than this before the reminder get none: the owner knows. */
+const MIN_UNCHANGED_MS = 6 * HOUR_MS
+
+/** A domain must fail for this long: DNS servers are often unavailable for minutes. */
+const DOMAIN_FAILING_MS = HOUR_MS
+
+const CERTIFICATE_FAILING_MS = DAY_MS
+
+/** Emails of one kind to one account per hour; further events get none. */
+const MAX_EMAILS_PER_HOUR = 5
+
+const MAX_ATTEMPTS = 5
+const RETRY_INTERVAL_MS = 15 * MINUTE_MS
+
+/** Events that are found, and emails that are sent, per run. */
+const NOTICES_PER_RUN = 100
+
+/** How long a row prevents a second email about its event. */
+const RETENTION_MS = 90 * DAY_MS
+
+/**
+ * Emails about events of an account: at most one for each event. An event of the API adds its notice in its own
+ * transaction; this class finds the events that come with time, and sends. A process that dies while it sends leaves
+ * an email unsent rather than sent twice.
+ */
+export class Notices {
+  readonly #options: NoticesOptions
+
+  constructor(options: NoticesOptions) {
+    this.#options = options
+  }
+
+  /** Finds events and sends what is due; returns the number of emails. Safe to run twice, and on two nodes concurrently. */
+  async run(): Promise<number> {
+    const { store, clock } = this.#options
+    await this.#addNotices()
+    let sent = 0
+    for (const notice of await store.read.notices.due(clock(), NOTICES_PER_RUN)) {
+      const account = await this.#claim(notice.id)
+      if (!account) continue
+      // A mail server that does not accept one email now probably does not accept the next one either.
+      if (!(await this.#send(notice, account))) break
+      sent++
+    }
+    await store.write('relaxed', (tx) => tx.notices.deleteBefore(clock() - RETENTION_MS))
+    return sent
+  }
+
+  async #addNotices(): Promise<void> {
+    const { store, clock } = this.#options
+    const now = clock()
+    const { notices } = store.read
+    const until = now + REMINDER_LEAD_MS
+    const sites = await notices.expiringSites(until, now - MIN_UNCHANGED_MS, NOTICES_PER_RUN)
+    const domains = await notices.failingDomains(now - DOMAIN_FAILING_MS, NOTICES_PER_RUN)
+    const certificates = await notices.failingCertificates(now - CERTIFICATE_FAILING_MS, NOTICES_PER_RUN)
+    const found: { id: string; accountId: string; event: NoticeEvent }[] = [
+      ...sites.map(({ slug, title, ownerId, expiresAt }) => {
+        const event = { kind: 'site-expires', slug, title, expiresAt: expiresAt! } as const
+        return { id: expiryNoticeId(slug, expiresAt!), accountId: ownerId!, event }
+      }),
+      ...domains.map((row) => {
+        const { domain, slug, accountId, reason, failingSince } = row
+        const problem = (reason ?? 'no record was found').split(';')[0]!
+        const servedUntil = failingSince! + GRACE_PERIOD_MS
+        const event = { kind: 'domain-fails', domain, slug, problem, servedUntil } as const
+        return { id: domainNoticeId(row), accountId, event }
+      }),
+      ...certificates.map((row) => {
+        const { domain, accountId, problem, notAfter } = row
+        const event = { kind: 'certificate-fails', domain, problem, notAfter } as const
+        return { id: certificateNoticeId(row), accountId, event }
+      }),
+    ]
+    if (found.length === 0) return
+    await store.write('relaxed', async (tx) => {
+      for (const notice of found) await tx.notices.add({ ...notice, createdAt: now })
+    })
+  }
+
+  /**
+   * Takes a notice out of the queue before it is sent. Undefined when another process has taken it, its account was
+   * deleted, or the account has had too many emails of its kind.
+   */
+  async #claim(id: string): Promise<Account | undefined> {
+    const { store, clock, log } = this.#options
+    return store.write('durable', async (tx) => {
+      const now = clock()
+      const notice = await tx.notices.find(id)
+      if (!notice || notice.dueAt === null || notice.dueAt > now) return undefined
+      const { attempts, accountId, event } = notice
+      await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })
+      const account = await tx.accounts.byId(accountId)
+      if (!account || account.deletionStartedAt !== null) return undefined
+      const window = Math.floor(now / HOUR_MS) * HOUR_MS
+      if ((await tx.counters.add(`emails:${event.kind}:${accountId}`, window)) <= MAX_EMAILS_PER_HOUR)
+        return account
+      log.info('email not sent: rate limit of the account', { account: accountId, kind: event.kind })
+      return undefined
+    })
+  }
+
+  async #send({ id, event, attempts }: Notice, { id: account, email }: Account): Promise<boolean> {
+    const { store, mail, addresses, clock, log } = this.#options
+    try {
+      await mail.send(noticeEmail({ to: email, event, addresses, now: clock() }))
+      return true
+    } catch (error) {
+      const failed = attempts + 1
+      const dueAt = failed < MAX_ATTEMPTS ? clock() + RETRY_INTERVAL_MS * 2 ** attempts : null
+      await store.write('relaxed', (tx) => tx.notices.schedule(id, { attempts: failed, dueAt }))
+      const outcome = dueAt === null ? 'email given up' : 'email not sent; retry scheduled'
+      log.warn(outcome, { account, kind: event.kind, attempts: failed, error })
+      return false
+    }
+  }
+}

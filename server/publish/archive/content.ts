@@ -1,0 +1,45 @@
+import { formatLimit } from '../../../protocol/format.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+import { type ArchiveEntry, bufferedEntry } from './file.ts'
+import type { ArchiveLimits } from './limits.ts'
+
+/** Maximum bytes of the files whose contents are in a JSON body, together, and of an HTML body. */
+export const MAX_CONTENT_BYTES = 2 * 2 ** 20
+
+/** A file whose bytes are in memory. */
+export interface ContentFile {
+  path: string
+  bytes: Buffer
+  /** By default that of its extension. */
+  contentType?: string
+}
+
+/** The files, within the limits of an archive. */
+export async function* contentFiles(
+  files: readonly ContentFile[],
+  budget: ArchiveLimits,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
+  for (const { path, bytes, contentType } of files) {
+    if (budget.excludeByName(path, bytes.length) || budget.excludeEmpty(path, bytes.length)) continue
+    budget.admit(path, bytes.length)
+    yield { ...bufferedEntry(path, bytes), ...(contentType === undefined ? {} : { contentType }) }
+  }
+}
+
+/** A page as the only file of a site. */
+export async function* htmlFile(
+  chunks: AsyncIterable<Buffer>,
+  budget: ArchiveLimits,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
+  const page = new GrowingBuffer()
+  for await (const chunk of chunks) {
+    if (page.length + chunk.length > MAX_CONTENT_BYTES)
+      throw new ApiError(
+        'PAYLOAD_TOO_LARGE',
+        `The HTML page is too large. The limit is ${formatLimit(MAX_CONTENT_BYTES)}.`,
+      )
+    page.append(chunk)
+  }
+  yield* contentFiles([{ path: 'index.html', bytes: page.take() }], budget)
+}

@@ -1,0 +1,38 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { DocumentSummary } from '../sites/page-metadata/document-summary.ts'
+
+const HTML = /^text\/html\s*(;|$)/i
+
+/**
+ * Reads the title and the icons of a version's start page: its `index.html` nearest to the root. Undefined without one,
+ * and when it cannot be read: a version without a title is better than none.
+ */
+export async function loadDocument(
+  blobs: Blobs,
+  files: readonly StoredFile[],
+): Promise<DocumentSummary | undefined> {
+  const document = findStartPage(files)
+  if (!document) return undefined
+  // Loaded on first use: the parser would take part of the start time.
+  const { summarizeDocument, MAX_HEAD_BYTES } = await import('../sites/page-metadata/document-summary.ts')
+  const { hash, size, contentType, path } = document
+  const range = { start: 0, end: Math.min(size, MAX_HEAD_BYTES) - 1 }
+  const bytes = await blobs
+    .read(hash!, { range })
+    .then((body) => body?.toArray() as Promise<Buffer[]> | undefined)
+    .catch(() => undefined)
+  if (!bytes) return undefined
+  const summary = summarizeDocument(Buffer.concat(bytes), contentType, path)
+  // Parsing may take as long as a turn of the event loop is allowed to.
+  await turn()
+  return summary
+}
+
+function findStartPage(files: readonly StoredFile[]): StoredFile | undefined {
+  const depth = ({ path }: StoredFile) => path.split('/').length
+  return files
+    .filter(({ path, contentType }) => /(^|\/)index\.html$/.test(path) && HTML.test(contentType))
+    .sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
+}

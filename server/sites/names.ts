@@ -1,0 +1,132 @@
+import type { NameCheck, RenameResponse } from '../../protocol/api/sites.ts'
+import { type Caller, requireOwner } from '../accounts/authorization.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
+import type { NamePolicy } from './name-policy.ts'
+import type { UrlBuilder } from './urls.ts'
+
+/** How long a former name redirects to the current one; afterwards no account gets it again. */
+export const REDIRECT_DAYS = 30
+
+/** Each rename retires a name. */
+const MAX_RENAMES_PER_DAY = 10
+
+interface SiteNamesOptions {
+  store: Store
+  policy: NamePolicy
+  addresses: UrlBuilder
+  precompressor: { enqueue(slug: string, versionId: string): void }
+  clock: () => number
+}
+
+/** Names that owners choose for their sites: a name is the slug, so that it is the host and stands in API paths. */
+export class SiteNames {
+  readonly #options: SiteNamesOptions
+
+  constructor(options: SiteNamesOptions) {
+    this.#options = options
+  }
+
+  /** Whether the account can give this name to a new site. */
+  async check(account: Account, name: string): Promise<NameCheck> {
+    const { store, policy } = this.#options
+    const problem = policy.problem(name)
+    if (problem) return { name, available: false, reason: `The name ${problem}.` }
+    const site = await store.read.sites.bySlug(name)
+    const isFree = !site || isReusable(site, account.id)
+    return isFree ? { name, available: true } : { name, available: false, reason: 'The name is taken.' }
+  }
+
+  /**
+   * Refuses a name for a new site as early as possible: UNAUTHORIZED without an account, VALIDATION_ERROR against the
+   * rules, NAME_TAKEN. `takeName` decides within the transaction.
+   */
+  async assertAvailable({ account }: Caller, name: string): Promise<void> {
+    if (!account)
+      throw new ApiError(
+        'UNAUTHORIZED',
+        'Choosing a name needs an account. Sign in, or publish without a name',
+      )
+    this.#assertAllowed(name)
+    const site = await this.#options.store.read.sites.bySlug(name)
+    if (site && !isReusable(site, account.id)) throw nameTaken(name)
+  }
+
+  /**
+   * Gives a site another name, for visitors immediately. The former name redirects for 30 days and is then retired;
+   * until then the site can take it back. Repeating it changes nothing.
+   */
+  async rename(account: Account, slug: string, name: string): Promise<RenameResponse> {
+    const { store, addresses, precompressor, clock } = this.#options
+    this.#assertAllowed(name)
+    const now = clock()
+    const liveVersionId = await store.write('durable', async (tx) => {
+      const site = requireOwner(await tx.sites.bySlug(slug), account, now)
+      if (slug === name) return null
+      await assertBelowDailyLimit(tx, account, now)
+      await takeName(tx, name, (former) => former.renamedTo === slug || isReusable(former, account.id))
+      const former = await tx.sites.rename(slug, name, now)
+      // The head of the root document may contain the URL of the site.
+      if (site.liveVersionId) await tx.versions.update(site.liveVersionId, { isEncoded: false })
+      for (const changed of [name, ...former]) await tx.notifyChanged(changed)
+      return site.liveVersionId
+    })
+    if (liveVersionId) precompressor.enqueue(name, liveVersionId)
+    const redirectsUntil = slug === name ? null : toIso(now + REDIRECT_DAYS * DAY_MS)
+    return { slug: name, siteUrl: addresses.site(name), formerSlug: slug, redirectsUntil }
+  }
+
+  /** The current slug of a site that had this one within the last 30 days; the same slug otherwise. */
+  async current(slug: string): Promise<string> {
+    return (await this.#options.store.read.sites.findCurrentName(slug)) ?? slug
+  }
+
+  #assertAllowed(name: string): void {
+    const problem = this.#options.policy.problem(name)
+    if (problem) throw validationError([{ field: 'name', message: problem }])
+  }
+}
+
+/** Within a write that gives a name to a site of the account: NAME_TAKEN unless the name is free for it. */
+export async function takeNewName(tx: WriteTransaction, name: string, accountId: string): Promise<void> {
+  await takeName(tx, name, (former) => isReusable(former, accountId))
+}
+
+/** Ends the redirects of names that were given up 30 days ago. Returns their number. */
+export async function endRedirects({ store, clock }: { store: Store; clock: () => number }): Promise<number> {
+  return store.write('relaxed', async (tx) => {
+    const ended = await tx.sites.endRedirects(clock() - REDIRECT_DAYS * DAY_MS)
+    for (const name of ended) await tx.notifyChanged(name)
+    return ended.length
+  })
+}
+
+async function takeName(
+  tx: WriteTransaction,
+  name: string,
+  mayTake: (former: Site) => boolean,
+): Promise<void> {
+  const former = await tx.sites.bySlug(name)
+  if (!former) return
+  if (!mayTake(former)) throw nameTaken(name)
+  await tx.sites.releaseName(name)
+}
+
+/** The name of a site that was never finalized: visitors never saw it, so its owner can use it again. */
+function isReusable({ deletionReason, ownerId }: Site, accountId: string): boolean {
+  return deletionReason === 'abandoned' && ownerId === accountId
+}
+
+async function assertBelowDailyLimit(tx: WriteTransaction, account: Account, now: number): Promise<void> {
+  if ((await tx.sites.countRenames(account.id, now - DAY_MS)) < MAX_RENAMES_PER_DAY) return
+  throw new ApiError('RATE_LIMITED', `An account can rename sites ${MAX_RENAMES_PER_DAY} times a day`, {
+    retryAfterSeconds: DAY_SECONDS,
+  })
+}
+
+function nameTaken(name: string): ApiError {
+  return new ApiError('NAME_TAKEN', `The name '${name}' is taken`)
+}

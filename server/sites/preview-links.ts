@@ -1,0 +1,79 @@
+import type { PreviewLink } from '../../protocol/api/sites.ts'
+import { requireOwner } from '../accounts/authorization.ts'
+import { ApiError } from '../lib/errors.ts'
+import { MINUTE_MS, toIso } from '../lib/time.ts'
+import { constantTimeEqual, decodeTime, encodeBits, encodeTime, Signer } from '../lib/tokens.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { Store } from '../store/store.ts'
+import type { UrlBuilder } from './urls.ts'
+import { requireFinalized, requireVersion } from './version.ts'
+
+const LIFETIME_MS = 10 * MINUTE_MS
+
+/** As long as a version id, in whose place it stands; an id begins with the time and therefore with a digit. */
+const TOKEN = /^z([0-9a-hjkmnp-tv-z]{7})[0-9a-hjkmnp-tv-z]{18}$/
+
+/** What a preview link shows. */
+interface PreviewClaims {
+  slug: string
+  /** A link ends when the password changes. */
+  passwordHash: string | null
+  versionId: string
+}
+
+/** Signs and verifies the labels of preview hosts: `<token>--<slug>`. A host works in frames, without cookies. */
+export class PreviewTokens {
+  readonly #signer: Signer
+
+  constructor(secret: string) {
+    this.#signer = new Signer(secret, 'preview links')
+  }
+
+  /** Valid until `until`, in milliseconds since 1970, rounded down to seconds. */
+  sign({ slug, passwordHash, versionId }: PreviewClaims, until: number): string {
+    const seconds = Math.floor(until / 1000)
+    const mac = this.#signer.sign([slug, passwordHash ?? '', versionId, seconds])
+    return `z${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`
+  }
+
+  verify(token: string, claims: PreviewClaims): boolean {
+    const until = readPreviewExpiry(token)
+    return until !== undefined && constantTimeEqual(this.sign(claims, until), token)
+  }
+}
+
+/** When a preview token ends, in milliseconds since 1970; undefined for a text that is none, such as a version id. */
+export function readPreviewExpiry(token: string): number | undefined {
+  const [, time] = TOKEN.exec(token) ?? []
+  return time === undefined ? undefined : decodeTime(time) * 1000
+}
+
+interface PreviewLinksOptions {
+  store: Store
+  addresses: UrlBuilder
+  tokens: PreviewTokens
+  clock: () => number
+}
+
+/** Short-lived URLs that show a site to its owner without its password. */
+export class PreviewLinks {
+  readonly #options: PreviewLinksOptions
+
+  constructor(options: PreviewLinksOptions) {
+    this.#options = options
+  }
+
+  /** A link to the live version, or to another kept one; it works for 10 minutes. */
+  async create(account: Account, slug: string, versionId?: string): Promise<PreviewLink> {
+    const { store, addresses, tokens, clock } = this.#options
+    const now = clock()
+    const site = requireOwner(await store.read.sites.bySlug(slug), account, now)
+    const id = versionId ?? site.liveVersionId
+    if (id === null)
+      throw new ApiError('SITE_PENDING', 'The site was never finalized, so it has no preview yet')
+    requireFinalized(requireVersion(await store.read.versions.header(id), slug))
+    const until = Math.floor((now + LIFETIME_MS) / 1000) * 1000
+    const token = tokens.sign({ slug, passwordHash: site.passwordHash, versionId: id }, until)
+    return { url: addresses.preview(slug, token), expiresAt: toIso(until) }
+  }
+}

@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto'
+import type { ThumbnailResponse } from '../../protocol/api/sites.ts'
+import { type Caller, isRetired, requireNotExpired, requirePublisher } from '../accounts/authorization.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import { ApiError, siteNotFound } from '../lib/errors.ts'
+import type { Store } from '../store/store.ts'
+import type { UrlBuilder } from './urls.ts'
+import { requireFinalized, requireVersion } from './version.ts'
+import { assertThumbnail } from './webp.ts'
+
+interface ThumbnailsOptions {
+  store: Store
+  blobs: Pick<Blobs, 'assertSpace'>
+  addresses: UrlBuilder
+  clock: () => number
+}
+
+/** The version that a thumbnail shows, and what the caller presents beside a key or session. */
+export interface ThumbnailTarget {
+  slug: string
+  versionId: string
+  claimToken?: string | undefined
+}
+
+/** Small pictures of versions, drawn by the browsers that publish them. */
+export class Thumbnails {
+  readonly #options: ThumbnailsOptions
+
+  constructor(options: ThumbnailsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Stores the thumbnail of a finalized version, in place of an earlier one. `charge` charges one request: the first
+   * thumbnail of a version is part of its publish and free, everything else is charged.
+   */
+  async put(
+    caller: Caller,
+    target: ThumbnailTarget,
+    bytes: Buffer,
+    charge: () => Promise<void>,
+  ): Promise<ThumbnailResponse> {
+    const isFirst = await this.#isFirst(caller, target, bytes).catch(async (error: unknown) => {
+      await charge()
+      throw error
+    })
+    if (!isFirst) await charge()
+    await this.#options.blobs.assertSpace(bytes.length)
+    const { slug, versionId } = target
+    const thumbnailHash = hash('sha256', bytes)
+    const version = await this.#options.store.write('durable', async (tx) => {
+      const found = requireVersion(await tx.versions.header(versionId), slug)
+      await tx.versions.setThumbnail(versionId, thumbnailHash, bytes)
+      return { ...found, thumbnailHash }
+    })
+    return { slug, versionId, thumbnailUrl: this.#options.addresses.thumbnail(version)! }
+  }
+
+  /**
+   * The picture of a version. NOT_FOUND without one; the pictures of a site with a password are shown only to its
+   * owner.
+   */
+  async get({ account }: Caller, { slug, versionId }: ThumbnailTarget): Promise<Buffer> {
+    const { store, clock } = this.#options
+    const found = await store.read.sites.bySlug(slug)
+    if (!found || isRetired(found)) throw siteNotFound()
+    const site = requireNotExpired(found, clock())
+    if (site.passwordHash !== null && site.ownerId !== account?.id) throw siteNotFound()
+    const version = requireVersion(await store.read.versions.header(versionId), slug)
+    const bytes = await store.read.versions.findThumbnail(version.id)
+    if (!bytes) throw new ApiError('NOT_FOUND', 'The version has no thumbnail')
+    return bytes
+  }
+
+  /** Checks the request; whether the version has no thumbnail yet. */
+  async #isFirst(
+    caller: Caller,
+    { slug, versionId, claimToken }: ThumbnailTarget,
+    bytes: Buffer,
+  ): Promise<boolean> {
+    const { store, clock } = this.#options
+    requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())
+    const version = requireFinalized(requireVersion(await store.read.versions.header(versionId), slug))
+    assertThumbnail(bytes)
+    return version.thumbnailHash === null
+  }
+}

@@ -1,0 +1,70 @@
+import type { Domain } from './domains.ts'
+import type { Site } from './sites.ts'
+
+/** An event that the owner of an account is notified of by email, and what the email names. */
+export type NoticeEvent =
+  | { kind: 'site-expires'; slug: string; title: string | null; expiresAt: number }
+  | { kind: 'site-deleted'; slug: string; title: string | null; at: number }
+  | { kind: 'domain-fails'; domain: string; slug: string; problem: string; servedUntil: number }
+  | { kind: 'certificate-fails'; domain: string; problem: string; notAfter: number | null }
+  | { kind: 'new-browser'; browser: string | null; at: number }
+
+/** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */
+export interface Notice {
+  /** Identifies the event. */
+  id: string
+  accountId: string
+  event: NoticeEvent
+  createdAt: number
+  /** Attempts to send it. */
+  attempts: number
+  /** Time of the next attempt; null when there is none. */
+  dueAt: number | null
+}
+
+/** An active domain without a valid certificate, or whose renewal fails. */
+export interface FailingCertificate {
+  domain: string
+  accountId: string
+  problem: string
+  notAfter: number | null
+}
+
+/** Notices, and the events that have none yet; the latter in no order. */
+export interface NoticeQueries {
+  /** Changes nothing when the event has a notice. */
+  add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void>
+
+  find(id: string): Promise<Notice | undefined>
+
+  /** The longest due first. */
+  due(now: number, limit: number): Promise<Notice[]>
+
+  /** Sets the next attempt; `attempts` counts those made. */
+  schedule(id: string, change: Pick<Notice, 'attempts' | 'dueAt'>): Promise<void>
+
+  /** Sites of accounts with reminders that expire until then and have not changed since `changedBefore`. */
+  expiringSites(until: number, changedBefore: number, limit: number): Promise<Site[]>
+
+  /** Active domains that have failed their checks since before that time. */
+  failingDomains(since: number, limit: number): Promise<Domain[]>
+
+  /** Certificates of active domains whose issuance or renewal has failed since before that time. */
+  failingCertificates(since: number, limit: number): Promise<FailingCertificate[]>
+
+  deleteOfAccount(accountId: string): Promise<void>
+
+  deleteBefore(createdAt: number): Promise<number>
+}
+
+export function expiryNoticeId(slug: string, expiresAt: number): string {
+  return `site-expires ${slug} ${expiresAt}`
+}
+
+export function domainNoticeId({ accountId, domain, failingSince }: Domain): string {
+  return `domain-fails ${accountId} ${domain} ${failingSince}`
+}
+
+export function certificateNoticeId({ domain, notAfter }: FailingCertificate): string {
+  return `certificate-fails ${domain} ${notAfter ?? 0}`
+}

@@ -1,0 +1,118 @@
+import { type Expression, type Kysely, sql } from 'kysely'
+import type { Notice, NoticeQueries } from '../contract/notices.ts'
+import { json, RowMapper } from '../row-mapper.ts'
+import type { NoticeRow, Schema } from '../schema.ts'
+import { domainMapper } from './domains.ts'
+import { siteMapper } from './sites.ts'
+
+const mapper = new RowMapper<Notice, NoticeRow>({
+  id: 'id',
+  accountId: 'account_id',
+  event: json('event'),
+  createdAt: 'created_at',
+  attempts: 'attempts',
+  dueAt: 'due_at',
+})
+
+export class SqlNoticeQueries implements NoticeQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>) {
+    await this.#db
+      .insertInto('notices')
+      .values(mapper.toRow({ ...notice, attempts: 0, dueAt: notice.createdAt }))
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute()
+  }
+
+  async find(id: string) {
+    return mapper.toEntityIfFound(
+      await this.#db.selectFrom('notices').selectAll().where('id', '=', id).executeTakeFirst(),
+    )
+  }
+
+  async due(now: number, limit: number) {
+    const query = this.#db.selectFrom('notices').selectAll().where('due_at', '<=', now)
+    return mapper.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())
+  }
+
+  async schedule(id: string, { attempts, dueAt }: Pick<Notice, 'attempts' | 'dueAt'>) {
+    await this.#db.updateTable('notices').set({ attempts, due_at: dueAt }).where('id', '=', id).execute()
+  }
+
+  async expiringSites(until: number, changedBefore: number, limit: number) {
+    const id = sql<string>`'site-expires ' || sites.slug || ' ' || sites.expires_at`
+    return siteMapper.toEntities(
+      await this.#db
+        .selectFrom('sites')
+        .innerJoin('accounts', 'accounts.id', 'sites.owner_id')
+        .selectAll('sites')
+        .where('gone_at', 'is', null)
+        .where('expires_at', '<=', until)
+        .where('updated_at', '<', changedBefore)
+        .where('accounts.reminders', '=', 1)
+        .where(this.#hasNoNotice(id))
+        .limit(limit)
+        .execute(),
+    )
+  }
+
+  async failingDomains(since: number, limit: number) {
+    const id = sql<string>`'domain-fails ' || account_id || ' ' || domain || ' ' || failing_since`
+    return domainMapper.toEntities(
+      await this.#db
+        .selectFrom('domains')
+        .selectAll()
+        .where('status', '=', 'active')
+        .where('failing_since', '<=', since)
+        .where(this.#hasNoNotice(id))
+        .limit(limit)
+        .execute(),
+    )
+  }
+
+  async failingCertificates(since: number, limit: number) {
+    const id = sql<string>`'certificate-fails ' || name || ' ' || coalesce(not_after, 0)`
+    return await this.#db
+      .selectFrom('certificates')
+      .innerJoin('domains', 'domains.domain', 'certificates.name')
+      .select([
+        'domains.domain',
+        'domains.account_id as accountId',
+        sql<string>`problem`.as('problem'),
+        'not_after as notAfter',
+      ])
+      .where('domains.status', '=', 'active')
+      .where('unused_since', 'is', null)
+      .where('problem', 'is not', null)
+      .where((e) =>
+        e.or([
+          e.and([e('not_after', 'is not', null), e('renew_at', '<=', since)]),
+          e.and([e('not_after', 'is', null), e('domains.verified_at', '<=', since)]),
+        ]),
+      )
+      .where(this.#hasNoNotice(id))
+      .limit(limit)
+      .execute()
+  }
+
+  async deleteOfAccount(accountId: string) {
+    await this.#db.deleteFrom('notices').where('account_id', '=', accountId).execute()
+  }
+
+  async deleteBefore(createdAt: number) {
+    const deleted = await this.#db
+      .deleteFrom('notices')
+      .where('created_at', '<', createdAt)
+      .executeTakeFirst()
+    return Number(deleted.numDeletedRows)
+  }
+
+  #hasNoNotice(id: Expression<string>) {
+    return sql<boolean>`not exists (select 1 from notices where notices.id = ${id})`
+  }
+}

@@ -1,0 +1,117 @@
+import { agentText } from '../../protocol/agent-text.ts'
+import type { PageSettings } from '../../protocol/api/page-settings.ts'
+import { npxCommand } from '../../protocol/client-package.ts'
+import { formatDuration } from '../../protocol/format.ts'
+import { type StaticFile, staticFile } from './static-file.ts'
+
+interface AgentFilesOptions {
+  settings: PageSettings
+  /** Milliseconds since 1970. */
+  clock: () => number
+}
+
+/** Points programs to the description of the API (RFC 8288, RFC 8631, RFC 9727). */
+export const SERVICE_LINKS = [
+  '</api/openapi.json>; rel="service-desc"; type="application/json"',
+  '</docs>; rel="service-doc"; type="text/html"',
+  '</llms.txt>; rel="describedby"; type="text/plain"',
+  '</.well-known/api-catalog>; rel="api-catalog"',
+].join(', ')
+
+const TEXT = 'text/plain; charset=utf-8'
+
+/** The files by which programs find the API and how to use it, by path; `/` is the front page as text. */
+export function agentFiles({ settings, clock }: AgentFilesOptions): ReadonlyMap<string, StaticFile> {
+  const { baseUrl } = settings
+  const text = agentText({ baseUrl, lifetime: formatDuration(settings.anonymousLifetime) })
+  const files: [path: string, type: string, content: string][] = [
+    ['/', TEXT, frontPage(baseUrl)],
+    ['/llms.txt', TEXT, llmsText(baseUrl, text)],
+    ['/skill.md', 'text/markdown; charset=utf-8', skill(text)],
+    ['/robots.txt', TEXT, 'User-agent: *\nAllow: /api/openapi.json\nDisallow: /api/\n'],
+    ['/.well-known/api-catalog', CATALOG_TYPE, JSON.stringify(apiCatalog(baseUrl))],
+  ]
+  return new Map(
+    files.map(([path, type, content]) => [
+      path,
+      staticFile({ path, type, bytes: Buffer.from(content), modifiedAt: clock() }),
+    ]),
+  )
+}
+
+/**
+ * Whether the front page is sent as text: to a client that accepts text or JSON and not HTML, and to one that accepts
+ * anything and no compression, as curl does. Browsers and crawlers get HTML.
+ */
+export function prefersText(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  const accept = String(headers.accept ?? 'text/html')
+  if (accept.includes('text/html')) return false
+  const coding = headers['accept-encoding'] ?? 'identity'
+  return /text\/(plain|markdown)|application\/json/.test(accept) || coding === 'identity'
+}
+
+function frontPage(baseUrl: string): string {
+  return `Slipway publishes static sites. No account is needed.
+
+Publish a zip, tar, tar.gz or HTML file:
+  curl -T site.zip ${baseUrl}
+
+Publish a folder (Node.js 18 or later):
+  ${npxCommand(baseUrl)} publish ./folder
+
+Publish text:
+  curl ${baseUrl}/api/v1/publish -H 'Content-Type: application/json' \\
+    -d '{"files": [{"path": "index.html", "content": "<h1>Hello</h1>"}]}'
+
+For coding agents:  ${baseUrl}/llms.txt
+API reference:      ${baseUrl}/docs
+OpenAPI document:   ${baseUrl}/api/openapi.json
+`
+}
+
+/** In the format of https://llmstxt.org. */
+function llmsText(baseUrl: string, text: string): string {
+  return `# Slipway
+
+> A publishing service for static sites: send files, get a live URL.
+
+${text}
+## Documentation
+
+- [Publishing](${baseUrl}/docs/publish.md): the command, the HTTP API, redirects, headers, versions, visits
+- [Domains](${baseUrl}/docs/domains.md): serving a site at your own domain
+- [OpenAPI document](${baseUrl}/api/openapi.json): every operation with schemas and examples
+- [API reference](${baseUrl}/docs): the same for people, with all error codes
+`
+}
+
+/** In the format of agent skills: a front matter with name and description. */
+function skill(text: string): string {
+  return `---
+name: publish-site
+description: Publish a static site, page or folder and get a public URL. Use when the user wants to publish, deploy or share HTML or a built front end.
+---
+
+# Publish a static site
+
+${text}`
+}
+
+const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+
+/** RFC 9727. */
+function apiCatalog(baseUrl: string): object {
+  return {
+    linkset: [
+      {
+        anchor: `${baseUrl}/api/`,
+        'service-desc': [{ href: `${baseUrl}/api/openapi.json`, type: 'application/json' }],
+        'service-doc': [
+          { href: `${baseUrl}/docs`, type: 'text/html' },
+          { href: `${baseUrl}/llms.txt`, type: 'text/plain' },
+        ],
+        status: [{ href: `${baseUrl}/health`, type: 'application/json' }],
+      },
+    ],
+  }
+}

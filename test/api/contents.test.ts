@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { MIB } from '../support/units.ts'
+import { Api, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
+import { assertKeepsNothing, make } from './archive-requests.ts'
+
+const api = await startApi({ RATE_ANONYMOUS: '100' })
+const owner = await api.account()
+
+const publish = (json: object, { key = owner.key, slug = '', query = '' } = {}) => {
+  api.pass()
+  const target = slug === '' ? '/api/v1/publish' : `/api/v1/publish/${slug}`
+  return api.request(slug === '' ? 'POST' : 'PUT', target + query, { key, json })
+}
+
+describe('files with their contents in the request', () => {
+  const image = randomBytes(500)
+  const files = [
+    { path: 'index.html', content: '<h1>Hi, 日本</h1>' },
+    { path: 'img/a.png', contentBase64: image.toString('base64') },
+    { path: 'feed', content: '{}', contentType: 'application/feed+json' },
+  ]
+
+  test('are a live site after one call, with types by their extensions', async () => {
+    const { status, json } = await publish({ files, title: 'Hi', message: 'first' })
+    assert.deepEqual([status, json.status, json.fileCount, json.excluded], [201, 'active', 3, []])
+    const page = await api.visit(json.siteUrl)
+    assert.match(page.text, /<title>Hi<\/title>.*<h1>Hi, 日本<\/h1>/s)
+    const { headers, body } = await api.visit(json.siteUrl, '/img/a.png')
+    assert.deepEqual([headers['content-type'], body], ['image/png', image])
+    assert.equal((await api.visit(json.siteUrl, '/feed')).headers['content-type'], 'application/feed+json')
+  })
+
+  test('update a site: whole, merged with deletions, as a draft, or only if something changed', async () => {
+    const { slug, siteUrl } = (await publish({ files })).json
+    const text = { path: 'a.txt', content: 'a' }
+    await publish({ files: [text], merge: true, delete: ['feed'] }, { slug })
+    const paths = (await owner.client.details(slug)).files.map(({ path }) => path).toSorted()
+    assert.deepEqual(paths, ['a.txt', 'img/a.png', 'index.html'])
+    const draft = await publish({ files: [text], live: false }, { slug })
+    assert.equal(draft.json.status, 'active')
+    assert.notEqual(draft.json.versionId, draft.json.currentVersionId)
+    await publish({ files: [text] }, { slug })
+    assert.equal((await publish({ files: [text], ifChanged: true }, { slug })).json.unchanged, true)
+    assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'a')
+    assert.deepEqual((await owner.client.details(slug)).files.length, 1)
+  })
+
+  test('of an anonymous site come with a claim token, which updates it', async () => {
+    const { json } = await api.request('POST', '/api/v1/publish', { json: { files } })
+    assert.match(json.claimUrl, /claim\?slug=/)
+    const { slug, siteUrl, claimToken } = json
+    const update = { files: [{ path: 'index.html', content: 'new' }], claimToken }
+    assert.equal((await api.anonymous.publishContents(update, slug)).status, 'active')
+    assert.equal((await api.visit(siteUrl)).text, 'new')
+  })
+
+  test('leave out secrets and empty files, as an archive does, unless they are included', async () => {
+    const secret = [{ path: '.env', content: 'A=1' }, { path: 'empty.txt', content: '' }, ...files]
+    const { excluded } = (await publish({ files: secret })).json
+    assert.deepEqual(excluded, [
+      { path: '.env', reason: 'secret' },
+      { path: 'empty.txt', reason: 'empty' },
+    ])
+    const included = await publish({ files: secret }, { query: '?include=dotfiles,secrets' })
+    assert.deepEqual(included.json.excluded, [{ path: 'empty.txt', reason: 'empty' }])
+  })
+
+  test('keep the rules of a manifest, and a refused request keeps nothing', async () => {
+    const page = { path: 'index.html', content: 'x' }
+    const hash = createHash('sha256').update('y').digest('hex')
+    const refused: [files: unknown[], ...fields: string[]][] = [
+      [[page, { path: 'b', size: 1, contentType: 'text/plain' }], 'files[1]'],
+      [[page, { path: 'b', content: 'x', contentBase64: 'eA==' }], 'files[1]'],
+      [[page, { content: 'x' }, null], 'files[1].path', 'files[2].path'],
+      [[{ path: 'b', contentBase64: 'e!==' }], 'files[0].contentBase64'],
+      [
+        [
+          { ...page, size: 2 },
+          { path: 'b', content: 'x', hash },
+        ],
+        'files[0].size',
+        'files[1].hash',
+      ],
+      [[page, { path: '../b', content: 'x' }], 'files[1].path'],
+      [[page, page], 'files[1].path'],
+      [[{ ...page, contentType: 'html' }], 'files[0].contentType'],
+      [[{ path: '.env', content: 'x' }], 'files'],
+    ]
+    for (const [entries, ...fields] of refused) {
+      const answer = await assertKeepsNothing(api, owner, () => publish({ files: entries }))
+      assertInvalid(answer, ...fields)
+    }
+    const large = [page, { path: 'b', content: 'x'.repeat(2 * MIB) }]
+    const tooLarge = await assertKeepsNothing(api, owner, () => publish({ files: large }))
+    assert.deepEqual([tooLarge.status, tooLarge.json.code], [413, 'PAYLOAD_TOO_LARGE'])
+  })
+})
+
+test('an HTML body is a site of one page', async () => {
+  const html = { 'content-type': 'text/html' }
+  const { status, json } = await api.request('POST', '/api/v1/publish', { headers: html, body: '<p>one</p>' })
+  assert.deepEqual([status, json.status, json.fileCount], [201, 'active', 1])
+  assert.equal((await api.visit(json.siteUrl)).text, '<p>one</p>')
+  assertInvalid(await api.request('POST', '/api/v1/publish', { headers: html, body: '' }), 'body')
+  const body = 'x'.repeat(2 * MIB + 1)
+  assert.equal((await api.request('POST', '/api/v1/publish', { headers: html, body })).status, 413)
+})
+
+describe('an upload to the address of the service', () => {
+  const contents = { 'index.html': 'home', 'a.txt': 'a' }
+  const put = (target: string, body: string | Buffer, headers: Record<string, string> = {}, key?: string) =>
+    api.request('PUT', target, { body, headers, key })
+
+  for (const [what, target, body, headers] of [
+    ['a zip', '/site.zip', make('zip', contents)],
+    ['a tar without a name', '/', make('tar', contents)],
+    ['a tar.gz with another name', '/site.dat', make('tar.gz', contents)],
+    ['a page', '/page.html', ' <!doctype html><h1>home</h1>'],
+    ['a page of plain text, by its name', '/page.htm', 'home'],
+    ['a page, by its type', '/', 'home', { 'content-type': 'text/html' }],
+    [
+      'a zip that curl sends as a form',
+      '/',
+      make('zip', contents),
+      { 'content-type': 'application/x-www-form-urlencoded' },
+    ],
+  ] as const) {
+    test(`publishes ${what} and responds with its URL in a line`, async () => {
+      const answer = await put(target, body, headers)
+      assert.equal(answer.status, 201, answer.text)
+      assert.match(answer.headers['content-type']!, /^text\/plain/)
+      assert.match(answer.text, /^http:\/\/[\w-]+\.localhost:\d+\/\n$/)
+      assert.match(String(answer.headers['x-slipway-claim-url']), /\/claim\?slug=/)
+      assert.match(answer.headers['x-ratelimit-remaining'] as string, /^\d+$/)
+      assert.match((await api.visit(answer.text.trim())).text, /home/)
+    })
+  }
+
+  test('responds with JSON to a client that accepts it, and takes the options of an archive', async () => {
+    const { json } = await put('/?title=Zipped', make('zip', contents), { accept: 'application/json' })
+    assert.equal(json.fileCount, 2)
+    assert.match((await api.visit(json.siteUrl)).text, /<title>Zipped/)
+  })
+
+  test('updates the site that the path names, with its key or its claim token', async () => {
+    const created = (await put('/', 'x', { 'content-type': 'text/html', accept: 'application/json' })).json
+    const { slug, siteUrl, claimToken } = created
+    const zip = make('zip', contents)
+    const withoutToken = await put(`/${slug}`, zip)
+    assert.equal(withoutToken.status, 401)
+    assert.match(withoutToken.text, /X-Slipway-Claim-Token/)
+    const withoutSlug = await put('/', zip, { 'x-slipway-claim-token': claimToken })
+    assert.equal(withoutSlug.status, 400)
+    assert.match(withoutSlug.text, /add its slug to the path/)
+    const updated = await put(`/${slug}`, zip, { 'x-slipway-claim-token': claimToken })
+    assert.deepEqual([updated.status, updated.text], [200, `${siteUrl}\n`])
+    await owner.client.claim(slug, claimToken)
+    assert.equal((await put(`/${slug}`, '<p>mine</p>', {}, owner.key)).status, 200)
+    assert.equal((await api.visit(siteUrl)).text, '<p>mine</p>')
+    assert.equal((await put('/sites', zip, {}, owner.key)).json.code, 'NOT_FOUND')
+  })
+
+  test('is refused without bytes, of an unknown format, damaged, or beyond the rate limit', async () => {
+    assert.equal((await put('/photo.dat', 'plain')).json.code, 'UNSUPPORTED_MEDIA_TYPE')
+    assert.equal((await put('/site.zip', '')).status >= 400, true)
+    const damaged = make('zip', contents).subarray(0, -30)
+    assertInvalid(await put('/site.zip', damaged), 'archive')
+    await using limited = await Api.start({ RATE_ANONYMOUS: '1' })
+    const first = await limited.request('PUT', '/', { body: '<p>' })
+    const second = await limited.request('PUT', '/', { body: '<p>' })
+    assert.deepEqual([first.status, second.json.code], [201, 'RATE_LIMITED'])
+  })
+})

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { NamePolicy } from '../../server/sites/name-policy.ts'
+import { pluck } from '../support/pluck.ts'
+import { DAY_MS, expectFailure, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
+import { make, send } from './archive-requests.ts'
+import { toManifest } from './content.ts'
+import { webp } from './webp.ts'
+
+const api = await startApi({ RESERVED_NAMES: 'intranet,Town-Hall' })
+const owner = await api.account()
+const other = await api.account()
+const page = { 'index.html': '<title>Home</title>', 'menu/index.html': 'menu' }
+
+let number = 0
+/** A name that no test has used. */
+const fresh = () => `bakery-number-${++number}`
+
+const named = (name: string, client = owner.client) => api.publish(client, page, { name })
+
+describe('a name', () => {
+  const names: [name: string, reason?: RegExp][] = [
+    ['joe'],
+    ['marlow-street-bakery-of-oxford-st-2'],
+    ['2026'],
+    ['my-summer-photos'],
+    ['jo', /3 to 35 characters/],
+    ['marlow-street-bakery-of-oxford-st-22', /3 to 35 characters/],
+    ['Bakery', /lowercase letters/],
+    ['bäckerei', /lowercase letters/],
+    ['a--b', /single hyphens/],
+    ['xn--bckerei-5wa', /single hyphens/],
+    ['-joe', /begin and end with/],
+    ['joe-', /begin and end with/],
+    ['joe.smith', /lowercase letters/],
+    ['amber-harbor-k7x3m2', /generated/],
+    ['www', /is reserved/],
+    ['admin', /is reserved/],
+    ['adm1n', /is reserved/],
+    ['a-d-m-i-n', /is reserved/],
+    ['paym3nts', /is reserved/],
+    ['intranet', /is reserved/],
+    ['town-ha11', /is reserved/],
+    ['localhost', /is reserved/],
+    ['my-slipway', /is reserved/],
+    ['s1ipvvay-login', /is reserved/],
+  ]
+  for (const [name, reason] of names)
+    test(`${name} ${reason ? `is refused: ${reason.source}` : 'is allowed'}`, async () => {
+      const check = await owner.client.checkName(name)
+      assert.deepEqual([check.name, check.available], [name, reason === undefined])
+      if (!reason) return
+      assert.match(check.reason!, reason)
+      assertInvalid(await owner.request('POST', '/api/v1/publish', { files: toManifest(page), name }), 'name')
+    })
+
+  test('that is too similar to the name of the service is refused', () => {
+    const policy = new NamePolicy({ reservedNames: [], hosts: ['sites.acme.test', 'acme-pages.co.test'] })
+    for (const name of ['acme-login', 'acrne', 'my-acme', 'sites', 's1tes', 'acme-pages'])
+      assert.equal(policy.problem(name), 'is reserved', name)
+    for (const name of ['bakery', 'test-sites', 'co-working'])
+      assert.equal(policy.problem(name), undefined, name)
+  })
+
+  test('is given to a new site by manifest and by archive, and to one site only', async () => {
+    const [first, second] = [fresh(), fresh()]
+    const { slug, siteUrl } = await named(first)
+    assert.equal(slug, first)
+    assert.equal((await api.visit(siteUrl)).text, page['index.html'])
+    const { status, json } = await send(api, 'zip', make('zip', page), {
+      key: other.key,
+      query: `?name=${second}`,
+    })
+    assert.deepEqual([status, json.slug], [201, second])
+    for (const name of [first, second])
+      for (const { client, key } of [owner, other]) {
+        assert.deepEqual(await client.checkName(name), {
+          name,
+          available: false,
+          reason: 'The name is taken.',
+        })
+        await expectFailure(named(name, client), 'NAME_TAKEN')
+        const archive = await send(api, 'zip', make('zip', page), { key, query: `?name=${name}` })
+        assert.equal(archive.json.code, 'NAME_TAKEN')
+      }
+    assertInvalid(
+      await owner.request('PUT', `/api/v1/publish/${first}`, { files: toManifest(page), name: fresh() }),
+      'name',
+    )
+  })
+
+  test('that several clients want at the same time is given to exactly one', async () => {
+    const name = fresh()
+    const sites = await Promise.all(
+      ['a', 'b', 'c'].map((title) => api.publish(owner.client, page, { title })),
+    )
+    const outcomes = await Promise.allSettled([
+      ...sites.map(({ slug }) => owner.client.renameSite(slug, name)),
+      ...[owner, other].map(({ client }) => named(name, client)),
+    ])
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+  })
+
+  test('needs an account', async () => {
+    const { code, message } = await expectFailure(named(fresh(), api.anonymous), 'UNAUTHORIZED')
+    assert.match(`${code} ${message}`, /name needs an account/)
+    const archive = await send(api, 'zip', make('zip', page), { query: `?name=${fresh()}` })
+    assert.equal(archive.json.code, 'UNAUTHORIZED')
+    const { slug } = await api.publish(api.anonymous, page)
+    for (const client of [api.anonymous, owner.client]) await assert.rejects(client.renameSite(slug, fresh()))
+  })
+
+  test('of a site that was deleted is never given again, and that of one that never was live only to its owner', async () => {
+    const [deleted, abandoned] = [fresh(), fresh()]
+    await named(deleted)
+    await owner.client.delete(deleted)
+    await expectFailure(named(deleted), 'NAME_TAKEN')
+    await owner.client.create({ files: toManifest(page), name: abandoned })
+    api.pass(2 * DAY_MS)
+    await api.sweep('abandoned')
+    await expectFailure(named(abandoned, other.client), 'NAME_TAKEN')
+    assert.equal((await named(abandoned)).slug, abandoned)
+  })
+})
+
+describe('a rename', () => {
+  test('keeps everything of the site: files, versions, thumbnails, domains, settings and visits', async () => {
+    const [before, after] = [fresh(), fresh()]
+    const { versionId, siteUrl } = await named(before)
+    await owner.client.setMetadata(before, { title: 'Kept' })
+    await owner.client.putThumbnail(before, versionId, webp(2, 2))
+    await owner.client.addDomain('www.kept-domain.com', before)
+    await api.visit(siteUrl)
+    const { requests } = (await owner.client.visits(before)).totals
+    const { thumbnailUrl: _, ...details } = await owner.client.details(before)
+    const renamed = await owner.client.renameSite(before, after)
+    assert.deepEqual(renamed, {
+      slug: after,
+      siteUrl: siteUrl.replace(before, after),
+      formerSlug: before,
+      redirectsUntil: new Date(api.clock.now + 30 * DAY_MS).toISOString(),
+    })
+    const { thumbnailUrl, ...now } = await owner.client.details(after)
+    assert.deepEqual(now, {
+      ...details,
+      slug: after,
+      siteUrl: renamed.siteUrl,
+      updatedAt: new Date(api.clock.now).toISOString(),
+    })
+    assert.ok(thumbnailUrl?.includes(`/${after}/`))
+    assert.deepEqual(pluck((await owner.client.versions(after)).versions, 'versionId'), [versionId])
+    assert.equal((await owner.client.domains()).domains[0]!.siteSlug, after)
+    await owner.client.removeDomain('www.kept-domain.com')
+    assert.match((await api.visit(renamed.siteUrl)).text, /<title>Kept<\/title>/)
+    assert.equal((await owner.client.visits(after)).totals.requests, requests + 1)
+    await api.publish(owner.client, { 'index.html': 'next' }, { slug: after })
+    await api.sweep('blobs')
+    await owner.client.restore(after, versionId)
+    assert.equal((await api.visit(renamed.siteUrl, '/menu/')).text, 'menu')
+  })
+
+  test('redirects the former names for 30 days to the current one, with path and query', async () => {
+    const [first, second, third] = [fresh(), fresh(), fresh()]
+    const { siteUrl, versionId, previewUrl } = await named(first)
+    assert.equal((await api.visit(siteUrl)).status, 200)
+    await owner.client.renameSite(first, second)
+    await owner.client.renameSite(second, third)
+    const current = siteUrl.replace(first, third)
+    for (const name of [first, second]) {
+      const { status, headers } = await api.visit(siteUrl.replace(first, name), '/menu/?a=b%20c')
+      assert.deepEqual([status, headers.location], [308, `${current}menu/?a=b%20c`])
+      assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
+    }
+    assert.equal((await api.visit(previewUrl)).headers.location, current.replace('://', `://${versionId}--`))
+    api.pass(30 * DAY_MS)
+    await api.sweep('former-names')
+    // The sweep of the test runs in another process than the service.
+    await api.running.service.invalidate([first, second])
+    for (const name of [first, second]) {
+      assert.equal((await api.visit(siteUrl.replace(first, name))).status, 404)
+      await expectFailure(owner.client.details(name), 'NOT_FOUND')
+      await expectFailure(named(name), 'NAME_TAKEN')
+      await expectFailure(owner.client.renameSite(third, name), 'NAME_TAKEN')
+    }
+    assert.equal((await api.visit(current)).status, 200)
+  })
+
+  test('leaves former names to the site alone: it can take them back', async () => {
+    const [first, second] = [fresh(), fresh()]
+    const { siteUrl } = await named(first)
+    const another = await named(fresh())
+    await owner.client.renameSite(first, second)
+    for (const client of [owner.client, other.client]) await expectFailure(named(first, client), 'NAME_TAKEN')
+    await expectFailure(owner.client.renameSite(another.slug, first), 'NAME_TAKEN')
+    await owner.client.renameSite(second, first)
+    assert.equal((await api.visit(siteUrl)).status, 200)
+    const { headers } = await api.visit(siteUrl.replace(first, second), '/x')
+    assert.equal(headers.location, `${siteUrl}x`)
+    await owner.client.delete(first)
+    for (const name of [first, second])
+      assert.equal((await api.visit(siteUrl.replace(first, name))).status, 404)
+  })
+
+  test('does not break a publish in progress, nor calls with the former name', async () => {
+    const [first, second] = [fresh(), fresh()]
+    await named(first)
+    const contents = { 'index.html': 'updated', 'menu/index.html': 'new menu' }
+    const { upload } = await api.update(owner.client, first, contents)
+    const [target, ...rest] = upload.uploads
+    await api.anonymous.upload(target!, Buffer.from('updated'))
+    await owner.client.renameSite(first, second)
+    await api.upload({ ...upload, uploads: rest }, contents)
+    const finalized = await owner.client.finalize(first, { versionId: upload.versionId })
+    assert.deepEqual([finalized.slug, finalized.status], [second, 'active'])
+    assert.equal((await api.visit(finalized.siteUrl)).text, 'updated')
+    assert.equal((await api.publish(owner.client, page, { slug: first })).slug, second)
+    assert.equal((await owner.client.renameSite(first, second)).redirectsUntil, null)
+    await expectFailure(other.client.details(first), 'NOT_FOUND')
+    await expectFailure(other.client.renameSite(second, fresh()), 'NOT_FOUND')
+  })
+
+  test('is possible ten times a day', async () => {
+    const account = await api.account()
+    let { slug } = await named(fresh(), account.client)
+    for (let count = 0; count < 10; count++) ({ slug } = await account.client.renameSite(slug, fresh()))
+    await expectFailure(account.client.renameSite(slug, fresh()), 'RATE_LIMITED')
+    api.pass(DAY_MS)
+    await account.client.renameSite(slug, fresh())
+  })
+})

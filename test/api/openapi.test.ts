@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { OpenAPIClientAxios } from 'openapi-client-axios'
+import { STATUS } from '../../server/lib/errors.ts'
+import { HOUR_MS, startApi } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
+import { toManifest } from './content.ts'
+import { operations } from './document.ts'
+import { webp } from './webp.ts'
+
+const api = await startApi()
+const document = api.conformance!.document
+
+/** The routes of spec 4 and of the contract. */
+const ROUTES = `
+POST /api/auth/agent/request-code
+POST /api/auth/agent/verify-code
+POST /api/auth/session
+DELETE /api/auth/session
+GET /api/v1/me
+PATCH /api/v1/me
+DELETE /api/v1/me
+POST /api/v1/me/key
+DELETE /api/v1/me/key
+GET /api/v1/me/sessions
+DELETE /api/v1/me/sessions
+DELETE /api/v1/me/sessions/{id}
+POST /api/v1/publish
+PUT /api/v1/publish/{slug}
+GET /api/v1/publish/{slug}
+DELETE /api/v1/publish/{slug}
+POST /api/v1/publish/{slug}/finalize
+POST /api/v1/publish/{slug}/uploads/refresh
+PATCH /api/v1/publish/{slug}/metadata
+PATCH /api/v1/publish/{slug}/name
+POST /api/v1/publish/{slug}/preview
+GET /api/v1/names/{name}
+POST /api/v1/publish/{slug}/duplicate
+POST /api/v1/publish/{slug}/claim
+POST /api/v1/publish/{slug}/claim/preview
+GET /api/v1/publish/{slug}/analytics
+GET /api/v1/publish/{slug}/versions
+GET /api/v1/publish/{slug}/versions/{versionId}
+POST /api/v1/publish/{slug}/versions/{versionId}/restore
+DELETE /api/v1/publish/{slug}/versions/{versionId}
+PUT /api/v1/publish/{slug}/versions/{versionId}/thumbnail
+GET /api/v1/publish/{slug}/versions/{versionId}/thumbnail
+GET /api/v1/publish/{slug}/files/{path}
+GET /api/v1/publish/{slug}/archive
+PUT /api/v1/_upload/{path}
+PUT /api/v1/_upload/{slug}/{versionId}
+GET /api/v1/publishes
+GET /api/v1/domains
+POST /api/v1/domains
+GET /api/v1/domains/{domain}
+DELETE /api/v1/domains/{domain}
+GET /api/v1/domains/{domain}/events`
+  .trim()
+  .split('\n')
+
+/** A method of a generated client: the parameters, the body, settings of the request. */
+type GeneratedMethod = (
+  parameters: object | string | null,
+  body?: unknown,
+  settings?: object,
+) => Promise<{ data: ApiResponse['json'] }>
+
+interface ErrorSchema {
+  properties: { code: { enum: string[] } }
+  required: string[]
+}
+
+describe('the OpenAPI document', () => {
+  test('has version 3.1, a description and the address of the service', () => {
+    assert.match(document.openapi, /^3\.1\.\d+$/)
+    assert.equal(typeof document.info.title, 'string')
+    assert.equal(typeof document.info.version, 'string')
+    assert.deepEqual(document.servers, [{ url: api.baseUrl }])
+  })
+
+  test('has the routes of the spec and the contract, and no other', () => {
+    assert.deepEqual(
+      operations(document)
+        .map(([name]) => name)
+        .toSorted(),
+      ROUTES.toSorted(),
+    )
+  })
+
+  test('has valid methods and parameter locations, each operation with a summary and responses', () => {
+    for (const [name, { summary, tags, responses, parameters = [] }] of operations(document)) {
+      assert.match(name, /^(GET|PUT|POST|DELETE|PATCH) \/api\//)
+      assert.ok(summary && tags?.length, `${name} has a summary and tags`)
+      const statuses = Object.keys(responses)
+      assert.ok(
+        statuses.some((status) => /^2\d\d$/.test(status)),
+        `${name} documents its success`,
+      )
+      for (const status of statuses) assert.match(status, /^([1-5]\d\d|[45]XX|default)$/, name)
+      for (const { description } of Object.values(responses)) assert.equal(typeof description, 'string', name)
+      for (const parameter of parameters) assert.match(parameter.in, /^(path|query|header|cookie)$/, name)
+    }
+  })
+
+  test('has a parameter for each placeholder in a path, and no other', () => {
+    for (const [name, { parameters = [] }] of operations(document)) {
+      const places = [...name.matchAll(/\{([^}]+)\}/g)].map(([, place]) => place!)
+      const declared = parameters.filter((parameter) => parameter.in === 'path')
+      assert.deepEqual(declared.map((parameter) => parameter.name).sort(), places.sort(), name)
+      for (const { required } of declared) assert.equal(required, true, name)
+      const all = parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
+      assert.equal(new Set(all).size, all.length, `${name} has no parameter twice`)
+    }
+  })
+
+  test('has valid JSON Schema 2020-12 only', () => {
+    const ajv = new Ajv2020({ strict: false })
+    const valid = (schema: object, name: string) =>
+      assert.ok(ajv.validateSchema(schema), `${name}: ${ajv.errorsText()}`)
+    for (const [name, { parameters = [], requestBody, responses }] of operations(document)) {
+      for (const parameter of parameters) valid(parameter.schema, `${name} ${parameter.name}`)
+      for (const { schema } of Object.values(requestBody?.content ?? {})) if (schema) valid(schema, name)
+      for (const [status, { content = {} }] of Object.entries(responses)) {
+        for (const { schema } of Object.values(content)) valid(schema, `${name} ${status}`)
+      }
+    }
+  })
+
+  test('marks operations with a required, an optional and no key', async () => {
+    const schemes = Object.keys(document.components.securitySchemes)
+    for (const [name, operation] of operations(document)) {
+      const { security } = operation
+      for (const way of security)
+        for (const scheme of Object.keys(way)) assert.ok(schemes.includes(scheme), name)
+      const needsKey = security.length > 0 && security.every((way) => Object.keys(way).length > 0)
+      const [method, path] = name.split(' ') as [string, string]
+      const target = path
+        .replace('{slug}', 'no-such-site-234567')
+        .replace('{path}', 'a')
+        .replace(/\{\w+\}/g, 'x')
+      const without = await api.request(method, target)
+      if (needsKey) assert.equal(without.status, 401, name)
+      const withWrong = await api.request(method, target, { key: 'sl_live_wrong' })
+      assert.equal(withWrong.status === 401, security.length > 0, `${name} with a wrong key`)
+    }
+  })
+
+  test('has one schema for errors, with every code, and headers for limits and retries', () => {
+    const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+    for (const [name, { responses }] of operations(document)) {
+      for (const [status, { headers, content }] of Object.entries(responses)) {
+        const retry = ['429', '5XX'].includes(status) ? ['Retry-After'] : []
+        assert.deepEqual(Object.keys(headers ?? {}), [...limits, ...retry], `${name} ${status}`)
+        if (status.startsWith('2')) continue
+        const { properties, required } = content!['application/json']!.schema as ErrorSchema
+        assert.deepEqual(properties.code.enum, Object.keys(STATUS))
+        assert.deepEqual(required, ['error', 'code', 'status', 'hint', 'docs'])
+      }
+      assert.deepEqual(Object.keys(responses).slice(-3), ['429', '4XX', '5XX'], name)
+    }
+  })
+
+  test('passes a public linter without a warning', async () => {
+    const { json } = await api.request('GET', '/api/openapi.json')
+    const config = await createConfig({ extends: ['recommended'] })
+    const source = JSON.stringify({ ...json, servers: [{ url: 'https://slipway.example.net' }] })
+    const problems = await lintFromString({ source, config, absoluteRef: 'openapi.json' })
+    assert.deepEqual(
+      problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+      [],
+    )
+  })
+
+  test('has an example for each JSON body and response, which its schema allows', () => {
+    const ajv = new Ajv2020({ strict: false })
+    for (const [name, { requestBody, responses }] of operations(document)) {
+      const contents = [requestBody?.content, ...Object.values(responses).map(({ content }) => content)]
+      for (const content of contents) {
+        const json = content?.['application/json']
+        if (!json) continue
+        assert.ok(Object.keys(json.examples ?? {}).length > 0, `${name} has an example`)
+        for (const { value } of Object.values(json.examples ?? {}))
+          assert.ok(ajv.validate(json.schema, value), `${name}: ${ajv.errorsText()}`)
+      }
+    }
+  })
+
+  test('has names for its schemas and operations, by which a generated client publishes and reads files', async () => {
+    const { json } = await api.request('GET', '/api/openapi.json')
+    assert.deepEqual(
+      ['Site', 'SiteSummary', 'Version', 'Domain', 'Error', 'UploadTarget', 'File'].filter(
+        (name) => !(name in json.components.schemas),
+      ),
+      [],
+    )
+    const { key } = await api.account()
+    const generated = new OpenAPIClientAxios({
+      definition: json,
+      axiosConfigDefaults: { headers: { Authorization: `Bearer ${key}` } },
+    })
+    const client = await generated.init<Record<string, GeneratedMethod>>()
+    const page = '<h1>Generated</h1>'
+    const files = [{ path: 'a/index.html', size: page.length, contentType: 'text/html' }]
+    const { data: created } = await client.createSite!(null, { files })
+    const [{ url, headers }] = created.upload.uploads
+    const [, object, token, ct, exp] = /_upload\/(.*)\?token=(.*)&ct=(.*)&exp=(.*)$/.exec(url)!
+    await client.uploadFile!(
+      { path: decodeURIComponent(object!), token, ct: decodeURIComponent(ct!), exp },
+      page,
+      { headers },
+    )
+    const { slug } = created
+    const { data: live } = await client.finalizeVersion!(slug, { versionId: created.upload.versionId })
+    assert.equal(live.status, 'active')
+    const read = await client.downloadFile!({ slug, path: 'a/index.html' })
+    assert.equal(read.data, page)
+    assert.deepEqual(
+      (await client.getSite!(slug)).data.files.map(({ path }: { path: string }) => path),
+      ['a/index.html'],
+    )
+  })
+
+  test('requires exactly the fields of a manifest that the spec requires', () => {
+    const { requestBody } = document.paths['/api/v1/publish']!.post!
+    const ajv = new Ajv2020({ strict: false })
+    const takes = ajv.compile(requestBody!.content['application/json']!.schema)
+    assert.ok(takes({ files: toManifest({ 'index.html': 'x' }) }))
+    assert.ok(
+      takes({ files: [{ path: 'a', size: 1, contentType: 'text/plain', more: 1 }], more: 1, viewer: {} }),
+    )
+    for (const left of ['path', 'size', 'contentType']) {
+      const [entry] = toManifest({ 'index.html': 'x' })
+      assert.equal(takes({ files: [{ ...entry, [left]: undefined }] }), false, left)
+    }
+    assert.equal(takes({}), false)
+    const types = Object.keys(requestBody!.content).sort()
+    assert.deepEqual(types, [
+      'application/gzip',
+      'application/json',
+      'application/x-tar',
+      'application/zip',
+      'text/html',
+    ])
+  })
+
+  test('documents every successful response as it is sent', async () => {
+    await everyCall()
+    const documented = operations(document).flatMap(([name, { responses }]) =>
+      Object.keys(responses)
+        .filter((status) => /^2/.test(status))
+        .map((status) => `${name} ${status}`),
+    )
+    // Api checks each response against its schema; this test asserts that every documented one was received.
+    const seen = api.conformance!.seen
+    assert.deepEqual(
+      documented.filter((name) => !seen.has(name)),
+      [],
+    )
+  })
+})
+
+/** Calls every operation of the API successfully once. */
+async function everyCall(): Promise<void> {
+  const contents = { 'index.html': 'home', 'a.txt': 'a' }
+  const { email, client, key } = await api.account()
+  await client.me()
+  await client.updateMe({ reminders: true })
+  const { slug, versionId } = await api.publish(client, contents)
+  await client.visits(slug)
+  const { upload } = await api.update(client, slug, { ...contents, 'a.txt': 'b' })
+  await client.refresh(slug, upload)
+  await api.publish(client, { 'index.html': 'new' }, { slug })
+  await client.list()
+  await client.details(slug)
+  await client.setMetadata(slug, { title: 'T' })
+  await client.versions(slug)
+  await client.previewLink(slug)
+  await client.version(slug, versionId)
+  await client.restore(slug, versionId)
+  await client.putThumbnail(slug, versionId, webp(1, 1))
+  await client.deleteVersion(slug, upload.versionId)
+  for (const what of [`versions/${versionId}/thumbnail`, 'files/a.txt', 'archive'])
+    await api.request('GET', `/api/v1/publish/${slug}/${what}`, { key })
+  await client.addDomain('www.example.com', slug)
+  await client.domains()
+  await client.checkDomain('www.example.com')
+  for await (const _ of client.domainEvents('www.example.com')) break
+  api.conformance!.checkBytes('GET', '/api/v1/domains/www.example.com/events', 200, 'text/event-stream')
+  await client.removeDomain('www.example.com')
+  await client.checkName('bakery')
+  const { slug: copy } = await client.renameSite((await client.duplicate(slug)).slug, 'bakery')
+  await client.delete(copy)
+  const anonymous = await api.publish(api.anonymous, contents)
+  await api.anonymous.claimPreview(anonymous.slug, anonymous.claimToken!)
+  await client.claim(anonymous.slug, anonymous.claimToken!)
+  const { apiKey } = await client.newKey()
+  await api.anonymous.requestCode(email)
+  await api.anonymous.signIn(email, await api.running.mailedCode(email))
+  const renewed = api.client(apiKey)
+  await renewed.endSession((await renewed.sessions()).sessions[0]!.id)
+  await renewed.endOtherSessions()
+  await renewed.endKey()
+  api.pass(HOUR_MS)
+  await api.anonymous.requestCode(email)
+  const named = await api.anonymous.verifyCode(
+    email,
+    await api.running.mailedCode(email),
+    undefined,
+    'laptop',
+  )
+  await api.client(named.apiKey).deleteAccount(email)
+  await api.anonymous.signOut()
+}

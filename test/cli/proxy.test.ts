@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { describe, it } from 'node:test'
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import { proxyFromEnvironment } from '../../client/sdk/proxy.ts'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { FakeServer } from './fake-server.ts'
+
+/** A client whose requests go through this proxy. */
+function clientThrough(proxy: string, baseUrl: string) {
+  const env = { HTTPS_PROXY: proxy, HTTP_PROXY: proxy }
+  const transport = nodeTransport({ proxyFor: proxyFromEnvironment(env), idleMs: 200 })
+  return { client: new Slipway({ baseUrl, send: transport.send }), close: () => transport.close() }
+}
+
+/** A TCP server that treats each connection like this. */
+async function listen(onSocket: (socket: Socket) => void) {
+  const sockets = new Set<Socket>()
+  const server = createTcpServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    onSocket(socket)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.dispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** Answers the first bytes of each connection. */
+const answering = (text: string, end: boolean) => (socket: Socket) =>
+  socket.once('data', () => (end ? socket.end(text) : socket.write(text)))
+
+describe('a request through a proxy', () => {
+  it('over HTTP reaches any host, with the credentials of the proxy', async () => {
+    await using server = await FakeServer.start()
+    const seen: (string | undefined)[] = []
+    const proxy = createServer((incoming, response) => {
+      seen.push(
+        `${incoming.method} ${incoming.url}`,
+        incoming.headers.host,
+        incoming.headers['proxy-authorization'],
+      )
+      const { pathname, search } = new URL(incoming.url!)
+      const options = { method: incoming.method!, headers: incoming.headers }
+      const forwarded = request(new URL(pathname + search, server.url), options, (answer) => {
+        response.writeHead(answer.statusCode!, answer.headers)
+        answer.pipe(response)
+      })
+      incoming.pipe(forwarded)
+    })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    const { port } = proxy.address() as AddressInfo
+    const { client, close } = clientThrough(`ann:p%40ss@127.0.0.1:${port}`, 'http://slipway.test')
+    const { slug } = await client.create({ files: [{ path: 'a.txt', size: 1, contentType: 'text/plain' }] })
+    assert.equal(slug, 'site-1')
+    const credentials = `Basic ${Buffer.from('ann:p@ss').toString('base64')}`
+    assert.deepEqual(seen, ['POST http://slipway.test/api/v1/publish', 'slipway.test', credentials])
+    close()
+    proxy.close()
+  })
+
+  const misbehaving: [what: string, onSocket: (socket: Socket) => void, message: RegExp][] = [
+    [
+      'refuses',
+      answering('HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n', false),
+      /refused the connection \(403\)/,
+    ],
+    [
+      'wants a password',
+      answering('HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n', false),
+      /requires authentication/,
+    ],
+    ['speaks first', answering('HTTP/1.1 200 OK\r\n\r\nhello', false), /refused the connection \(200\)/],
+    ['speaks no HTTP', answering('SSH-2.0-OpenSSH\r\n', true), /failed: Parse Error/],
+    [
+      'sends endless headers',
+      answering(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`, false),
+      /failed: Parse Error/,
+    ],
+    ['disconnects', (socket) => socket.end(), /failed: socket hang up/],
+    ['opens a tunnel and disconnects', answering('HTTP/1.1 200 OK\r\n\r\n', true), /./],
+    ['opens a tunnel and stays silent', answering('HTTP/1.1 200 OK\r\n\r\n', false), /went silent/],
+  ]
+  for (const [what, onSocket, message] of misbehaving) {
+    it(`over HTTPS fails with a message when the proxy ${what}`, async () => {
+      using proxy = await listen(onSocket)
+      const { client, close } = clientThrough(
+        proxy.url.replace('//', '//ann:secret@'),
+        'https://slipway.test',
+      )
+      await assert.rejects(client.me(), (error: Error) => {
+        assert.match(error.message, message)
+        assert.doesNotMatch(error.message, /secret/)
+        return true
+      })
+      close()
+    })
+  }
+
+  it('that a proxy never answers does not keep the program running', async () => {
+    using proxy = await listen(() => undefined)
+    const { client, close } = clientThrough(proxy.url, 'https://slipway.test')
+    const failed = assert.rejects(client.me(), /failed: socket hang up/)
+    setImmediate(close)
+    await failed
+  })
+
+  it('names the proxy when it is not running, or not a proxy URL', async () => {
+    using proxy = await listen(() => undefined)
+    proxy[Symbol.dispose]()
+    for (const baseUrl of ['http://slipway.test', 'https://slipway.test']) {
+      const { client } = clientThrough(proxy.url, baseUrl)
+      await assert.rejects(client.me(), new RegExp(`the proxy ${proxy.url} failed: .*ECONNREFUSED`))
+      await assert.rejects(
+        clientThrough('socks5://localhost', baseUrl).client.me(),
+        /must be the http or https URL/,
+      )
+    }
+  })
+})
+
+describe('the proxy of the environment', () => {
+  const cases: [env: Record<string, string>, url: string, proxy: string | undefined][] = [
+    [{ HTTPS_PROXY: 'proxy:3128' }, 'https://a.test/x', 'http://proxy:3128/'],
+    [{ HTTPS_PROXY: 'http://proxy:3128' }, 'http://a.test/', undefined],
+    [{ http_proxy: 'https://lower', HTTP_PROXY: 'https://upper' }, 'http://a.test/', 'https://lower/'],
+    [{ HTTP_PROXY: 'http://p' }, 'http://localhost:8080/', undefined],
+    [{ HTTP_PROXY: 'http://p' }, 'http://site.localhost/', undefined],
+    [{ HTTP_PROXY: 'http://p' }, 'http://127.0.0.1/', undefined],
+    [{ HTTP_PROXY: 'http://p' }, 'http://[::1]/', undefined],
+    [{ HTTP_PROXY: 'http://p', NO_PROXY: '*' }, 'http://a.test/', undefined],
+    [{ HTTP_PROXY: 'http://p', NO_PROXY: 'b.test, A.test' }, 'http://sub.a.test/', undefined],
+    [{ HTTP_PROXY: 'http://p', NO_PROXY: '.a.test,*.c.test' }, 'http://x.c.test/', undefined],
+    [{ HTTP_PROXY: 'http://p', NO_PROXY: 'a.test' }, 'http://nota.test/', 'http://p/'],
+    [{ HTTP_PROXY: 'http://p', NO_PROXY: 'a.test:8080' }, 'http://a.test/', 'http://p/'],
+    [{ HTTP_PROXY: 'http://p', no_proxy: 'a.test:80' }, 'http://a.test/', undefined],
+    [{ HTTP_PROXY: 'http://p', NO_PROXY: '[2001:db8::1]' }, 'http://[2001:db8::1]/', undefined],
+    [{ HTTP_PROXY: '', NO_PROXY: ':' }, 'http://a.test/', undefined],
+  ]
+  for (const [env, url, proxy] of cases) {
+    it(`is ${proxy ?? 'none'} for ${url} with ${JSON.stringify(env)}`, () => {
+      assert.equal(proxyFromEnvironment(env)(url)?.href, proxy)
+    })
+  }
+})
