@@ -187,8 +187,8 @@ test('2,000 rules for one path cost one check each when none matches', () => {
   assert.equal(redirects.match({ path: '/a', query, host: HOST }), undefined)
 })
 
-test('2,000 rules with 80 parameters each cost one check each for a query with many others', () => {
-  const names = Array.from({ length: 80 }, (_, index) => `p${index}`)
+test('2,000 rules with 20 parameters each cost one check each for a query with many others', () => {
+  const names = Array.from({ length: 20 }, (_, index) => `p${index}`)
   const lines = Array.from({ length: 2000 }, (_, index) => `/a ${names.join('=1 ')}=1 no${index}=1 /b`)
   const redirects = new RedirectMatcher(parseRedirects(lines.join('\n')).rules)
   const query = `?${'x&'.repeat(500_000)}${names.join('=1&')}=1`
