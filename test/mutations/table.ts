@@ -142,7 +142,7 @@ const ROWS: readonly Row[] = [
   // The served client
   ['serves a client of another server', 'server/web/client-download.ts', '{ server: this.#origin }', "{ server: 'http://localhost:8080' }", 'test/journeys/client-package.test.ts'],
   ['lets the shell evaluate the base URL', 'server/web/client-download.ts', 'quoteShell(this.#origin + CLIENT_PACKAGE_PATH)', 'this.#origin + CLIENT_PACKAGE_PATH', 'test/journeys/client-package.test.ts'],
-  ['ignores the server in an npx command', 'client/cli/server.ts', '(isNpx ? packageServer : undefined) ?? ', '', 'test/cli/package-server.test.ts'],
+  ['ignores the server in an npx command', 'client/cli/server.ts', '(isNpx ? packageServer : undefined) ?? ', '', 'test/cli/memory.test.ts'],
 
   // Accounts and authorization (spec 2.5, 4.1, 4.2)
   ["lets any account act for a site's owner", 'server/accounts/authorization.ts', '|| site.ownerId !== account.id ', '', 'test/api/sites.test.ts'],
