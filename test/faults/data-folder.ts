@@ -6,8 +6,9 @@ import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { sha256 } from '../api/content.ts'
 import type { AckLog, KnownSite } from './ack-log.ts'
-import { type MadeSite, sha256 } from './site-content.ts'
+import type { MadeSite } from './site-content.ts'
 import type { Faults } from './state-verifier.ts'
 
 /** Acknowledged versions that must exist: the kept versions, minus those that unacknowledged changes may have pruned. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PublishFile } from '../../client/sdk/slipway.ts'
+import { sha256 } from '../api/content.ts'
 import type { Random } from '../support/random.ts'
 
 /** A file that its seed and size reproduce, so that a log stores whole sites in few bytes. */
@@ -76,10 +77,6 @@ export function publishFiles(site: MadeSite, random: Random): PublishFile[] {
 
 export function guessContentType(path: string): string {
   return TYPES[path.split('.').at(-1)!] ?? 'text/plain; charset=utf-8'
-}
-
-export function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }
 
 function marked(name: string): MadeSite {
