@@ -29,7 +29,7 @@ import { emptySite, type Site } from '../../server/store/contract/sites.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
-import { WatchedStore } from '../watched-store.ts'
+import { WatchedStore } from '../support/watched-store.ts'
 import { type Content, readRules, typed } from './contents.ts'
 
 /** The media type of HTML forms. */
