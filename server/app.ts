@@ -9,6 +9,7 @@ import { Sessions } from './accounts/session.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
+import { LazySchemaCompilers } from './api/schema-compilers.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
@@ -100,6 +101,8 @@ export interface Service extends AsyncDisposable {
   precompressor: Precompressor
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[]): Promise<void> | undefined
+  /** Loads in the background what the first requests would otherwise wait for. */
+  preload(): Promise<void>
 }
 
 interface Backends {
@@ -175,6 +178,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     await known
   })
   const settings = pageSettings(config, baseUrl, startOptions.version)
+  const schemaCompilers = new LazySchemaCompilers()
   const api = await buildApi({
     ...services,
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
@@ -188,6 +192,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     }),
     clientDownload: new ClientDownload({ baseUrl, clock }),
     agentFiles: agentFiles({ settings, clock }),
+    schemaCompilers,
     clock,
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
@@ -230,6 +235,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     baseUrl,
     precompressor: services.precompressor,
     invalidate,
+    preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
       const { drainSeconds } = config
       // Watchers would delay draining.

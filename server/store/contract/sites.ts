@@ -24,6 +24,30 @@ export interface Site {
   visitsKey: string
 }
 
+/** A site without an owner and without a version. */
+export function emptySite(slug: string, now: number): Site {
+  return {
+    slug,
+    ownerId: null,
+    claimTokenHash: null,
+    liveVersionId: null,
+    previousVersionId: null,
+    liveSince: null,
+    title: null,
+    description: null,
+    ogImagePath: null,
+    spaMode: false,
+    passwordHash: null,
+    createdAt: now,
+    updatedAt: now,
+    expiresAt: null,
+    deletedAt: null,
+    deletionReason: null,
+    renamedTo: null,
+    visitsKey: slug,
+  }
+}
+
 /** The end of a page of a listing. */
 export interface SiteCursor {
   createdAt: number
