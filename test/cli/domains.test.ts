@@ -230,13 +230,9 @@ describe('domains', () => {
   })
 
   const DATES = { expiresAt: '2030-04-01T00:00:00.000Z', renewsAt: '2030-03-01T00:00:00.000Z' }
-  const alias = {
-    type: 'ALIAS',
-    name: '@',
-    value: 'domains.sites.test',
-    found: ['192.0.2.1'],
-    right: true,
-  } as const
+  const alias = pendingRecord({
+    records: [{ type: 'ALIAS', name: '@', value: 'domains.sites.test', found: ['192.0.2.1'], right: true }],
+  })
   const findings: [string, DomainRecord, RegExp[]][] = [
     [
       'a record that is wrong, with what is there and what should be',
@@ -257,7 +253,7 @@ describe('domains', () => {
       withDnsAnswers(pendingRecord({ nextCheckAt: null, reason: 'Check it when they are there' }), [], []),
       [/^✗ CNAME www\n {4}found: {4}nothing$/m, /^Check it when they are there\.$/m],
     ],
-    ['an alias that shows as addresses', pendingRecord({ records: [alias] }), [/^✓ ALIAS @: 192\.0\.2\.1$/m]],
+    ['an alias that shows as addresses', alias, [/^✓ ALIAS @: 192\.0\.2\.1$/m]],
     [
       'a certificate with its dates',
       activeRecord(certificate({ status: 'active', ...DATES })),
