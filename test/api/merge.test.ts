@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { FieldError } from '../../protocol/api/errors.ts'
 import type { PublishRequest } from '../../protocol/api/publish.ts'
-import { type Account, Api, expectFailure } from './api.ts'
+import { expectFailure, startApi } from './api.ts'
 import { make, send } from './archive-requests.ts'
 import { type Contents, toFiles, toManifest } from './content.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 const SITE: Contents = { 'index.html': 'home', 'a/one.txt': 'one', 'a/two.txt': 'two' }
 

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
+import { describe, test } from 'node:test'
+import { Api, DAY_MS, expectFailure, startApi } from './api.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 /** Publishes this many versions or drafts; returns their ids, the oldest first. */
 async function publishMany(count: number, { slug, live = true }: { slug?: string; live?: boolean } = {}) {
