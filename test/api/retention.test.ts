@@ -30,6 +30,7 @@ describe('of the versions of a site', () => {
     assert.deepEqual(await keptIds(slug), [...drafts.ids.slice(2).reverse(), ...ids.reverse()])
     const later = await publishMany(9, { slug })
     assert.deepEqual(await keptIds(slug), [...later.ids.reverse(), ...drafts.ids.slice(2).reverse(), ids[0]])
+    await expectFailure(owner.client.restore(slug, ids[1]!), 'NOT_FOUND')
   })
 
   test('ten different ones are kept: publishing the same files again evicts none of them', async () => {
@@ -89,15 +90,17 @@ test('a site that never went live ends with its last draft', async () => {
   await expectFailure(owner.client.details(slug), 'SITE_EXPIRED')
 })
 
-test('operators set the number of drafts and their lifetime', async () => {
-  await using few = await Api.start({ DRAFTS_KEPT: '2', DRAFT_LIFETIME: '3600' })
+test('operators set the number of versions and drafts, and the lifetime of drafts', async () => {
+  await using few = await Api.start({ VERSIONS_KEPT: '2', DRAFTS_KEPT: '2', DRAFT_LIFETIME: '3600' })
   const { client } = await few.account()
   const { slug } = await few.publish(client, { 'index.html': '0' })
-  for (const number of ['1', '2', '3'])
+  for (const number of ['1', '2', '3']) await few.publish(client, { 'index.html': number }, { slug })
+  for (const number of ['4', '5', '6'])
     await few.publish(client, { 'index.html': number }, { slug, live: false })
   await few.sweep('old-versions')
-  assert.equal((await client.versions(slug)).versions.length, 3)
+  assert.equal((await client.versions(slug)).versions.length, 4)
+  assert.equal((await client.me()).limits.versionsKept, 2)
   few.pass(3_601_000)
   await few.sweep('old-versions')
-  assert.equal((await client.versions(slug)).versions.length, 1)
+  assert.equal((await client.versions(slug)).versions.length, 2)
 })
