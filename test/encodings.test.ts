@@ -147,7 +147,7 @@ test('encodings are kept while their blob is referenced, and deleted with it', a
     api.pass(HOUR_MS)
     await api.sweep('blobs')
   }
-  await client.delete(slug)
+  await client.delete(slug, { permanent: true })
   await collect()
   assert.deepEqual(await service.beside(own), [])
   await service.assertPrepared(other.slug, shared)

@@ -20,8 +20,8 @@ import { newId } from '../../server/lib/tokens.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { hashPassword } from '../../server/sites/password.ts'
-import { deleteSite } from '../../server/sites/site.ts'
 import { newSlug } from '../../server/sites/slug.ts'
+import { deleteSite } from '../../server/sites/trash.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { activateVersion, deleteVersions } from '../../server/sites/version.ts'
 import type { BlobEncodings } from '../../server/store/contract/encodings.ts'
@@ -376,6 +376,8 @@ export const emptySite: Omit<Site, 'slug' | 'visitsKey' | 'createdAt' | 'updated
   deletedAt: null,
   deletionReason: null,
   renamedTo: null,
+  keptUntil: null,
+  keptDomains: [],
 }
 
 export const emptyVersion = {

@@ -179,11 +179,47 @@ function listings(promises: Promises): void {
         const last = page.at(-1)
         if (!last) break
         pages.push(page)
-        after = { createdAt: last.createdAt, slug: last.slug }
+        after = { at: last.createdAt, slug: last.slug }
       }
       const listed = pages.flat()
       assert.equal(new Set(listed.map(({ slug }) => slug)).size, 17)
       assert.ok(listed.every((site, index) => index === 0 || listed[index - 1]!.createdAt >= site.createdAt))
+    },
+  )
+
+  promises(
+    'a site in the trash keeps its drafts, and is in no list but the trash of its owner',
+    async (open) => {
+      const store = await open()
+      await store.write('durable', async (tx) => {
+        for (const [slug, keptUntil] of [
+          ['later', 20],
+          ['sooner', 10],
+        ] as const) {
+          const trashed = { deletedAt: 5, deletionReason: 'deleted', keptUntil } as const
+          await tx.sites.insert(siteRow(slug, { ownerId: 'owner', ...trashed }))
+          await tx.versions.insert(versionRow(`${slug}-draft`, slug, { state: 'ready', publishedAt: null }))
+        }
+        await tx.sites.insert(siteRow('shared', { ownerId: 'other' }))
+        await tx.collaborators.add({ slug: 'shared', email: 'a@example.com', addedAt: 1 })
+        await tx.collaborators.add({ slug: 'shared', email: 'a@example.com', addedAt: 2 })
+        await tx.collaborators.add({ slug: 'later', email: 'a@example.com', addedAt: 1 })
+      })
+      const { sites, versions, collaborators } = store.read
+      const slugs = async (found: Promise<readonly { slug: string }[]>) =>
+        (await found).map(({ slug }) => slug)
+      const shared = { limit: 9, sharedWith: 'a@example.com' }
+      assert.deepEqual(await slugs(sites.byOwner('owner', shared)), ['shared'])
+      assert.deepEqual(await slugs(sites.byOwner('owner', { limit: 9, trash: true })), ['sooner', 'later'])
+      assert.deepEqual(await slugs(sites.overdueInTrash(9, 9)), [])
+      assert.deepEqual(await slugs(sites.overdueInTrash(20, 9)), ['sooner', 'later'])
+      assert.deepEqual(await versions.withOldDrafts(1e15, 9), [])
+      assert.deepEqual(await versions.overVersionLimit({ versions: 0, drafts: 0 }, 0, 9), [])
+      assert.deepEqual(await collaborators.bySite('shared'), [
+        { slug: 'shared', email: 'a@example.com', addedAt: 1 },
+      ])
+      await store.write('durable', (tx) => tx.collaborators.removeEmail('a@example.com'))
+      assert.deepEqual(await slugs(sites.byOwner('owner', shared)), [])
     },
   )
 

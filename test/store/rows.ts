@@ -26,6 +26,8 @@ export function siteRow(slug: string, change: Partial<Site> = {}): Site {
     deletedAt: null,
     deletionReason: null,
     renamedTo: null,
+    keptUntil: null,
+    keptDomains: [],
     visitsKey: slug,
     ...change,
   }

@@ -83,13 +83,14 @@ export function storeVisits(promises: Promises): void {
     await write('durable', async (tx) => {
       await tx.sites.insert(siteRow('here'))
       await tx.sites.insert(siteRow('gone', { deletedAt: 1 }))
+      await tx.sites.insert(siteRow('trash', { deletedAt: 1, keptUntil: 9 }))
     })
     const visitors = ['ann']
     const rows = ['gone', 'here', 'none'].map((slug) => buildVisits(slug, { visitors, names: [path('/')] }))
     await write('relaxed', (tx) => tx.visits.add(NOON, TODAY, rows))
     assert.deepEqual(await read.visits.sitesWithVisits('', 10), ['here'])
     assert.deepEqual(await read.visits.visitedOn(TODAY, '', 10), ['here'])
-    assert.deepEqual(await read.visits.deletedAmong(['gone', 'here', 'none']), ['gone', 'none'])
+    assert.deepEqual(await read.visits.deletedAmong(['gone', 'here', 'none', 'trash']), ['gone', 'none'])
   })
 
   promises('a day of a site keeps a limited number of names, the most requested ones', async (open) => {
