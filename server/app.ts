@@ -9,6 +9,7 @@ import { Sessions } from './accounts/session.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
+import { LazySchemaCompilers } from './api/schema-compilers.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
@@ -102,6 +103,8 @@ export interface Service extends AsyncDisposable {
   precompressor: Precompressor
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[]): Promise<void> | undefined
+  /** Loads in the background what the first requests would otherwise wait for. */
+  preload(): Promise<void>
 }
 
 interface Backends {
@@ -177,6 +180,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     await known
   })
   const settings = pageSettings(config, baseUrl, startOptions.version)
+  const schemaCompilers = new LazySchemaCompilers()
   const api = await buildApi({
     ...services,
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
@@ -190,6 +194,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     }),
     clientDownload: new ClientDownload({ baseUrl, clock }),
     agentFiles: agentFiles({ settings, clock }),
+    schemaCompilers,
     clock,
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
@@ -232,6 +237,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     baseUrl,
     precompressor: services.precompressor,
     invalidate,
+    preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
       const { drainSeconds } = config
       // Watchers would delay draining.

@@ -27,7 +27,7 @@ import { newSlug } from '../sites/slug.ts'
 import { deleteSite } from '../sites/trash.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
-import type { Site } from '../store/contract/sites.ts'
+import { emptySite, type Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
 import type { Store } from '../store/store.ts'
 import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
@@ -268,26 +268,10 @@ function pendingSite(
   { claimToken, expiresAt, now }: { claimToken: string; expiresAt: number | null; now: number },
 ): Site {
   return {
-    slug,
+    ...emptySite(slug, now),
     ownerId: caller.account?.id ?? null,
     claimTokenHash: caller.account ? null : hashToken(claimToken),
-    liveVersionId: null,
-    previousVersionId: null,
-    liveSince: null,
-    title: null,
-    description: null,
-    ogImagePath: null,
-    spaMode: false,
-    passwordHash: null,
-    createdAt: now,
-    updatedAt: now,
     expiresAt,
-    deletedAt: null,
-    deletionReason: null,
-    renamedTo: null,
-    keptUntil: null,
-    keptDomains: [],
-    visitsKey: slug,
   }
 }
 

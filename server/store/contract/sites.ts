@@ -35,6 +35,32 @@ export interface Site {
 
 export type KeptDomain = Pick<Domain, 'domain' | 'verificationToken' | 'primaryDomain'>
 
+/** A site without an owner and without a version. */
+export function emptySite(slug: string, now: number): Site {
+  return {
+    slug,
+    ownerId: null,
+    claimTokenHash: null,
+    liveVersionId: null,
+    previousVersionId: null,
+    liveSince: null,
+    title: null,
+    description: null,
+    ogImagePath: null,
+    spaMode: false,
+    passwordHash: null,
+    createdAt: now,
+    updatedAt: now,
+    expiresAt: null,
+    deletedAt: null,
+    deletionReason: null,
+    renamedTo: null,
+    visitsKey: slug,
+    keptUntil: null,
+    keptDomains: [],
+  }
+}
+
 /** The last site of a page of a listing. */
 export interface SiteCursor {
   /** Its creation; in the trash, its deletion. */

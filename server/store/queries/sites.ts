@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { OwnerPage, Site, SiteQueries } from '../contract/sites.ts'
+import { emptySite, type OwnerPage, type Site, type SiteQueries } from '../contract/sites.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow } from '../schema.ts'
 
@@ -196,25 +196,11 @@ export class SqlSiteQueries implements SiteQueries {
 /** The row that keeps the name that a site gives up. */
 function formerName({ slug, ownerId, createdAt, visitsKey }: Site, now: number): Site {
   return {
-    slug,
+    ...emptySite(slug, now),
     ownerId,
     createdAt,
     visitsKey,
-    claimTokenHash: null,
-    liveVersionId: null,
-    previousVersionId: null,
-    liveSince: null,
-    title: null,
-    description: null,
-    ogImagePath: null,
-    spaMode: false,
-    passwordHash: null,
-    updatedAt: now,
-    expiresAt: null,
     deletedAt: now,
     deletionReason: 'renamed',
-    renamedTo: null,
-    keptUntil: null,
-    keptDomains: [],
   }
 }

@@ -1,5 +1,5 @@
-import { ApiError } from '../server/lib/errors.ts'
-import type { Queries, Store } from '../server/store/store.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import type { Queries, Store } from '../../server/store/store.ts'
 
 /** Counts reads of a store; tests can delay reads and make the store unavailable. */
 export class WatchedStore {

@@ -4,9 +4,14 @@ import { constants } from 'node:os'
 import { platform } from 'node:process'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Encoding, isCompressible, isWorthKeeping, shouldPrecompress } from '../server/blobs/encoding.ts'
-import { CompressionWorker } from '../server/precompress/compression-worker.ts'
-import { deterministicBytes } from './blobs/bytes.ts'
+import {
+  type Encoding,
+  isCompressible,
+  isWorthKeeping,
+  shouldPrecompress,
+} from '../../server/blobs/encoding.ts'
+import { CompressionWorker } from '../../server/precompress/compression-worker.ts'
+import { deterministicBytes } from '../blobs/bytes.ts'
 import { compressibleText, decoded } from './encoded.ts'
 
 const MINUTE_MS = 60_000

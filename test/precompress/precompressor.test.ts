@@ -3,23 +3,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Blobs } from '../server/blobs/blobs.ts'
-import { diskBlobs } from '../server/blobs/disk.ts'
-import type { Encoding } from '../server/blobs/encoding.ts'
-import { type LogFields, makeLog } from '../server/lib/log.ts'
-import { MemoryBudget } from '../server/lib/second-chance-cache.ts'
-import { Precompressor } from '../server/precompress/precompressor.ts'
-import { findInjection } from '../server/sites/page-metadata/head-metadata.ts'
-import { InjectedDocuments } from '../server/sites/page-metadata/injected-document.ts'
-import { UrlBuilder } from '../server/sites/urls.ts'
-import { deleteVersions } from '../server/sites/version.ts'
-import type { Version } from '../server/store/contract/versions.ts'
-import { sqliteStore } from '../server/store/sqlite.ts'
-import { deterministicBytes, keep, received } from './blobs/bytes.ts'
+import type { Blobs } from '../../server/blobs/blobs.ts'
+import { diskBlobs } from '../../server/blobs/disk.ts'
+import type { Encoding } from '../../server/blobs/encoding.ts'
+import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
+import { Precompressor } from '../../server/precompress/precompressor.ts'
+import { findInjection } from '../../server/sites/page-metadata/head-metadata.ts'
+import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
+import { UrlBuilder } from '../../server/sites/urls.ts'
+import { deleteVersions } from '../../server/sites/version.ts'
+import type { Version } from '../../server/store/contract/versions.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import { deterministicBytes, keep, received } from '../blobs/bytes.ts'
+import { siteRow, versionRow } from '../store/rows.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
 import { compressibleText } from './encoded.ts'
-import { siteRow, versionRow } from './store/rows.ts'
-import { requires } from './tools/part.ts'
-import { mountSmallDisk } from './tools/small-disk.ts'
 
 const MINUTE_MS = 60_000
 const addresses = new UrlBuilder({ baseUrl: 'http://api.test', siteDomain: 'sites.test' })
@@ -333,7 +333,7 @@ test('a killed encoding process costs only one retry', async (t) => {
   const fixture = await createFixture(t)
   const files = [1, 2].map((name) => ({
     path: `${name}.html`,
-    content: deterministicBytes(name, 400_000).toString('hex'),
+    content: deterministicBytes(name, 100_000).toString('hex'),
   }))
   const id = await fixture.version(files)
   let kill = true
@@ -356,7 +356,7 @@ test('a killed encoding process costs only one retry', async (t) => {
 
 test('stopping ends the encoding process at any point', async (t) => {
   const fixture = await createFixture(t)
-  const large = deterministicBytes('large', 500_000).toString('hex')
+  const large = deterministicBytes('large', 150_000).toString('hex')
   const id = await fixture.version([
     { path: 'index.html', content: compressibleText('small', 3000) },
     { path: 'large.html', content: large },

@@ -4,12 +4,12 @@ import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { CreateResponse } from '../protocol/api/publish.ts'
-import { guideContent } from '../scripts/reference/guides.ts'
-import { referenceContent } from '../scripts/reference/reference.ts'
-import { type BrowserUser, ContextPool } from './support/browser.ts'
-import { type RunningService, startTestService } from './support/service.ts'
-import { requires } from './tools/part.ts'
+import type { CreateResponse } from '../../protocol/api/publish.ts'
+import { guideContent } from '../../scripts/reference/guides.ts'
+import { referenceContent } from '../../scripts/reference/reference.ts'
+import { type BrowserUser, ContextPool } from '../support/browser.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
+import { requires } from '../tools/part.ts'
 
 const inBrowser = requires('chromium')
 const withCurl = spawnSync('curl', ['--version']).error ? { skip: 'needs curl' } : {}

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { startTestService } from './support/service.ts'
-import { SecureService } from './tls/secure-service.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { ClientMemory } from '../../server/lib/client-memory.ts'
+import { Connections } from '../../server/lib/connections.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { Listener } from '../../server/net/listener.ts'
+import { startTestService } from '../support/service.ts'
+import { KIB, MIB } from '../support/units.ts'
+import { SecureService } from '../tls/secure-service.ts'
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
@@ -71,4 +77,45 @@ test('a client that resets its connection after CONNECT does not end the service
   socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', () => socket.resetAndDestroy())
   await once(socket, 'close')
   assert.equal((await visit(running.port, '127.0.0.1')).answer, 'HTTP/1.1 200')
+})
+
+/** A request of 12 KB that takes 100 KB of heap while pending. */
+const LINES = Array.from({ length: 700 }, (_, number) => `h${number}: ${'v'.repeat(10)}\r\n`).join('')
+const REQUEST = `GET / HTTP/1.1\r\nHost: a\r\n${LINES}\r\n`
+
+test('pending requests use the memory share of their address, and no other client is disconnected', async () => {
+  await using disposal = new AsyncDisposableStack()
+  const memory = new ClientMemory({ totalBytes: 16 * MIB, perNetworkBytes: 4 * MIB })
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const connections = disposal.use(new Connections({ memory, perNetwork: 1000, log }))
+  const listener = await Listener.open('127.0.0.1', 0, { connections })
+  disposal.defer(() => listener.drain(0))
+  let waiting = 0
+  listener.serve({
+    request: (_request, response) => {
+      waiting++
+      response.once('close', () => waiting--)
+    },
+  })
+  const sockets: Socket[] = []
+  const send = async (localAddress: string, text: string): Promise<Socket> => {
+    const socket = connect({ port: listener.port, host: '127.0.0.1', localAddress })
+    socket.on('error', () => undefined)
+    sockets.push(socket)
+    await once(socket, 'connect')
+    socket.write(text)
+    return socket
+  }
+
+  const other = await send('127.0.0.2', REQUEST)
+  while (memory.heldBytes === 0) await turn()
+  const ofOther = memory.heldBytes
+  assert.ok(ofOther > 90 * KIB && ofOther < 150 * KIB, `one request counts ${ofOther} bytes`)
+  for (let count = 0; count < 6; count++) await send('127.0.0.3', REQUEST.repeat(20))
+  while (memory.evicted === 0) await turn()
+  assert.ok(memory.heldBytes <= 4 * MIB + ofOther)
+  assert.equal(other.destroyed, false)
+
+  for (const socket of sockets) socket.destroy()
+  while (waiting > 0 || memory.heldBytes > 0) await turn()
 })

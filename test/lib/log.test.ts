@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type LogFields, makeLog } from '../server/lib/log.ts'
-import { formatCode } from '../server/mail/show-code.ts'
+import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { formatCode } from '../../server/mail/show-code.ts'
 
 function lineOf(fields: LogFields, text: boolean): string {
   const lines: string[] = []

@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startTestService } from './support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { run } from './program.ts'
 
-const SCRIPT = join(import.meta.dirname, '..', 'server', 'bin', 'slipway-server.js')
-
-function slipwayServer(args: string[], settings: Record<string, string>) {
-  const env = { PATH: process.env.PATH, ...settings }
-  return spawnSync(process.execPath, [SCRIPT, ...args], { env, encoding: 'utf8' })
-}
-
-test('an invalid setting stops commands that use the data, with a line that names the help', () => {
+test('an invalid setting stops commands that use the data, with a line that names the help', async () => {
   for (const args of [[], ['sweep', 'all'], ['account', 'plan', 'a@example.com', 'hobby']]) {
-    const { status, stderr } = slipwayServer(args, { SLIPWAY_PROT: '80' })
-    assert.equal(status, 1)
+    const { code, stderr } = await run(args, { PROT: '80' })
+    assert.equal(code, 1)
     assert.match(
       stderr,
       /^slipway-server: SLIPWAY_PROT is not a setting[^\n]*`slipway-server settings`[^\n]*\n$/,
@@ -23,28 +17,28 @@ test('an invalid setting stops commands that use the data, with a line that name
   }
 })
 
-test('an invalid setting does not stop commands that print help', () => {
+test('an invalid setting does not stop commands that print help', async () => {
   for (const [command, output] of [
     ['settings', /^SLIPWAY_PORT +8080 /m],
     ['help', /slipway-server settings/],
     ['sweeps', /^blobs +every +300 s/m],
     ['version', /^\d+\.\d+\.\d+$/m],
   ] as const) {
-    const { status, stdout, stderr } = slipwayServer([command], { SLIPWAY_PORT: 'eighty' })
-    assert.deepEqual([status, stderr], [0, ''])
-    assert.match(stdout, output)
+    const { code, lines, stderr } = await run([command], { PORT: 'eighty' })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(lines.join('\n'), output)
   }
 })
 
-test('an unknown command prints the known ones', () => {
-  const { status, stderr } = slipwayServer(['sweeep'], {})
-  assert.equal(status, 2)
+test('an unknown command prints the known ones', async () => {
+  const { code, stderr } = await run(['sweeep'])
+  assert.equal(code, 2)
   assert.match(stderr, /^Unknown command: sweeep\n/)
   assert.match(stderr, /slipway-server sweep NAME/)
 })
 
 test('the health check of the container succeeds while the service is operational, and fails otherwise', async () => {
-  const script = join(import.meta.dirname, '..', 'deploy', 'health')
+  const script = join(import.meta.dirname, '..', '..', 'deploy', 'health')
   const check = (port: number) =>
     new Promise<number>((resolve) => {
       const env = { PATH: process.env.PATH, SLIPWAY_PORT: String(port) }

@@ -1,4 +1,4 @@
-import { type HeadTags, injectHeadTags } from '../server/sites/page-metadata/head-injection.ts'
+import { type HeadTags, injectHeadTags } from '../../server/sites/page-metadata/head-injection.ts'
 
 /** A document with these tags in its head; undefined where injection is impossible. */
 export function inject(document: Buffer, tags: HeadTags, type: string): Buffer | undefined {

@@ -5,16 +5,12 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Bytes } from '../client/sdk/slipway.ts'
-import type { CreateResponse } from '../protocol/api/publish.ts'
-import type { Blobs } from '../server/blobs/blobs.ts'
-import { AttemptLimiter } from '../server/edge/password/attempt-limiter.ts'
-import { makeLog } from '../server/lib/log.ts'
-import { Finalizer } from '../server/publish/finalize.ts'
-import { UrlBuilder } from '../server/sites/urls.ts'
-import { Api, blobFolder, expectFailure, MINUTE_MS } from './api/api.ts'
-import { noise } from './edge/fixture.ts'
-import { waitFor } from './support/wait-for.ts'
+import type { Bytes } from '../../client/sdk/slipway.ts'
+import type { CreateResponse } from '../../protocol/api/publish.ts'
+import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
+import { noise } from '../edge/fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { Api, blobFolder, expectFailure, MINUTE_MS } from './api.ts'
 
 // Attacks of one client on the service: each of these once exhausted a resource or got unauthorized access.
 
@@ -144,39 +140,6 @@ describe('a body larger than the route accepts', () => {
     })
     assert.deepEqual([status, json.description], [200, description])
   })
-})
-
-test('a claim during the finalize of an anonymous version moves the site and that version to the account', async () => {
-  const { client } = await api.account()
-  const { slug, claimToken } = await api.publish(api.anonymous, { 'a.txt': 'old' })
-  const { upload } = await api.update(api.anonymous, slug, { 'a.txt': 'new' }, { claimToken: claimToken! })
-  await api.upload(upload, { 'a.txt': 'new' })
-  const operator = await api.operator()
-  const { blobs } = operator
-  const { clock, versions, precompressor } = operator.sweepOptions
-  const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
-  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const claimDuringCommit: Blobs = {
-    ...blobs,
-    async commit(area, received) {
-      await client.claim(slug, claimToken!)
-      return blobs.commit(area, received)
-    },
-  }
-  const dependencies = {
-    ...operator,
-    blobs: claimDuringCommit,
-    versions,
-    precompressor,
-    addresses,
-    clock,
-    log,
-  }
-  const finalizing = new Finalizer(dependencies)
-  const { versionId } = upload
-  const anonymous = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
-  await assert.rejects(finalizing.finalize(anonymous, slug, { versionId }), { code: 'UNAUTHORIZED' })
-  assert.notEqual((await client.details(slug)).currentVersionId, versionId)
 })
 
 test('pipelined requests on one connection open one large file at a time', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { computeMac, encodeFields, Signer } from '../server/lib/tokens.ts'
-import { numbers } from './support/random.ts'
+import { computeMac, encodeFields, Signer } from '../../server/lib/tokens.ts'
+import { numbers } from '../support/random.ts'
 
 type Fields = (string | number)[]
 

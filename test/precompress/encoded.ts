@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import type { Encoding } from '../server/blobs/encoding.ts'
-import { deterministicBytes } from './blobs/bytes.ts'
+import type { Encoding } from '../../server/blobs/encoding.ts'
+import { deterministicBytes } from '../blobs/bytes.ts'
 
 /** Decodes bytes as a browser does. */
 export const decoded: Record<Encoding, (bytes: Buffer) => Buffer> = {
