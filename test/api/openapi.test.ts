@@ -31,6 +31,10 @@ POST /api/v1/publish
 PUT /api/v1/publish/{slug}
 GET /api/v1/publish/{slug}
 DELETE /api/v1/publish/{slug}
+POST /api/v1/publish/{slug}/undelete
+GET /api/v1/publish/{slug}/collaborators
+POST /api/v1/publish/{slug}/collaborators
+DELETE /api/v1/publish/{slug}/collaborators
 POST /api/v1/publish/{slug}/finalize
 POST /api/v1/publish/{slug}/uploads/refresh
 PATCH /api/v1/publish/{slug}/metadata
@@ -253,6 +257,10 @@ async function everyCall(): Promise<void> {
   await client.checkName('bakery')
   const { slug: copy } = await client.renameSite((await client.duplicate(slug)).slug, 'bakery')
   await client.delete(copy)
+  await client.undelete(copy)
+  await client.addCollaborator(copy, 'colleague@example.com')
+  await client.collaborators(copy)
+  await client.removeCollaborator(copy, 'colleague@example.com')
   const anonymous = await api.publish(api.anonymous, contents)
   await api.anonymous.claimPreview(anonymous.slug, anonymous.claimToken!)
   await client.claim(anonymous.slug, anonymous.claimToken!)

@@ -32,6 +32,7 @@ describe('the details of a site', () => {
       viewer: { title: 'T', description: 'D', ogImagePath: 'card.png' },
       iconUrl: null,
       thumbnailUrl: null,
+      role: 'owner',
       hasPassword: true,
       createdAt: new Date(createdAt).toISOString(),
       updatedAt: new Date(api.clock.now).toISOString(),
@@ -340,7 +341,7 @@ describe('a deleted site', () => {
     const [mine, shared] = [`only here ${sha256('a')}`, `here and there ${sha256('b')}`]
     const { slug } = await api.publish(owner.client, { 'mine.txt': mine, 'shared.txt': shared })
     const other = await api.publish(otherAccount.client, { 'shared.txt': shared, 'index.html': 'x' })
-    await owner.client.delete(slug)
+    await owner.client.delete(slug, { permanent: true })
     api.pass(HOUR_MS)
     await api.sweep('blobs')
     const operator = await api.operator()
