@@ -23,6 +23,8 @@ const MANIFEST = 'test/api/manifest.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
 const EDGE_CACHE = 'test/edge/cache.test.ts'
 const PASSWORD = 'test/edge/password.test.ts'
+const COLLABORATORS = 'test/api/collaborators.test.ts'
+const TRASH = 'test/api/trash.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 
 // biome-ignore format: one row per mutation
@@ -68,8 +70,8 @@ const ROWS: readonly Row[] = [
   ['acknowledges commits that are not flushed', 'server/store/sqlite.ts', "wanted === 'durable' ? 'FULL'", "wanted === 'durable' ? 'NORMAL'", 'test/store/sqlite.test.ts'],
 
   // Titles and thumbnails
-  ['shows the thumbnail of a site with a password to others', 'server/sites/thumbnails.ts', 'if (site.passwordHash !== null && site.ownerId !== account?.id) throw siteNotFound()', '', 'test/api/versions.test.ts'],
-  ['stores a thumbnail without a right to publish', 'server/sites/thumbnails.ts', 'requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())', '', 'test/api/versions.test.ts'],
+  ['shows the thumbnail of a site with a password to others', 'server/sites/thumbnails.ts', 'if (!isShown) throw siteNotFound()', '', 'test/api/versions.test.ts'],
+  ['stores a thumbnail without a right to publish', 'server/sites/thumbnails.ts', 'await requirePublisher(store.read, caller, { slug, claimToken, now: clock() })', '', 'test/api/versions.test.ts'],
   ['stores thumbnails of any size', 'server/sites/webp.ts', "if (!isBounded) throw", "if (false) throw", 'test/api/versions.test.ts'],
   ['takes an icon of another host', 'server/sites/page-metadata/document-summary.ts', 'if (url?.origin !== SITE_ORIGIN) return undefined', 'if (!url) return undefined', 'test/api/metadata.test.ts'],
   ['draws thumbnails without the style sheets of the site', 'dashboard/thumbnail/still-document.ts', 'return { xhtml, css: css + ownCss }', "return { xhtml, css: '' }", 'test/dashboard/drop.test.ts'],
@@ -99,7 +101,7 @@ const ROWS: readonly Row[] = [
 
   // Staging and finalize (spec 4.3 to 4.5)
   ['skips files by the hash of another size', 'server/publish/stage.ts', 'sizes.get(file.hash) === file.size', 'sizes.has(file.hash)', 'test/api/update.test.ts'],
-  ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'site?.ownerId === null && claimToken !== undefined', 'site && claimToken !== undefined', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
+  ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'if (site?.ownerId === null) return requireClaimToken', 'if (site) return requireClaimToken', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
   ['finalizes with files that are missing', 'server/publish/finalize.ts', 'if (numbers.length === 0) return', 'return', FINALIZE],
   ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return', 'return', FINALIZE],
   ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/blobs/races.test.ts', RATES],
@@ -146,7 +148,21 @@ const ROWS: readonly Row[] = [
   ['ignores the server in an npx command', 'client/cli/server.ts', '(isNpx ? packageServer : undefined) ?? ', '', 'test/cli/memory.test.ts'],
 
   // Accounts and authorization (spec 2.5, 4.1, 4.2)
-  ["lets any account act for a site's owner", 'server/accounts/authorization.ts', '|| site.ownerId !== account.id ', '', 'test/api/sites.test.ts'],
+  ["lets any account act for a site's owner", 'server/accounts/authorization.ts', 'if (ownerId === account.id) return', 'return', 'test/api/sites.test.ts'],
+  ['lets any account act as a collaborator', 'server/accounts/authorization.ts', "? 'collaborator' : undefined", "? 'collaborator' : 'collaborator'", 'test/api/sites.test.ts', COLLABORATORS],
+  ['lets a collaborator manage a site', 'server/accounts/authorization.ts', "|| right === 'publish'", "|| role === 'collaborator'", COLLABORATORS],
+  ['lets a collaborator change the password', 'server/sites/site-metadata.ts', 'password === undefined && ttlSeconds', 'ttlSeconds', COLLABORATORS],
+  ['lets a collaborator publish with an expiry', 'server/publish/stage.ts', 'right: requiredRight(metadata)', "right: 'publish'", COLLABORATORS],
+  ['keeps the access of a deleted account', 'server/jobs/account-deletion.ts', 'await tx.collaborators.removeEmail(account.email)', '', COLLABORATORS],
+  ['sends any number of invitations', 'server/sites/collaborators.ts', 'sent >= MAX_INVITATIONS_PER_DAY', 'false', COLLABORATORS],
+  ['collects the versions of a site in the trash', 'server/sites/trash.ts', "({ state }) => state === 'pending'", '() => true', TRASH],
+  ['keeps sites in the trash forever', 'server/jobs/jobs.ts', 'keptUntil !== null && keptUntil <= clock()', 'false', TRASH],
+  ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
+  ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
+  ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],
+  ['prunes the drafts of sites in the trash', 'server/store/queries/versions.ts', "      .where('versions.created_at', '<', before)\n      .where('gone_at', 'is', null)", "      .where('versions.created_at', '<', before)", 'test/store/sqlite.test.ts'],
+  ['forgets the visits of a site in the trash', 'server/store/queries/visits.ts', ", e('kept_until', 'is not', null)", '', 'test/store/sqlite.test.ts'],
+  ['deletes an account without its trash', 'server/jobs/account-deletion.ts', ', ...trashed]', ']', TRASH],
   ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)", 'false', 'test/api/claim.test.ts'],
   ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expiresAt !== null && site.expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],
