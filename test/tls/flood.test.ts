@@ -13,7 +13,7 @@ import type { Store } from '../../server/store/store.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { anySeed, Random } from '../support/random.ts'
-import { WatchedStore } from '../watched-store.ts'
+import { WatchedStore } from '../support/watched-store.ts'
 import { hello } from './build-client-hello.ts'
 import { issuer, LASTING, SecureService, untilClosed } from './secure-service.ts'
 
