@@ -48,7 +48,7 @@ export function parseVersion(bytes: Buffer): string | undefined {
 /** The first version of a site; `name` must be unique among all versions. */
 export function firstSite(name: string, random: Random): MadeSite {
   const site: MadeSite = marked(name)
-  for (let count = random.between(1, 30); count > 0; count--) addFile(site, name, random)
+  for (let count = random.between(1, 12); count > 0; count--) addFile(site, name, random)
   return site
 }
 
@@ -97,7 +97,7 @@ function addFile(site: MadeSite, name: string, random: Random): void {
  */
 function sizeFor(path: string, random: Random): number {
   if (path.endsWith('.bin') && random.chance(0.12)) return random.between(300_000, 1_500_000)
-  return random.chance(0.3) ? random.between(1, 300) : random.between(300, 30_000)
+  return random.chance(0.3) ? random.between(1, 300) : random.between(300, 8000)
 }
 
 function made(seed: string, size: number): MadeFile {
