@@ -35,7 +35,7 @@ const ROWS: readonly Row[] = [
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
-  ['serves certificates of deleted sites', 'server/net/tls/certificate-selector.ts', '?.deletedAt === null', '?.deletedAt !== 0', 'test/tls/names.test.ts'],
+  ['serves certificates of deleted sites', 'server/net/tls/certificate-selector.ts', '?.deletedAt === null', '?.deletedAt !== 0', 'test/tls/service.test.ts'],
   ['sends two emails about one event', 'server/notices/notices.ts', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 
@@ -59,7 +59,8 @@ const ROWS: readonly Row[] = [
 
   // Blobs (design, promises 1 to 4)
   ['acknowledges blobs that are not flushed', 'server/blobs/disk.ts', 'await handle.sync()', 'await handle.stat()', 'test/blobs/disk.test.ts'],
-  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushShards([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['does not flush the parent of a new folder of blobs', 'server/blobs/disk.ts', 'await flushFolder(folder)\n', '\n', 'test/blobs/disk.test.ts'],
   ['acknowledges after a failed flush', 'server/blobs/disk.ts', '      flushFailure = error\n      throw error', '      flushFailure = error', 'test/blobs/disk.test.ts'],
   ['trusts staged files of an earlier process', 'server/blobs/disk.ts', 'const trusted = name.startsWith(`${blob.hash}.${bootId}.`)', 'const trusted = true', 'test/blobs/disk.test.ts'],
   ['keeps bytes with another hash than declared', 'server/blobs/disk.ts', '  assertExpected(received, expected)\n  return received\n}', '  return received\n}', UPLOADS, 'test/blobs/disk.test.ts'],
