@@ -10,8 +10,9 @@ import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
+import { sha256 } from '../api/content.ts'
 import { KIB, MIB } from '../support/units.ts'
-import { EdgeFixture, noise, sha256 } from './fixture.ts'
+import { EdgeFixture, noise } from './fixture.ts'
 
 describe('the bodies of files', () => {
   const edge = EdgeFixture.shared()

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { before, describe, test } from 'node:test'
+import { sha256 } from '../api/content.ts'
 import { KIB, MIB } from '../support/units.ts'
-import { EdgeFixture, noise, type RequestOptions, sha256 } from './fixture.ts'
+import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
 
 const edge = EdgeFixture.shared()
 describe('a published file', () => {

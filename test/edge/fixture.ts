@@ -1,4 +1,4 @@
-import { argon2Sync, hash, randomBytes } from 'node:crypto'
+import { argon2Sync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -21,19 +21,20 @@ import { newId } from '../../server/lib/tokens.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
 import { parseRules, type SiteRules } from '../../server/site-rules/site-rules.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
-import { deleteSite } from '../../server/sites/site.ts'
 import { newSlug } from '../../server/sites/slug.ts'
+import { deleteSite } from '../../server/sites/trash.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { activateVersion, deleteVersions } from '../../server/sites/version.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
 import type { BlobEncodings } from '../../server/store/contract/encodings.ts'
-import type { Site } from '../../server/store/contract/sites.ts'
+import { emptySite, type Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
-import { domainRow, siteRow, versionRow } from '../store/rows.ts'
+import { sha256 } from '../api/content.ts'
+import { domainRow, versionRow } from '../store/rows.ts'
 import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
-import { WatchedStore } from '../watched-store.ts'
+import { WatchedStore } from '../support/watched-store.ts'
 
 /** The media type of HTML forms. */
 export const FORM = 'application/x-www-form-urlencoded'
@@ -157,7 +158,7 @@ export class EdgeFixture {
   async createSite(row: Partial<Site> = {}): Promise<string> {
     const slug = row.slug ?? newSlug()
     const now = this.clock.now
-    await this.#write((tx) => tx.sites.insert(siteRow(slug, { createdAt: now, updatedAt: now, ...row })))
+    await this.#write((tx) => tx.sites.insert({ ...emptySite(slug, now), ...row }))
     return slug
   }
 
@@ -328,10 +329,6 @@ function hashCheaply(password: string): string {
   const message = Buffer.from(password.normalize('NFC'))
   const tag = argon2Sync('argon2id', { message, nonce, memory, passes, parallelism: 1, tagLength: 32 })
   return ['argon2id', memory, passes, 1, nonce.toString('base64url'), tag.toString('base64url')].join('$')
-}
-
-export function sha256(bytes: string | Buffer): string {
-  return hash('sha256', bytes)
 }
 
 /** Random bytes. */

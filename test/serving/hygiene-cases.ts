@@ -64,7 +64,9 @@ page.txt|?page.txt`)
 
 const LINES = [
   ...['GET HTTP/1.1', 'GET  HTTP/1.1', 'GET {path} {path} HTTP/1.1', 'GET\t{path} HTTP/1.1'].map(line),
-  ...['GET {path}\tHTTP/1.1', ' GET {path} HTTP/1.1', 'GET {path}\t/ HTTP/1.1', 'GET {path}\0 HTTP/1.1'].map(line),
+  ...['GET {path}\tHTTP/1.1', ' GET {path} HTTP/1.1', 'GET {path}\t/ HTTP/1.1', 'GET {path}\0 HTTP/1.1'].map(
+    line,
+  ),
   ...['GET {path}\x7f HTTP/1.1', 'GET {path}\r/ HTTP/1.1', 'GET {path} HTTP/1.1 '].map(line),
   line('GET {path} HTTP/1.1 Host: {host}'),
   'GET {path} HTTP/1.1\rHost: {host}\r\n\r\n',
@@ -82,7 +84,18 @@ const METHODS = split(`
 get|Get|gET|GETT|GE|G|FOO|SMUGGLE|GET,|"GET"|GET(|G\0T|G\xc9T|GET:|/|${'G'.repeat(10_000)}`)
 
 const HEADERS = [
-  ...['X: y\nZ: y', 'X: y\rZ: y', 'X: y\r', 'X : y', 'X\t: y', 'X y: z', ': y', 'X', '  ', ' .other.example'].map(get),
+  ...[
+    'X: y\nZ: y',
+    'X: y\rZ: y',
+    'X: y\r',
+    'X : y',
+    'X\t: y',
+    'X y: z',
+    ': y',
+    'X',
+    '  ',
+    ' .other.example',
+  ].map(get),
   'GET {path} HTTP/1.1\r\nHost: {host}\r\nX: y\r\n\n',
   'GET {path} HTTP/1.1\r\nHost: {host}\n\r\n',
   'GET {path} HTTP/1.1\r\nHost : {host}\r\n\r\n',
@@ -90,7 +103,9 @@ const HEADERS = [
   'GET {path} HTTP/1.1\r\n\tX: y\r\nHost: {host}\r\n\r\n',
   'GET {path} HTTP/1.1\r\nHost:\r\n {host}\r\n\r\n',
   ...['\0', '\x01', '\x0b', '\x1f', '\x7f'].map((control) => get(`X: a${control}b`)),
-  ...['X\0', 'X(y)', 'X@', '"X"', 'X/y', 'X[', 'X=', 'X,', 'X;', 'X\xe9', '{X}', 'X\\'].map((name) => get(`${name}: y`)),
+  ...['X\0', 'X(y)', 'X@', '"X"', 'X/y', 'X[', 'X=', 'X,', 'X;', 'X\xe9', '{X}', 'X\\'].map((name) =>
+    get(`${name}: y`),
+  ),
 ]
 
 const TOO_LONG = [
@@ -152,7 +167,9 @@ const LEFT_OPEN: [statuses: readonly number[], requests: string[]][] = [
   [[200, 400, 505], ['GET {path} RTSP/1.0', 'GET {path} HTTP/1.2'].map(line)],
   [
     NOT_HERE,
-    ['ftp://{host}{path}', '/caf\xc3\xa9', '/..\\{path}', '/<"^`{|}>'].map((target) => line(`GET ${target} HTTP/1.1`)),
+    ['ftp://{host}{path}', '/caf\xc3\xa9', '/..\\{path}', '/<"^`{|}>'].map((target) =>
+      line(`GET ${target} HTTP/1.1`),
+    ),
   ],
   [[200, 400, 404], ['GET {path} HTTP/1.0\r\n\r\n']],
   [[200, 400, 431], [get(`${'a:b\r\n'.repeat(999)}a:b`)]],
@@ -179,9 +196,16 @@ const CODINGS = [
   'Transfer-Encoding: unknown',
   'Transfer-Encoding: unknown\r\nContent-Length: 4',
   'Transfer-Encoding: chunkedx',
-  ...['xchunked', 'chunk', 'chun ked', 'identity', 'chunked, identity', 'chunked, gzip', 'chunked;q=1', '"chunked"'].map(
-    (coding) => `Transfer-Encoding: ${coding}`,
-  ),
+  ...[
+    'xchunked',
+    'chunk',
+    'chun ked',
+    'identity',
+    'chunked, identity',
+    'chunked, gzip',
+    'chunked;q=1',
+    '"chunked"',
+  ].map((coding) => `Transfer-Encoding: ${coding}`),
   'Transfer-Encoding: chunked\r\nTransfer-Encoding: unknown',
   'Transfer-Encoding:',
   'Transfer-Encoding:\r\nContent-Length: 4',
@@ -198,9 +222,20 @@ const CODINGS = [
 
 const LENGTHS = [
   'Content-Length: 4\r\nContent-Length: 5',
-  ...['4, 5', '+4', '-4', '0x4', '4.0', '4e0', '4a', '4 4', '"4"', '', '9'.repeat(40), '18446744073709551620'].map(
-    (value) => `Content-Length: ${value}`,
-  ),
+  ...[
+    '4, 5',
+    '+4',
+    '-4',
+    '0x4',
+    '4.0',
+    '4e0',
+    '4a',
+    '4 4',
+    '"4"',
+    '',
+    '9'.repeat(40),
+    '18446744073709551620',
+  ].map((value) => `Content-Length: ${value}`),
   ...['Content-Length : 4', 'X: y\nContent-Length: 4', 'Content-Length: 4\0', 'Content-Length: 4\n'],
 ]
 
@@ -223,7 +258,9 @@ const CHUNKED = '{size}\r\n{hidden}\r\n0\r\n\r\n'
 
 /** Bodies with an unambiguous end. */
 const WHOLE = [
-  ...['{length}', '000{length}', '{length}, {length}'].map((length) => post(`Content-Length: ${length}`, '{hidden}')),
+  ...['{length}', '000{length}', '{length}, {length}'].map((length) =>
+    post(`Content-Length: ${length}`, '{hidden}'),
+  ),
   ...['GET', 'HEAD', 'OPTIONS', 'DELETE'].map(
     (method) => `${method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`,
   ),
