@@ -153,15 +153,9 @@ describe('an upload URL', () => {
   })
 
   test('is refused by a service with another secret', async () => {
-    await using one = await Api.start({ SECRET: 'the first secret, which is long enough' })
-    const { upload } = await one.anonymous.create({ files: [toEntry('a.txt', 'hello')] })
-    const [target] = upload.uploads
-    await using other = await Api.start({ SECRET: 'the second secret, it is long as well' })
-    const answer = await other.request('PUT', toTarget(target!.url), {
-      body: 'hello',
-      headers: target!.headers,
-    })
-    assert.equal(answer.json.code, 'INVALID_UPLOAD_TOKEN')
+    const { target } = await createUpload(toEntry('a.txt', 'hello'))
+    await using other = await Api.start({ SECRET: 'another secret, which is long enough' })
+    assert.equal((await send(other, target, 'hello')).json.code, 'INVALID_UPLOAD_TOKEN')
   })
 })
 
