@@ -115,6 +115,50 @@ describe('a site', () => {
     assert.equal((await cli.run(['link', 'no-such-site'])).code, 6)
   })
 
+  it('can be deleted, found in the trash and restored, and deleted permanently from there', async () => {
+    await using fixture = await startOwned()
+    const { cli, slug, live } = fixture
+    const deleted = await cli.run(['delete', '--yes'])
+    assert.match(deleted.stderr, new RegExp(`Deleted ${slug}\nRestore it: slipway undelete ${slug}\n`))
+    assert.match((await cli.run(['trash'])).stdout, new RegExp(`^NAME .*\n${slug} +`))
+    const gone = await cli.run(['versions', '--site', slug])
+    assert.deepEqual([gone.code, /slipway undelete/.test(gone.stderr)], [6, true])
+    assert.equal((await cli.run(['undelete'])).code, 2)
+    assert.match((await cli.run(['undelete', slug])).stdout, new RegExp(`^http://${slug}\\.`))
+    assert.equal(await live(), 'three')
+    await cli.run(['rm', '--site', slug, '--yes'])
+    const final = await cli.run(['delete', '--site', slug, '--permanent'], { typed: [slug] })
+    assert.deepEqual([final.code, /permanently deletes/.test(final.stderr)], [0, true])
+    assert.deepEqual(fixture.json((await cli.run(['trash', '--json'])).stdout), [])
+    assert.equal((await cli.run(['undelete', slug])).code, 6)
+  })
+
+  it('can be shared, listed by its collaborators, and no longer shared', async () => {
+    await using fixture = await startOwned()
+    const { cli, slug } = fixture
+    const added = await cli.run(['people', 'add', 'bob@example.test'])
+    assert.deepEqual(
+      [added.code, added.stderr.includes(`bob@example.test can publish to ${slug}`)],
+      [0, true],
+    )
+    assert.match(
+      (await cli.run(['people'])).stdout,
+      /^EMAIL .*\nann@example\.test +owner\nbob@example\.test +collaborator /,
+    )
+    const key = await fixture.service.signIn('bob@example.test')
+    const bob = { env: { SLIPWAY_KEY: key } }
+    assert.match((await cli.run(['sites'], bob)).stdout, /OWNER +TITLE\n.* ann@example\.test/)
+    const refused = await cli.run(['delete', '--site', slug, '--yes', '--json'], bob)
+    assert.deepEqual([refused.code, fixture.json(refused.stdout).code], [6, 'OWNER_REQUIRED'])
+    assert.equal((await cli.run(['people', 'remove', 'bob@example.test', '--json'])).code, 0)
+    assert.equal(fixture.json((await cli.run(['sites', '--json'], bob)).stdout).length, 0)
+    assert.match(
+      (await cli.run(['people', 'bob@example.test'])).stderr,
+      /Did you mean: slipway people add bob@/,
+    )
+    assert.equal((await cli.run(['people', 'add'])).code, 2)
+  })
+
   it('shows its visits, and its account', async () => {
     await using fixture = await startOwned()
     const { cli } = fixture
