@@ -35,7 +35,7 @@ const ROWS: readonly Row[] = [
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
-  ['serves certificates of deleted sites', 'server/net/tls/certificate-selector.ts', '?.deletedAt === null', '?.deletedAt !== 0', 'test/tls/names.test.ts'],
+  ['serves certificates of deleted sites', 'server/net/tls/certificate-selector.ts', '?.deletedAt === null', '?.deletedAt !== 0', 'test/tls/service.test.ts'],
   ['sends two emails about one event', 'server/notices/notices.ts', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 
@@ -59,7 +59,8 @@ const ROWS: readonly Row[] = [
 
   // Blobs (design, promises 1 to 4)
   ['acknowledges blobs that are not flushed', 'server/blobs/disk.ts', 'await handle.sync()', 'await handle.stat()', 'test/blobs/disk.test.ts'],
-  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushShards([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['does not flush the parent of a new folder of blobs', 'server/blobs/disk.ts', 'await flushFolder(folder)\n', '\n', 'test/blobs/disk.test.ts'],
   ['acknowledges after a failed flush', 'server/blobs/disk.ts', '      flushFailure = error\n      throw error', '      flushFailure = error', 'test/blobs/disk.test.ts'],
   ['trusts staged files of an earlier process', 'server/blobs/disk.ts', 'const trusted = name.startsWith(`${blob.hash}.${bootId}.`)', 'const trusted = true', 'test/blobs/disk.test.ts'],
   ['keeps bytes with another hash than declared', 'server/blobs/disk.ts', '  assertExpected(received, expected)\n  return received\n}', '  return received\n}', UPLOADS, 'test/blobs/disk.test.ts'],
@@ -108,7 +109,7 @@ const ROWS: readonly Row[] = [
   ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', RATES],
   ['merges with a version that is not live any more', 'server/publish/stage.ts', 'const base = request.merge ? site.liveVersionId : request.baseVersionId', 'const base = request.baseVersionId', 'test/api/merge.test.ts'],
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],
-  ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-replacement.test.ts'],
+  ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-choices.test.ts'],
   ['replaces a site by a drop without a question', 'protocol/manifest/removal.ts', 'index || files > liveFiles / 2', 'false', 'test/dashboard/drop.test.ts'],
   ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', "if (isAny) addEventListener('beforeunload', confirmUnload)", 'if (isAny) return', 'test/dashboard/settings.test.ts'],
   ['offers domains that cannot work', 'server/app.ts', '!/^(.+\\.)?localhost$/.test(config.proxyHost)', 'true', 'test/dashboard/sites.test.ts'],
@@ -116,7 +117,7 @@ const ROWS: readonly Row[] = [
   ['publishes a paste without a question', 'dashboard/drop/publication.ts', 'if (this.#picked.needsConfirmation)', 'if (false)', 'test/dashboard/drop.test.ts'],
   ['sets secure cookies where browsers do not store them', 'server/api/cookies.ts', "return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)", 'return true', 'test/dashboard/sign-in.test.ts'],
   ['serves the front page without content', 'server/web/pages.ts', "builtSite.findResponse('front.html', request)", "builtSite.findResponse('index.html', request)", 'test/dashboard/front.test.ts'],
-  ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-folder.test.ts'],
+  ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-choices.test.ts'],
   ['makes a version with warnings live with --strict', 'client/cli/publish-target.ts', 'live: plan.live && !strict', 'live: plan.live', 'test/cli/site-commands.test.ts'],
   ['lets a pulled site replace the files of git', 'client/cli/pull.ts', 'return !isProtected && validatePath', 'return validatePath', 'test/cli/own-site.test.ts'],
   ['lets a pulled site write outside its folder', 'client/cli/pull.ts', ' && validatePath(path) === undefined', '', 'test/cli/own-site.test.ts'],
@@ -145,7 +146,7 @@ const ROWS: readonly Row[] = [
   // The served client
   ['serves a client of another server', 'server/web/client-download.ts', '{ server: this.#origin }', "{ server: 'http://localhost:8080' }", 'test/journeys/client-package.test.ts'],
   ['lets the shell evaluate the base URL', 'server/web/client-download.ts', 'quoteShell(this.#origin + CLIENT_PACKAGE_PATH)', 'this.#origin + CLIENT_PACKAGE_PATH', 'test/journeys/client-package.test.ts'],
-  ['ignores the server in an npx command', 'client/cli/server.ts', '(isNpx ? packageServer : undefined) ?? ', '', 'test/cli/package-server.test.ts'],
+  ['ignores the server in an npx command', 'client/cli/server.ts', '(isNpx ? packageServer : undefined) ?? ', '', 'test/cli/memory.test.ts'],
 
   // Accounts and authorization (spec 2.5, 4.1, 4.2)
   ["lets any account act for a site's owner", 'server/accounts/authorization.ts', 'if (ownerId === account.id) return', 'return', 'test/api/sites.test.ts'],
