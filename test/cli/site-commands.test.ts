@@ -2,12 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { getUrl } from '../support/http-client.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
 const FILES = {
   'site/index.html': 'one',
   'site/a.txt': 'a',
   [`site/${'long-folder-name/'.repeat(8)}ü.txt`]: 'deep',
+  'site/großes & kleines #1?.html': 'ü',
+  'site/100%.txt': 'all',
+  'site/_headers.d/+plus': 'plus',
   'site/large.bin': Buffer.alloc(300_000, 'x').toString(),
 }
 
@@ -54,6 +58,15 @@ describe('a site of an account', () => {
     const several = await cli.run(['restore', newest.versionId.slice(0, 4)])
     assert.deepEqual([several.code, several.stderr.includes(newest.versionId)], [2, true])
     assert.equal((await cli.run(['restore', 'zz'])).code, 2)
+  })
+
+  it('is served completely, whatever the names of its files', async () => {
+    using fixture = start(FILES)
+    const { stdout } = await fixture.cli.run(['publish', 'site'])
+    for (const [path, text] of Object.entries(FILES)) {
+      const url = path.split('/').slice(1).map(encodeURIComponent).join('/')
+      assert.equal((await getUrl(stdout.trim() + url)).text, text, path)
+    }
   })
 
   it('can be downloaded, into a folder that is empty or with --force, with every byte verified', async () => {
