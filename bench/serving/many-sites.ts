@@ -46,7 +46,7 @@ export async function seedSites(data: string, { sites, distinct }: Seed): Promis
       Array.from({ length: Math.min(count, Math.max(0, distinct - at)) }, noise),
     )
     const slugs = Array.from({ length: count }, newSlug)
-    await context.store.write('durable', async (tx) => {
+    await context.store.write('durable', {}, async (tx) => {
       for (const [index, slug] of slugs.entries()) {
         const root = own[index] ?? shared[0]!
         await insert(tx, slug, [root, ...shared.slice(1)])

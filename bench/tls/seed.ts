@@ -40,7 +40,7 @@ export async function seedNames({ data, secret, slug, names }: Seed): Promise<Ce
     const some = names.slice(at, at + AT_ONCE)
     const issued = await Promise.all(some.map((name) => issuer.issueWithKey({ ...life, names: [name] })))
     first ??= issued[0]!
-    await context.store.write('durable', async (tx) => {
+    await context.store.write('durable', {}, async (tx) => {
       for (const [index, name] of some.entries()) {
         const { chain, key } = issued[index]!
         const sealed = seal.encrypt(key, `certificate ${name}`)

@@ -21,7 +21,7 @@ import {
 } from '../lib/tokens.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { codeEmail, lockEmail } from './emails.ts'
@@ -150,7 +150,7 @@ export class Accounts {
   /** Creates a new key for a signed-in account; the previous one ends, as after verifying again. */
   async renewKey(account: Account): Promise<NewKeyResponse> {
     const apiKey = newApiKey()
-    await this.#store.write('durable', async (tx) => {
+    await this.#store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
       await tx.accounts.setKey(account.id, hashToken(apiKey))
     })
@@ -159,7 +159,7 @@ export class Accounts {
 
   /** Ends a key, named or not. */
   async endKey(keyHash: string): Promise<void> {
-    await this.#store.write('durable', (tx) => tx.accounts.deleteKey(keyHash))
+    await this.#store.write('durable', INDEPENDENT, (tx) => tx.accounts.deleteKey(keyHash))
   }
 
   /** The usage that `GET /api/v1/me` reports beside the request counter. */
@@ -171,7 +171,7 @@ export class Accounts {
 
   /** Turns the emails that an account can do without on or off. */
   async setReminders(account: Account, reminders: boolean): Promise<void> {
-    await this.#store.write('durable', async (tx) => {
+    await this.#store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
       await tx.accounts.setReminders(account.id, reminders)
     })
@@ -180,7 +180,7 @@ export class Accounts {
   /** Sets the plan of an account. NOT_FOUND when no account has that address. */
   async setPlan(typed: string, plan: Plan): Promise<void> {
     const email = readEmail(typed)
-    await this.#store.write('durable', async (tx) => {
+    await this.#store.write('durable', { address: email }, async (tx) => {
       const account = await tx.accounts.byEmail(email)
       if (!account) throw new ApiError('NOT_FOUND', `No account has the email address ${email}`)
       await tx.accounts.setPlan(account.id, plan)
@@ -190,7 +190,7 @@ export class Accounts {
   async #mailCode(email: string, client: SignInClient): Promise<RequestCodeResponse> {
     const code = newCode()
     const attempt = newAttempt()
-    const issued = await this.#store.write('durable', (tx) =>
+    const issued = await this.#store.write('durable', { address: email }, (tx) =>
       issueCode(
         tx,
         {
@@ -205,7 +205,7 @@ export class Accounts {
       try {
         await this.#mail.send(message)
       } catch (error) {
-        await this.#store.write('durable', (tx) => revertCode(tx, issued))
+        await this.#store.write('durable', { address: email }, (tx) => revertCode(tx, issued))
         throw error
       }
     }
@@ -244,7 +244,7 @@ export class Accounts {
     const codeHash = this.#hashCode(email, parseCode(typedCode) ?? '')
     const attemptHash = attempt === undefined ? undefined : hashToken(attempt)
     const caller = this.#toCaller(client)
-    const outcome = await this.#store.write('durable', async (tx) => {
+    const outcome = await this.#store.write('durable', { address: email }, async (tx) => {
       const now = this.#clock()
       const redeemed = await redeemCode(tx, { given: { email, codeHash, attemptHash }, caller }, now)
       if (!redeemed.isRight) return redeemed

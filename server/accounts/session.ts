@@ -3,7 +3,7 @@ import { ApiError } from '../lib/errors.ts'
 import { DAY_SECONDS, toIso } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 
 /** Lifetime of a browser session. */
 export const SESSION_TTL_SECONDS = 30 * DAY_SECONDS
@@ -66,13 +66,13 @@ export class Sessions {
   }
 
   async close(token: string): Promise<void> {
-    await this.#store.write('durable', (tx) => tx.signIns.deleteSession(hashToken(token)))
+    await this.#store.write('durable', INDEPENDENT, (tx) => tx.signIns.deleteSession(hashToken(token)))
   }
 
   /** Ends one session of the account. NOT_FOUND when it has no such session. */
   async end(account: Account, id: string): Promise<SessionsEndedResponse> {
     const now = this.#clock()
-    const ended = await this.#store.write('durable', async (tx) => {
+    const ended = await this.#store.write('durable', { account: account.id }, async (tx) => {
       const rows = await tx.signIns.listSessions(account.id, now)
       const found = rows.filter((row) => row.tokenHash.slice(0, SESSION_ID_LENGTH) === id)
       for (const row of found) await tx.signIns.deleteSession(row.tokenHash)
@@ -86,7 +86,7 @@ export class Sessions {
   async endOthers(account: Account, token: string | undefined): Promise<SessionsEndedResponse> {
     const now = this.#clock()
     const besides = token === undefined ? undefined : hashToken(token)
-    const ended = await this.#store.write('durable', (tx) =>
+    const ended = await this.#store.write('durable', { account: account.id }, (tx) =>
       tx.signIns.deleteSessions(account.id, { now, besides }),
     )
     return { ended }

@@ -1,6 +1,6 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { DAY_MS } from '../lib/time.ts'
-import type { Store } from '../store/store.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
 import { SALT_GRACE_MS } from './visit-recorder.ts'
 
 /** Days that can be queried, plus the current one. */
@@ -27,10 +27,14 @@ export async function pruneVisits(options: VisitSweepOptions): Promise<number> {
   const now = clock()
   const today = Math.floor(now / DAY_MS) * DAY_MS
   const open = Math.floor((now - SALT_GRACE_MS) / DAY_MS) * DAY_MS
-  const salts = await store.write('relaxed', (tx) => tx.visits.deleteSalts(open))
-  const visitors = await repeatUntilNone(() => store.write('relaxed', (tx) => tx.visits.deleteVisitors(open)))
+  const salts = await store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteSalts(open))
+  const visitors = await repeatUntilNone(() =>
+    store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteVisitors(open)),
+  )
   const before = today - (RETENTION_DAYS - 1) * DAY_MS
-  const old = await repeatUntilNone(() => store.write('relaxed', (tx) => tx.visits.deleteBefore(before)))
+  const old = await repeatUntilNone(() =>
+    store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteBefore(before)),
+  )
   return (
     salts +
     visitors +
@@ -48,7 +52,7 @@ async function truncateYesterday({ store }: VisitSweepOptions, day: number): Pro
     if (last === undefined) return folded
     after = last
     for (const slug of await store.read.visits.sitesOverNameLimit(slugs, day, MAX_NAMES_PER_PAST_DAY))
-      folded += await store.write('relaxed', (tx) =>
+      folded += await store.write('relaxed', INDEPENDENT, (tx) =>
         tx.visits.truncateNames(slug, day, MAX_NAMES_PER_PAST_DAY),
       )
     await turnOfTheLoop()
@@ -63,7 +67,9 @@ async function deleteVisitsOfDeletedSites({ store }: VisitSweepOptions): Promise
     if (last === undefined) return dropped
     after = last
     for (const slug of await store.read.visits.deletedAmong(slugs))
-      dropped += await repeatUntilNone(() => store.write('relaxed', (tx) => tx.visits.deleteSite(slug)))
+      dropped += await repeatUntilNone(() =>
+        store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteSite(slug)),
+      )
     await turnOfTheLoop()
   }
 }

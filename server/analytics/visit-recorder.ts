@@ -3,7 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import { computeMac } from '../lib/tokens.ts'
-import type { Store } from '../store/store.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
 import { BUFFER_LIMITS, type SiteStats, StatsBuffer, type StatsChunk } from './stats-buffer.ts'
 
 interface VisitRecorderOptions {
@@ -150,7 +150,9 @@ export class VisitRecorder implements AsyncDisposable {
             : visitors.map((visitor) => hashVisitor(tracksVisitors, slug, visitor))
         return { slug, requests, bytes, visitors: hashes, names }
       })
-      const newVisitors = await this.#store.write('relaxed', (tx) => tx.visits.add(hour, day, rows))
+      const newVisitors = await this.#store.write('relaxed', INDEPENDENT, (tx) =>
+        tx.visits.add(hour, day, rows),
+      )
       for (const chunk of chunks) if (chunk.site.drop(chunk)) buffer.sites.delete(chunk.site.slug)
       this.#countNewVisitors(newVisitors)
       await turnOfTheLoop()
@@ -180,7 +182,7 @@ export class VisitRecorder implements AsyncDisposable {
     const fresh = randomBytes(32).toString('base64url')
     const salt =
       (await this.#store.read.visits.salt(day)) ??
-      (await this.#store.write('relaxed', (tx) => tx.visits.getOrCreateSalt(day, fresh)))
+      (await this.#store.write('relaxed', INDEPENDENT, (tx) => tx.visits.getOrCreateSalt(day, fresh)))
     this.#salt = { day, salt }
     return salt
   }

@@ -37,7 +37,7 @@ export async function refreshRenewalInfo(
   }
   await query(certificates[0]!)
   await forEachConcurrent(MAX_CONCURRENT_QUERIES, certificates.slice(1), query)
-  await store.write('relaxed', async (tx) => {
+  await store.write('relaxed', { host: certificates.map(({ name }) => name) }, async (tx) => {
     for (const [certificate, schedule] of schedules)
       await tx.certificates.reschedule(certificate.name, certificate.certificateId, schedule)
   })

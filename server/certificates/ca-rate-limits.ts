@@ -68,6 +68,9 @@ export function certificateNames(name: string): string[] {
   return name.startsWith('*.') ? [name, name.slice(2)] : [name]
 }
 
+/** The scope of writes that count orders, or decide by their number. */
+export const BUDGET_SCOPE = { authority: 'orders' } as const
+
 /**
  * Reserves an order in the store, across all nodes, within the published limits of CAs. Returns undefined
  * when it is reserved, otherwise the time of the next attempt.

@@ -56,7 +56,7 @@ export class CertificateManager implements AsyncDisposable {
     const hasNoRetry = (certificate: CertificateSummary | undefined) =>
       certificate?.dueAt === null && certificate.unusedSince === null
     if (!hasNoRetry(await store.read.certificates.findSummary(name))) return
-    await store.write('relaxed', async (tx) => {
+    await store.write('relaxed', { host: name }, async (tx) => {
       if (hasNoRetry(await tx.certificates.findSummary(name)))
         await tx.certificates.update(name, { dueAt: clock() })
     })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Log } from '../lib/log.ts'
 import { HOUR_MS } from '../lib/time.ts'
-import type { Store } from '../store/store.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
 import type { ChallengeResponse, ChallengeSolver, ChallengeType } from './acme/acme.ts'
 import type { DnsHook } from './dns-hook.ts'
 
@@ -33,7 +33,7 @@ export function createChallengeSolver(
       const { type, name, token, keyAuthorization } = challenge
       if (type === 'dns-01') return presentDns(hook, challenge)
       const expiresAt = clock() + CHALLENGE_TTL_MS
-      await store.write('durable', (tx) =>
+      await store.write('durable', INDEPENDENT, (tx) =>
         tx.acme.putChallenge({ type, name, token, keyAuthorization, expiresAt }),
       )
     },
@@ -41,7 +41,7 @@ export function createChallengeSolver(
     async remove(challenge) {
       try {
         if (challenge.type === 'dns-01') await hook?.cleanup(txtRecordName(challenge), dnsDigest(challenge))
-        else await store.write('relaxed', (tx) => tx.acme.deleteChallenges(challenge.name))
+        else await store.write('relaxed', INDEPENDENT, (tx) => tx.acme.deleteChallenges(challenge.name))
       } catch (error) {
         log.warn('removing an ACME challenge failed', { name: challenge.name, type: challenge.type, error })
       }

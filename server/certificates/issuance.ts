@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { splitName } from '../domains/name.ts'
 import { toIso } from '../lib/time.ts'
 import type { Certificate, CertificateSummary } from '../store/contract/certificates.ts'
-import type { Durability, WriteTransaction } from '../store/store.ts'
+import { type Durability, INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import { AcmeError, type ChallengeType, type Order } from './acme/acme.ts'
 import {
+  BUDGET_SCOPE,
   certificateNames,
   countCertificate,
   countFailure,
@@ -106,7 +107,7 @@ export class Issuance {
   async stop(): Promise<void> {
     this.#stopped = true
     if (this.#attempts.size === 0) return
-    await this.#deps.store.write('relaxed', async (tx) => {
+    await this.#deps.store.write('relaxed', INDEPENDENT, async (tx) => {
       for (const { name, holder } of this.#attempts) await tx.leases.release(leaseName(name), holder)
     })
   }
@@ -116,7 +117,7 @@ export class Issuance {
    */
   #acquire(name: string): Promise<IssuanceAttempt | undefined> {
     const holder = randomUUID()
-    return this.#write('relaxed', async (tx) => {
+    return this.#write('relaxed', name, async (tx) => {
       const now = this.#deps.clock()
       const certificate = await tx.certificates.find(name)
       if (!certificate || !needsOrder(certificate, now)) return undefined
@@ -193,7 +194,7 @@ export class Issuance {
     const { name, order } = attempt
     attempt.mayBeIssued = true
     const change = await this.#readChain(attempt, await acme.download(order!))
-    const installed = await this.#write('durable', async (tx) => {
+    const installed = await this.#write('durable', name, async (tx) => {
       const certificate = await tx.certificates.findSummary(name)
       if (certificate?.orderUrl !== order!.url) return false
       const dueAt = certificate.unusedSince === null ? change.dueAt : null
@@ -247,7 +248,7 @@ export class Issuance {
     const { clock, log } = this.#deps
     const { name } = attempt
     const now = clock()
-    const retry = await this.#write('relaxed', async (tx) => {
+    const retry = await this.#write('relaxed', name, async (tx) => {
       const certificate = await tx.certificates.findSummary(name)
       if (!certificate || !(await holdsLease(tx, attempt))) return undefined
       const plan = nextRetry(error, { certificate, now, caIsReachable })
@@ -318,15 +319,20 @@ export class Issuance {
     durability: Durability,
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<T> {
-    return this.#write(durability, async (tx) => {
+    return this.#write(durability, attempt.name, async (tx) => {
       if (!(await holdsLease(tx, attempt))) throw new LeaseLostError()
       return work(tx)
     })
   }
 
-  async #write<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+  /** Orders are rare, so that all of these writes may wait for each other at the budget. */
+  async #write<T>(
+    durability: Durability,
+    name: string,
+    work: (tx: WriteTransaction) => Promise<T>,
+  ): Promise<T> {
     if (this.#stopped) throw new LeaseLostError()
-    return this.#deps.store.write(durability, work)
+    return this.#deps.store.write(durability, { host: name, ...BUDGET_SCOPE }, work)
   }
 }
 

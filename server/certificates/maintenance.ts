@@ -1,7 +1,7 @@
 import { DAY_MS } from '../lib/time.ts'
 import type { Certificate } from '../store/contract/certificates.ts'
-import type { WriteTransaction } from '../store/store.ts'
-import { hasRoom, prune } from './ca-rate-limits.ts'
+import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
+import { BUDGET_SCOPE, hasRoom, prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
 
@@ -46,7 +46,7 @@ export async function requestSiteCertificates({ store, clock, sites }: IssuingDe
   const { domain, perWeek } = sites
   const names = await store.read.certificates.missingSites(domain, SITES_PER_RUN)
   if (names.length === 0) return
-  await store.write('relaxed', async (tx) => {
+  await store.write('relaxed', { host: names, ...BUDGET_SCOPE }, async (tx) => {
     const now = clock()
     if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return
     for (const name of names)
@@ -68,7 +68,7 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
 export async function maintain(deps: IssuingDeps): Promise<void> {
   await importOwnNames(deps)
   const { store, clock } = deps
-  await store.write('relaxed', async (tx) => {
+  await store.write('relaxed', INDEPENDENT, async (tx) => {
     const now = clock()
     await tx.certificates.deleteUnused(now - UNUSED_RETENTION_MS)
     await tx.acme.deleteExpiredChallenges(now)
@@ -77,7 +77,7 @@ export async function maintain(deps: IssuingDeps): Promise<void> {
 }
 
 async function importOwnNames({ store, clock, own, sites }: IssuingDeps): Promise<void> {
-  await store.write('relaxed', async (tx) => {
+  await store.write('relaxed', { host: own }, async (tx) => {
     for (const name of own) {
       const certificate = await tx.certificates.findSummary(name)
       if (!certificate || certificate.unusedSince !== null) await requestCertificate(tx, name, clock())
@@ -86,7 +86,7 @@ async function importOwnNames({ store, clock, own, sites }: IssuingDeps): Promis
   await repairInBatches(
     () => store.read.certificates.missing(BATCH_SIZE),
     (names) =>
-      store.write('relaxed', async (tx) => {
+      store.write('relaxed', { host: names }, async (tx) => {
         for (const name of names)
           if (await tx.domains.active(name)) await requestCertificate(tx, name, clock())
       }),
@@ -94,7 +94,7 @@ async function importOwnNames({ store, clock, own, sites }: IssuingDeps): Promis
   await repairInBatches(
     () => store.read.certificates.unneeded(own, BATCH_SIZE, sites?.domain),
     (names) =>
-      store.write('relaxed', async (tx) => {
+      store.write('relaxed', { host: names }, async (tx) => {
         for (const name of names)
           if (!(await tx.domains.active(name))) await releaseCertificate(tx, name, clock())
       }),

@@ -70,33 +70,37 @@ export class DomainService implements Disposable {
     await requireAccess(store.read, 'manage', { slug, account, now: clock() })
     const previousOwner = await this.#findOwnerWithoutProof(account, domain)
     const counterpart = await wwwCounterpart(domain)
-    const row = await store.write('durable', async (tx) => {
-      const now = clock()
-      await requireAccess(tx, 'manage', { slug, account, now })
-      const own = await tx.domains.find(account.id, domain)
-      if (own) throw domainExists(own)
-      const active = await tx.domains.active(domain)
-      if (active && active.verificationToken !== previousOwner?.verificationToken) throw domainTaken(domain)
-      const primary = counterpart && (await tx.domains.find(account.id, counterpart))
-      const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
-      const plan = this.#options.plans[account.plan]
-      if (!isSecond) await assertDomainLimit(tx, account, plan)
-      const reservation = await tx.domains.reservation(domain, now)
-      const isKept = reservation?.accountId === account.id
-      if (!isKept) await assertReservationLimit(tx, account, { maxDomains: plan.domains, now })
-      const verificationToken = isKept ? reservation.verificationToken : newProof()
-      const primaryDomain = isSecond ? counterpart : null
-      const row = newDomain({
-        domain,
-        accountId: account.id,
-        slug,
-        verificationToken,
-        primaryDomain,
-        createdAt: now,
-      })
-      await tx.domains.insert(row)
-      return row
-    })
+    const row = await store.write(
+      'durable',
+      { host: domain, account: account.id, site: slug },
+      async (tx) => {
+        const now = clock()
+        await requireAccess(tx, 'manage', { slug, account, now })
+        const own = await tx.domains.find(account.id, domain)
+        if (own) throw domainExists(own)
+        const active = await tx.domains.active(domain)
+        if (active && active.verificationToken !== previousOwner?.verificationToken) throw domainTaken(domain)
+        const primary = counterpart && (await tx.domains.find(account.id, counterpart))
+        const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
+        const plan = this.#options.plans[account.plan]
+        if (!isSecond) await assertDomainLimit(tx, account, plan)
+        const reservation = await tx.domains.reservation(domain, now)
+        const isKept = reservation?.accountId === account.id
+        if (!isKept) await assertReservationLimit(tx, account, { maxDomains: plan.domains, now })
+        const verificationToken = isKept ? reservation.verificationToken : newProof()
+        const primaryDomain = isSecond ? counterpart : null
+        const row = newDomain({
+          domain,
+          accountId: account.id,
+          slug,
+          verificationToken,
+          primaryDomain,
+          createdAt: now,
+        })
+        await tx.domains.insert(row)
+        return row
+      },
+    )
     return this.#record(row)
   }
 
@@ -106,7 +110,7 @@ export class DomainService implements Disposable {
   async remove(account: Account, typed: string): Promise<DeleteDomainResponse> {
     const { store, clock, certificates } = this.#options
     const domain = parseHostName(typed)
-    await store.write('durable', async (tx) => {
+    await store.write('durable', { host: domain, account: account.id }, async (tx) => {
       const row = await tx.domains.find(account.id, domain)
       if (!row) throw domainNotFound()
       await removeDomain(tx, row, clock(), certificates)

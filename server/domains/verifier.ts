@@ -137,7 +137,7 @@ export class DomainVerifier {
     const slow = stopwatch() - start >= SLOW_CHECK_MS
     if (result.pointing.is === 'unclear' && result.pointing.isOurFault) this.#warn(result.pointing.message)
     const conclude = (durability: Durability) =>
-      store.write(durability, async (tx) => {
+      store.write(durability, { host: row.domain, account: row.accountId, site: row.slug }, async (tx) => {
         const found = await tx.domains.find(row.accountId, row.domain)
         if (!found || !isUnchanged(found, row)) return false
         return this.#applyResult(
@@ -198,7 +198,7 @@ export class DomainVerifier {
     log.error('DNS check of a domain failed; will retry', { domain, account, error })
     try {
       const nextCheckAt = clock() + RETRY_AFTER_FAILURE_MS
-      await store.write('relaxed', async (tx) => {
+      await store.write('relaxed', { host: row.domain }, async (tx) => {
         const found = await tx.domains.find(account, domain)
         if (found && isUnchanged(found, row)) await tx.domains.update(row, { nextCheckAt })
       })

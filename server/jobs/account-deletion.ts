@@ -6,7 +6,7 @@ import type { DomainCertificates } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { deleteSite } from '../sites/trash.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 
 /** Sites per write, so that none holds the store for long. */
 const SITES_PER_TRANSACTION = 25
@@ -42,7 +42,7 @@ export class AccountDeletion {
       throw validationError([
         { field: 'email', message: 'must be the email address of the account to delete' },
       ])
-    await store.write('durable', async (tx) => {
+    await store.write('durable', { account: account.id, address: account.email }, async (tx) => {
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
       await tx.signIns.dropCodes(account.email)
@@ -77,34 +77,43 @@ export class AccountDeletion {
    */
   async #deleteNext({ id }: Account): Promise<boolean> {
     const { store, blobs } = this.#options
-    const { areas, isDeleted } = await store.write('durable', async (tx) => {
+    const slugs = await findSites(store.read, id)
+    const { areas, isDeleted } = await store.write('durable', { account: id, site: slugs }, async (tx) => {
       const account = await tx.accounts.byId(id)
       // Another process has completed it.
       if (!account || account.deletionStartedAt === null) return { areas: [], isDeleted: true }
-      const areas = await this.#deleteSites(tx, account)
-      if (areas === undefined) await deleteEmptyAccount(tx, account)
-      return { areas: areas ?? [], isDeleted: areas === undefined }
+      const remaining = await findSites(tx, id)
+      if (remaining.length === 0) await deleteEmptyAccount(tx, account)
+      const areas = await this.#deleteSites(
+        tx,
+        remaining.filter((slug) => slugs.includes(slug)),
+      )
+      return { areas, isDeleted: remaining.length === 0 }
     })
     for (const area of areas) await blobs.discard(area)
     return isDeleted
   }
 
-  /** The staging areas to discard after the commit; undefined when there was no site. */
-  async #deleteSites(tx: WriteTransaction, account: Account): Promise<string[] | undefined> {
+  /** Deletes as many of the sites as one transaction may. Returns the staging areas to discard after the commit. */
+  async #deleteSites(tx: WriteTransaction, slugs: readonly string[]): Promise<string[]> {
     const { clock, certificates } = this.#options
-    const page = { limit: SITES_PER_TRANSACTION }
-    const trashed = await tx.sites.byOwner(account.id, { ...page, trash: true })
-    const sites = [...(await tx.sites.byOwner(account.id, page)), ...trashed]
-    if (sites.length === 0) return undefined
     const areas: string[] = []
     let files = 0
-    for (const { slug } of sites) {
+    for (const slug of slugs) {
       if (files >= FILES_PER_TRANSACTION) break
       for (const version of await tx.versions.bySlug(slug)) files += version.fileCount
       areas.push(...(await deleteSite(tx, slug, 'deleted', clock(), certificates)))
     }
     return areas
   }
+}
+
+/** Slugs of the first sites of an account, with those in the trash. An account that is being deleted gets no others. */
+async function findSites(queries: Queries, accountId: string): Promise<string[]> {
+  const page = { limit: SITES_PER_TRANSACTION }
+  const trashed = await queries.sites.byOwner(accountId, { ...page, trash: true })
+  const sites = await queries.sites.byOwner(accountId, page)
+  return [...sites, ...trashed].map(({ slug }) => slug)
 }
 
 async function deleteEmptyAccount(tx: WriteTransaction, account: Account): Promise<void> {

@@ -12,7 +12,7 @@ import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
 
 /** Dependencies of jobs; all times in seconds. */
@@ -181,7 +181,7 @@ async function deleteAbandoned(options: SweepOptions): Promise<number> {
   const versions = await repeatUntilEmpty(async () => {
     const abandoned = await store.read.versions.abandoned(before, ITEMS_PER_TRANSACTION)
     for (const { id, slug } of abandoned) {
-      await store.write('durable', async (tx) => {
+      await store.write('durable', { site: slug }, async (tx) => {
         if ((await tx.versions.header(id))?.state === 'pending') await deleteVersions(tx, slug, [id], clock())
       })
       await blobs.discard(id)
@@ -214,7 +214,7 @@ async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOpt
   }
   // Earlier versions of the service left rows without a version when they crashed.
   const before = minIdAt(clock() - pendingLifetime * 1000)
-  await store.write('relaxed', (tx) => tx.versions.deleteStrayArrivals(before))
+  await store.write('relaxed', INDEPENDENT, (tx) => tx.versions.deleteStrayArrivals(before))
   return discarded
 }
 
@@ -231,10 +231,10 @@ async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Pr
       ITEMS_PER_TRANSACTION,
     )
     if (marked.length === 0) return deleted
-    await store.write('durable', async (tx) => {
+    await store.write('durable', INDEPENDENT, async (tx) => {
       await tx.encodings.delete(await tx.blobReferences.findUnreferenced(marked))
     })
-    deleted += await store.write('durable', async (tx) => {
+    deleted += await store.write('durable', INDEPENDENT, async (tx) => {
       const unreferenced = await tx.blobReferences.findUnreferenced(marked)
       await Promise.all(unreferenced.map((hash) => blobs.remove(hash)))
       await tx.blobReferences.unmark(marked)
@@ -251,7 +251,7 @@ async function markOrphanBlobs({ store, blobs, clock }: SweepOptions): Promise<n
   let count = 0
   const markUnreferenced = async (hashes: string[]) => {
     if ((await store.read.blobReferences.findUnreferenced(hashes)).length === 0) return
-    count += await store.write('relaxed', async (tx) => {
+    count += await store.write('relaxed', INDEPENDENT, async (tx) => {
       return tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(hashes), clock())
     })
   }
@@ -279,14 +279,14 @@ async function enqueuePrecompression({ store, precompressor }: SweepOptions): Pr
 
 async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<number> {
   const now = clock()
-  return store.write('relaxed', async (tx) => {
+  return store.write('relaxed', INDEPENDENT, async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
     return counters + (await tx.signIns.deleteExpired(now))
   })
 }
 
 async function releaseExpiredReservations({ store, clock }: SweepOptions): Promise<number> {
-  return store.write('relaxed', (tx) => tx.domains.deleteExpiredReservations(clock()))
+  return store.write('relaxed', INDEPENDENT, (tx) => tx.domains.deleteExpiredReservations(clock()))
 }
 
 /** Deletes sites for which `isStillDue` holds within the transaction: a concurrent publish wins. */
@@ -297,7 +297,7 @@ async function deleteSites(
   isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
 ): Promise<number> {
   for (const { slug } of sites) {
-    const areas = await store.write('durable', async (tx) =>
+    const areas = await store.write('durable', { site: slug }, async (tx) =>
       (await isStillDue(tx, slug)) ? deleteSite(tx, slug, reason, clock(), certificates) : [],
     )
     for (const area of areas) await blobs.discard(area)

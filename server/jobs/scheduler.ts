@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { DAY_MS } from '../lib/time.ts'
+import { INDEPENDENT } from '../store/store.ts'
 import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
 
 /**
@@ -51,7 +52,7 @@ export class Scheduler implements AsyncDisposable {
     try {
       const now = clock()
       const until = now + sweep.intervalSeconds * 900
-      const fence = await store.write('relaxed', (tx) =>
+      const fence = await store.write('relaxed', INDEPENDENT, (tx) =>
         tx.leases.acquire(sweep.name, this.#holder, now, until),
       )
       if (fence === undefined) return

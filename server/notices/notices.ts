@@ -11,7 +11,7 @@ import {
   type Notice,
   type NoticeEvent,
 } from '../store/contract/notices.ts'
-import type { Store } from '../store/store.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
 import { noticeEmail } from './emails.ts'
 
 interface NoticesOptions {
@@ -72,7 +72,7 @@ export class Notices {
       if (!(await this.#send(notice, account))) break
       sent++
     }
-    await store.write('relaxed', (tx) => tx.notices.deleteBefore(clock() - RETENTION_MS))
+    await store.write('relaxed', INDEPENDENT, (tx) => tx.notices.deleteBefore(clock() - RETENTION_MS))
     return sent
   }
 
@@ -103,7 +103,7 @@ export class Notices {
       }),
     ]
     if (found.length === 0) return
-    await store.write('relaxed', async (tx) => {
+    await store.write('relaxed', INDEPENDENT, async (tx) => {
       for (const notice of found) await tx.notices.add({ ...notice, createdAt: now })
     })
   }
@@ -114,7 +114,7 @@ export class Notices {
    */
   async #claim(id: string): Promise<Account | undefined> {
     const { store, clock, log } = this.#options
-    return store.write('durable', async (tx) => {
+    return store.write('durable', { notice: id }, async (tx) => {
       const now = clock()
       const notice = await tx.notices.find(id)
       if (!notice || notice.dueAt === null || notice.dueAt > now) return undefined
@@ -139,7 +139,7 @@ export class Notices {
     } catch (error) {
       const failed = attempts + 1
       const dueAt = failed < MAX_ATTEMPTS ? clock() + RETRY_INTERVAL_MS * 2 ** attempts : null
-      await store.write('relaxed', (tx) => tx.notices.schedule(id, { attempts: failed, dueAt }))
+      await store.write('relaxed', INDEPENDENT, (tx) => tx.notices.schedule(id, { attempts: failed, dueAt }))
       const outcome = dueAt === null ? 'email given up' : 'email not sent; retry scheduled'
       log.warn(outcome, { account, kind: event.kind, attempts: failed, error })
       return false

@@ -30,7 +30,7 @@ export async function nameDocument(
 ): Promise<Version> {
   const injectedDocumentHash = document?.hash ?? null
   if (version.injectedDocumentHash === injectedDocumentHash) return version
-  return store.write('relaxed', async (tx) => {
+  return store.write('relaxed', { site: version.slug }, async (tx) => {
     const { id } = version
     const current = await tx.versions.byId(id)
     if (!current || !isSameInjection(await loadInjection(tx, current, addresses), injection)) return version

@@ -15,7 +15,7 @@ import {
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { BlobEncodings } from '../store/contract/encodings.ts'
 import type { Version } from '../store/contract/versions.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
 import { isSameInjection, loadInjection, nameDocument } from './injected-documents.ts'
@@ -212,7 +212,9 @@ export class Precompressor implements AsyncDisposable {
 
   /** Claims a version unless another process works on it. */
   async #acquireLease(versionId: string): Promise<boolean> {
-    const fence = await this.#options.store.write('relaxed', (tx) => this.#renewLease(tx, versionId))
+    const fence = await this.#options.store.write('relaxed', INDEPENDENT, (tx) =>
+      this.#renewLease(tx, versionId),
+    )
     return fence !== undefined
   }
 
@@ -263,7 +265,7 @@ export class Precompressor implements AsyncDisposable {
     const { addresses, store, clock } = this.#options
     const { id, slug } = work.version
     const rows = work.rows.splice(0)
-    await store.write('relaxed', async (tx) => {
+    await store.write('relaxed', { site: slug }, async (tx) => {
       const version = await tx.versions.byId(id)
       const wanted = new Set(version && findCandidates(version, work.document).map((file) => file.hash))
       const orphans = rows.filter((row) => !wanted.has(row.hash)).map((row) => row.hash)

@@ -14,7 +14,7 @@ import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { type ApiError, validationError } from '../lib/errors.ts'
 import { newId } from '../lib/tokens.ts'
-import type { Store } from '../store/store.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
 import { type ArchiveFile, type ArchiveKind, readArchive, readContents } from './archive/archive.ts'
 import type { ContentFile } from './archive/content.ts'
 import type { Finalizer } from './finalize.ts'
@@ -123,7 +123,7 @@ export class ArchivePublisher {
   /** Records the received files, as uploads do. */
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
     const rows = received.map((one, index) => ({ versionId: versionId, fileNumber: index, ...one }))
-    await this.#options.store.write('relaxed', (tx) => tx.versions.recordArrivals(rows))
+    await this.#options.store.write('relaxed', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
   }
 
   async #unpack(

@@ -21,7 +21,7 @@ import { activateVersion, assertBaseIsLive, requireVersion } from '../sites/vers
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Arrival, Version } from '../store/contract/versions.ts'
-import type { Queries, Store, WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
@@ -137,7 +137,7 @@ export class Finalizer implements AsyncDisposable {
     const arrivals = await store.read.versions.listArrivals(versionId)
     const found = await this.#admit(store.read, call)
     const promoted = found.version.state === 'pending' ? await this.#promote(found, arrivals) : undefined
-    const outcome = await store.write('durable', async (tx) =>
+    const outcome = await store.write('durable', { site: call.slug }, async (tx) =>
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
     this.#followUp(call, outcome)
@@ -173,7 +173,7 @@ export class Finalizer implements AsyncDisposable {
     const missing = new Set(await blobs.commit(version.id, arrived))
     if (missing.size > 0) {
       const rows = arrived.filter((row) => missing.has(row))
-      await store.write('relaxed', (tx) => tx.versions.deleteArrivals(version.id, rows))
+      await store.write('relaxed', INDEPENDENT, (tx) => tx.versions.deleteArrivals(version.id, rows))
       assertComplete(
         files,
         rows.map((row) => row.fileNumber),

@@ -118,7 +118,7 @@ export class PendingVersionStore {
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
     const { message } = request
     const version = pendingVersion(slug, files, { caller, metadata, message, now, id: versionId })
-    await store.write('durable', async (tx) => {
+    await store.write('durable', { site: slug, account: caller.account?.id ?? [] }, async (tx) => {
       if (caller.account) await assertNotBeingDeleted(tx, caller.account)
       if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
       await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }))
@@ -158,7 +158,7 @@ export class PendingVersionStore {
     const { store, clock } = this.#options
     if (request.name !== undefined) throw notNew()
     const metadata = mergeMetadata(request)
-    return store.write('durable', async (tx) => {
+    return store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
       const { claimToken } = request
       const site = await requirePublisher(tx, caller, {
@@ -194,7 +194,7 @@ export class PendingVersionStore {
   /** Removes a staged version, and its site when that is new. */
   async abort({ slug, versionId, isNew }: StagedVersion): Promise<void> {
     const { store, clock } = this.#options
-    await store.write('durable', async (tx) => {
+    await store.write('durable', { site: slug }, async (tx) => {
       const version = await tx.versions.header(versionId)
       if (version?.state !== 'pending') return
       if (isNew) await deleteSite(tx, slug, 'abandoned', clock())

@@ -1,7 +1,7 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Log } from '../lib/log.ts'
 import type { Arrival } from '../store/contract/versions.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
 
 interface UploadRecorderOptions {
@@ -118,7 +118,7 @@ export class UploadRecorder {
    */
   #record(uploads: readonly QueuedRows[]): Promise<Recorded> {
     const rows = uploads.flatMap((one) => one.rows)
-    return this.#store.write('relaxed', async (tx) => {
+    return this.#store.write('relaxed', INDEPENDENT, async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const accepted = await this.#selectValid(tx, rows, pending)
       const latest = new Map([...accepted].map((row) => [fileKey(row), row]))

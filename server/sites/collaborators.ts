@@ -44,7 +44,7 @@ export class Collaborators {
   async add(account: Account, slug: string, typed: string): Promise<Collaborator> {
     const { store, clock } = this.#options
     const email = readEmail(typed)
-    return store.write('durable', async (tx) => {
+    return store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = clock()
       const site = await requireAccess(tx, 'manage', { slug, account, now })
       if (email === account.email)
@@ -64,7 +64,7 @@ export class Collaborators {
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
     const { store, clock } = this.#options
     const email = readEmail(typed)
-    await store.write('durable', async (tx) => {
+    await store.write('durable', { site: slug }, async (tx) => {
       const right = email === account.email ? 'publish' : 'manage'
       await requireAccess(tx, right, { slug, account, now: clock() })
       if (await tx.collaborators.remove(slug, email)) return

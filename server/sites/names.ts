@@ -4,7 +4,7 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { NamePolicy } from './name-policy.ts'
 import type { UrlBuilder } from './urls.ts'
 
@@ -63,17 +63,21 @@ export class SiteNames {
     const { store, addresses, precompressor, clock } = this.#options
     this.#assertAllowed(name)
     const now = clock()
-    const liveVersionId = await store.write('durable', async (tx) => {
-      const site = await requireAccess(tx, 'manage', { slug, account, now })
-      if (slug === name) return null
-      await assertBelowDailyLimit(tx, account, now)
-      await takeName(tx, name, (former) => former.renamedTo === slug || isReusable(former, account.id))
-      const former = await tx.sites.rename(slug, name, now)
-      // The head of the root document may contain the URL of the site.
-      if (site.liveVersionId) await tx.versions.update(site.liveVersionId, { isEncoded: false })
-      for (const changed of [name, ...former]) await tx.notifyChanged(changed)
-      return site.liveVersionId
-    })
+    const liveVersionId = await store.write(
+      'durable',
+      { site: [slug, name], account: account.id },
+      async (tx) => {
+        const site = await requireAccess(tx, 'manage', { slug, account, now })
+        if (slug === name) return null
+        await assertBelowDailyLimit(tx, account, now)
+        await takeName(tx, name, (former) => former.renamedTo === slug || isReusable(former, account.id))
+        const former = await tx.sites.rename(slug, name, now)
+        // The head of the root document may contain the URL of the site.
+        if (site.liveVersionId) await tx.versions.update(site.liveVersionId, { isEncoded: false })
+        for (const changed of [name, ...former]) await tx.notifyChanged(changed)
+        return site.liveVersionId
+      },
+    )
     if (liveVersionId) precompressor.enqueue(name, liveVersionId)
     const redirectsUntil = slug === name ? null : toIso(now + REDIRECT_DAYS * DAY_MS)
     return { slug: name, siteUrl: addresses.site(name), formerSlug: slug, redirectsUntil }
@@ -97,7 +101,7 @@ export async function takeNewName(tx: WriteTransaction, name: string, accountId:
 
 /** Ends the redirects of names that were given up 30 days ago. Returns their number. */
 export async function endRedirects({ store, clock }: { store: Store; clock: () => number }): Promise<number> {
-  return store.write('relaxed', async (tx) => {
+  return store.write('relaxed', INDEPENDENT, async (tx) => {
     const ended = await tx.sites.endRedirects(clock() - REDIRECT_DAYS * DAY_MS)
     for (const name of ended) await tx.notifyChanged(name)
     return ended.length

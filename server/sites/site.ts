@@ -117,7 +117,7 @@ export class Sites {
     const changesHead = [change.title, change.description, change.ogImagePath].some(
       (one) => one !== undefined,
     )
-    const liveVersion = await this.#store.write('durable', async (tx) => {
+    const liveVersion = await this.#store.write('durable', { site: slug }, async (tx) => {
       const now = this.#clock()
       const site = await requireAccess(tx, requiredRight(change), { slug, account, now })
       await assertKnownImage(tx, site, change.ogImagePath)
@@ -139,7 +139,7 @@ export class Sites {
     await this.#blobs.assertSpace()
     const now = this.#clock()
     const [copy, versionId] = [newSlug(), newId(now)]
-    await this.#store.write('durable', async (tx) => {
+    await this.#store.write('durable', { site: [slug, copy], account: account.id }, async (tx) => {
       const site = await requireAccess(tx, 'publish', { slug, account, now })
       const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
       if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
@@ -160,7 +160,7 @@ export class Sites {
   /** Contract, "Sites": an anonymous site becomes the account's and no longer expires. */
   async claim(account: Account, slug: string, claimToken: string): Promise<ClaimResponse> {
     const answer = { success: true, slug, siteUrl: this.#addresses.site(slug), expiresAt: null } as const
-    return this.#store.write('durable', async (tx) => {
+    return this.#store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = this.#clock()
       const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
       if (site.ownerId === account.id) return { ...answer, alreadyOwned: true as const }

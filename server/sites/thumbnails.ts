@@ -54,7 +54,7 @@ export class Thumbnails {
     await this.#options.blobs.assertSpace(bytes.length)
     const { slug, versionId } = target
     const thumbnailHash = hash('sha256', bytes)
-    const version = await this.#options.store.write('durable', async (tx) => {
+    const version = await this.#options.store.write('durable', { site: slug }, async (tx) => {
       const found = requireVersion(await tx.versions.header(versionId), slug)
       await tx.versions.setThumbnail(versionId, thumbnailHash, bytes)
       return { ...found, thumbnailHash }

@@ -40,7 +40,7 @@ export class Trash {
   async remove(account: Account, slug: string, permanent = false): Promise<DeleteResponse> {
     const { store, blobs, clock, certificates, lifetimeSeconds } = this.#options
     const now = clock()
-    const areas = await store.write('durable', async (tx) => {
+    const areas = await store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
       if (trashed) return deleteSite(tx, slug, 'deleted', now, certificates)
       const site = await requireAccess(tx, 'manage', { slug, account, now })
@@ -62,7 +62,7 @@ export class Trash {
    */
   async undelete(account: Account, slug: string): Promise<void> {
     const { store, plans, precompressor, clock } = this.#options
-    const liveVersionId = await store.write('durable', async (tx) => {
+    const liveVersionId = await store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = clock()
       const trashed = await findInTrash(tx, slug, account)
       if (!trashed) {

@@ -122,7 +122,7 @@ export class Versions {
 
   /** Makes a kept version live again, immediately and without uploading. */
   async restore(account: Account, slug: string, versionId: string): Promise<FinalizeResponse> {
-    const { site, version } = await this.#store.write('durable', async (tx) => {
+    const { site, version } = await this.#store.write('durable', { site: slug }, async (tx) => {
       const now = this.#clock()
       const found = await requireRestorable(tx, account, { slug, versionId }, now)
       if (found.site.liveVersionId !== versionId) await activateVersion(tx, found.site, found.version, now)
@@ -140,7 +140,7 @@ export class Versions {
 
   /** Deletes a version permanently; VERSION_LIVE for the live one. */
   async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
-    await this.#store.write('durable', async (tx) => {
+    await this.#store.write('durable', { site: slug }, async (tx) => {
       const now = this.#clock()
       const site = await requireAccess(tx, 'publish', { slug, account, now })
       requireVersion(await tx.versions.header(versionId), slug)
@@ -200,7 +200,7 @@ export class Versions {
    * never the live version. Drafts do not count as versions. Returns how many it deleted.
    */
   async prune(slug: string): Promise<number> {
-    return this.#store.write('durable', async (tx) => {
+    return this.#store.write('durable', { site: slug }, async (tx) => {
       const site = await tx.sites.bySlug(slug)
       if (!site || site.deletedAt !== null) return 0
       const now = this.#clock()

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { ApiError } from '../lib/errors.ts'
 import * as foundation from './migrations/001-foundation.ts'
 import * as serving from './migrations/002-serving.ts'
@@ -13,10 +13,15 @@ import * as siteNames from './migrations/010-site-names.ts'
 import * as notices from './migrations/011-notices.ts'
 import * as contentHashes from './migrations/012-content-hashes.ts'
 import * as trashAndCollaborators from './migrations/013-trash-and-collaborators.ts'
-import type { Schema } from './schema.ts'
+import type { EngineName, Schema } from './schema.ts'
+
+interface Migration {
+  name: string
+  up: (db: Kysely<unknown>, engine: EngineName) => Promise<void>
+}
 
 /** In order. A released migration never changes. */
-const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<void> }[] = [
+const migrations: readonly Migration[] = [
   { name: '001-foundation', up: foundation.up },
   { name: '002-serving', up: serving.up },
   { name: '003-domains', up: domains.up },
@@ -36,12 +41,19 @@ interface MigrationTable {
   applied_migrations: { name: string; applied_at: number }
 }
 
+interface MigrateOptions {
+  engine: EngineName
+  /** Key of an advisory lock of PostgreSQL; SQLite's transaction has the write lock. */
+  lock?: bigint
+}
+
 /**
  * Applies pending migrations, forward only and all or nothing. Safe when several processes start concurrently: the
- * transaction takes the write lock first, so the second process finds nothing to do.
+ * transaction takes a lock first, so the second process finds nothing to do.
  */
-export async function migrate(db: Kysely<Schema>): Promise<void> {
+export async function migrate(db: Kysely<Schema>, { engine, lock }: MigrateOptions): Promise<void> {
   await db.transaction().execute(async (trx) => {
+    if (lock !== undefined) await sql`select pg_advisory_xact_lock(${lock})`.execute(trx)
     const tx = trx as unknown as Kysely<MigrationTable>
     await tx.schema
       .createTable('applied_migrations')
@@ -59,8 +71,27 @@ export async function migrate(db: Kysely<Schema>): Promise<void> {
     }
     for (const { name, up } of migrations) {
       if (applied.has(name)) continue
-      await up(tx as unknown as Kysely<unknown>)
+      await up(tx as unknown as Kysely<unknown>, engine)
       await tx.insertInto('applied_migrations').values({ name, applied_at: Date.now() }).execute()
     }
+    if (engine === 'postgres' && applied.size < migrations.length) await compareTextAsBytes(trx)
   })
+}
+
+/** Gives every text column the order of its bytes, as in SQLite; an order of the locale changes with the C library. */
+async function compareTextAsBytes(db: Kysely<Schema>): Promise<void> {
+  await sql`
+    do $$
+    declare found record;
+    begin
+      for found in
+        select attrelid::regclass as relation, attname as name
+        from pg_attribute join pg_class on pg_class.oid = attrelid
+        where relkind = 'r' and relnamespace = current_schema()::regnamespace
+          and attnum > 0 and not attisdropped
+          and atttypid = 'text'::regtype and attcollation <> 'pg_catalog."C"'::regcollation
+      loop
+        execute format('alter table %s alter column %I type text collate "C"', found.relation, found.name);
+      end loop;
+    end $$`.execute(db)
 }

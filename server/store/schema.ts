@@ -2,6 +2,8 @@ import type { Generated } from 'kysely'
 import type { Plan } from '../../protocol/api/account.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 
+export type EngineName = 'sqlite' | 'postgres'
+
 /**
  * The tables. Times are milliseconds since 1970, sizes bytes, hashes of secrets SHA-256 or HMAC in hex. Only
  * types that every SQL engine has: text and integers.

@@ -134,7 +134,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   return {
     read: createQueries(reading),
 
-    async write(wanted, work) {
+    // The lock of the file orders all writes, whatever their scope.
+    async write(wanted, _scope, work) {
       const deadline = getDeadline()
       const queue = last.then(() => transaction(wanted, work, deadline))
       last = queue.catch((error: unknown) => {
@@ -178,7 +179,7 @@ async function openConnections(
     mkdirSync(dirname(file), { recursive: true })
     const writer = await openConnection(file, deadline)
     await beginImmediate(writer, deadline)
-    await migrate(createKysely(writer))
+    await migrate(createKysely(writer), { engine: 'sqlite' })
     return { writer, reader: await openConnection(file, deadline) }
   } catch (error) {
     if (error instanceof ApiError) throw error

@@ -50,19 +50,45 @@ export type Durability = 'durable' | 'relaxed'
 export type ChangeListener = (names: readonly string[] | undefined, own: boolean) => void | Promise<void>
 
 /**
+ * What a write is about: all that it reads and then relies on, or changes depending on what it has read. Writes with a
+ * common name follow one another. Statements that are right whatever runs beside them, such as adding to a counter,
+ * need no name.
+ */
+export interface WriteScope {
+  /** Slugs. */
+  site?: string | readonly string[]
+  /** Ids. */
+  account?: string | readonly string[]
+  /** Email addresses. */
+  address?: string
+  /** Domains, and names of certificates. */
+  host?: string | readonly string[]
+  /** Keys of counters with a limit. */
+  counter?: string | readonly string[]
+  /** Ids of notices. */
+  notice?: string
+  /** Directories of certificate authorities: their accounts, and the budget of orders. */
+  authority?: string
+}
+
+/** The scope of a write whose statements are right whatever runs beside them. */
+export const INDEPENDENT: WriteScope = Object.freeze({})
+
+/**
  * The metadata of the service.
  *
- * - Atomic: all of a `write` or nothing. Writes are serialized over all processes: what a write has read
- *   cannot change before it commits. An error thrown in `work` rolls it back and is rethrown.
+ * - Atomic: all of a `write` or nothing. The outcome is as if the writes with a common name in their scopes had run one
+ *   after another, over all nodes. An error thrown in `work` rolls it back and is rethrown.
+ * - `work` may run more than once, when the engine rolled it back. Nothing outside the store happens in it.
  * - Reads outside a write see committed data only, and nothing older than this process's last write.
  * - Absence is `undefined`, never an error. A write that violates a unique constraint rejects.
- * - A write must not wait for the network or for another write; it may delete blobs.
+ * - A write must not wait for the network or for another write.
  * - `UNAVAILABLE` when the engine is unreachable or overloaded, `INSUFFICIENT_STORAGE` when its disk is full.
  */
 export interface Store extends AsyncDisposable {
   readonly read: Queries
 
-  write<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T>
+  write<T>(durability: Durability, scope: WriteScope, work: (tx: WriteTransaction) => Promise<T>): Promise<T>
 
   /**
    * Calls `listener` with the changed slugs and domains: for changes of this process (`own`) before `write`

@@ -126,7 +126,7 @@ describe('deleting an account', () => {
     const { slug } = await api.publish(account.client, { 'index.html': 'mine' })
     const { id } = (await findAccount(account))!
     const { store } = await api.operator()
-    await store.write('durable', async (tx) => {
+    await store.write('durable', {}, async (tx) => {
       await tx.domains.insert(domainRow('left.example.com', { accountId: id, slug, status: 'active' }))
       await tx.domains.reserve({
         domain: 'removed.example.com',
@@ -154,8 +154,8 @@ describe('deleting an account', () => {
     const deletedCounts: number[] = []
     const watched: Store = {
       ...store,
-      write: async (durability, work) => {
-        const result = await store.write(durability, work)
+      write: async (durability, scope, work) => {
+        const result = await store.write(durability, scope, work)
         deletedCounts.push(await countDeleted(slugs))
         return result
       },
@@ -176,9 +176,9 @@ describe('a deletion that a power failure interrupts', () => {
     let writes = 0
     const store: Store = {
       ...operator.store,
-      write: async (durability, work) => {
+      write: async (durability, scope, work) => {
         if (++writes === 3) await operator.store[Symbol.asyncDispose]()
-        return operator.store.write(durability, work)
+        return operator.store.write(durability, scope, work)
       },
     }
     const deletion = new AccountDeletion({ store, blobs: operator.blobs, clock: () => api.clock.now })
@@ -230,8 +230,8 @@ describe('a deletion that a power failure interrupts', () => {
     const { id } = (await findAccount(stuck))!
     const broken: Store = {
       ...store,
-      write: (durability, work) =>
-        store.write(durability, (tx) => {
+      write: (durability, scope, work) =>
+        store.write(durability, scope, (tx) => {
           const byOwner: typeof tx.sites.byOwner = (owner, ...rest) => {
             if (owner === id) throw new Error('this one is broken')
             return tx.sites.byOwner(owner, ...rest)

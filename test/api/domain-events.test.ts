@@ -171,7 +171,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     await secure.certify(BASE)
     const key = newApiKey()
     const account = accountRow('owner', { keyHash: hashToken(key) })
-    await secure.store.write('durable', async (tx) => {
+    await secure.store.write('durable', {}, async (tx) => {
       await tx.accounts.insert(account)
       await tx.domains.insert(domainRow('www.second.example.com', { accountId: 'owner' }))
     })

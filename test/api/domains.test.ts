@@ -25,7 +25,7 @@ function lasting({ reason: _, checkedAt, nextCheckAt, ...record }: DomainRecord)
 async function activate(domain: string, change: Partial<Domain> = {}): Promise<void> {
   const operator = await api.operator()
   const now = api.clock.now
-  await operator.store.write('durable', async (tx) => {
+  await operator.store.write('durable', {}, async (tx) => {
     const row = domainRow(domain, {
       accountId: 'another-account',
       slug: 'some-site-234567',

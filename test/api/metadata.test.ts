@@ -310,9 +310,9 @@ test('metadata that is set during finalize is in the head', async () => {
   await finalizeElsewhere(slug, upload, ({ store }) => ({
     store: {
       ...store,
-      write: async (durability, work) => {
+      write: async (durability, scope, work) => {
         if (durability === 'durable') await owner.client.setMetadata(slug, { title: 'Two' })
-        return store.write(durability, work)
+        return store.write(durability, scope, work)
       },
     },
   }))

@@ -52,7 +52,7 @@ describe('of the versions of a site', () => {
     const drafts = await publishMany(2, { slug, live: false })
     // Two restores would do the same, but would leave the first version unprotected in between.
     const { store } = await api.operator()
-    await store.write('durable', async (tx) => {
+    await store.write('durable', {}, async (tx) => {
       for (const id of drafts.ids) await tx.versions.update(id, { publishedAt: api.clock.now })
     })
     const kept = await keptIds(slug)

@@ -257,7 +257,7 @@ describe('the sessions of an account', () => {
     const { id } = (await operator.store.read.accounts.byEmail(account.email))!
     const oldest = await signedIn(account)
     const second = await signedIn(account)
-    await operator.store.write('durable', async (tx) => {
+    await operator.store.write('durable', {}, async (tx) => {
       for (let number = 0; number < 48; number++) {
         api.pass()
         await tx.signIns.addSession({

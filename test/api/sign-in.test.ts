@@ -263,7 +263,7 @@ describe('a key', () => {
     const own = await api.account()
     const { store } = await api.operator()
     const { id } = (await store.read.accounts.byEmail(own.email))!
-    await store.write('durable', async (tx) => {
+    await store.write('durable', {}, async (tx) => {
       for (let number = 1; number <= 50; number++)
         await tx.accounts.addNamedKey({
           keyHash: sha256(`${own.email} ${number}`),

@@ -428,7 +428,7 @@ describe('the list of sites', () => {
   test('has only the Open Graph image of versions from before previews were stored', async () => {
     const { slug, versionId } = await api.publish(owner.client, withIcon)
     const { store } = await api.operator()
-    await store.write('durable', (tx) => tx.versions.update(versionId, { preview: null }))
+    await store.write('durable', {}, (tx) => tx.versions.update(versionId, { preview: null }))
     assert.deepEqual(await findPreview(slug), { kind: null })
     await owner.client.setMetadata(slug, { ogImagePath: 'photo.jpg' })
     assert.equal((await findPreview(slug)).path, '/photo.jpg')

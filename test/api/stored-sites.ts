@@ -13,7 +13,7 @@ export async function insertSites(
   const { id } = (await store.read.accounts.byEmail(email))!
   const slugs = Array.from({ length: count }, (_, number) => `${prefix}-${number}`)
   const file = { path: 'index.html', size: 4, contentType: 'text/html', hash: sha256(prefix) }
-  await store.write('relaxed', async (tx) => {
+  await store.write('relaxed', {}, async (tx) => {
     for (const [number, slug] of slugs.entries()) {
       // Some have the same creation time.
       if (number % 4 === 0) api.pass()

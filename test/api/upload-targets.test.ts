@@ -135,7 +135,7 @@ describe('an uploaded file', () => {
       const { hash, size } = toEntry('a.txt', 'right')
       const { store } = await api.operator()
       const row = { versionId: versionId, fileNumber: 0, hash, size, ...more }
-      await store.write('relaxed', (tx) => tx.versions.recordArrivals([row]))
+      await store.write('relaxed', {}, (tx) => tx.versions.recordArrivals([row]))
       const { details } = await expectFailure(victim.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
       assert.deepEqual(details, { missing: ['a.txt'], count: 1 })
       await api.anonymous.upload(upload.uploads[0]!, Buffer.from('right'))

@@ -11,7 +11,7 @@ function earliestOrder(
   { renewal: isRenewal = false, left: lifeLeft = 0 } = {},
 ) {
   const { store, time } = issuing
-  return store.write('relaxed', (tx) => reserve(tx, { name, isRenewal, lifeLeft }, time.now))
+  return store.write('relaxed', {}, (tx) => reserve(tx, { name, isRenewal, lifeLeft }, time.now))
 }
 
 /** The number of orders of a kind that the budget allows now. */
@@ -47,7 +47,7 @@ test('the budget is four certificates for the same names in 7 days, and four fai
   for (let order = 0; order < 4; order++, time.now += HOUR_MS) {
     assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
     const count = () =>
-      store.write('relaxed', (tx) => countCertificate(tx, '*.sites.test', `order/${order}`, time.now))
+      store.write('relaxed', {}, (tx) => countCertificate(tx, '*.sites.test', `order/${order}`, time.now))
     await count()
     await count()
   }
@@ -58,7 +58,7 @@ test('the budget is four certificates for the same names in 7 days, and four fai
 
   const failing = time.now
   for (let order = 0; order < 4; order++, time.now += MINUTE_MS)
-    await store.write('relaxed', (tx) => countFailure(tx, NAME, `order/f${order}`, time.now))
+    await store.write('relaxed', {}, (tx) => countFailure(tx, NAME, `order/f${order}`, time.now))
   assert.equal(await earliestOrder(issuing, NAME, { renewal: true }), failing + HOUR_MS)
   assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
 })
@@ -68,11 +68,11 @@ test('orders counted before the clock was set back still count, and old ones are
   const { store, time } = issuing
   assert.equal(await roomFor(issuing, { left: 0.1 }), 270)
   time.now -= 10 * MINUTE_MS
-  await store.write('relaxed', (tx) => prune(tx, time.now))
+  await store.write('relaxed', {}, (tx) => prune(tx, time.now))
   const next = (await earliestOrder(issuing, NAME, { left: 0.1 }))!
   assert.ok(next > time.now && next <= time.now + 4 * HOUR_MS)
   time.now += 9 * DAY_MS
-  await store.write('relaxed', (tx) => prune(tx, time.now))
+  await store.write('relaxed', {}, (tx) => prune(tx, time.now))
   assert.equal(await store.read.acme.nthLatestRequest({ kind: 'order' }, 1, 0), undefined)
 })
 
@@ -127,7 +127,7 @@ test('sites of accounts get certificates of their own within the budget, and nam
   const { store, ca, time } = issuing
   const certificates = issuing.node({ sites: { domain: 'sites.test', perWeek: 30 } })
   const live = { ownerId: 'ann', liveVersionId: 'v' }
-  await store.write('durable', async (tx) => {
+  await store.write('durable', {}, async (tx) => {
     for (let number = 0; number < 50; number++) {
       await tx.sites.insert(siteRow(`site-${number}`, { ...live, createdAt: number }))
       await tx.sites.insert(siteRow(`anonymous-${number}`, { ...live, ownerId: null }))
@@ -147,7 +147,7 @@ test('sites of accounts get certificates of their own within the budget, and nam
   assert.ok(ca.ordered.has('site-49.sites.test') && !ca.ordered.has('site-0.sites.test'), 'the newest first')
   assert.ok((await store.read.certificates.requested()).length < 36, 'others do not enter the queue')
 
-  await store.write('durable', (tx) => tx.sites.update('site-49', { deletedAt: time.now }))
+  await store.write('durable', {}, (tx) => tx.sites.update('site-49', { deletedAt: time.now }))
   await activate(store, certificates)
   await pass(2 * HOUR_MS)
   assert.ok((await issuing.served())!.fits, 'a custom domain has a budget of its own')

@@ -109,7 +109,7 @@ test('a domain removed during its order is not renewed, and an active domain wit
   }
   assert.equal(await certificates.runDue(), 1)
   assert.equal((await issuing.row()).dueAt, null)
-  await store.write('relaxed', async (tx) => {
+  await store.write('relaxed', {}, async (tx) => {
     await tx.domains.insert(domainRow('shop.example.test', { status: 'active' }))
     await tx.domains.insert(domainRow('waits.example.test', { status: 'pending' }))
   })

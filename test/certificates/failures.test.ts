@@ -107,7 +107,7 @@ test('retries end after a week of failures, with that reason, and restart when t
   await certificates.runDue()
   assert.equal(ca.requests.order, orders)
   ca.before = () => undefined
-  await store.write('durable', (tx) => certificates.request(tx, NAME))
+  await store.write('durable', {}, (tx) => certificates.request(tx, NAME))
   assert.equal(await certificates.runDue(), 1)
 })
 
@@ -229,8 +229,10 @@ test('a failing store loses no order: the order is resumed when the store works 
   let fails = false
   const failing = {
     ...store,
-    write: ((durability, work) =>
-      fails ? Promise.reject(new Error('disk full')) : store.write(durability, work)) as typeof store.write,
+    write: ((durability, scope, work) =>
+      fails
+        ? Promise.reject(new Error('disk full'))
+        : store.write(durability, scope, work)) as typeof store.write,
   }
   ca.after = (step) => {
     if (step === 'download') fails = true

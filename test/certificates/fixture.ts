@@ -80,7 +80,7 @@ export async function activate(
   name = NAME,
   accountId = accountOf(name),
 ): Promise<void> {
-  await store.write('durable', async (tx) => {
+  await store.write('durable', {}, async (tx) => {
     await tx.domains.insert(domainRow(name, { status: 'active', accountId }))
     await certificates.request(tx, name)
   })
@@ -88,7 +88,7 @@ export async function activate(
 
 /** Removes the domain and releases its certificate. */
 export async function deactivate(store: Store, certificates: CertificateManager, name = NAME): Promise<void> {
-  await store.write('durable', async (tx) => {
+  await store.write('durable', {}, async (tx) => {
     await tx.domains.remove(accountOf(name), name)
     await certificates.release(tx, name)
   })

@@ -45,7 +45,9 @@ test('a kill before or after any write to the store loses nothing', async () => 
     for (let finished = false; !finished; write++) {
       await using issuing = await startIssuing()
       await activate(issuing.store, issuing.node())
-      await issuing.store.write('relaxed', (tx) => tx.certificates.update(NAME, { dueAt: issuing.time.now }))
+      await issuing.store.write('relaxed', {}, (tx) =>
+        tx.certificates.update(NAME, { dueAt: issuing.time.now }),
+      )
       const killed = withKill(issuing.store, write, side)
       const dying = new CertificateManager({ ...issuing.parts, store: killed.store })
       finished = (await Promise.race([dying.runDue(), killed.dead])) !== 'dead'
@@ -155,14 +157,14 @@ async function recover(issuing: Issuing, certificates: number): Promise<void> {
 function withKill(store: Store, at: number, side: 'before' | 'after') {
   const { promise: dead, resolve } = Promise.withResolvers<'dead'>()
   let writes = 0
-  const write: Store['write'] = async (durability, work) => {
+  const write: Store['write'] = async (durability, scope, work) => {
     const number = writes++
     if (number > at) return NEVER
     if (number === at && side === 'before') {
       resolve('dead')
       return NEVER
     }
-    const result = await store.write(durability, work)
+    const result = await store.write(durability, scope, work)
     if (number < at) return result
     resolve('dead')
     return NEVER

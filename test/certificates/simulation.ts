@@ -96,7 +96,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
 
 /** Adds all domains at once, without a schedule, as after an upgrade. */
 async function activate(store: Store, domains: number): Promise<void> {
-  await store.write('relaxed', async (tx) => {
+  await store.write('relaxed', {}, async (tx) => {
     for (let number = 0; number < domains; number++)
       await tx.domains.insert(
         domainRow(`www.domain-${number}.example`, { status: 'active', accountId: `account-${number}` }),

@@ -89,7 +89,7 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
   /** Writes a domain as a check or a verification leaves it, for tests of other steps. */
   async function put({ email }: Owner, domain: string, change: Partial<Domain>): Promise<void> {
     const account = (await operator.store.read.accounts.byEmail(email))!
-    await operator.store.write('relaxed', (tx) =>
+    await operator.store.write('relaxed', {}, (tx) =>
       tx.domains.update({ accountId: account.id, domain }, change),
     )
   }

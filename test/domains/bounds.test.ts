@@ -14,7 +14,7 @@ describe('checking domains', needsDns, () => {
     const user = await fixture.createUser()
     const { id: accountId } = user.account
     const names = Array.from({ length: count }, (_, number) => `many${number}.test`)
-    await fixture.store.write('relaxed', async (tx) => {
+    await fixture.store.write('relaxed', {}, async (tx) => {
       for (const domain of names)
         await tx.domains.insert(domainRow(domain, { accountId, nextCheckAt: fixture.clock.now }))
     })
@@ -50,7 +50,7 @@ describe('checking domains', needsDns, () => {
     const { user, names } = await addMany(fixture, 40)
     const other = await fixture.createUser()
     const domain = 'www.other.test'
-    await fixture.store.write('relaxed', (tx) =>
+    await fixture.store.write('relaxed', {}, (tx) =>
       tx.domains.insert(domainRow(domain, { accountId: other.account.id, nextCheckAt: fixture.clock.now })),
     )
     const domains = fixture.createDomainService({ dns: new SlowDns() })
@@ -186,7 +186,7 @@ describe('a domain', needsDns, () => {
     })
     const { id: accountId } = slow.account
     const times = { pendingSince: fixture.clock.now, nextCheckAt: fixture.clock.now - DAY_MS }
-    await fixture.store.write('relaxed', async (tx) => {
+    await fixture.store.write('relaxed', {}, async (tx) => {
       for (let number = 0; number < 400; number++)
         await tx.domains.insert(domainRow(`slow${number}.test`, { accountId, ...times }))
     })
@@ -206,7 +206,7 @@ describe('a domain', needsDns, () => {
     const user = await fixture.createUser('free')
     const use = async (name: string) => {
       await fixture.add(user, name)
-      await fixture.store.write('relaxed', (tx) =>
+      await fixture.store.write('relaxed', {}, (tx) =>
         tx.domains.update({ accountId: user.account.id, domain: name }, { status: 'active' }),
       )
       await fixture.remove(user, name)

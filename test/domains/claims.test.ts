@@ -293,6 +293,6 @@ describe('a root domain and its www', needsDns, () => {
 })
 
 async function expire(fixture: DomainFixture, slug: string): Promise<void> {
-  await fixture.store.write('durable', (tx) => tx.sites.update(slug, { expiresAt: fixture.clock.now }))
+  await fixture.store.write('durable', {}, (tx) => tx.sites.update(slug, { expiresAt: fixture.clock.now }))
   assert.equal(await fixture.sweep('expired-sites'), 1)
 }

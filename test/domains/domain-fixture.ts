@@ -136,14 +136,14 @@ export class DomainFixture implements AsyncDisposable {
   async createUser(plan: Plan = 'hobby'): Promise<TestUser> {
     const id = `person-${++this.#count}`
     const account = accountRow(id, { plan, keyHash: `key of ${id}` })
-    await this.store.write('durable', (tx) => tx.accounts.insert(account))
+    await this.store.write('durable', {}, (tx) => tx.accounts.insert(account))
     return { account, slug: await this.createSite(account) }
   }
 
   async createSite(account: Account, change: Parameters<typeof siteRow>[1] = {}): Promise<string> {
     const slug = `site-${++this.#count}`
     const row = siteRow(slug, { ownerId: account.id, ...change })
-    await this.store.write('durable', (tx) => tx.sites.insert(row))
+    await this.store.write('durable', {}, (tx) => tx.sites.insert(row))
     return slug
   }
 

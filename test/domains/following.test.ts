@@ -171,7 +171,7 @@ describe('a watched domain', needsDns, () => {
       assert.equal(dns.lookups, lookups)
     }
     const row = { accountId: user.account.id, domain: 'www.late.test' }
-    await fixture.store.write('relaxed', (tx) => tx.domains.update(row, { isSlow: true }))
+    await fixture.store.write('relaxed', {}, (tx) => tx.domains.update(row, { isSlow: true }))
     fixture.advanceClock(50 * SECOND_MS)
     assert.equal(await listener.next(), 'heartbeat')
     assert.equal(dns.lookups, 4)

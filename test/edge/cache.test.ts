@@ -205,7 +205,9 @@ describe('while the store is unavailable', () => {
     edge.clock.now += 1000
     assert.ok((await reads(all)) > 0, 'it is read sometimes')
     edge.store.unavailable = false
-    await edge.store.real.write('durable', (tx) => tx.sites.update(slug, { expiresAt: edge.clock.now + 1 }))
+    await edge.store.real.write('durable', {}, (tx) =>
+      tx.sites.update(slug, { expiresAt: edge.clock.now + 1 }),
+    )
     edge.edge.invalidate(undefined)
     assert.deepEqual(await all(), ['old', 'draft', 'old'])
     edge.clock.now += 1
@@ -216,7 +218,7 @@ describe('while the store is unavailable', () => {
     const broken = await edge.publish({ 'index.html': '<title>a</title>', 'a.txt': 'a' }, { title: 'One' })
     const other = await edge.publish({ 'a.txt': 'a' })
     for (const slug of [broken, other]) assert.equal((await edge.get(slug, '/a.txt')).text, 'a')
-    await edge.store.real.write('durable', async (tx) => {
+    await edge.store.real.write('durable', {}, async (tx) => {
       await tx.sites.update(broken, { title: 'Two' })
       await tx.sites.update(other, { expiresAt: edge.clock.now })
     })

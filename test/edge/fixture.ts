@@ -151,7 +151,7 @@ export class EdgeFixture {
   }
 
   #write<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    return this.store.real.write('durable', work)
+    return this.store.real.write('durable', {}, work)
   }
 
   /** Creates a site without a version. */

@@ -16,7 +16,7 @@ test('each sweep runs by schedule', async () => {
   await using data = await memoryFolder()
   await using fixture = await startSchedules(data.path, 10 * DAY_MS)
   const { store } = fixture
-  await store.write('durable', async (tx) => {
+  await store.write('durable', {}, async (tx) => {
     await tx.sites.insert(siteRow('expired', { expiresAt: 1, liveVersionId: 'v', createdAt: fixture.now }))
     await tx.sites.insert(siteRow('abandoned', { createdAt: fixture.now - 2 * DAY_MS }))
     await tx.sites.insert(siteRow('crowded', { liveVersionId: 'v19', updatedAt: fixture.now }))
@@ -160,7 +160,7 @@ async function startSchedules(
       for (let left = milliseconds; left > 0; left -= step) {
         tick(Math.min(left, step))
         // Writes are serialized, so that those that acquire a lease are done before this one.
-        await store.write('relaxed', async () => undefined)
+        await store.write('relaxed', {}, async () => undefined)
         await turn()
         await Promise.allSettled(running)
       }

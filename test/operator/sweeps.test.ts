@@ -33,7 +33,7 @@ async function emptyFolder(start: number) {
 
 test('an abandoned site is deleted behind any number of older drafts', async () => {
   await using folder = await emptyFolder(3 * DAY_MS)
-  await folder.store.write('durable', async (tx) => {
+  await folder.store.write('durable', {}, async (tx) => {
     for (let number = 0; number < 150; number++) {
       const slug = `draft-${number}`
       await tx.sites.insert(siteRow(slug, { createdAt: number }))
@@ -60,7 +60,7 @@ test('a blob without references is deleted after the grace period, not before', 
   const bytes = Buffer.from('without references')
   await keep(blobs, bytes)
   const { hash } = received(bytes)
-  await store.write('relaxed', (tx) => tx.blobReferences.markForDeletion([hash], clock.now))
+  await store.write('relaxed', {}, (tx) => tx.blobReferences.markForDeletion([hash], clock.now))
   clock.now += GRACE_SECONDS * 1000 - 1
   await sweep('blobs')
   assert.deepEqual(await blobs.bytes(hash), bytes)
@@ -77,7 +77,7 @@ async function addEvents({ store }: Awaited<ReturnType<typeof emptyFolder>>): Pr
   const old = { ownerId: 'ann', updatedAt: NOW - DAY_MS }
   const active = { accountId: 'ann', status: 'active', verifiedAt: NOW - 2 * DAY_MS } as const
   const certificate = { problem: 'The CA says <no>', notAfter: NOW + 9 * DAY_MS, failures: 3 }
-  await store.write('durable', async (tx) => {
+  await store.write('durable', {}, async (tx) => {
     await tx.accounts.insert(accountRow('ann'))
     await tx.accounts.insert(accountRow('bob', { reminders: false }))
     for (const [slug, change] of Object.entries({

@@ -74,7 +74,7 @@ async function createFixture(t: TestContext, folder?: string) {
         return { path, contentType: type, ...received(Buffer.from(content)) }
       })
       const id = row.id ?? 'a-version'
-      await store.write('relaxed', async (tx) => {
+      await store.write('relaxed', {}, async (tx) => {
         if (!(await tx.sites.bySlug(slug))) await tx.sites.insert(siteRow(slug))
         await tx.versions.insert(versionRow(id, slug, { files: manifest, ...row }))
         await tx.blobReferences.addReferences(
@@ -86,7 +86,7 @@ async function createFixture(t: TestContext, folder?: string) {
     },
     /** Changes the title as a metadata change does. */
     async setTitle(title: string | null, id = 'a-version'): Promise<void> {
-      await store.write('relaxed', async (tx) => {
+      await store.write('relaxed', {}, async (tx) => {
         await tx.sites.update('a-site', { title })
         await tx.versions.update(id, { isEncoded: false })
       })
@@ -271,7 +271,7 @@ test('encodings of a version deleted during the work are collected', async (t) =
   const id = await fixture.version([{ path: 'a.html', content }])
   const encodings = fixture.encodings({
     async putEncoding(hash, encoding, bytes) {
-      await fixture.store.write('relaxed', async (tx) => {
+      await fixture.store.write('relaxed', {}, async (tx) => {
         await deleteVersions(tx, 'a-site', [id], fixture.clock.now)
         await tx.blobReferences.unmark([hash])
       })
@@ -284,7 +284,9 @@ test('encodings of a version deleted during the work are collected', async (t) =
   assert.deepEqual(await fixture.store.read.blobReferences.markedForDeletion(fixture.clock.now, 10), [
     hashOf(content),
   ])
-  await fixture.store.write('relaxed', (tx) => tx.blobReferences.addReferences('a-site', [hashOf(content)]))
+  await fixture.store.write('relaxed', {}, (tx) =>
+    tx.blobReferences.addReferences('a-site', [hashOf(content)]),
+  )
   assert.deepEqual(await fixture.rows(), [], 'no rows for encodings that are marked for deletion')
 })
 

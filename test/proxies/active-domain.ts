@@ -16,7 +16,7 @@ export async function giveDomain(
   const clock = () => service.clock.now
   await using store = await sqliteStore({ file: join(service.data, 'slipway.db'), clock })
   const site = (await store.read.sites.bySlug(slug))!
-  await store.write('durable', async (tx) => {
+  await store.write('durable', {}, async (tx) => {
     const isActive = status === 'active'
     const row = domainRow(domain, {
       accountId: site.ownerId ?? 'account',

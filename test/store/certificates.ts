@@ -7,7 +7,7 @@ import { certificateRow, domainRow, plain } from './rows.ts'
 export function storeCertificates(promises: Promises): void {
   promises('certificates are due in the order of their expiry, those without a chain first', async (open) => {
     const { read, write } = await open()
-    await write('durable', async (tx) => {
+    await write('durable', {}, async (tx) => {
       for (const [name, change] of Object.entries({
         late: { dueAt: 10, notAfter: 900, renewAt: 500 },
         soon: { dueAt: 20, notAfter: 800, renewAt: 500 },
@@ -41,7 +41,7 @@ export function storeCertificates(promises: Promises): void {
       const { read, write } = await open()
       const schedule = { renewAt: 30, informationAt: 20, dueAt: 20, hasRenewalInfo: true }
       const stored = certificateRow('a.test', { certificateId: 'a', ...change })
-      await write('durable', async (tx) => {
+      await write('durable', {}, async (tx) => {
         await tx.certificates.insert(stored)
         await tx.certificates.reschedule('a.test', 'a', schedule)
         await tx.certificates.reschedule('none', 'a', schedule)
@@ -53,7 +53,7 @@ export function storeCertificates(promises: Promises): void {
 
   promises('certificates are missing for active domains, and unneeded without one', async (open) => {
     const { read, write } = await open()
-    await write('durable', async (tx) => {
+    await write('durable', {}, async (tx) => {
       for (const domain of ['new.test', 'again.test', 'kept.test'])
         await tx.domains.insert(domainRow(domain, { status: 'active' }))
       await tx.domains.insert(domainRow('pending.test'))
@@ -70,7 +70,7 @@ export function storeCertificates(promises: Promises): void {
     assert.equal((await read.certificates.missing(1)).length, 1)
     assert.deepEqual(await read.certificates.unneeded(['own.test'], 9), ['pending.test'])
     assert.deepEqual((await read.certificates.unneeded([], 9)).toSorted(), ['own.test', 'pending.test'])
-    assert.equal(await write('durable', (tx) => tx.certificates.deleteUnused(6)), 1)
+    assert.equal(await write('durable', {}, (tx) => tx.certificates.deleteUnused(6)), 1)
     assert.equal(await read.certificates.find('again.test'), undefined)
     assert.notEqual(await read.certificates.find('unused.test'), undefined)
   })
@@ -79,13 +79,13 @@ export function storeCertificates(promises: Promises): void {
     const stores = [await open(), await open()]
     const created = await Promise.all(
       stores.map(({ write }, index) =>
-        write('durable', ({ acme }) =>
+        write('durable', {}, ({ acme }) =>
           acme.getOrCreateAccount({ directory: 'ca', key: `key ${index}`, url: null, createdAt: 7 }),
         ),
       ),
     )
     assert.deepEqual(plain(created[0]), plain(created[1]))
-    await stores[0]!.write('durable', ({ acme }) => acme.setAccountUrl('ca', 'account/1'))
+    await stores[0]!.write('durable', {}, ({ acme }) => acme.setAccountUrl('ca', 'account/1'))
     assert.deepEqual(plain(await stores[0]!.read.acme.account('ca')), { ...created[0], url: 'account/1' })
     assert.equal(await stores[0]!.read.acme.account('other'), undefined)
   })
@@ -103,15 +103,15 @@ export function storeCertificates(promises: Promises): void {
       } as const
       const replaced = { ...first, keyAuthorization: 't.b', expiresAt: 20 }
       const later = { ...first, token: 'u', expiresAt: 30 }
-      await write('durable', async ({ acme }) => {
+      await write('durable', {}, async ({ acme }) => {
         for (const challenge of [first, replaced, later, { ...first, type: 'tls-alpn-01' as const }])
           await acme.putChallenge(challenge)
       })
       assert.deepEqual(plain(await read.acme.challenges('http-01', 'a.test', 19)), [later, replaced])
       assert.deepEqual(plain(await read.acme.challenges('http-01', 'a.test', 20)), [later])
       assert.deepEqual(await read.acme.challenges('http-01', 'b.test', 0), [])
-      assert.equal(await write('durable', ({ acme }) => acme.deleteExpiredChallenges(20)), 2)
-      await write('durable', ({ acme }) => acme.deleteChallenges('a.test'))
+      assert.equal(await write('durable', {}, ({ acme }) => acme.deleteExpiredChallenges(20)), 2)
+      await write('durable', {}, ({ acme }) => acme.deleteChallenges('a.test'))
       assert.deepEqual(await read.acme.challenges('http-01', 'a.test', 0), [])
     },
   )

@@ -16,7 +16,7 @@ export function storeChanges(promises: Promises): void {
         await turn()
         values.push(`${slugs?.toSorted().join(' ')} ${own ? 'own' : 'others'}`)
       })
-      await store.write('durable', async (tx) => {
+      await store.write('durable', {}, async (tx) => {
         await tx.notifyChanged('one')
         await tx.notifyChanged('two')
         await tx.notifyChanged('one')
@@ -34,7 +34,7 @@ export function storeChanges(promises: Promises): void {
     one.onChange(async (_, mine) => {
       if (mine) own.push((await one.read.sites.bySlug('a-site'))?.title)
     })
-    await one.write('durable', async (tx) => {
+    await one.write('durable', {}, async (tx) => {
       await tx.sites.insert(siteRow('a-site', { title: 'new' }))
       await tx.notifyChanged('a-site')
     })
@@ -45,7 +45,7 @@ export function storeChanges(promises: Promises): void {
     const [one, other] = [await open(), await open()]
     const changes = recordChanges(other)
     for (const slug of ['first', 'second', 'third'])
-      await one.write('relaxed', (tx) => tx.notifyChanged(slug))
+      await one.write('relaxed', {}, (tx) => tx.notifyChanged(slug))
     await changes.waitFor((slugs) => slugs.has('first') && slugs.has('second') && slugs.has('third'))
     assert.deepEqual(changes.own, [], 'changes of other stores are not marked as own')
   })
@@ -54,7 +54,7 @@ export function storeChanges(promises: Promises): void {
     const [one, other] = [await open(), await open()]
     const changes = recordChanges(other)
     for (let number = 0; number < 20; number++) {
-      await one.write('relaxed', (tx) => tx.notifyChanged(`site-${number}`))
+      await one.write('relaxed', {}, (tx) => tx.notifyChanged(`site-${number}`))
       await other.pollChanges()
       assert.ok(changes.slugs.has(`site-${number}`))
     }
@@ -63,22 +63,22 @@ export function storeChanges(promises: Promises): void {
   promises('a failed write, or one without notifyChanged, notifies no listener', async (open) => {
     const [one, other] = [await open(), await open()]
     const [own, others] = [recordChanges(one), recordChanges(other)]
-    const failing = one.write('durable', async (tx) => {
+    const failing = one.write('durable', {}, async (tx) => {
       await tx.notifyChanged('undone')
       throw new Error('undone')
     })
     await assert.rejects(failing, /undone/)
-    await one.write('durable', (tx) => tx.sites.insert(siteRow('unseen')))
+    await one.write('durable', {}, (tx) => tx.sites.insert(siteRow('unseen')))
     await other.pollChanges()
     assert.deepEqual([[...own.slugs], [...others.slugs]], [[], []])
   })
 
   promises('a store is notified only of changes after it was opened', async (open) => {
     const one = await open()
-    await one.write('durable', (tx) => tx.notifyChanged('before'))
+    await one.write('durable', {}, (tx) => tx.notifyChanged('before'))
     const other = await open()
     const changes = recordChanges(other)
-    await one.write('durable', (tx) => tx.notifyChanged('after'))
+    await one.write('durable', {}, (tx) => tx.notifyChanged('after'))
     await other.pollChanges()
     assert.deepEqual([...changes.slugs], ['after'])
   })
@@ -86,7 +86,7 @@ export function storeChanges(promises: Promises): void {
   promises('every listener is notified of every change', async (open) => {
     const store = await open()
     const listeners = [recordChanges(store), recordChanges(store)]
-    await store.write('relaxed', (tx) => tx.notifyChanged('a-site'))
+    await store.write('relaxed', {}, (tx) => tx.notifyChanged('a-site'))
     assert.deepEqual(pluck(listeners, 'own'), [['a-site'], ['a-site']])
   })
 }

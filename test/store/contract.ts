@@ -46,7 +46,7 @@ function storeWrites(promises: Promises): void {
       await other.read.sites.bySlug('a-site'),
       await other.read.versions.byId('v1'),
     ]
-    const answer = await one.write('durable', async (tx) => {
+    const answer = await one.write('durable', {}, async (tx) => {
       await tx.sites.insert(siteRow('a-site'))
       assert.deepEqual(await readAll(), [undefined, undefined, undefined, undefined])
       assert.equal((await tx.sites.bySlug('a-site'))?.slug, 'a-site', 'a write sees what it wrote')
@@ -61,11 +61,11 @@ function storeWrites(promises: Promises): void {
 
   promises('an error thrown in a write rolls it back and is rethrown unchanged', async (open) => {
     const store = await open()
-    await store.write('durable', (tx) => tx.sites.insert(siteRow('before', { title: 'as it was' })))
+    await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('before', { title: 'as it was' })))
     const thrown = [new Error('an error'), new TypeError('another'), 'no error at all', undefined]
     for (const reason of thrown) {
       const outcome = await store
-        .write('durable', async (tx) => {
+        .write('durable', {}, async (tx) => {
           await tx.sites.update('before', { title: 'changed' })
           await tx.sites.insert(siteRow('during'))
           await tx.blobReferences.addReferences('during', [blob(1)])
@@ -87,7 +87,7 @@ function storeWrites(promises: Promises): void {
     const store = await open()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, (_, number) =>
-        store.write(number % 2 ? 'durable' : 'relaxed', async (tx) => {
+        store.write(number % 2 ? 'durable' : 'relaxed', {}, async (tx) => {
           await tx.sites.insert(siteRow(`site-${number}`))
           await turn()
           if (number % 3 === 0) throw new Error('this one fails')
@@ -104,14 +104,14 @@ function storeWrites(promises: Promises): void {
     'writes of two stores are serialized: values read in a write are still current when it commits',
     async (open) => {
       const stores = [await open(), await open()]
-      await stores[0]!.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
+      await stores[0]!.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
       const addOne = async (tx: WriteTransaction) => {
         const { updatedAt } = (await tx.sites.bySlug('a-site'))!
         await turn()
         await tx.sites.update('a-site', { updatedAt: updatedAt + 1 })
       }
       await Promise.all(
-        Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('relaxed', addOne)),
+        Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('relaxed', {}, addOne)),
       )
       for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 60)
     },
@@ -120,7 +120,7 @@ function storeWrites(promises: Promises): void {
   promises('a read does not wait for a write', async (open) => {
     const [one, other] = [await open(), await open()]
     const held = Promise.withResolvers<void>()
-    const writing = one.write('durable', async (tx) => {
+    const writing = one.write('durable', {}, async (tx) => {
       await tx.sites.insert(siteRow('a-site'))
       await held.promise
     })
@@ -134,8 +134,8 @@ function storeWrites(promises: Promises): void {
   promises('a write that waits for another store does not block its process', async (open) => {
     const [one, other] = [await open(), await open()]
     const held = Promise.withResolvers<void>()
-    const first = one.write('relaxed', () => held.promise)
-    const second = other.write('relaxed', (tx) => tx.sites.insert(siteRow('a-site')))
+    const first = one.write('relaxed', {}, () => held.promise)
+    const second = other.write('relaxed', {}, (tx) => tx.sites.insert(siteRow('a-site')))
     for (let turns = 0; turns < 50; turns++) await turn()
     assert.equal(await other.read.sites.bySlug('a-site'), undefined)
     held.resolve()
@@ -146,21 +146,21 @@ function storeWrites(promises: Promises): void {
   for (const [rule, write] of Object.entries(breakingUniqueRules)) {
     promises(`unique: ${rule}`, async (open) => {
       const store = await open()
-      await store.write('durable', (tx) => write(tx, 'first'))
-      const twice = store.write('durable', async (tx) => {
+      await store.write('durable', {}, (tx) => write(tx, 'first'))
+      const twice = store.write('durable', {}, async (tx) => {
         await tx.sites.insert(siteRow('beside'))
         await write(tx, 'second')
       })
       await assert.rejects(twice)
       assert.equal(await store.read.sites.bySlug('beside'), undefined, 'the rest of that write is undone')
-      await store.write('durable', (tx) => tx.sites.insert(siteRow('beside')))
+      await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('beside')))
     })
   }
 
   promises('a store completes its pending writes when it closes', async (open) => {
     const closing = await open()
     const writes = Array.from({ length: 5 }, (_, number) =>
-      closing.write('durable', async (tx) => {
+      closing.write('durable', {}, async (tx) => {
         await turn()
         await tx.sites.insert(siteRow(`site-${number}`))
       }),
@@ -197,7 +197,7 @@ function storeProcesses(promises: Promises): void {
       await using processes = await TaskProcesses.start(3)
       for (let number = 0; number < 40; number++) await processes.run('open', `${address}-${number}`)
       const store = await open()
-      await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
+      await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
       await processes.run('increment', address)
       assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 150)
       const fences = await processes.run<number[]>('lease', address)

@@ -11,16 +11,16 @@ export function storeQueries(promises: Promises): void {
     async (open) => {
       const { write } = await open()
       for (const [step, { holder, now, until, fence }] of leaseSteps.entries()) {
-        const got = await write('relaxed', (tx) => tx.leases.acquire('a-sweep', holder, now, until))
+        const got = await write('relaxed', {}, (tx) => tx.leases.acquire('a-sweep', holder, now, until))
         assert.equal(got, fence, `step ${step}: ${holder} at ${now}`)
       }
       const holds = (holder: string, fence: number) =>
-        write('relaxed', (tx) => tx.leases.isHeld('a-sweep', holder, fence))
+        write('relaxed', {}, (tx) => tx.leases.isHeld('a-sweep', holder, fence))
       assert.deepEqual(
         [await holds('Bob', 2), await holds('Ann', 3), await holds('Ann', 1), await holds('Ann', 2)],
         [false, true, false, false],
       )
-      assert.equal(await write('relaxed', (tx) => tx.leases.acquire('another', 'Bob', 0, 100)), 1)
+      assert.equal(await write('relaxed', {}, (tx) => tx.leases.acquire('another', 'Bob', 0, 100)), 1)
     },
   )
 
@@ -28,7 +28,7 @@ export function storeQueries(promises: Promises): void {
     const store = await open()
     const hashes = Array.from({ length: 2500 }, (_, number) => blob(number))
     const rows = hashes.map((hash, fileNumber) => ({ versionId: 'v1', fileNumber, hash, size: 7 }))
-    await store.write('durable', async (tx) => {
+    await store.write('durable', {}, async (tx) => {
       await tx.versions.insert(versionRow('v1', 'a-site', { state: 'pending' }))
       await tx.blobReferences.addReferences('a-site', hashes.slice(0, 1250))
       await tx.versions.recordArrivals(rows.slice(1250))
@@ -40,7 +40,7 @@ export function storeQueries(promises: Promises): void {
     ])
     const arrivals = await store.read.versions.listArrivals('v1')
     assert.deepEqual(pluck(arrivals, 'size'), Array(1250).fill(8))
-    await store.write('durable', async (tx) => {
+    await store.write('durable', {}, async (tx) => {
       await tx.versions.clearArrivals('v1')
       await tx.blobReferences.removeReferences('a-site', hashes, 5)
     })
@@ -49,9 +49,9 @@ export function storeQueries(promises: Promises): void {
 
   promises('a decrement of a counter undoes an increment', async (open) => {
     const { write } = await open()
-    const add = (caller: string) => write('relaxed', (tx) => tx.counters.add(caller, 0))
+    const add = (caller: string) => write('relaxed', {}, (tx) => tx.counters.add(caller, 0))
     assert.deepEqual([await add('one'), await add('one'), await add('two')], [1, 2, 1])
-    await write('relaxed', async (tx) => {
+    await write('relaxed', {}, async (tx) => {
       await tx.counters.decrement('one', 0)
       await tx.counters.decrement('one', 3600)
     })
@@ -60,7 +60,7 @@ export function storeQueries(promises: Promises): void {
 
   promises('reserved domains and counters of an account are released, and no others', async (open) => {
     const { read, write } = await open()
-    await write('durable', async (tx) => {
+    await write('durable', {}, async (tx) => {
       for (const accountId of ['ann', 'bob']) {
         const domain = `${accountId}.test`
         await tx.domains.reserve({ domain, accountId, verificationToken: 'p', until: 100 })
@@ -99,7 +99,7 @@ function sweepQueries(promises: Promises): void {
     'a site in the trash keeps its drafts, and is in no list but the trash of its owner',
     async (open) => {
       const store = await open()
-      await store.write('durable', async (tx) => {
+      await store.write('durable', {}, async (tx) => {
         for (const [slug, keptUntil] of [
           ['later', 20],
           ['sooner', 10],
@@ -127,7 +127,7 @@ function sweepQueries(promises: Promises): void {
       assert.deepEqual(await collaborators.bySite('shared'), [
         { slug: 'shared', email: 'a@example.com', addedAt: 1 },
       ])
-      await store.write('durable', (tx) => tx.collaborators.removeEmail('a@example.com'))
+      await store.write('durable', {}, (tx) => tx.collaborators.removeEmail('a@example.com'))
       assert.deepEqual(await slugs(sites.byOwner('owner', shared)), [])
     },
   )
@@ -136,7 +136,7 @@ function sweepQueries(promises: Promises): void {
     'sites with more versions or drafts than are kept are found, if they changed since',
     async (open) => {
       const { read, write } = await open()
-      await write('durable', async (tx) => {
+      await write('durable', {}, async (tx) => {
         for (const slug of ['live', 'drafts']) await tx.sites.insert(siteRow(slug))
         for (const id of ['v1', 'v2', 'v3'])
           await tx.versions.insert(versionRow(id, 'live', { publishedAt: 1 }))
@@ -152,7 +152,7 @@ function sweepQueries(promises: Promises): void {
 
   promises('the newest pending version of each site is found', async (open) => {
     const { read, write } = await open()
-    await write('durable', async (tx) => {
+    await write('durable', {}, async (tx) => {
       for (const [id, slug, state] of [
         ['v1', 'one', 'pending'],
         ['v2', 'one', 'pending'],
@@ -168,7 +168,7 @@ function sweepQueries(promises: Promises): void {
 
   promises('a blob without references is marked for deletion, and no other', async (open) => {
     const { read, write } = await open()
-    await write('durable', async (tx) => {
+    await write('durable', {}, async (tx) => {
       await tx.versions.insert(versionRow('v1', 'waiting', { state: 'pending' }))
       await tx.versions.recordArrivals([
         { versionId: 'v1', fileNumber: 0, hash: blob('waited for'), size: 1 },
@@ -190,7 +190,7 @@ function sweepQueries(promises: Promises): void {
 
   promises('received files of unknown versions are deleted when they are old', async (open) => {
     const { read, write } = await open()
-    await write('durable', async (tx) => {
+    await write('durable', {}, async (tx) => {
       await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
       for (const versionId of ['a-stray', 'b-version', 'c-stray'])
         await tx.versions.recordArrivals([{ versionId, fileNumber: 0, hash: blob(versionId), size: 1 }])
@@ -204,13 +204,13 @@ function sweepQueries(promises: Promises): void {
     const { read, write } = await open()
     const removeReference = (tx: WriteTransaction, now: number) =>
       tx.blobReferences.removeReferences('one', [blob(1)], now)
-    await write('durable', async (tx) => {
+    await write('durable', {}, async (tx) => {
       await tx.blobReferences.addReferences('one', [blob(1)])
       await removeReference(tx, 1000)
       await tx.blobReferences.addReferences('one', [blob(1)])
     })
     assert.deepEqual(await read.blobReferences.findUnreferenced([blob(1)]), [])
-    await write('durable', (tx) => removeReference(tx, 5000))
+    await write('durable', {}, (tx) => removeReference(tx, 5000))
     assert.deepEqual(await read.blobReferences.markedForDeletion(4999, 10), [])
     assert.deepEqual(await read.blobReferences.markedForDeletion(5000, 10), [blob(1)])
   })
@@ -219,7 +219,7 @@ function sweepQueries(promises: Promises): void {
     'marked blobs are listed oldest first; marking them again keeps their time; unmarking removes them',
     async (open) => {
       const { read, write } = await open()
-      await write('durable', async (tx) => {
+      await write('durable', {}, async (tx) => {
         await tx.blobReferences.markForDeletion([blob(2)], 2000)
         await tx.blobReferences.markForDeletion([blob(1)], 1000)
         await tx.blobReferences.markForDeletion([blob(3)], 3000)
@@ -228,7 +228,7 @@ function sweepQueries(promises: Promises): void {
       })
       assert.deepEqual(await read.blobReferences.markedForDeletion(2500, 10), [blob(1), blob(2)])
       assert.deepEqual(await read.blobReferences.markedForDeletion(9000, 1), [blob(1)])
-      await write('durable', (tx) => tx.blobReferences.unmark([blob(1), blob(3)]))
+      await write('durable', {}, (tx) => tx.blobReferences.unmark([blob(1), blob(3)]))
       assert.deepEqual(await read.blobReferences.markedForDeletion(9000, 10), [blob(2)])
     },
   )

@@ -19,9 +19,9 @@ export function storeSignIns(promises: Promises): void {
   promises('consecutive wrong attempts are counted per source, until a right one or a lock', async (open) => {
     const { read, write } = await open()
     const count = (source: string) =>
-      write('relaxed', (tx) => tx.signIns.countFailure('a@b.test', source, 100))
+      write('relaxed', {}, (tx) => tx.signIns.countFailure('a@b.test', source, 100))
     assert.deepEqual([await count('x'), await count('x'), await count('')], [1, 2, 1])
-    await write('relaxed', (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
+    await write('relaxed', {}, (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
     assert.deepEqual(plain(await read.signIns.sources('a@b.test', ['x', 'y'])), [
       {
         email: 'a@b.test',
@@ -32,16 +32,16 @@ export function storeSignIns(promises: Promises): void {
         changedAt: 100,
       },
     ])
-    await write('relaxed', (tx) => tx.signIns.clearFailures('a@b.test', ''))
+    await write('relaxed', {}, (tx) => tx.signIns.clearFailures('a@b.test', ''))
     assert.deepEqual([await count('x'), await count('')], [1, 1])
-    await write('relaxed', (tx) => tx.signIns.dropSources('a@b.test'))
+    await write('relaxed', {}, (tx) => tx.signIns.dropSources('a@b.test'))
     assert.deepEqual(await read.signIns.sources('a@b.test', ['', 'x']), [])
   })
 
   promises('the newest sources that signed in are kept, and so are locks', async (open) => {
     const { read, write } = await open()
     const all = ['a', 'b', 'c', 'failing']
-    await write('relaxed', async (tx) => {
+    await write('relaxed', {}, async (tx) => {
       await tx.signIns.countFailure('a@b.test', 'failing', 1)
       await tx.signIns.countFailure('a@b.test', 'c', 1)
       await tx.signIns.lockSource('a@b.test', 'c', 5000)
@@ -58,7 +58,7 @@ export function storeSignIns(promises: Promises): void {
 
   promises('expired rows are deleted, and no others', async (open) => {
     const store = await open()
-    await store.write('durable', async (tx) => {
+    await store.write('durable', {}, async (tx) => {
       await tx.accounts.insert(accountRow('ann'))
       for (const [name, expiresAt] of [
         ['over', 1000],
@@ -80,7 +80,7 @@ export function storeSignIns(promises: Promises): void {
       await tx.signIns.recordSignIn('known', ['x'], { now: 1001 - 180 * DAY_MS, max: 1 })
       await tx.signIns.recordSignIn('known long ago', ['x'], { now: 1000 - 180 * DAY_MS, max: 1 })
     })
-    await store.write('durable', async (tx) => {
+    await store.write('durable', {}, async (tx) => {
       assert.equal(await tx.signIns.deleteExpired(1000), 2)
       assert.equal(await tx.counters.deleteBefore(1001), 1)
     })

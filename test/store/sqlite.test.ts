@@ -18,7 +18,7 @@ test('a database of a newer version is refused with a message and not changed', 
   await using database = await freshSqlite()
   {
     await using store = await sqliteStore({ file: database.file, clock: Date.now })
-    await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
+    await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
   }
   using later = new DatabaseSync(database.file)
   later.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
@@ -54,19 +54,19 @@ test('a process that missed deleted change records is notified that anything may
   asleep.onChange((slugs) => void changes.push(slugs))
   for (const minutes of [0, 5, 9]) {
     now.at = minutes * 60_000
-    await awake.write('relaxed', (tx) => tx.notifyChanged(`at-${minutes}`))
+    await awake.write('relaxed', {}, (tx) => tx.notifyChanged(`at-${minutes}`))
   }
   await asleep.pollChanges()
   assert.deepEqual(changes, [['at-0', 'at-5', 'at-9']])
   now.at = 60 * 60_000
-  await awake.write('relaxed', (tx) => tx.notifyChanged('an-hour-later'))
-  await awake.write('relaxed', (tx) => tx.notifyChanged('and-more'))
+  await awake.write('relaxed', {}, (tx) => tx.notifyChanged('an-hour-later'))
+  await awake.write('relaxed', {}, (tx) => tx.notifyChanged('and-more'))
   await asleep.pollChanges()
   assert.deepEqual(changes.slice(1), [['an-hour-later', 'and-more']], 'no change record was deleted yet')
   now.at = 90 * 60_000
-  await awake.write('relaxed', (tx) => tx.notifyChanged('missed'))
+  await awake.write('relaxed', {}, (tx) => tx.notifyChanged('missed'))
   now.at = 120 * 60_000
-  await awake.write('relaxed', (tx) => tx.notifyChanged('much-later'))
+  await awake.write('relaxed', {}, (tx) => tx.notifyChanged('much-later'))
   await asleep.pollChanges()
   assert.deepEqual(changes.slice(2), [undefined])
 })
@@ -77,13 +77,13 @@ test('a database locked by another process is UNAVAILABLE, and the service conti
   using other = new DatabaseSync(database.file)
   other.exec('BEGIN IMMEDIATE')
   const outcomes = await Promise.allSettled(
-    ['one', 'two', 'three'].map((slug) => store.write('durable', (tx) => tx.sites.insert(siteRow(slug)))),
+    ['one', 'two', 'three'].map((slug) => store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug)))),
   )
   for (const outcome of outcomes) assertFailure(outcome, 'UNAVAILABLE')
   assert.equal(await store.read.sites.bySlug('one'), undefined)
   await store.check()
   other.exec('ROLLBACK')
-  await store.write('durable', (tx) => tx.sites.insert(siteRow('one')))
+  await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('one')))
 })
 
 test(
@@ -93,7 +93,7 @@ test(
     await using disk = await mountSmallDisk(4 * 2 ** 20)
     await using store = await sqliteStore({ file: join(disk.folder, 'slipway.db'), clock: Date.now })
     const insert = (slug: string) =>
-      store.write('durable', (tx) => tx.sites.insert(siteRow(slug, { description: 'x'.repeat(20_000) })))
+      store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug, { description: 'x'.repeat(20_000) })))
     await insert('before')
     for (const round of ['first', 'second']) {
       await disk.fill()
@@ -113,7 +113,7 @@ test(
   async () => {
     await using database = await freshSqlite()
     await using store = await sqliteStore({ file: database.file, clock: Date.now })
-    await store.write('durable', (tx) => tx.sites.insert(siteRow('before')))
+    await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('before')))
     {
       await using _ = await attachStrace(process.pid, [
         '-P',
@@ -122,14 +122,14 @@ test(
         'inject=fdatasync,fsync:error=EIO',
       ])
       const [outcome] = await Promise.allSettled([
-        store.write('durable', (tx) => tx.sites.insert(siteRow('during'))),
+        store.write('durable', {}, (tx) => tx.sites.insert(siteRow('during'))),
       ])
       assertFailure(outcome!, 'UNAVAILABLE')
       assert.equal(await store.read.sites.bySlug('during'), undefined)
     }
     for (const durability of ['durable', 'relaxed'] as const) {
       const [outcome] = await Promise.allSettled([
-        store.write(durability, (tx) => tx.sites.insert(siteRow('after'))),
+        store.write(durability, {}, (tx) => tx.sites.insert(siteRow('after'))),
       ])
       assertFailure(outcome!, 'UNAVAILABLE')
     }
@@ -144,7 +144,7 @@ test(
   async () => {
     await using database = await freshSqlite()
     await using store = await sqliteStore({ file: database.file, clock: Date.now })
-    await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
+    await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
     {
       await using _ = await attachStrace(process.pid, [
         '-P',
@@ -170,7 +170,7 @@ test(
     await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
     const durabilities = ['durable', 'relaxed', 'durable', 'relaxed', 'durable'] as const
     for (const [number, durability] of durabilities.entries()) {
-      await store.write(durability, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
+      await store.write(durability, {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
       flushMarker(`${database.file}-${durability}-answered`)
     }
     const flushes = (await strace.stop()).map((line) => /<([^<>]*)>/.exec(line)?.[1])

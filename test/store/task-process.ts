@@ -12,7 +12,7 @@ const tasks: Record<string, (store: Store) => Promise<unknown>> = {
   /** Reads a number, waits, and writes the next one: detects lost updates. */
   async increment(store) {
     for (let time = 0; time < TIMES; time++) {
-      await store.write('relaxed', async (tx) => {
+      await store.write('relaxed', {}, async (tx) => {
         const site = await tx.sites.bySlug('a-site')
         await new Promise((resolve) => setImmediate(resolve))
         await tx.sites.update('a-site', { updatedAt: site!.updatedAt + 1 })
@@ -24,7 +24,7 @@ const tasks: Record<string, (store: Store) => Promise<unknown>> = {
   async lease(store) {
     const fences: (number | undefined)[] = []
     for (let time = 0; time < TIMES; time++)
-      fences.push(await store.write('relaxed', (tx) => tx.leases.acquire('a-sweep', randomUUID(), 1, 0)))
+      fences.push(await store.write('relaxed', {}, (tx) => tx.leases.acquire('a-sweep', randomUUID(), 1, 0)))
     return fences
   },
 

@@ -24,17 +24,17 @@ const always = { from: 0, to: 1e15 }
 export function storeVisits(promises: Promises): void {
   promises('visits are added up by site, hour and name', async (open) => {
     const { read, write } = await open()
-    await write('durable', async (tx) => {
+    await write('durable', {}, async (tx) => {
       for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
     })
     const names = [path('/', 2), path('/a'), { kind: 'missing' as const, name: '/', requests: 7 }]
-    await write('relaxed', (tx) =>
+    await write('relaxed', {}, (tx) =>
       tx.visits.add(NOON, TODAY, [buildVisits('one', { requests: 3, names }), buildVisits('two')]),
     )
-    await write('relaxed', (tx) =>
+    await write('relaxed', {}, (tx) =>
       tx.visits.add(NOON, TODAY, [buildVisits('one', { names: [path('/a', 4)] })]),
     )
-    await write('relaxed', (tx) =>
+    await write('relaxed', {}, (tx) =>
       tx.visits.add(NOON + HOUR_MS, TODAY, [buildVisits('one', { bytes: 2 ** 50 })]),
     )
     const hours = { ...always, interval: HOUR_MS }
@@ -62,18 +62,18 @@ export function storeVisits(promises: Promises): void {
 
   promises('a day of a site keeps a limited number of names, the most requested ones', async (open) => {
     const { read, write } = await open()
-    await write('durable', (tx) => tx.sites.insert(siteRow('one')))
+    await write('durable', {}, (tx) => tx.sites.insert(siteRow('one')))
     const wanted = Array.from({ length: 100 }, (_, number) => path(`/wanted/${number}`, 5))
     for (let time = 0; time < 8; time++) {
       const flood = Array.from({ length: 400 }, (_, number) => path(`/flood/${time}/${number}`))
       const names = [...wanted, ...flood]
-      await write('relaxed', (tx) => tx.visits.add(NOON, TODAY, [buildVisits('one', { names })]))
+      await write('relaxed', {}, (tx) => tx.visits.add(NOON, TODAY, [buildVisits('one', { names })]))
     }
     const top = await read.visits.top('one', 'path', { ...always, limit: 5000 })
     assert.ok(top.length <= 1000, `${top.length} names`)
     assert.deepEqual(new Set(top.slice(0, 100)), new Set(wanted.map(({ name }) => ({ name, requests: 40 }))))
     assert.deepEqual(await read.visits.sitesOverNameLimit(['one'], TODAY, 100), ['one'])
-    const folded = await write('relaxed', (tx) => tx.visits.truncateNames('one', TODAY, 100))
+    const folded = await write('relaxed', {}, (tx) => tx.visits.truncateNames('one', TODAY, 100))
     assert.equal(folded, top.length - 100)
     assert.deepEqual(await read.visits.sitesOverNameLimit(['one'], TODAY, 100), [])
     assert.equal((await read.visits.top('one', 'path', { ...always, limit: 5000 })).length, 100)
@@ -83,10 +83,10 @@ export function storeVisits(promises: Promises): void {
     const { read, write } = await open()
     assert.equal(await read.visits.salt(TODAY), undefined)
     for (const salt of ['first', 'second'])
-      assert.equal(await write('relaxed', (tx) => tx.visits.getOrCreateSalt(TODAY, salt)), 'first')
-    assert.equal(await write('relaxed', (tx) => tx.visits.deleteSalts(TODAY)), 0)
+      assert.equal(await write('relaxed', {}, (tx) => tx.visits.getOrCreateSalt(TODAY, salt)), 'first')
+    assert.equal(await write('relaxed', {}, (tx) => tx.visits.deleteSalts(TODAY)), 0)
     assert.equal(await read.visits.salt(TODAY), 'first')
-    assert.equal(await write('relaxed', (tx) => tx.visits.deleteSalts(TODAY + DAY_MS)), 1)
+    assert.equal(await write('relaxed', {}, (tx) => tx.visits.deleteSalts(TODAY + DAY_MS)), 1)
     assert.equal(await read.visits.salt(TODAY), undefined)
   })
 
@@ -95,11 +95,12 @@ export function storeVisits(promises: Promises): void {
     async (open) => {
       const { read, write } = await open()
       const slugs = Array.from({ length: 25 }, (_, number) => `site-${String(number).padStart(2, '0')}`)
-      await write('durable', async (tx) => {
+      await write('durable', {}, async (tx) => {
         for (const slug of slugs) await tx.sites.insert(siteRow(slug))
       })
       const rows = slugs.map((slug) => buildVisits(slug, { visitors: ['ann'], names: [path('/')] }))
-      for (const day of [TODAY - DAY_MS, TODAY]) await write('relaxed', (tx) => tx.visits.add(day, day, rows))
+      for (const day of [TODAY - DAY_MS, TODAY])
+        await write('relaxed', {}, (tx) => tx.visits.add(day, day, rows))
       for (const page of [
         (after: string) => read.visits.sitesWithVisits(after, 10),
         (after: string) => read.visits.visitedOn(TODAY, after, 10),
@@ -108,10 +109,10 @@ export function storeVisits(promises: Promises): void {
           [await page(''), await page(slugs[9]!), await page(slugs[19]!), await page(slugs[24]!)],
           [slugs.slice(0, 10), slugs.slice(10, 20), slugs.slice(20), []],
         )
-      assert.equal(await write('relaxed', (tx) => tx.visits.deleteBefore(TODAY)), 50)
-      assert.equal(await write('relaxed', (tx) => tx.visits.deleteBefore(TODAY)), 0)
+      assert.equal(await write('relaxed', {}, (tx) => tx.visits.deleteBefore(TODAY)), 50)
+      assert.equal(await write('relaxed', {}, (tx) => tx.visits.deleteBefore(TODAY)), 0)
       assert.equal((await read.visits.series(slugs[0]!, { ...always, interval: HOUR_MS })).length, 1)
-      while ((await write('relaxed', (tx) => tx.visits.deleteSite(slugs[0]!))) > 0);
+      while ((await write('relaxed', {}, (tx) => tx.visits.deleteSite(slugs[0]!))) > 0);
       assert.deepEqual(await read.visits.sitesWithVisits('', 2), slugs.slice(1, 3))
       assert.deepEqual(await read.visits.top(slugs[0]!, 'path', { ...always, limit: 1 }), [])
     },

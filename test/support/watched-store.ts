@@ -19,9 +19,9 @@ export class WatchedStore {
     const { real, read } = this
     return {
       read,
-      write: (durability, work) => {
+      write: (durability, scope, work) => {
         this.#assertAvailable()
-        return real.write(durability, work)
+        return real.write(durability, scope, work)
       },
       onChange: (forget) => real.onChange(forget),
       pollChanges: () => real.pollChanges(),

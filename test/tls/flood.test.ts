@@ -69,7 +69,7 @@ describe('while the store is unavailable', () => {
     await using real: Store = await sqliteStore({ file: join(folder, 'slipway.db'), clock: () => clock.now })
     const secretBox = new SecretBox(SECRET)
     const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names: [NAME] })
-    await real.write('durable', async (tx) => {
+    await real.write('durable', {}, async (tx) => {
       await tx.domains.insert(domainRow(NAME, { status: 'active' }))
       const sealed = secretBox.encrypt(key, `certificate ${NAME}`)
       await tx.certificates.insert(certificateRow(NAME, { ...LASTING, chain, key: sealed }))

@@ -88,7 +88,7 @@ export class SecureService implements AsyncDisposable {
 
   /** Writes as another process does, and invalidates the caches of this one at once. */
   async change(names: readonly string[], work: (tx: WriteTransaction) => Promise<void>): Promise<void> {
-    await this.store.write('durable', async (tx) => {
+    await this.store.write('durable', {}, async (tx) => {
       await work(tx)
       for (const name of names) await tx.notifyChanged(name)
     })

@@ -100,7 +100,7 @@ async function openRecorder(options: { maxVisitorsPerDay?: number } = {}) {
   const place = stack.use(await freshSqlite())
   const clock = { now: 10 * DAY_MS }
   const store = stack.use(await sqliteStore({ file: place.file, clock: () => clock.now }))
-  await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
+  await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
   const state = { unavailable: false, writes: 0, mostRows: 0 }
   const watched = (visits: WriteTransaction['visits']) =>
     withMethods(visits, {
@@ -112,10 +112,10 @@ async function openRecorder(options: { maxVisitorsPerDay?: number } = {}) {
     })
   const fragile: Store = {
     ...store,
-    write: (durability, work) => {
+    write: (durability, scope, work) => {
       state.writes++
       if (state.unavailable) return Promise.reject(new Error('the store is unavailable'))
-      return store.write(durability, (tx) => work({ ...tx, visits: watched(tx.visits) }))
+      return store.write(durability, scope, (tx) => work({ ...tx, visits: watched(tx.visits) }))
     },
   }
   const messages: string[] = []

@@ -24,7 +24,7 @@ async function open() {
   stack.defer(() => db.close())
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const recorder = stack.use(new VisitRecorder({ store, clock: () => clock.now, log }))
-  await store.write('durable', async (tx) => {
+  await store.write('durable', {}, async (tx) => {
     for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
   })
   const visit = async (slug: string, visitor = 'visitor', paths: readonly string[] = ['/']) => {
@@ -139,7 +139,7 @@ test('the counts of a deleted site are deleted, and no more are written', async 
   await using one = await open()
   const paths = Array.from({ length: 400 }, (_, number) => `/${number}`)
   for (const slug of ['one', 'two']) await one.visit(slug, 'visitor', paths)
-  await one.store.write('durable', (tx) => tx.sites.update('one', { deletedAt: one.clock.now }))
+  await one.store.write('durable', {}, (tx) => tx.sites.update('one', { deletedAt: one.clock.now }))
   await one.visit('one', 'another')
   assert.deepEqual(one.rows("slug = 'one'"), { visit_hours: 1, visit_names: 400, visitors: 1 })
   await one.sweep()

@@ -2,7 +2,7 @@ import type { Log } from '../../lib/log.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { isWithin, MINUTE_MS } from '../../lib/time.ts'
 import type { AcmeAccount } from '../../store/contract/acme.ts'
-import type { Store } from '../../store/store.ts'
+import { INDEPENDENT, type Store } from '../../store/store.ts'
 import { AcmeError } from './acme.ts'
 import { AccountKey, createExternalBinding, generateKey, type Signer, signRequest } from './jws.ts'
 import {
@@ -186,7 +186,7 @@ export class AcmeSession {
     const key = this.#decryptKey(account.key)
     if (account.url !== null) return { key, kid: account.url }
     const kid = await this.#newAccount(key, deadline)
-    await store.write('durable', ({ acme }) => acme.setAccountUrl(directory, kid))
+    await store.write('durable', INDEPENDENT, ({ acme }) => acme.setAccountUrl(directory, kid))
     log.info('ACME account registered', { directory, account: kid })
     return { key, kid }
   }
@@ -195,7 +195,7 @@ export class AcmeSession {
   #createAccount(): Promise<AcmeAccount> {
     const { store, secretBox, directory, clock } = this.#options
     const key = secretBox.encrypt(generateKey(), accountContext(directory))
-    return store.write('durable', ({ acme }) =>
+    return store.write('durable', { authority: directory }, ({ acme }) =>
       acme.getOrCreateAccount({ directory, key, url: null, createdAt: clock() }),
     )
   }
@@ -228,7 +228,7 @@ export class AcmeSession {
   async #forgetAccount(url: string): Promise<void> {
     const { store, directory } = this.#options
     this.#account = undefined
-    await store.write('durable', async ({ acme }) => {
+    await store.write('durable', { authority: directory }, async ({ acme }) => {
       const account = await acme.account(directory)
       if (account?.url === url) await acme.setAccountUrl(directory, null)
     })

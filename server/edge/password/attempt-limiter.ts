@@ -1,6 +1,6 @@
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import type { Queries, Store } from '../../store/store.ts'
+import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 
 /**
@@ -50,7 +50,7 @@ export class AttemptLimiter {
     // A read costs far less than a write, and most attempts come from callers over the limit.
     const full =
       (await findFullWindow(this.#store.read, windows)) ??
-      (await this.#store.write('relaxed', async (tx) => {
+      (await this.#store.write('relaxed', { counter: windows.map(({ key }) => key) }, async (tx) => {
         const full = await findFullWindow(tx, windows)
         if (!full) for (const { key, start } of windows) await tx.counters.add(`guess:${key}`, start)
         return full
@@ -60,7 +60,7 @@ export class AttemptLimiter {
 
   /** Stops counting an attempt whose password was right as wrong. */
   async reset({ windows }: Attempt): Promise<void> {
-    await this.#store.write('relaxed', async (tx) => {
+    await this.#store.write('relaxed', INDEPENDENT, async (tx) => {
       for (const { key, start } of windows) await tx.counters.add(`right:${key}`, start)
     })
   }

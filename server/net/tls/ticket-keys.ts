@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Log } from '../../lib/log.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { HOUR_MS } from '../../lib/time.ts'
-import type { Store } from '../../store/store.ts'
+import { INDEPENDENT, type Store } from '../../store/store.ts'
 
 /** Milliseconds that one key is used for. */
 const PERIOD_MS = 12 * HOUR_MS
@@ -54,7 +54,7 @@ export class TicketKeys {
     this.#nextAttempt = clock() + RETRY_MS
     const period = this.#periodNow()
     try {
-      const keys = await store.write('relaxed', async ({ ticketKeys }) => {
+      const keys = await store.write('relaxed', INDEPENDENT, async ({ ticketKeys }) => {
         await ticketKeys.dropBefore(period - 1)
         return [await this.#shared(ticketKeys, period), await this.#shared(ticketKeys, period + 1)] as const
       })

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
+import type { EngineName } from '../schema.ts'
 
 /** All tables of the first release. */
-export async function up(db: Kysely<unknown>): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   const { schema } = db
   await schema
     .createTable('accounts')
@@ -56,6 +57,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .where(sql<boolean>`status = 'active'`)
     .execute()
   await coordination(db)
+  await (engine === 'postgres' ? snapshotChanges(db) : numberedChanges(db))
 }
 
 async function sitesAndVersions({ schema }: Kysely<unknown>): Promise<void> {
@@ -147,16 +149,38 @@ async function coordination({ schema }: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('counters_primary', ['caller', 'window_start'])
     .execute()
   await schema
-    .createTable('changes')
-    .addColumn('seq', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('slug', 'text', (c) => c.notNull())
-    .addColumn('at', 'bigint', (c) => c.notNull())
-    .execute()
-  await schema
     .createTable('leases')
     .addColumn('name', 'text', (c) => c.primaryKey())
     .addColumn('holder', 'text', (c) => c.notNull())
     .addColumn('fence', 'bigint', (c) => c.notNull())
     .addColumn('until', 'bigint', (c) => c.notNull())
     .execute()
+}
+
+async function numberedChanges({ schema }: Kysely<unknown>): Promise<void> {
+  await schema
+    .createTable('changes')
+    .addColumn('seq', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('slug', 'text', (c) => c.notNull())
+    .addColumn('at', 'bigint', (c) => c.notNull())
+    .execute()
+}
+
+/** See `postgres/change-feed.ts`. */
+async function snapshotChanges(db: Kysely<unknown>): Promise<void> {
+  await sql`create table changes (
+    xid xid8 not null default pg_current_xact_id(),
+    name text not null,
+    at timestamptz not null default clock_timestamp())`.execute(db)
+  await sql`create index changes_by_xid on changes (xid)`.execute(db)
+  await sql`create index changes_by_time on changes (at)`.execute(db)
+  // All changes up to this transaction may have been deleted.
+  await sql`create table changes_trimmed (
+    only_row boolean primary key default true check (only_row),
+    xid xid8 not null)`.execute(db)
+  await sql`insert into changes_trimmed (xid) values ('0')`.execute(db)
+  // Crash recovery and promotion empty an unlogged table; after both, ids of transactions may be given out again.
+  await sql`create unlogged table feed_epoch (
+    only_row boolean primary key default true check (only_row),
+    id uuid not null)`.execute(db)
 }

@@ -10,15 +10,27 @@ export class SqlLeaseQueries implements LeaseQueries {
   }
 
   async acquire(name: string, holder: string, now: number, until: number) {
-    const held = await this.#db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
-    if (!held) {
-      await this.#db.insertInto('leases').values({ name, holder, fence: 1, until }).execute()
-      return 1
-    }
-    if (held.holder !== holder && held.until > now) return undefined
-    const fence = held.holder === holder ? held.fence : held.fence + 1
-    await this.#db.updateTable('leases').set({ holder, fence, until }).where('name', '=', name).execute()
-    return fence
+    const row = await this.#db
+      .insertInto('leases')
+      .values({ name, holder, fence: 1, until })
+      .onConflict((c) =>
+        c
+          .column('name')
+          .doUpdateSet((e) => ({
+            holder,
+            until,
+            fence: e
+              .case()
+              .when('leases.holder', '=', holder)
+              .then(e.ref('leases.fence'))
+              .else(e('leases.fence', '+', 1))
+              .end(),
+          }))
+          .where((e) => e.or([e('leases.holder', '=', holder), e('leases.until', '<=', now)])),
+      )
+      .returning('fence')
+      .executeTakeFirst()
+    return row?.fence
   }
 
   async release(name: string, holder: string) {

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import type { Connection, PrimaryPool } from './pool.ts'
+
+interface ChangeFeedOptions {
+  pool: PrimaryPool
+  pollIntervalMs: number
+  /** Changed names, or undefined when any name may have changed. */
+  notify: (names: readonly string[] | undefined) => Promise<void>
+}
+
+/** A poll that takes longer is aborted: this detects connections that are half open. */
+const POLL_TIMEOUT_MS = 700
+
+const RECONNECT_MIN_MS = 100
+const RECONNECT_MAX_MS = 1000
+
+/** More changes at once count as a change of everything. */
+const MAX_CHANGES_PER_POLL = 10_000
+
+const CHANNEL = 'slipway_changes'
+const NOTIFY_INTERVAL_MS = 10
+
+const RETENTION = '1 hour'
+const TRIM_INTERVAL_MS = 10 * 60_000
+
+interface PollRow {
+  seen: string
+  epoch: string | null
+  missed: boolean
+  changes: [xid: string, name: string][]
+}
+
+/**
+ * Notices the changes of all nodes. A poll reads the rows that are visible now and were not visible in the snapshot of
+ * the poll before: sequence numbers would miss a transaction that commits after a later one. NOTIFY only makes the next
+ * poll earlier.
+ */
+export class ChangeFeed implements AsyncDisposable {
+  readonly #options: ChangeFeedOptions
+  /** Transactions of this process, whose listeners `write` notifies itself. */
+  readonly #own = new Set<string>()
+  #connection: (Connection & Disposable) | undefined
+  #snapshot: string | undefined
+  #epoch: string | undefined
+  #timer: NodeJS.Timeout | undefined
+  #polling: Promise<void> | undefined
+  #notifying: NodeJS.Timeout | undefined
+  #trimmedAt = performance.now()
+  #failures = 0
+  #isClosed = false
+
+  constructor(options: ChangeFeedOptions) {
+    this.#options = options
+  }
+
+  /** Resolves once the first poll has succeeded. */
+  async open(): Promise<void> {
+    await this.poll()
+    this.#schedule()
+  }
+
+  /** Before the commit: a poll may see the change before the response to the commit arrives. */
+  addOwn(xid: string): void {
+    this.#own.add(xid)
+  }
+
+  removeOwn(xid: string): void {
+    this.#own.delete(xid)
+  }
+
+  /** Makes the other nodes poll now; at most once in `NOTIFY_INTERVAL_MS`, and without waiting for it. */
+  hint(): void {
+    this.#notifying ??= setTimeout(() => {
+      this.#notifying = undefined
+      const notify = (connection: Connection) =>
+        connection.query({ text: `notify ${CHANNEL}` }, POLL_TIMEOUT_MS)
+      // A lost hint costs one poll interval.
+      void this.#options.pool.use(notify).catch(() => undefined)
+    }, NOTIFY_INTERVAL_MS)
+    this.#notifying.unref()
+  }
+
+  /** Polls now; concurrent calls share one poll that began after the call. */
+  async poll(): Promise<void> {
+    await this.#polling?.catch(() => undefined)
+    this.#polling ??= this.#poll().finally(() => {
+      this.#polling = undefined
+    })
+    return this.#polling
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    clearTimeout(this.#notifying)
+    await this.#polling?.catch(() => undefined)
+    this.#connection?.[Symbol.dispose]()
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#timer)
+    const { pollIntervalMs } = this.#options
+    const delayMs =
+      this.#failures === 0
+        ? pollIntervalMs
+        : Math.min(RECONNECT_MAX_MS, RECONNECT_MIN_MS * 2 ** this.#failures) * (0.5 + Math.random() / 2)
+    this.#timer = setTimeout(() => void this.#pollAndSchedule(), delayMs)
+    this.#timer.unref()
+  }
+
+  async #pollAndSchedule(): Promise<void> {
+    try {
+      await this.poll()
+      await this.#trim()
+      this.#failures = 0
+    } catch {
+      this.#failures++
+      await this.#options.notify(undefined)
+    }
+    this.#schedule()
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const row = await this.#read(await this.#connect())
+      const isFirst = this.#snapshot === undefined
+      const isSame = row.epoch !== null && row.epoch === this.#epoch
+      this.#snapshot = row.seen
+      this.#epoch = row.epoch ?? undefined
+      if (row.epoch === null) await this.#beginEpoch()
+      const others = row.changes.filter(([xid]) => !this.#own.delete(xid)).map(([, name]) => name)
+      if (isFirst) return
+      const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
+      if (!isComplete) await this.#options.notify(undefined)
+      else if (others.length > 0) await this.#options.notify([...new Set(others)])
+    } catch (error) {
+      this.#connection?.[Symbol.dispose]()
+      this.#connection = undefined
+      throw error
+    }
+  }
+
+  async #connect(): Promise<Connection> {
+    if (this.#connection) return this.#connection
+    const connection = await this.#options.pool.connect()
+    this.#connection = connection
+    connection.onNotification(() => void this.#pollAndSchedule())
+    await connection.query({ text: `listen ${CHANNEL}` }, POLL_TIMEOUT_MS)
+    return connection
+  }
+
+  async #read(connection: Connection): Promise<PollRow> {
+    const text = `
+      select pg_current_snapshot()::text as seen,
+        (select id from feed_epoch) as epoch,
+        (select xid >= pg_snapshot_xmin($1::pg_snapshot) from changes_trimmed) as missed,
+        (select coalesce(json_agg(json_build_array(xid::text, name)), '[]') from (
+          select xid, name from changes
+          where xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
+          limit ${MAX_CHANGES_PER_POLL + 1}) as unseen) as changes`
+    // Without a snapshot nothing has been cached yet, so that no earlier change matters.
+    const values = [this.#snapshot ?? (await this.#currentSnapshot(connection))]
+    const { rows } = await connection.query<PollRow>({ text, values }, POLL_TIMEOUT_MS)
+    return rows[0]!
+  }
+
+  async #currentSnapshot(connection: Connection): Promise<string> {
+    const { rows } = await connection.query<{ seen: string }>(
+      { text: 'select pg_current_snapshot()::text as seen' },
+      POLL_TIMEOUT_MS,
+    )
+    return rows[0]!.seen
+  }
+
+  async #beginEpoch(): Promise<void> {
+    const text = 'insert into feed_epoch (id) values ($1) on conflict do nothing'
+    await this.#connection!.query({ text, values: [randomUUID()] }, POLL_TIMEOUT_MS)
+  }
+
+  /** Deletes old changes. Any node may do so at any time. */
+  async #trim(): Promise<void> {
+    if (performance.now() - this.#trimmedAt < TRIM_INTERVAL_MS) return
+    this.#trimmedAt = performance.now()
+    const text = `
+      with gone as (delete from changes where at < clock_timestamp() - interval '${RETENTION}' returning xid)
+      update changes_trimmed
+      set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))`
+    await this.#connection!.query({ text }, POLL_TIMEOUT_MS)
+  }
+}

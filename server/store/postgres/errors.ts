@@ -1,0 +1,62 @@
+import { ApiError, diskFull } from '../../lib/errors.ts'
+
+/** SQLSTATE classes of a server that cannot work now: connection, resources, operator intervention, system. */
+const UNAVAILABLE_CLASSES = new Set(['08', '53', '57', '58'])
+
+/** read_only_sql_transaction: the server is a standby; lock_not_available: a timeout. */
+const UNAVAILABLE_STATES = new Set(['25006', '55P03', '25P03'])
+
+const DISK_FULL = '53100'
+
+/** serialization_failure and deadlock_detected: the server rolled the transaction back, and it may be repeated. */
+const REPEATABLE_STATES = new Set(['40001', '40P01'])
+
+/** A query whose time is up: whether the server has executed it is not known. */
+export class QueryTimeoutError extends Error {}
+
+export function isRepeatable(error: unknown): boolean {
+  return REPEATABLE_STATES.has(stateOf(error) ?? '')
+}
+
+/** Whether the connection cannot be used any more. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof QueryTimeoutError) return true
+  const state = stateOf(error)
+  if (state === undefined) return isNetworkError(error)
+  return state.startsWith('08') || state.startsWith('57P') || state === '25006' || state === '25P03'
+}
+
+/** Translates errors of the server and the network into those of the contract. */
+export function translateError(error: unknown): never {
+  const state = stateOf(error)
+  if (state === DISK_FULL) throw diskFull(error)
+  const isUnavailable =
+    error instanceof QueryTimeoutError ||
+    isNetworkError(error) ||
+    isRepeatable(error) ||
+    (state !== undefined && (UNAVAILABLE_CLASSES.has(state.slice(0, 2)) || UNAVAILABLE_STATES.has(state)))
+  throw isUnavailable ? unavailable(error) : error
+}
+
+export function unavailable(cause?: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 5,
+  })
+}
+
+/** The five characters of SQLSTATE, for errors of the server. */
+function stateOf(error: unknown): string | undefined {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** Errors of sockets, and those that `pg` throws for a connection that ended. */
+function isNetworkError(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof ApiError) return false
+  const { code } = error as NodeJS.ErrnoException
+  if (typeof code === 'string' && /^E[A-Z]{3,}$/.test(code)) return true
+  return /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired)/.test(
+    error.message,
+  )
+}

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto'
+import { migrate } from '../migrate.ts'
+import { createQueries } from '../queries.ts'
+import type { ChangeListener, Durability, Store, WriteScope, WriteTransaction } from '../store.ts'
+import { ChangeFeed } from './change-feed.ts'
+import { parseConnectionUrl } from './connection-url.ts'
+import { isRepeatable, translateError } from './errors.ts'
+import { createKysely } from './kysely.ts'
+import { type Connection, PrimaryPool } from './pool.ts'
+
+interface PostgresOptions {
+  /** See `parseConnectionUrl`. */
+  url: string
+  /** Connections beside that of the change feed. */
+  maxConnections?: number
+  /** Interval of the polls for changes of other nodes; the contract allows a second. */
+  pollIntervalMs?: number
+}
+
+const MAX_CONNECTIONS = 8
+const POLL_INTERVAL_MS = 250
+
+/** A caller waits no longer for a connection, and no longer for a read. */
+const ACQUIRE_TIMEOUT_MS = 800
+const READ_TIMEOUT_MS = 800
+
+/** Bounds of one statement of a write: on the server, where it also frees the locks, and somewhat later here. */
+const STATEMENT_TIMEOUT_MS = 5000
+const WRITE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1000
+
+/** A migration of a large database takes minutes. */
+const MIGRATION_TIMEOUT_MS = 30 * 60_000
+
+const MAX_ATTEMPTS = 5
+
+const MIGRATION_LOCK = lockKey('migrations', '')
+
+/**
+ * The store in PostgreSQL 13 or later, for any number of nodes. A write takes the locks of its scope in the message
+ * that begins its transaction, so that writes with a common name follow one another; READ COMMITTED then lets each of
+ * their statements see all that was committed before.
+ */
+export async function postgresStore(options: PostgresOptions): Promise<Store> {
+  const { url, maxConnections = MAX_CONNECTIONS, pollIntervalMs = POLL_INTERVAL_MS } = options
+  await using opened = new AsyncDisposableStack()
+  const cluster = parseConnectionUrl(url)
+  const pool = opened.use(new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS }))
+  await applyMigrations(pool).catch(translateError)
+
+  const listeners = new Set<ChangeListener>()
+  const notifyListeners = async (names: readonly string[] | undefined, own: boolean) => {
+    await Promise.all([...listeners].map((listener) => listener(names, own)))
+  }
+  const feed = opened.use(
+    new ChangeFeed({ pool, pollIntervalMs, notify: (names) => notifyListeners(names, false) }),
+  )
+  await feed.open().catch(translateError)
+  const writes = new Set<Promise<unknown>>()
+  const reading = createKysely((query) =>
+    pool.use((connection) => connection.query(query, READ_TIMEOUT_MS)).catch(translateError),
+  )
+
+  async function transaction<T>(
+    connection: Connection,
+    begin: string,
+    work: (tx: WriteTransaction) => Promise<T>,
+  ): Promise<[result: T, changed: readonly string[]]> {
+    await connection.query({ text: begin }, WRITE_TIMEOUT_MS)
+    let xid: string | undefined
+    try {
+      const changed = new Set<string>()
+      const db = createKysely((query) => connection.query(query, WRITE_TIMEOUT_MS))
+      const result = await work({
+        ...createQueries(db),
+        notifyChanged: async (name) => {
+          changed.add(name)
+        },
+      })
+      if (changed.size > 0) xid = await recordChanges(connection, [...changed])
+      if (xid !== undefined) feed.addOwn(xid)
+      await commit(connection)
+      return [result, [...changed]]
+    } catch (error) {
+      if (xid !== undefined) feed.removeOwn(xid)
+      // A connection that cannot roll back was lost, and the server rolls back by itself.
+      await connection.query({ text: 'rollback' }, WRITE_TIMEOUT_MS).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async function write<T>(begin: string, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const [result, changed] = await pool.use((connection) => transaction(connection, begin, work))
+        if (changed.length > 0) {
+          feed.hint()
+          await notifyListeners(changed, true)
+        }
+        return result
+      } catch (error) {
+        if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error
+      }
+    }
+  }
+
+  const owned = opened.move()
+  return {
+    read: createQueries(reading),
+
+    async write(durability, scope, work) {
+      const writing = write(beginMessage(durability, scope), work)
+      writes.add(writing)
+      try {
+        return await writing.catch(translateError)
+      } finally {
+        writes.delete(writing)
+      }
+    },
+
+    onChange: (forget) => void listeners.add(forget),
+
+    pollChanges: () => feed.poll().catch(translateError),
+
+    async check() {
+      await pool
+        .use((connection) => connection.query({ text: 'select from accounts limit 1' }, READ_TIMEOUT_MS))
+        .catch(translateError)
+    },
+
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled(writes)
+      await owned.disposeAsync()
+    },
+  }
+}
+
+/** Migrates in one transaction; other nodes wait for the first. */
+function applyMigrations(pool: PrimaryPool): Promise<void> {
+  return pool.use((connection) =>
+    migrate(
+      createKysely((query) => connection.query(query, MIGRATION_TIMEOUT_MS)),
+      { engine: 'postgres', lock: MIGRATION_LOCK },
+    ),
+  )
+}
+
+/**
+ * Begins a transaction with the locks of its scope, in one message. Sorted, so that two writes cannot wait for each
+ * other. Settings are local to the transaction: a transaction pooler gives the next one another connection.
+ */
+function beginMessage(durability: Durability, scope: WriteScope): string {
+  const keys = Object.entries(scope).flatMap(([kind, names]) =>
+    [names ?? []].flat().map((name) => lockKey(kind, name)),
+  )
+  const locks = [...new Set(keys)].sort((one, other) => (one < other ? -1 : 1))
+  return [
+    'begin',
+    `set local synchronous_commit = ${durability === 'durable' ? 'on' : 'off'}`,
+    `set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+    `set local idle_in_transaction_session_timeout = ${WRITE_TIMEOUT_MS}`,
+    ...locks.map((key) => `select pg_advisory_xact_lock(${key})`),
+  ].join(';')
+}
+
+/** 64 bits of a hash: two names with the same key only wait for each other. */
+function lockKey(kind: string, name: string): bigint {
+  return createHash('sha256')
+    .update(JSON.stringify([kind, name]))
+    .digest()
+    .readBigInt64BE()
+}
+
+async function recordChanges(connection: Connection, names: readonly string[]): Promise<string> {
+  const text = 'insert into changes (name) select unnest($1::text[]) returning xid::text'
+  const { rows } = await connection.query<{ xid: string }>({ text, values: [names] }, WRITE_TIMEOUT_MS)
+  return rows[0]!.xid
+}
+
+/** The server answers the commit of a transaction in which a statement failed with ROLLBACK. */
+async function commit(connection: Connection): Promise<void> {
+  const { command } = await connection.query({ text: 'commit' }, WRITE_TIMEOUT_MS)
+  if (command !== 'COMMIT') throw new Error(`a failed statement was ignored: the server answered ${command}`)
+}
