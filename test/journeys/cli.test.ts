@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { lastingPort, ServerProcess } from '../faults/server-process.ts'
+import { lastingPort, Program } from '../operator/program.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { CliUser, root } from './cli-user.ts'
 import { FlakyProxy } from './flaky-proxy.ts'
@@ -126,9 +126,9 @@ describe('an interrupted publish', () => {
     await using cleaning = new AsyncDisposableStack()
     cleaning.defer(() => rm(data, { recursive: true, force: true }))
     const port = await lastingPort()
-    const options = { data, settings: { BASE_URL: proxy.url, PORT: String(port) } }
+    const settings = { DATA: data, BASE_URL: proxy.url, PORT: String(port) }
     proxy.forwardTo(port)
-    const server = cleaning.use(await ServerProcess.start(options))
+    const server = cleaning.use(await Program.serve(settings))
     using user = new CliUser(proxy.url)
     user.write(many)
     const blocked = proxy.blockAfter(HALF)
@@ -136,7 +136,7 @@ describe('an interrupted publish', () => {
     await blocked
     await server.kill()
     proxy.open()
-    cleaning.use(await ServerProcess.start(options))
+    cleaning.use(await Program.serve(settings))
     const { code, stdout, stderr } = await ended
     assert.equal(code, 0, stderr)
     assert.match(stderr, /\. Retrying…\n/)

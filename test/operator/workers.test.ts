@@ -196,7 +196,7 @@ async function startWorkers(settings: Record<string, string> = {}) {
   await using started = new AsyncDisposableStack()
   const { path } = started.use(await memoryFolder())
   const service = started.use(
-    await Program.serve({ DATA: path, WORKERS: '2', ...settings }, [LOG_CONNECTIONS]),
+    await Program.serve({ DATA: path, WORKERS: '2', ...settings }, { modules: [LOG_CONNECTIONS] }),
   )
   const requestWithProcess = async (spec: RequestSpec): Promise<WorkerResponse> => {
     const from = service.lines.length
