@@ -1,5 +1,5 @@
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import { errorResponse, sendJson } from './fake-server.ts'
+import { errorResponse } from './fake-server.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 /** A scripted response: a record with status 200 or 201, or a status and body. */
@@ -54,13 +54,11 @@ export async function startDomainCli(turns: Record<string, ScriptedReply[]>) {
   fixture.remember('otter')
   fixture.cli.env.SLIPWAY_KEY = KEY
   const remaining = new Map(Object.entries(turns).map(([call, list]) => [call, [...list]]))
-  fixture.server.intercept = ({ method, path }, _request, response) => {
+  fixture.server.reply(/./, ({ method, path }) => {
     const list = remaining.get(`${method} ${path}`)
     const turn = list && list.length > 1 ? list.shift() : list?.[0]
-    if (turn === undefined) sendJson(response, ...errorResponse(404, 'NOT_FOUND'))
-    else if (Array.isArray(turn)) sendJson(response, ...turn)
-    else sendJson(response, method === 'POST' ? 201 : 200, turn)
-    return true
-  }
+    if (turn === undefined) return errorResponse(404, 'NOT_FOUND')
+    return Array.isArray(turn) ? turn : [method === 'POST' ? 201 : 200, turn]
+  })
   return fixture
 }

@@ -77,11 +77,6 @@ describe('domains add', () => {
     assert.match(text, /Waiting for the certificate of www\.example\.test/)
   })
 
-  it('does not wait for a certificate that the service does not issue', async () => {
-    const { stdout, port } = await addAndWait([activeRecord()])
-    assert.equal(stdout, `${TABLE}http://www.example.test:${port}/\n`)
-  })
-
   it('does not wait with --no-wait or --json, which prints only the record', async () => {
     await using fixture = await startDomainCli({ [ADD]: [pendingRecord({ alternate: 'example.test' })] })
     const typed = ['n']
