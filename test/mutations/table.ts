@@ -19,7 +19,7 @@ const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
-const MANIFEST = 'test/api/manifest.test.ts'
+const MANIFEST = 'test/api/publish.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
 const EDGE_CACHE = 'test/edge/cache.test.ts'
 const PASSWORD = 'test/edge/password.test.ts'
@@ -59,7 +59,8 @@ const ROWS: readonly Row[] = [
 
   // Blobs (design, promises 1 to 4)
   ['acknowledges blobs that are not flushed', 'server/blobs/disk.ts', 'await handle.sync()', 'await handle.stat()', 'test/blobs/disk.test.ts'],
-  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushShards([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['does not flush the parent of a new folder of blobs', 'server/blobs/disk.ts', 'await flushFolder(folder)\n', '\n', 'test/blobs/disk.test.ts'],
   ['acknowledges after a failed flush', 'server/blobs/disk.ts', '      flushFailure = error\n      throw error', '      flushFailure = error', 'test/blobs/disk.test.ts'],
   ['trusts staged files of an earlier process', 'server/blobs/disk.ts', 'const trusted = name.startsWith(`${blob.hash}.${bootId}.`)', 'const trusted = true', 'test/blobs/disk.test.ts'],
   ['keeps bytes with another hash than declared', 'server/blobs/disk.ts', '  assertExpected(received, expected)\n  return received\n}', '  return received\n}', UPLOADS, 'test/blobs/disk.test.ts'],
