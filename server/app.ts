@@ -51,12 +51,14 @@ import { Finalizer } from './publish/finalize.ts'
 import { PublishService } from './publish/publish.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
+import { Collaborators } from './sites/collaborators.ts'
 import { NamePolicy } from './sites/name-policy.ts'
 import { SiteNames } from './sites/names.ts'
 import { InjectedDocuments } from './sites/page-metadata/injected-document.ts'
 import { PreviewLinks, PreviewTokens } from './sites/preview-links.ts'
 import { Sites } from './sites/site.ts'
 import { Thumbnails } from './sites/thumbnails.ts'
+import { Trash } from './sites/trash.ts'
 import { UrlBuilder } from './sites/urls.ts'
 import { Versions } from './sites/version-history.ts'
 import { sqliteStore } from './store/sqlite.ts'
@@ -272,6 +274,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     ...publishLimits(config),
     anonymousLifetime: config.anonymousLifetime,
     pendingLifetime: config.pendingLifetime,
+    trashLifetime: config.trashLifetime,
     visits: config.visits === 'on',
     mail: config.smtpUrl ? 'smtp' : 'log',
     customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
@@ -433,7 +436,17 @@ function createServices(
     names,
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, clock, certificates }),
+    sites: new Sites({ store, blobs, addresses, precompressor, clock }),
+    trash: new Trash({
+      store,
+      blobs,
+      precompressor,
+      plans,
+      certificates,
+      clock,
+      lifetimeSeconds: config.trashLifetime,
+    }),
+    collaborators: new Collaborators({ store, clock }),
     domains,
     secretBox,
     certificates,

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
-import * as sdkTar from '../../protocol/tar.ts'
 import { paxPart, TAR_END, tarHeader, tarPart } from '../archive/tar-file.ts'
-import { pausedBody } from '../support/paused-body.ts'
 import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { GIB, KIB, MIB } from '../support/units.ts'
-import { Api, blobFolder, DAY_MS, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
+import { DAY_MS, expectFailure, startApi, toTarget } from './api.ts'
+import { type Contents, sha256, toManifest, toPlainManifest } from './content.ts'
 import {
-  assertMissing,
   assertPublished,
   buildTar,
   buildTarParts,
@@ -25,9 +17,9 @@ import {
   missingPaths,
   type PendingVersion,
   send,
+  stagedFiles,
   waitForMissing,
-} from './bundle-fixture.ts'
-import { type Contents, sha256, toManifest, toPlainManifest } from './content.ts'
+} from './pending-version.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -42,7 +34,7 @@ describe('a bundle', () => {
     assert.equal(pending.bundle.method, 'PUT')
     assert.deepEqual(pending.bundle.headers, { 'Content-Type': 'application/x-tar' })
     assert.equal(pending.bundle.maxBytes, 32 * MIB)
-    const { status, json } = await send(api, pending, buildTar(SITE))
+    const { status, json } = await send(api, pending.bundle, buildTar(SITE))
     assert.equal(status, 200)
     const files = Object.entries(SITE).map(([path, content]) => ({
       path,
@@ -60,10 +52,10 @@ describe('a bundle', () => {
     const { 'tiny.txt': tiny, 'large.bin': large, ...others } = contents
     const single = upload.uploads.find(({ path }) => path === 'tiny.txt')!
     const [one, other] = await Promise.all([
-      send(api, pending, buildTar({ 'large.bin': large!, 'a/b/c.txt': 'deep' })),
+      send(api, pending.bundle, buildTar({ 'large.bin': large!, 'a/b/c.txt': 'deep' })),
       send(
         api,
-        pending,
+        pending.bundle,
         buildTar({ 'css/style.css': others['css/style.css']!, 'index.html': '<h1>Ahoy</h1>' }),
       ),
       api.anonymous.upload(single, Buffer.from(tiny!)),
@@ -72,43 +64,27 @@ describe('a bundle', () => {
     await assertPublished(api, owner, pending, contents)
   })
 
-  test('of 1,000 files is accepted, and so are four at the same time', async () => {
+  test('of hundreds of files is accepted, in chunks of any size, without a Content-Length', async () => {
     const contents: Contents = Object.fromEntries(
-      Array.from({ length: 1000 }, (_, number) => [`${number % 7}/${number}.txt`, `file ${number}`]),
+      Array.from({ length: 300 }, (_, number) => [`${number % 7}/${number}.txt`, `file ${number}`]),
     )
-    const whole = await createPending(owner, contents)
-    assert.equal((await send(api, whole, buildTar(contents))).json.files.length, 1000)
-    const entries = Object.entries(contents)
-    await assertPublished(api, owner, whole, Object.fromEntries(entries.filter((_, at) => at % 99 === 0)))
-    const again = await createPending(owner, contents)
-    const parts = [0, 250, 500, 750].map((at) => Object.fromEntries(entries.slice(at, at + 250)))
-    const answers = await Promise.all(parts.map((part) => send(api, again, buildTar(part))))
-    assert.deepEqual(
-      answers.map(({ json }) => json.files.length),
-      [250, 250, 250, 250],
-    )
-    await owner.client.finalize(again.slug, { versionId: again.versionId })
-  })
-
-  test('can be sent in chunks of any size, without a Content-Length', async () => {
-    const contents = { 'a.bin': randomBytes(5000), 'b.bin': randomBytes(700 * KIB) }
+    const pending = await createPending(owner, contents)
     const tar = buildTar(contents)
-    for (const size of [511, 64 * KIB]) {
-      const pending = await createPending(owner, contents)
-      const pieces = Array.from({ length: Math.ceil(tar.length / size) }, (_, at) =>
-        tar.subarray(at * size, (at + 1) * size),
-      )
-      assert.equal((await send(api, pending, Readable.from(pieces))).status, 200)
-      await assertPublished(api, owner, pending, contents)
-    }
+    const pieces = Array.from({ length: Math.ceil(tar.length / 5113) }, (_, at) =>
+      tar.subarray(at * 5113, (at + 1) * 5113),
+    )
+    const { json } = await send(api, pending.bundle, Readable.from(pieces))
+    assert.equal(json.files.length, 300)
+    const some = Object.entries(contents).filter((_, at) => at % 99 === 0)
+    await assertPublished(api, owner, pending, Object.fromEntries(some))
   })
 
   test('can be sent again until finalize; the last upload of a file counts', async () => {
     const first = { 'a.txt': 'first', 'b.txt': 'one' }
-    const pending = await createPending(owner, first, toPlainManifest(first))
+    const pending = await createPending(owner, toPlainManifest(first))
     const last = { 'a.txt': 'final', 'b.txt': 'two' }
     for (const contents of [first, last, first, last]) {
-      assert.equal((await send(api, pending, buildTar(contents))).status, 200)
+      assert.equal((await send(api, pending.bundle, buildTar(contents))).status, 200)
     }
     await assertPublished(api, owner, pending, last)
   })
@@ -119,7 +95,7 @@ describe('a bundle', () => {
     const { siteUrl, upload } = await api.update(owner.client, slug, changed)
     assert.deepEqual(pluck(upload.uploads, 'path'), ['index.html'])
     const pending = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
-    assert.equal((await send(api, pending, buildTar(changed))).status, 200)
+    assert.equal((await send(api, pending.bundle, buildTar(changed))).status, 200)
     await assertPublished(api, owner, pending, changed)
   })
 
@@ -134,7 +110,7 @@ describe('a bundle', () => {
     const pending = await createPending(owner, SITE)
     const answers = []
     for (const authorization of ['Bearer nothing', '', 'Basic x']) {
-      answers.push(await send(api, pending, buildTar(SITE), { authorization }))
+      answers.push(await send(api, pending.bundle, buildTar(SITE), { authorization }))
     }
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
     assert.equal(new Set(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).size, 1)
@@ -168,84 +144,30 @@ describe('a bundle', () => {
       (data) => [paxPart({ path: 'süß/日本 語.txt', size: `${data.length}` }), tarPart({ name: 'x', data })],
     ],
   ]
-  for (const [sentence, path, parts] of paths) {
-    test(`can have a file with ${sentence}`, async () => {
+  test('can have names in every notation of tar, and entries that are no files', async () => {
+    for (const [sentence, path, parts] of paths) {
       const data = Buffer.from(`the bytes of ${path}`)
       const pending = await createPending(owner, { [path]: data })
-      const { status, json } = await send(api, pending, Buffer.concat([...parts(data), TAR_END]))
-      assert.equal(status, 200, JSON.stringify(json))
+      const { status, json } = await send(api, pending.bundle, Buffer.concat([...parts(data), TAR_END]))
+      assert.equal(status, 200, `${sentence}: ${JSON.stringify(json)}`)
       assert.deepEqual(json.files, [{ path, size: data.length, hash: sha256(data) }])
       await assertPublished(api, owner, pending, { [path]: data })
-    })
-  }
-
-  test('can be written by the SDK and by the tar command', async () => {
-    const contents: Contents = {
-      'index.html': 'x',
-      [`${'n'.repeat(100)}`]: 'a name that just fits',
-      [`${'n'.repeat(101)}`]: 'a name that does not',
-      [`d/${'é'.repeat(200)}.txt`]: 'y',
-      'block.bin': randomBytes(512),
-      'more.bin': randomBytes(513),
     }
-    const ours = Object.entries(contents).flatMap(([path, content]) => {
-      const bytes = Buffer.from(content)
-      return [sdkTar.tarHeader(path, bytes.length), bytes, sdkTar.padding(bytes.length)]
-    })
-    const written = await createPending(owner, contents)
-    assert.equal((await send(api, written, Buffer.concat([...ours, sdkTar.TAR_END]))).status, 200)
-    await assertPublished(api, owner, written, contents)
-
-    const folder = mkdtempSync(join(tmpdir(), 'slipway-bundle-'))
-    const { [`d/${'é'.repeat(200)}.txt`]: _, ...names } = contents
-    for (const [path, content] of Object.entries(names)) {
-      mkdirSync(dirname(join(folder, path)), { recursive: true })
-      writeFileSync(join(folder, path), content)
-    }
-    const archived = await createPending(owner, names)
-    const tar = execFileSync('tar', ['-C', folder, '-c', '.'])
-    assert.equal((await send(api, archived, tar)).status, 200)
-    await assertPublished(api, owner, archived, names)
-    rmSync(folder, { recursive: true })
   })
 })
 
 describe('the URL of bundles', () => {
-  test('works for an hour, and not a millisecond longer', async () => {
-    const pending = await createPending(owner, SITE)
-    const expires = Number(new URL(pending.bundle.url).searchParams.get('exp')) * 1000
-    assert.ok(expires - api.clock.now <= HOUR_MS && expires - api.clock.now > HOUR_MS - 1000)
-    api.pass(expires - api.clock.now - 1)
-    assert.equal((await send(api, pending, buildTar({ 'index.html': SITE['index.html'] }))).status, 200)
-    api.pass()
-    const late = await send(api, pending, buildTar(SITE))
-    assert.equal(late.json.code, 'UPLOAD_EXPIRED')
-    await assertMissing(owner, pending, ['css/style.css', 'a/b/c.txt'])
-    const { upload } = await owner.client.refresh(pending.slug, pending)
-    assert.equal((await send(api, { bundle: upload.bundle! }, buildTar(SITE))).status, 200)
-    await assertPublished(api, owner, pending, SITE)
-  })
-
-  test('is refused with any of its bytes changed or left out', async () => {
-    const pending = await createPending(owner, SITE)
-    const target = toTarget(pending.bundle.url)
-    for (let at = '/api/v1/_upload/'.length; at < target.length; at++) {
-      for (const instead of [target[at] === '1' ? '2' : '1', '']) {
-        const changed = target.slice(0, at) + instead + target.slice(at + 1)
-        const { headers } = pending.bundle
-        const { status, json } = await api.request('PUT', changed, { body: buildTar(SITE), headers })
-        assert.deepEqual([status, json.code], [403, 'INVALID_UPLOAD_TOKEN'], changed)
-      }
-    }
-    assert.equal((await missingPaths(owner, pending)).length, 3)
-  })
-
-  test('is refused with the token of another version, and so are tokens of single files', async () => {
+  test('is refused with a changed field, the token of another version or that of a single file', async () => {
     const [mine, theirs] = [await createPending(owner, SITE), await createPending(owner, SITE)]
     const { upload } = await owner.client.refresh(mine.slug, mine)
-    const [path, query] = toTarget(mine.bundle.url).split('?') as [string, string]
+    const target = toTarget(mine.bundle.url)
+    const [path, query] = target.split('?') as [string, string]
     const [filePath, fileQuery] = toTarget(upload.uploads[0]!.url).split('?') as [string, string]
+    const key = `/api/v1/_upload/${mine.slug}`
     const mixtures = [
+      target.replace('exp=', 'exp=1'),
+      target.replace('token=', 'token=0'),
+      `${key}%2F${mine.versionId}?${query}`,
       `${path}?${toTarget(theirs.bundle.url).split('?')[1]}`,
       `${path}?${fileQuery}`,
       `${path}?${fileQuery.replace(/&ct=[^&]*/, '')}`,
@@ -254,12 +176,10 @@ describe('the URL of bundles', () => {
       `${filePath}?${query}&ct=application%2Fx-tar`,
       path,
     ]
-    for (const target of mixtures) {
-      const { json } = await api.request('PUT', target, {
-        body: buildTar(SITE),
-        headers: mine.bundle.headers,
-      })
-      assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', target)
+    const sent = { body: buildTar(SITE), headers: mine.bundle.headers }
+    for (const mixture of mixtures) {
+      const { json } = await api.request('PUT', mixture, sent)
+      assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', mixture)
     }
     assert.equal((await missingPaths(owner, mine)).length, 3)
   })
@@ -267,45 +187,38 @@ describe('the URL of bundles', () => {
   test('accepts the content type of tar, and no other', async () => {
     const pending = await createPending(owner, SITE)
     for (const type of ['application/gzip', 'application/octet-stream', 'text/html']) {
-      const { json } = await send(api, pending, buildTar(SITE), { 'content-type': type })
+      const { json } = await send(api, pending.bundle, buildTar(SITE), { 'content-type': type })
       assert.equal(json.code, 'CONTENT_TYPE_MISMATCH', type)
       assert.match(json.error, /application\/x-tar/)
     }
     assert.equal((await missingPaths(owner, pending)).length, 3)
     assert.equal(
-      (await send(api, pending, buildTar(SITE), { 'content-type': 'Application/X-Tar' })).status,
+      (await send(api, pending.bundle, buildTar(SITE), { 'content-type': 'Application/X-Tar' })).status,
       200,
     )
   })
 
-  test('is UPLOAD_EXPIRED after finalize and after delete, and SITE_EXPIRED when the site is expired', async () => {
+  test('is UPLOAD_EXPIRED after finalize, and SITE_EXPIRED when the site is expired', async () => {
     const done = await createPending(owner, SITE)
-    await send(api, done, buildTar(SITE))
+    await send(api, done.bundle, buildTar(SITE))
     await assertPublished(api, owner, done, SITE)
-    assert.equal((await send(api, done, buildTar(SITE))).json.code, 'UPLOAD_EXPIRED')
-    const version = await createPending(owner, SITE)
-    await owner.client.deleteVersion(version.slug, version.versionId)
-    assert.equal((await send(api, version, buildTar(SITE))).json.code, 'UPLOAD_EXPIRED')
-    const site = await createPending(owner, SITE)
-    await owner.client.delete(site.slug)
-    assert.equal((await send(api, site, buildTar(SITE))).json.code, 'UPLOAD_EXPIRED')
-
+    assert.equal((await send(api, done.bundle, buildTar(SITE))).json.code, 'UPLOAD_EXPIRED')
     const { slug, siteUrl, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
     api.pass(DAY_MS - 10_000)
     const { upload } = await api.update(api.anonymous, slug, SITE, { claimToken: claimToken! })
     const anonymous = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
     const [first, ...rest] = buildTarParts(SITE)
-    assert.equal((await send(api, anonymous, Buffer.concat([first!, TAR_END]))).status, 200)
+    assert.equal((await send(api, anonymous.bundle, Buffer.concat([first!, TAR_END]))).status, 200)
     api.pass(10_000)
-    const late = await send(api, anonymous, Buffer.concat([...rest, TAR_END]))
+    const late = await send(api, anonymous.bundle, Buffer.concat([...rest, TAR_END]))
     assert.equal(late.json.code, 'SITE_EXPIRED')
     await expectFailure(api.anonymous.finalize(slug, { versionId: upload.versionId }), 'SITE_EXPIRED')
   })
 })
 
-/** Asserts that exactly these contents of a version are staged on the disk. */
-async function hasOnly({ versionId }: PendingVersion, contents: (string | Buffer)[]): Promise<void> {
-  const names = await readdir(join(blobFolder(api), 'staged', versionId)).catch(() => [])
+/** Asserts that exactly these contents of a version are staged on the disk, once an interrupted request has ended. */
+async function assertStaged(pending: PendingVersion, contents: (string | Buffer)[]): Promise<void> {
+  const names = await stagedFiles(api, pending, contents.length)
   assert.deepEqual(names.map((name) => name.slice(0, 64)).sort(), contents.map(sha256).sort())
 }
 
@@ -313,16 +226,11 @@ const large = randomBytes(300 * KIB)
 const PARTIAL = { 'good.txt': 'good', 'next.txt': 'next', 'large.bin': large, 'late.txt': 'late' }
 const [good, , , late] = buildTarParts(PARTIAL) as [Buffer, Buffer, Buffer, Buffer]
 
-const flipped = (bytes: Buffer): Buffer =>
-  Buffer.from(bytes.map((byte, at) => (at === 700 ? byte ^ 1 : byte)))
-
 /** An entry for next.txt that has other data, or is of another type. */
 const next = (data: string, type = '0') => tarPart({ name: 'next.txt', type, data: Buffer.from(data) })
 
 const refusals: [sentence: string, part: Buffer, message: RegExp, code?: ErrorCode][] = [
   ['is too long', next('next!'), /declares 4 bytes for 'next\.txt', but the bundle has 5/, 'SIZE_MISMATCH'],
-  ['is too short', next('nex'), /next\.txt.*3/, 'SIZE_MISMATCH'],
-  ['is empty', next(''), /next\.txt.*0/, 'SIZE_MISMATCH'],
   [
     'is large and declares another size',
     tarPart({ name: 'large.bin', data: large.subarray(1) }),
@@ -336,43 +244,26 @@ const refusals: [sentence: string, part: Buffer, message: RegExp, code?: ErrorCo
     'PAYLOAD_TOO_LARGE',
   ],
   ['has other bytes', next('nexT'), /^'next\.txt': .*SHA-256/, 'HASH_MISMATCH'],
-  [
-    'is large and has one other bit',
-    tarPart({ name: 'large.bin', data: flipped(large) }),
-    /^'large\.bin'/,
-    'HASH_MISMATCH',
-  ],
   ['is not in the manifest', tarPart({ name: 'who.txt' }), /^who\.txt: is not in the manifest/],
   ['climbs out', tarPart({ name: '../next.txt' }), /^\.\.\/next\.txt/],
-  ['begins at the root', tarPart({ name: '/next.txt' }), /^\/next\.txt/],
-  ['differs in case', tarPart({ name: 'NEXT.txt' }), /^NEXT\.txt/],
+  ['climbs out by pax', Buffer.concat([paxPart({ path: '../x' }), next('next')]), /^\.\.\/x/],
   ['is named like a part of objects', tarPart({ name: '__proto__' }), /__proto__/],
-  ['has a name that ends the line', tarPart({ name: 'a\nb' }), /^a\?b/],
   ['comes a second time', good, /^good\.txt: occurs twice in the bundle/],
   ['is a hard link', next('', '1'), /next.*hard link/],
-  ['is sparse', next('', 'S'), /sparse/],
-  ['is of no known kind', next('x', 'z'), /not a regular file/],
   ['is no tar', Buffer.alloc(1024, 'x'), /not a tar/],
-  ['has a path of 501 characters', Buffer.concat([paxPart({ path: 'x'.repeat(501) }), tarPart({})]), /500/],
-  [
-    'has an extended header of 2 MiB',
-    tarHeader({ type: 'x', declares: 2 * MIB }),
-    /extended header/,
-    'PAYLOAD_TOO_LARGE',
-  ],
 ]
 
 describe('complete files of a bundle are kept, the rest is discarded and can be sent again, when a file', () => {
   for (const [sentence, part, message, code = 'VALIDATION_ERROR'] of refusals) {
     test(sentence, async () => {
       const pending = await createPending(owner, PARTIAL)
-      const { json } = await send(api, pending, Buffer.concat([good, part, TAR_END]))
+      const { json } = await send(api, pending.bundle, Buffer.concat([good, part, TAR_END]))
       assert.equal(json.code, code, json.error)
       assert.match(json.error, message)
       assert.deepEqual(await missingPaths(owner, pending), ['large.bin', 'late.txt', 'next.txt'])
-      await hasOnly(pending, ['good'])
+      await assertStaged(pending, ['good'])
       const { 'good.txt': _, ...rest } = PARTIAL
-      assert.equal((await send(api, pending, buildTar(rest))).status, 200)
+      assert.equal((await send(api, pending.bundle, buildTar(rest))).status, 200)
       await assertPublished(api, owner, pending, PARTIAL)
     })
   }
@@ -390,7 +281,7 @@ describe('a bundle that ends', () => {
   for (const [sentence, body, kept, message] of ends) {
     test(`${sentence} is refused, and its complete files are kept`, async () => {
       const pending = await createPending(owner, PARTIAL)
-      const { json } = await send(api, pending, Buffer.concat(body))
+      const { json } = await send(api, pending.bundle, Buffer.concat(body))
       assert.equal(json.code, 'VALIDATION_ERROR')
       assert.match(json.error, message)
       assert.deepEqual(
@@ -415,19 +306,10 @@ describe('a bundle that ends', () => {
       await api.reset(Buffer.concat([Buffer.from(head), body.subarray(0, random(body.length - 3000))]))
     await api.cutOff(Buffer.concat([Buffer.from(head), body.subarray(0, -TAR_END.length - late.length)]))
     await waitForMissing(owner, pending, ['late.txt'])
-    await isLeftWith(pending, ['good', 'next', large])
-    assert.equal((await send(api, pending, Buffer.concat([late, TAR_END]))).status, 200)
+    await assertStaged(pending, ['good', 'next', large])
+    assert.equal((await send(api, pending.bundle, Buffer.concat([late, TAR_END]))).status, 200)
     await assertPublished(api, owner, pending, PARTIAL)
   })
-
-  /** Like `hasOnly`, but waits until the interrupted request has ended. */
-  async function isLeftWith(pending: PendingVersion, contents: (string | Buffer)[]): Promise<void> {
-    const folder = join(blobFolder(api), 'staged', pending.versionId)
-    for (let round = 0; round < 1000 && (await readdir(folder)).length > contents.length; round++) {
-      await setImmediate()
-    }
-    await hasOnly(pending, contents)
-  }
 })
 
 describe('a bundle over its limit', () => {
@@ -441,13 +323,13 @@ describe('a bundle over its limit', () => {
       })(),
       { objectMode: false },
     )
-    const answer = await send(api, pending, slow, { 'content-length': `${32 * MIB + 1}` }).catch(
+    const answer = await send(api, pending.bundle, slow, { 'content-length': `${32 * MIB + 1}` }).catch(
       () => undefined,
     )
     if (answer) assert.equal(answer.json.code, 'PAYLOAD_TOO_LARGE')
     slow.destroy()
     assert.equal((await missingPaths(owner, pending)).length, 4)
-    assert.equal((await send(api, pending, tar)).status, 200)
+    assert.equal((await send(api, pending.bundle, tar)).status, 200)
   })
 
   test('is cut off at the limit without Content-Length, and its complete files are kept', async () => {
@@ -463,7 +345,7 @@ describe('a bundle over its limit', () => {
       { objectMode: false },
     )
     // A client that still sends may miss the response, because the connection ends soon after it.
-    const answer = await send(api, pending, endless).catch(() => undefined)
+    const answer = await send(api, pending.bundle, endless).catch(() => undefined)
     if (answer) assert.equal(answer.json.code, 'PAYLOAD_TOO_LARGE')
     endless.destroy()
     assert.ok(sent < 48 * MIB, `${sent} bytes were taken in`)
@@ -472,29 +354,10 @@ describe('a bundle over its limit', () => {
 
   test('refuses a file that is larger than a bundle', async () => {
     const file = { path: 'huge.bin', size: 40 * MIB, contentType: 'application/octet-stream' }
-    const pending = await createPending(owner, PARTIAL, [...toManifest(PARTIAL), file])
+    const pending = await createPending(owner, [...toManifest(PARTIAL), file])
     const body = Buffer.concat([good, tarHeader({ name: 'huge.bin', declares: 40 * MIB })])
-    const { json } = await send(api, pending, body)
+    const { json } = await send(api, pending.bundle, body)
     assert.equal(json.code, 'PAYLOAD_TOO_LARGE')
     assert.deepEqual(await missingPaths(owner, pending), ['huge.bin', 'large.bin', 'late.txt', 'next.txt'])
-  })
-})
-
-describe('an overloaded service', () => {
-  test('answers UNAVAILABLE to a bundle over the limit of concurrent uploads, however many files it has', async () => {
-    await using narrow = await Api.start({ UPLOADS_AT_ONCE: '1' })
-    const account = await narrow.account()
-    const pending = await createPending(account, PARTIAL)
-    const body = buildTar(PARTIAL)
-    const { body: slow, resume } = pausedBody(body.subarray(0, 600), body.subarray(600))
-    const first = send(narrow, pending, slow)
-    let second = await send(narrow, pending, Buffer.concat([late, TAR_END]))
-    for (; second.status === 200; second = await send(narrow, pending, Buffer.concat([late, TAR_END]))) {
-      await setImmediate()
-    }
-    assert.equal(second.json.code, 'UNAVAILABLE')
-    resume()
-    assert.equal((await first).status, 200)
-    await assertPublished(narrow, account, pending, PARTIAL)
   })
 })

@@ -100,7 +100,7 @@ test('a sweep that is killed between delete and commit loses no data, and the ne
   const { slug } = await fixture.publish({ 'index.html': X, 'y.txt': Y })
   await fixture.collect()
   await fixture.assertServes(slug, X)
-  await fixture.owner.delete(slug)
+  await fixture.owner.delete(slug, { permanent: true })
   await fixture.collect()
   assert.deepEqual(await Array.fromAsync(fixture.operator.blobs.list()), [])
 })
@@ -280,7 +280,7 @@ function collecting({ service, sweep }: ServiceWithInternals, owner: Slipway) {
     /** Stores a blob without references, marked for deletion. */
     async leaveBehind(bytes: Buffer) {
       const { slug } = await publishing(owner).publish({ 'index.html': bytes })
-      await owner.delete(slug)
+      await owner.delete(slug, { permanent: true })
       service.clock.now += 1000
     },
     /** Runs the sweeps that delete unreferenced blobs. */

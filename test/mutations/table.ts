@@ -19,10 +19,12 @@ const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
-const MANIFEST = 'test/api/manifest.test.ts'
+const MANIFEST = 'test/api/publish.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
 const EDGE_CACHE = 'test/edge/cache.test.ts'
 const PASSWORD = 'test/edge/password.test.ts'
+const COLLABORATORS = 'test/api/collaborators.test.ts'
+const TRASH = 'test/api/trash.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 
 // biome-ignore format: one row per mutation
@@ -33,7 +35,7 @@ const ROWS: readonly Row[] = [
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
-  ['serves certificates of deleted sites', 'server/net/tls/certificate-selector.ts', '?.deletedAt === null', '?.deletedAt !== 0', 'test/tls/names.test.ts'],
+  ['serves certificates of deleted sites', 'server/net/tls/certificate-selector.ts', '?.deletedAt === null', '?.deletedAt !== 0', 'test/tls/service.test.ts'],
   ['sends two emails about one event', 'server/notices/notices.ts', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 
@@ -57,7 +59,8 @@ const ROWS: readonly Row[] = [
 
   // Blobs (design, promises 1 to 4)
   ['acknowledges blobs that are not flushed', 'server/blobs/disk.ts', 'await handle.sync()', 'await handle.stat()', 'test/blobs/disk.test.ts'],
-  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'await flushShards([...wanted.keys()].filter((hash) => !absent.has(hash)))', '', 'test/blobs/disk.test.ts'],
+  ['does not flush the parent of a new folder of blobs', 'server/blobs/disk.ts', 'await flushFolder(folder)\n', '\n', 'test/blobs/disk.test.ts'],
   ['acknowledges after a failed flush', 'server/blobs/disk.ts', '      flushFailure = error\n      throw error', '      flushFailure = error', 'test/blobs/disk.test.ts'],
   ['trusts staged files of an earlier process', 'server/blobs/disk.ts', 'const trusted = name.startsWith(`${blob.hash}.${bootId}.`)', 'const trusted = true', 'test/blobs/disk.test.ts'],
   ['keeps bytes with another hash than declared', 'server/blobs/disk.ts', '  assertExpected(received, expected)\n  return received\n}', '  return received\n}', UPLOADS, 'test/blobs/disk.test.ts'],
@@ -68,8 +71,8 @@ const ROWS: readonly Row[] = [
   ['acknowledges commits that are not flushed', 'server/store/sqlite.ts', "wanted === 'durable' ? 'FULL'", "wanted === 'durable' ? 'NORMAL'", 'test/store/sqlite.test.ts'],
 
   // Titles and thumbnails
-  ['shows the thumbnail of a site with a password to others', 'server/sites/thumbnails.ts', 'if (site.passwordHash !== null && site.ownerId !== account?.id) throw siteNotFound()', '', 'test/api/versions.test.ts'],
-  ['stores a thumbnail without a right to publish', 'server/sites/thumbnails.ts', 'requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())', '', 'test/api/versions.test.ts'],
+  ['shows the thumbnail of a site with a password to others', 'server/sites/thumbnails.ts', 'if (!isShown) throw siteNotFound()', '', 'test/api/versions.test.ts'],
+  ['stores a thumbnail without a right to publish', 'server/sites/thumbnails.ts', 'await requirePublisher(store.read, caller, { slug, claimToken, now: clock() })', '', 'test/api/versions.test.ts'],
   ['stores thumbnails of any size', 'server/sites/webp.ts', "if (!isBounded) throw", "if (false) throw", 'test/api/versions.test.ts'],
   ['takes an icon of another host', 'server/sites/page-metadata/document-summary.ts', 'if (url?.origin !== SITE_ORIGIN) return undefined', 'if (!url) return undefined', 'test/api/metadata.test.ts'],
   ['draws thumbnails without the style sheets of the site', 'dashboard/thumbnail/still-document.ts', 'return { xhtml, css: css + ownCss }', "return { xhtml, css: '' }", 'test/dashboard/drop.test.ts'],
@@ -99,14 +102,14 @@ const ROWS: readonly Row[] = [
 
   // Staging and finalize (spec 4.3 to 4.5)
   ['skips files by the hash of another size', 'server/publish/stage.ts', 'sizes.get(file.hash) === file.size', 'sizes.has(file.hash)', 'test/api/update.test.ts'],
-  ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'site?.ownerId === null && claimToken !== undefined', 'site && claimToken !== undefined', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
+  ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'if (site?.ownerId === null) return requireClaimToken', 'if (site) return requireClaimToken', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
   ['finalizes with files that are missing', 'server/publish/finalize.ts', 'if (numbers.length === 0) return', 'return', FINALIZE],
   ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return', 'return', FINALIZE],
   ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/blobs/races.test.ts', RATES],
   ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', RATES],
   ['merges with a version that is not live any more', 'server/publish/stage.ts', 'const base = request.merge ? site.liveVersionId : request.baseVersionId', 'const base = request.baseVersionId', 'test/api/merge.test.ts'],
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],
-  ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-replacement.test.ts'],
+  ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-choices.test.ts'],
   ['replaces a site by a drop without a question', 'protocol/manifest/removal.ts', 'index || files > liveFiles / 2', 'false', 'test/dashboard/drop.test.ts'],
   ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', "if (isAny) addEventListener('beforeunload', confirmUnload)", 'if (isAny) return', 'test/dashboard/settings.test.ts'],
   ['offers domains that cannot work', 'server/app.ts', '!/^(.+\\.)?localhost$/.test(config.proxyHost)', 'true', 'test/dashboard/sites.test.ts'],
@@ -114,7 +117,7 @@ const ROWS: readonly Row[] = [
   ['publishes a paste without a question', 'dashboard/drop/publication.ts', 'if (this.#picked.needsConfirmation)', 'if (false)', 'test/dashboard/drop.test.ts'],
   ['sets secure cookies where browsers do not store them', 'server/api/cookies.ts', "return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)", 'return true', 'test/dashboard/sign-in.test.ts'],
   ['serves the front page without content', 'server/web/pages.ts', "builtSite.findResponse('front.html', request)", "builtSite.findResponse('index.html', request)", 'test/dashboard/front.test.ts'],
-  ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-folder.test.ts'],
+  ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-choices.test.ts'],
   ['makes a version with warnings live with --strict', 'client/cli/publish-target.ts', 'live: plan.live && !strict', 'live: plan.live', 'test/cli/site-commands.test.ts'],
   ['lets a pulled site replace the files of git', 'client/cli/pull.ts', 'return !isProtected && validatePath', 'return validatePath', 'test/cli/own-site.test.ts'],
   ['lets a pulled site write outside its folder', 'client/cli/pull.ts', ' && validatePath(path) === undefined', '', 'test/cli/own-site.test.ts'],
@@ -143,10 +146,24 @@ const ROWS: readonly Row[] = [
   // The served client
   ['serves a client of another server', 'server/web/client-download.ts', '{ server: this.#origin }', "{ server: 'http://localhost:8080' }", 'test/journeys/client-package.test.ts'],
   ['lets the shell evaluate the base URL', 'server/web/client-download.ts', 'quoteShell(this.#origin + CLIENT_PACKAGE_PATH)', 'this.#origin + CLIENT_PACKAGE_PATH', 'test/journeys/client-package.test.ts'],
-  ['ignores the server in an npx command', 'client/cli/server.ts', '(isNpx ? packageServer : undefined) ?? ', '', 'test/cli/package-server.test.ts'],
+  ['ignores the server in an npx command', 'client/cli/server.ts', '(isNpx ? packageServer : undefined) ?? ', '', 'test/cli/memory.test.ts'],
 
   // Accounts and authorization (spec 2.5, 4.1, 4.2)
-  ["lets any account act for a site's owner", 'server/accounts/authorization.ts', '|| site.ownerId !== account.id ', '', 'test/api/sites.test.ts'],
+  ["lets any account act for a site's owner", 'server/accounts/authorization.ts', 'if (ownerId === account.id) return', 'return', 'test/api/sites.test.ts'],
+  ['lets any account act as a collaborator', 'server/accounts/authorization.ts', "? 'collaborator' : undefined", "? 'collaborator' : 'collaborator'", 'test/api/sites.test.ts', COLLABORATORS],
+  ['lets a collaborator manage a site', 'server/accounts/authorization.ts', "|| right === 'publish'", "|| role === 'collaborator'", COLLABORATORS],
+  ['lets a collaborator change the password', 'server/sites/site-metadata.ts', 'password === undefined && ttlSeconds', 'ttlSeconds', COLLABORATORS],
+  ['lets a collaborator publish with an expiry', 'server/publish/stage.ts', 'right: requiredRight(metadata)', "right: 'publish'", COLLABORATORS],
+  ['keeps the access of a deleted account', 'server/jobs/account-deletion.ts', 'await tx.collaborators.removeEmail(account.email)', '', COLLABORATORS],
+  ['sends any number of invitations', 'server/sites/collaborators.ts', 'sent >= MAX_INVITATIONS_PER_DAY', 'false', COLLABORATORS],
+  ['collects the versions of a site in the trash', 'server/sites/trash.ts', "({ state }) => state === 'pending'", '() => true', TRASH],
+  ['keeps sites in the trash forever', 'server/jobs/jobs.ts', 'keptUntil !== null && keptUntil <= clock()', 'false', TRASH],
+  ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
+  ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
+  ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],
+  ['prunes the drafts of sites in the trash', 'server/store/queries/versions.ts', "      .where('versions.created_at', '<', before)\n      .where('gone_at', 'is', null)", "      .where('versions.created_at', '<', before)", 'test/store/sqlite.test.ts'],
+  ['forgets the visits of a site in the trash', 'server/store/queries/visits.ts', ", e('kept_until', 'is not', null)", '', 'test/store/sqlite.test.ts'],
+  ['deletes an account without its trash', 'server/jobs/account-deletion.ts', ', ...trashed]', ']', TRASH],
   ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)", 'false', 'test/api/claim.test.ts'],
   ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expiresAt !== null && site.expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],

@@ -96,6 +96,43 @@ const leaseSteps = [
 
 function sweepQueries(promises: Promises): void {
   promises(
+    'a site in the trash keeps its drafts, and is in no list but the trash of its owner',
+    async (open) => {
+      const store = await open()
+      await store.write('durable', async (tx) => {
+        for (const [slug, keptUntil] of [
+          ['later', 20],
+          ['sooner', 10],
+        ] as const) {
+          const trashed = { deletedAt: 5, deletionReason: 'deleted', keptUntil } as const
+          await tx.sites.insert(siteRow(slug, { ownerId: 'owner', ...trashed }))
+          await tx.versions.insert(versionRow(`${slug}-draft`, slug, { state: 'ready', publishedAt: null }))
+        }
+        await tx.sites.insert(siteRow('shared', { ownerId: 'other' }))
+        await tx.collaborators.add({ slug: 'shared', email: 'a@example.com', addedAt: 1 })
+        await tx.collaborators.add({ slug: 'shared', email: 'a@example.com', addedAt: 2 })
+        await tx.collaborators.add({ slug: 'later', email: 'a@example.com', addedAt: 1 })
+      })
+      const { sites, versions, visits, collaborators } = store.read
+      const slugs = async (found: Promise<readonly { slug: string }[]>) =>
+        (await found).map(({ slug }) => slug)
+      const shared = { limit: 9, sharedWith: 'a@example.com' }
+      assert.deepEqual(await slugs(sites.byOwner('owner', shared)), ['shared'])
+      assert.deepEqual(await slugs(sites.byOwner('owner', { limit: 9, trash: true })), ['sooner', 'later'])
+      assert.deepEqual(await slugs(sites.overdueInTrash(9, 9)), [])
+      assert.deepEqual(await slugs(sites.overdueInTrash(20, 9)), ['sooner', 'later'])
+      assert.deepEqual(await versions.withOldDrafts(1e15, 9), [])
+      assert.deepEqual(await versions.overVersionLimit({ versions: 0, drafts: 0 }, 0, 9), [])
+      assert.deepEqual(await visits.deletedAmong(['later', 'shared', 'none']), ['none'])
+      assert.deepEqual(await collaborators.bySite('shared'), [
+        { slug: 'shared', email: 'a@example.com', addedAt: 1 },
+      ])
+      await store.write('durable', (tx) => tx.collaborators.removeEmail('a@example.com'))
+      assert.deepEqual(await slugs(sites.byOwner('owner', shared)), [])
+    },
+  )
+
+  promises(
     'sites with more versions or drafts than are kept are found, if they changed since',
     async (open) => {
       const { read, write } = await open()
