@@ -158,18 +158,9 @@ function queuedBytes(port: number): number {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   let sum = 0
   for (const row of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1, -1)) {
-    const [, local, remote, state, sizes] = row.trim().split(/\s+/) as [
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const [, local = '', remote = '', state, sizes = ''] = row.trim().split(/\s+/)
     if (state !== ESTABLISHED) continue
-    const [unacknowledged, unread] = sizes.split(':').map((size) => Number.parseInt(size, 16)) as [
-      number,
-      number,
-    ]
+    const [unacknowledged = 0, unread = 0] = sizes.split(':').map((size) => Number.parseInt(size, 16))
     if (local.endsWith(end)) sum += unread
     if (remote.endsWith(end)) sum += unacknowledged
   }
