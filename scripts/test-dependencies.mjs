@@ -56,6 +56,11 @@ export const parts = {
     for: 'tests with Caddy as a certificate authority that knocks on ports 80 and 443',
     root: true,
   },
+  postgres: {
+    programs: ['postgres', 'initdb'],
+    packages: ['postgresql-15'],
+    for: 'tests with PostgreSQL',
+  },
   haproxy: { programs: ['haproxy'], packages: ['haproxy'], for: 'tests with HAProxy in front' },
   h2load: { programs: ['h2load'], packages: ['nghttp2-client'], for: 'tests and figures of HTTP/2' },
   proc: { programs: [], packages: [], for: 'tests that end one worker', devices: ['/proc/self/task'] },

@@ -26,6 +26,8 @@ interface DaemonOptions {
   /** Whether it prints that line before its TCP ports accept connections. */
   printsEarly?: true
   env?: Record<string, string>
+  /** The user that it runs as; that of the tests by default. */
+  user?: { uid: number; gid: number }
 }
 
 /** Another process may take a port between its choice and its use. */
@@ -51,6 +53,7 @@ async function start({
   isReady,
   printsEarly,
   env,
+  user,
 }: DaemonOptions): Promise<Daemon> {
   await using started = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), `slipway-${name}-`))
@@ -62,6 +65,7 @@ async function start({
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, HOME: folder, ...env },
+    ...user,
   })
   const exited = once(child, 'exit')
   const kill = () => child.kill('SIGKILL')
