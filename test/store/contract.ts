@@ -21,9 +21,13 @@ export type Promises = (
 ) => void
 
 /** What server/store/store.ts promises; every engine passes all of it. `fresh` makes a place without data. */
-export function storeContract(engine: string, fresh: () => Promise<TestDatabase>): void {
+export function storeContract(
+  engine: string,
+  fresh: () => Promise<TestDatabase>,
+  options: { skip?: string } = {},
+): void {
   const promises: Promises = (sentence, check) =>
-    test(`${engine}: ${sentence}`, async () => {
+    test(`${engine}: ${sentence}`, options, async () => {
       await using stack = new AsyncDisposableStack()
       const database = stack.use(await fresh())
       await check(async () => stack.use(await openStore(database.address)), database)
@@ -101,7 +105,7 @@ function storeWrites(promises: Promises): void {
   })
 
   promises(
-    'writes of two stores are serialized: values read in a write are still current when it commits',
+    'writes of two stores about one site are serialized: values read in a write are still current when it commits',
     async (open) => {
       const stores = [await open(), await open()]
       await stores[0]!.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
@@ -111,7 +115,9 @@ function storeWrites(promises: Promises): void {
         await tx.sites.update('a-site', { updatedAt: updatedAt + 1 })
       }
       await Promise.all(
-        Array.from({ length: 60 }, (_, number) => stores[number % 2]!.write('relaxed', {}, addOne)),
+        Array.from({ length: 60 }, (_, number) =>
+          stores[number % 2]!.write('relaxed', { site: 'a-site' }, addOne),
+        ),
       )
       for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 60)
     },
@@ -131,11 +137,16 @@ function storeWrites(promises: Promises): void {
     await writing
   })
 
-  promises('a write that waits for another store does not block its process', async (open) => {
+  promises('a write that waits for one about the same site does not block its process', async (open) => {
     const [one, other] = [await open(), await open()]
     const held = Promise.withResolvers<void>()
-    const first = one.write('relaxed', {}, () => held.promise)
-    const second = other.write('relaxed', {}, (tx) => tx.sites.insert(siteRow('a-site')))
+    const started = Promise.withResolvers<void>()
+    const first = one.write('relaxed', { site: 'a-site' }, () => {
+      started.resolve()
+      return held.promise
+    })
+    await started.promise
+    const second = other.write('relaxed', { site: 'a-site' }, (tx) => tx.sites.insert(siteRow('a-site')))
     for (let turns = 0; turns < 50; turns++) await turn()
     assert.equal(await other.read.sites.bySlug('a-site'), undefined)
     held.resolve()
@@ -193,9 +204,9 @@ const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) =
 function storeProcesses(promises: Promises): void {
   promises(
     'processes open an empty database at the same time, lose no updates, and hold a lease with unique fencing numbers',
-    async (open, { address }) => {
+    async (open, { address, createEmpty }) => {
       await using processes = await TaskProcesses.start(3)
-      for (let number = 0; number < 40; number++) await processes.run('open', `${address}-${number}`)
+      for (let number = 0; number < 10; number++) await processes.run('open', await createEmpty())
       const store = await open()
       await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
       await processes.run('increment', address)

@@ -1,12 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 
 /** The database of one test. Other processes can open it by its address. */
 export interface TestDatabase extends AsyncDisposable {
   address: string
+  /** The address of another database, without tables. */
+  createEmpty(): Promise<string>
 }
 
 /** Opens the database at an address, as another process does. */
@@ -15,6 +19,8 @@ export function openStore(address: string): Promise<Store> {
   switch (url.protocol) {
     case 'sqlite:':
       return sqliteStore({ file: decodeURIComponent(url.pathname), clock: Date.now, pollIntervalMs: 20 })
+    case 'postgres:':
+      return postgresStore({ url: address, pollIntervalMs: 20 })
   }
   throw new Error(`no engine is at ${address}`)
 }
@@ -26,6 +32,7 @@ export async function freshSqlite(): Promise<TestDatabase & { file: string }> {
   return {
     file,
     address: `sqlite:${file}`,
+    createEmpty: async () => `sqlite:${file}-${randomUUID()}`,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }

@@ -10,13 +10,14 @@ import { type Daemon, startDaemon } from './daemon.ts'
 
 /** A server of PostgreSQL, whose data a crash of the machine may damage. */
 export interface Postgres extends AsyncDisposable {
-  /** Creates a database with all migrations; returns its URL. */
-  createDatabase(): Promise<string>
+  /** Creates a database, with all migrations or empty; returns its URL. */
+  createDatabase(template?: typeof MIGRATED | typeof EMPTY): Promise<string>
   /** Runs SQL as its superuser, in the database of the URL. */
   run(url: string, sql: string): Promise<pg.QueryResult>
 }
 
-const TEMPLATE = 'migrated'
+const MIGRATED = 'migrated'
+export const EMPTY = 'template0'
 
 /** PostgreSQL refuses to run as root. */
 const NOBODY = { uid: 65534, gid: 65534 }
@@ -50,14 +51,14 @@ export async function startPostgres(): Promise<Postgres> {
     ...(user ? { user } : {}),
   })
   const urlOf = (database: string) => `postgres://slipway@127.0.0.1:${daemon.ports[0]}/${database}`
-  await run(urlOf('postgres'), `create database ${TEMPLATE}`)
+  await run(urlOf('postgres'), `create database ${MIGRATED}`)
   {
-    await using _ = await postgresStore({ url: urlOf(TEMPLATE) })
+    await using _ = await postgresStore({ url: urlOf(MIGRATED) })
   }
   return {
-    async createDatabase() {
+    async createDatabase(template = MIGRATED) {
       const name = `test_${randomUUID().replaceAll('-', '')}`
-      await run(urlOf('postgres'), `create database ${name} template ${TEMPLATE}`)
+      await run(urlOf('postgres'), `create database ${name} template ${template}`)
       return urlOf(name)
     },
     run,

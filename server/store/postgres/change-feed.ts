@@ -115,8 +115,10 @@ export class ChangeFeed implements AsyncDisposable {
       await this.#trim()
       this.#failures = 0
     } catch {
+      if (this.#isClosed) return
       this.#failures++
-      await this.#options.notify(undefined)
+      // A listener that fails now is called again after the next poll that fails, or for the next change.
+      await this.#options.notify(undefined).catch(() => undefined)
     }
     this.#schedule()
   }

@@ -68,7 +68,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     return summaryMapper.toEntities(
       await this.#summaries()
         .where('unused_since', 'is', null)
-        .orderBy('not_after')
+        .orderBy('not_after', (by) => by.asc().nullsFirst())
         .orderBy('name')
         .execute(),
     )
