@@ -4,7 +4,7 @@ import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { numbers } from '../support/random.ts'
 import { buildTable, getResponse, header, NOW, toStoredFile } from './responses.ts'
 
-const ROUNDS = 20_000
+const ROUNDS = 10_000
 
 const LIVE = `
 index.html|404.html|a.txt|b.js|docs/index.html|docs/404.html|caf\u00e9 x.css|c.png`

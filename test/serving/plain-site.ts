@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-// A typical site for nginx and for Slipway: contents by path.
+// A typical static site: contents by path.
 
 /** Deterministic pseudo-random bytes. */
 export function seeded(size: number, seed: string): Buffer {
