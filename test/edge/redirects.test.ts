@@ -17,6 +17,7 @@ const cases: [title: string, rows: Row[]][] = [
     [
       ['/about /app 301', '/about', 'about.html'],
       ['/about.html /app 301', '/about.html', 'about.html'],
+      ['/about /app 301\n/x /y 301!', '/about', 'about.html'],
       ['/docs /app 301', '/docs', '→ /docs/'],
       ['/docs/ /app 301', '/docs/', 'docs/index.html'],
       ['/ /app 301', '/', 'index.html'],
