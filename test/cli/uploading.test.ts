@@ -8,8 +8,7 @@ import { sha256 } from '../api/content.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { file, forget, startClientFixture, stream } from './client-fixture.ts'
-import { type Call, errorResponse, type Reply } from './fake-server.ts'
-import { filesInTar } from './tar-files.ts'
+import { type Call, errorResponse, filesInTar, type Reply } from './fake-server.ts'
 
 const ONE = [file('a', 'one')]
 const EXPIRED = errorResponse(410, 'UPLOAD_EXPIRED')

@@ -54,6 +54,19 @@ test('the example hook adds and removes records', requires('knot'), async () => 
   await assert.rejects(hook.present('_acme-challenge.elsewhere.example', one), /code \d+; output: ".+"$/)
 })
 
+for (const [name, args] of [
+  ['dns-hook-nsupdate', []],
+  ['dns-hook-nsupdate', ['add', 'a.example', 'value']],
+  ['lego-certificate', []],
+] as const)
+  test(`deploy/${name} ${args.join(' ')} prints its usage`, async () => {
+    const program = join(import.meta.dirname, '..', '..', 'deploy', name)
+    await assert.rejects(run(program, [...args]), (error: Error & { code: number; stderr: string }) => {
+      assert.deepEqual([error.code, error.stderr.startsWith(`usage: ${name} `)], [2, true])
+      return true
+    })
+  })
+
 test('a hook gets the action, the name and the value unchanged, one call at a time', async () => {
   await using given = await script(
     'mkdir busy || exit 9',
