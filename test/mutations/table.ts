@@ -163,6 +163,7 @@ const ROWS: readonly Row[] = [
   ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],
   ['prunes the drafts of sites in the trash', 'server/store/queries/versions.ts', "      .where('versions.created_at', '<', before)\n      .where('gone_at', 'is', null)", "      .where('versions.created_at', '<', before)", 'test/store/sqlite.test.ts'],
   ['forgets the visits of a site in the trash', 'server/store/queries/visits.ts', ", e('kept_until', 'is not', null)", '', 'test/store/sqlite.test.ts'],
+  ['reports a process that has ended as one that runs', 'server/jobs/scheduler.ts', '!isRenewed || ', '', 'test/operator/scheduled.test.ts'],
   ['deletes an account without its trash', 'server/jobs/account-deletion.ts', ', ...trashed]', ']', TRASH],
   ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)", 'false', 'test/api/claim.test.ts'],
   ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expiresAt !== null && site.expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
