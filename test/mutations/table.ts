@@ -169,7 +169,7 @@ const ROWS: readonly Row[] = [
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],
   ['lets a named key end the key without a name', 'server/accounts/account.ts', 'if (name === undefined) await tx.accounts.setKey(id, keyHash)', 'await tx.accounts.setKey(id, keyHash)\n      if (name === undefined) return', SIGN_IN],
   ['does not limit named keys', 'server/accounts/named-keys.ts', '>= MAX_NAMED_KEYS', '> 1_000', SIGN_IN],
-  ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', SIGN_IN],
+  ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/api/account-deletion.test.ts'],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],
   ['lets strangers lock the owner out', 'server/accounts/sign-in-code.ts', 'isLocked: locked.has(source) || (!isKnown && unknownLocked)', 'isLocked: locked.has(source) || unknownLocked', 'test/api/sign-in-attempts.test.ts'],
