@@ -67,7 +67,7 @@ const ROWS: readonly Row[] = [
   ['takes more bytes of a large file than declared', 'server/blobs/disk.ts', '      size += chunk.length\n      assertLength(size, expected)', '      size += chunk.length', UPLOADS, 'test/blobs/disk.test.ts'],
   ['writes into the disk reserve', 'server/blobs/disk-reserve.ts', 'if (this.#writableBytes < bytes) {', 'if (false) {', 'test/api/disk-reserve.test.ts'],
   ['deletes blobs within the grace time', 'server/jobs/jobs.ts', 'clock() - blobGrace * 1000', 'clock()', 'test/operator/sweeps.test.ts'],
-  ['deletes blobs that are referenced again', 'server/jobs/jobs.ts', 'const unreferenced = await tx.blobReferences.findUnreferenced(marked)', 'const unreferenced = marked', 'test/operator/sweeps.test.ts', 'test/blobs/collection.test.ts', 'test/blobs/races.test.ts'],
+  ['deletes blobs that are referenced again', 'server/jobs/jobs.ts', 'const unreferenced = await tx.blobReferences.findUnreferenced(marked)', 'const unreferenced = marked', 'test/blobs/races.test.ts'],
   ['acknowledges commits that are not flushed', 'server/store/sqlite.ts', "wanted === 'durable' ? 'FULL'", "wanted === 'durable' ? 'NORMAL'", 'test/store/sqlite.test.ts'],
 
   // Titles and thumbnails
@@ -170,7 +170,7 @@ const ROWS: readonly Row[] = [
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],
   ['lets a named key end the key without a name', 'server/accounts/account.ts', 'if (name === undefined) await tx.accounts.setKey(id, keyHash)', 'await tx.accounts.setKey(id, keyHash)\n      if (name === undefined) return', SIGN_IN],
   ['does not limit named keys', 'server/accounts/named-keys.ts', '>= MAX_NAMED_KEYS', '> 1_000', SIGN_IN],
-  ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', SIGN_IN],
+  ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/api/account-deletion.test.ts'],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],
   ['lets strangers lock the owner out', 'server/accounts/sign-in-code.ts', 'isLocked: locked.has(source) || (!isKnown && unknownLocked)', 'isLocked: locked.has(source) || unknownLocked', 'test/api/sign-in-attempts.test.ts'],
