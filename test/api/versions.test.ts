@@ -4,11 +4,10 @@ import type { Published } from '../../client/sdk/slipway.ts'
 import type { VersionSummary } from '../../protocol/api/sites.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, startApi, toTarget } from './api.ts'
-import { assertInvalid } from './api-response.ts'
+import { assertInvalid, readRemaining } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
 import { browser } from './browser.ts'
 import { type Contents, sha256, toManifest } from './content.ts'
-import { readRemaining } from './counted-requests.ts'
 import { webp } from './webp.ts'
 
 const api = await startApi()

@@ -381,6 +381,12 @@ describe('the client', () => {
     assert.equal(fixture.server.live(slug).get('b')!.toString(), 'three')
   })
 
+  it('is anonymous with an empty key, as from an unset variable', async () => {
+    const { claimToken } = await fixture.slipway.with({ key: '' }).publish({ files: ONE })
+    assert.ok(claimToken)
+    assert.ok(fixture.server.calls.every(({ key }) => key === undefined))
+  })
+
   it('sends a claim token instead of the key', async () => {
     const { slug, claimToken } = await fixture.publish({ files: ONE })
     fixture.server.calls.length = 0

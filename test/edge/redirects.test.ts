@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header, toStoredFile } from './responses.ts'
 
 const FILES = `
@@ -17,6 +16,7 @@ const cases: [title: string, rows: Row[]][] = [
     [
       ['/about /app 301', '/about', 'about.html'],
       ['/about.html /app 301', '/about.html', 'about.html'],
+      ['/about /app 301\n/x /y 301!', '/about', 'about.html'],
       ['/docs /app 301', '/docs', '→ /docs/'],
       ['/docs/ /app 301', '/docs/', 'docs/index.html'],
       ['/ /app 301', '/', 'index.html'],
@@ -193,35 +193,4 @@ test('equal redirects are the same object, and each target depends on its reques
     assert.equal(header(getResponse(table, `/go/${name}`), 'location'), `/to/${name}`)
     assert.equal(header(getResponse(table, `/fixed?${name}`), 'location'), `/there?${name}`)
   }
-})
-
-describe('_redirects over HTTP', () => {
-  const edge = EdgeFixture.shared()
-
-  const contents = {
-    'index.html': 'home',
-    'about.html': 'about',
-    _redirects: '/old/* /new/:splat 301\nhttp://www.example.org/only /about 302\n/spa/* /index.html 200\n',
-  }
-
-  test('apply at the host of the site, of a version and of a domain', async () => {
-    const slug = await edge.publish(contents)
-    const draft = await edge.createVersion(slug, contents, { live: false })
-    await edge.addDomain('www.example.org', slug)
-    for (const host of [edge.host(slug), edge.host(`${draft}--${slug}`), 'www.example.org']) {
-      const moved = await edge.request(host, '/old/a?b=c')
-      assert.deepEqual([moved.status, moved.headers.location], [301, '/new/a?b=c'])
-      assert.equal((await edge.request(host, '/spa/x')).text, 'home')
-    }
-    assert.equal((await edge.request('WWW.Example.org:8080', '/only')).status, 302)
-    assert.equal((await edge.get(slug, '/only')).status, 404)
-  })
-
-  test('end with the version that had them', async () => {
-    const slug = await edge.publish(contents)
-    assert.equal((await edge.get(slug, '/old/a')).status, 301)
-    await edge.createVersion(slug, { 'index.html': 'home' })
-    assert.equal((await edge.get(slug, '/old/a')).status, 404)
-    assert.equal((await edge.get(slug, '/_redirects')).status, 404)
-  })
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { RequestHeaders } from '../../server/net/http-handler.ts'
-import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header } from './responses.ts'
 
 const FILES = ['index.html', '404.html', 'app.js', 'docs/index.html', 'page.html', 'docs/404.html']
@@ -92,17 +91,5 @@ describe('with spaMode, a path without a file', () => {
     const bare = buildTable(['docs/index.html', '404.html'], { spaMode: true })
     for (const other of [bare, buildTable(FILES)])
       assert.equal(describeResponse(other, '/users', PAGE), '404 404.html')
-  })
-})
-
-describe('spaMode over HTTP', () => {
-  const edge = EdgeFixture.shared()
-
-  test('is switched on and off at once', async () => {
-    const slug = await edge.publish({ 'index.html': 'app' }, { spaMode: true })
-    const { status, text } = await edge.get(slug, '/deep/down', { headers: { accept: 'text/html' } })
-    assert.deepEqual([status, text], [200, 'app'])
-    await edge.updateSite(slug, { spaMode: false })
-    assert.equal((await edge.get(slug, '/deep/down')).status, 404)
   })
 })

@@ -62,11 +62,10 @@ const OTHER_PLACES = split(`
 http://other.example{path}|http://{host}.other.example{path}|http://{host}@other.example{path}|http://{path}|{host}:80|*
 page.txt|?page.txt`)
 
+// biome-ignore format: several values per row
 const LINES = [
   ...['GET HTTP/1.1', 'GET  HTTP/1.1', 'GET {path} {path} HTTP/1.1', 'GET\t{path} HTTP/1.1'].map(line),
-  ...['GET {path}\tHTTP/1.1', ' GET {path} HTTP/1.1', 'GET {path}\t/ HTTP/1.1', 'GET {path}\0 HTTP/1.1'].map(
-    line,
-  ),
+  ...['GET {path}\tHTTP/1.1', ' GET {path} HTTP/1.1', 'GET {path}\t/ HTTP/1.1', 'GET {path}\0 HTTP/1.1'].map(line),
   ...['GET {path}\x7f HTTP/1.1', 'GET {path}\r/ HTTP/1.1', 'GET {path} HTTP/1.1 '].map(line),
   line('GET {path} HTTP/1.1 Host: {host}'),
   'GET {path} HTTP/1.1\rHost: {host}\r\n\r\n',
@@ -79,23 +78,15 @@ const VERSIONS = split(`
 HTTP/2.0|HTTP/3.0|HTTP/0.9|HTTP/9.9|HTTP/1.10|HTTP/1|HTTP/1.|HTTP/.1|HTTP/01.1|HTTP/1.01|http/1.1|Http/1.1
 HTTP /1.1|HTTP/ 1.1|HTTP/1 .1|HTTP/1,1|HTTP/-1.1|HTTP/1.1.1|HTTP/1.1x|HTTP|XTTP/1.1|HTTPS/1.1|ICE/1.0
 RTSPS/1.0`)
+  .map((version) => ` ${version}`)
+  .concat('')
 
 const METHODS = split(`
 get|Get|gET|GETT|GE|G|FOO|SMUGGLE|GET,|"GET"|GET(|G\0T|G\xc9T|GET:|/|${'G'.repeat(10_000)}`)
 
+// biome-ignore format: several values per row
 const HEADERS = [
-  ...[
-    'X: y\nZ: y',
-    'X: y\rZ: y',
-    'X: y\r',
-    'X : y',
-    'X\t: y',
-    'X y: z',
-    ': y',
-    'X',
-    '  ',
-    ' .other.example',
-  ].map(get),
+  ...['X: y\nZ: y', 'X: y\rZ: y', 'X: y\r', 'X : y', 'X\t: y', 'X y: z', ': y', 'X', '  ', ' .other.example'].map(get),
   'GET {path} HTTP/1.1\r\nHost: {host}\r\nX: y\r\n\n',
   'GET {path} HTTP/1.1\r\nHost: {host}\n\r\n',
   'GET {path} HTTP/1.1\r\nHost : {host}\r\n\r\n',
@@ -103,9 +94,7 @@ const HEADERS = [
   'GET {path} HTTP/1.1\r\n\tX: y\r\nHost: {host}\r\n\r\n',
   'GET {path} HTTP/1.1\r\nHost:\r\n {host}\r\n\r\n',
   ...['\0', '\x01', '\x0b', '\x1f', '\x7f'].map((control) => get(`X: a${control}b`)),
-  ...['X\0', 'X(y)', 'X@', '"X"', 'X/y', 'X[', 'X=', 'X,', 'X;', 'X\xe9', '{X}', 'X\\'].map((name) =>
-    get(`${name}: y`),
-  ),
+  ...['X\0', 'X(y)', 'X@', '"X"', 'X/y', 'X[', 'X=', 'X,', 'X;', 'X\xe9', '{X}', 'X\\'].map((name) => get(`${name}: y`)),
 ]
 
 const TOO_LONG = [
@@ -156,21 +145,12 @@ const UPGRADES = [
 ]
 
 /** Requests whose handling the RFC leaves to the server. */
+// biome-ignore format: one row per set of statuses
 const LEFT_OPEN: [statuses: readonly number[], requests: string[]][] = [
-  [
-    [200, 400],
-    [
-      ...['X: y\r\n z', 'X: y\r\n\tz'].map(get),
-      ...['GET  {path} HTTP/1.1', 'GET {path}  HTTP/1.1', 'GET {path}#part HTTP/1.1'].map(line),
-    ],
-  ],
+  [[200, 400], ['X: y\r\n z', 'X: y\r\n\tz'].map(get)],
+  [[200, 400], ['GET  {path} HTTP/1.1', 'GET {path}  HTTP/1.1', 'GET {path}#part HTTP/1.1'].map(line)],
   [[200, 400, 505], ['GET {path} RTSP/1.0', 'GET {path} HTTP/1.2'].map(line)],
-  [
-    NOT_HERE,
-    ['ftp://{host}{path}', '/caf\xc3\xa9', '/..\\{path}', '/<"^`{|}>'].map((target) =>
-      line(`GET ${target} HTTP/1.1`),
-    ),
-  ],
+  [NOT_HERE, ['ftp://{host}{path}', '/caf\xc3\xa9', '/..\\{path}', '/<"^`{|}>'].map((target) => line(`GET ${target} HTTP/1.1`))],
   [[200, 400, 404], ['GET {path} HTTP/1.0\r\n\r\n']],
   [[200, 400, 431], [get(`${'a:b\r\n'.repeat(999)}a:b`)]],
   [[200, ...LONG], [line(`GET {path}?${'x'.repeat(9000)} HTTP/1.1`)]],
@@ -187,6 +167,7 @@ const REFUSED = [400, 404, 405, 411, 413, 431, 501]
 const HIDING = '0\r\n\r\n{hidden}'
 
 /** The length is ambiguous: nothing after the head may be read. */
+// biome-ignore format: several values per row
 const CODINGS = [
   'Transfer-Encoding: chunked\r\nContent-Length: 4',
   'Content-Length: 4\r\nTransfer-Encoding: chunked',
@@ -196,16 +177,9 @@ const CODINGS = [
   'Transfer-Encoding: unknown',
   'Transfer-Encoding: unknown\r\nContent-Length: 4',
   'Transfer-Encoding: chunkedx',
-  ...[
-    'xchunked',
-    'chunk',
-    'chun ked',
-    'identity',
-    'chunked, identity',
-    'chunked, gzip',
-    'chunked;q=1',
-    '"chunked"',
-  ].map((coding) => `Transfer-Encoding: ${coding}`),
+  ...['xchunked', 'chunk', 'chun ked', 'identity', 'chunked, identity', 'chunked, gzip', 'chunked;q=1', '"chunked"'].map(
+    (coding) => `Transfer-Encoding: ${coding}`,
+  ),
   'Transfer-Encoding: chunked\r\nTransfer-Encoding: unknown',
   'Transfer-Encoding:',
   'Transfer-Encoding:\r\nContent-Length: 4',
@@ -220,25 +194,16 @@ const CODINGS = [
   'Transfer-Encoding: chunked\r\nContent-Length:\r\n 4',
 ]
 
+// biome-ignore format: several values per row
 const LENGTHS = [
   'Content-Length: 4\r\nContent-Length: 5',
-  ...[
-    '4, 5',
-    '+4',
-    '-4',
-    '0x4',
-    '4.0',
-    '4e0',
-    '4a',
-    '4 4',
-    '"4"',
-    '',
-    '9'.repeat(40),
-    '18446744073709551620',
-  ].map((value) => `Content-Length: ${value}`),
+  ...['4, 5', '+4', '-4', '0x4', '4.0', '4e0', '4a', '4 4', '"4"', '', '9'.repeat(40), '18446744073709551620'].map(
+    (value) => `Content-Length: ${value}`,
+  ),
   ...['Content-Length : 4', 'X: y\nContent-Length: 4', 'Content-Length: 4\0', 'Content-Length: 4\n'],
 ]
 
+// biome-ignore format: several values per row
 const CHUNKS = [
   ...['g', '-4', '+4', '0x4', ' 4', '', '10000000000000004', 'f'.repeat(60), '4x'].map(
     (size) => `${size}\r\nabcd\r\n0\r\n\r\n`,
@@ -257,10 +222,9 @@ const CHUNKS = [
 const CHUNKED = '{size}\r\n{hidden}\r\n0\r\n\r\n'
 
 /** Bodies with an unambiguous end. */
+// biome-ignore format: several values per row
 const WHOLE = [
-  ...['{length}', '000{length}', '{length}, {length}'].map((length) =>
-    post(`Content-Length: ${length}`, '{hidden}'),
-  ),
+  ...['{length}', '000{length}', '{length}, {length}'].map((length) => post(`Content-Length: ${length}`, '{hidden}')),
   ...['GET', 'HEAD', 'OPTIONS', 'DELETE'].map(
     (method) => `${method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{hidden}`,
   ),
@@ -284,29 +248,28 @@ function cases(
   return { what, statuses, connection, requests }
 }
 
+const codings = [
+  ...CODINGS.map((lines) => post(lines, HIDING)),
+  ...CODINGS.slice(0, 8).map((lines) => post(lines, HIDING).replace('POST', 'GET')),
+  ...['Transfer-Encoding: chunked', ...CODINGS.slice(0, 4)].map((lines) => post(lines, HIDING, '1.0')),
+]
+
+const methods = [
+  ...METHODS.map((method) => line(`${method} {path} HTTP/1.1`)),
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  'CONNECT {host}:443 HTTP/1.1\r\nHost: {host}\r\n\r\n',
+  'CONNECT other.example:443 HTTP/1.1\r\nHost: {host}\r\n\r\n{hidden}',
+]
+
+// biome-ignore format: one row per case
 export const CASES: readonly Cases[] = [
   cases('no Host or several', [400, 431], 'either', HOSTS),
   cases('an invalid Host', [...NOT_HERE, 421], 'either', WRONG_HOSTS.map(host)),
   cases('an unknown Host', [200, ...NOT_HERE, 421], 'either', UNKNOWN_HOSTS.map(host)),
-  cases(
-    'a target of another place',
-    [400],
-    'either',
-    OTHER_PLACES.map((target) => line(`GET ${target} HTTP/1.1`)),
-  ),
+  cases('a target of another place', [400], 'either', OTHER_PLACES.map((target) => line(`GET ${target} HTTP/1.1`))),
   cases('a malformed request line', [400], 'closes', LINES),
-  cases(
-    'an invalid version',
-    [400, 505],
-    'closes',
-    [...VERSIONS.map((version) => ` ${version}`), ''].map((version) => line(`GET {path}${version}`)),
-  ),
-  cases('an invalid method', [...LONG, 405, 501, 505], 'closes', [
-    ...METHODS.map((method) => line(`${method} {path} HTTP/1.1`)),
-    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-    'CONNECT {host}:443 HTTP/1.1\r\nHost: {host}\r\n\r\n',
-    'CONNECT other.example:443 HTTP/1.1\r\nHost: {host}\r\n\r\n{hidden}',
-  ]),
+  cases('an invalid version', [400, 505], 'closes', VERSIONS.map((version) => line(`GET {path}${version}`))),
+  cases('an invalid method', [...LONG, 405, 501, 505], 'closes', methods),
   cases('a malformed header line', [400], 'closes', HEADERS),
   cases('lines that are too long', LONG, 'closes', TOO_LONG),
   cases('another protocol', [400], 'closes', OTHER_PROTOCOLS),
@@ -314,23 +277,9 @@ export const CASES: readonly Cases[] = [
   cases('the last request of the connection', [200], 'closes', LAST),
   cases('an upgrade or another request of a hop', [200], 'either', UPGRADES),
   ...LEFT_OPEN.map(([statuses, requests]) => cases('a questionable request', statuses, 'either', requests)),
-  cases('an ambiguous coding', REFUSED, 'closes', [
-    ...CODINGS.map((lines) => post(lines, HIDING)),
-    ...CODINGS.slice(0, 8).map((lines) => post(lines, HIDING).replace('POST', 'GET')),
-    ...['Transfer-Encoding: chunked', ...CODINGS.slice(0, 4)].map((lines) => post(lines, HIDING, '1.0')),
-  ]),
-  cases(
-    'an ambiguous length',
-    REFUSED,
-    'closes',
-    LENGTHS.map((lines) => post(lines, '{hidden}')),
-  ),
-  cases(
-    'malformed chunks',
-    REFUSED,
-    'closes',
-    CHUNKS.map((body) => post('Transfer-Encoding: chunked', `${body}{hidden}`)),
-  ),
+  cases('an ambiguous coding', REFUSED, 'closes', codings),
+  cases('an ambiguous length', REFUSED, 'closes', LENGTHS.map((lines) => post(lines, '{hidden}'))),
+  cases('malformed chunks', REFUSED, 'closes', CHUNKS.map((body) => post('Transfer-Encoding: chunked', `${body}{hidden}`))),
   // Sites and most API paths refuse a body, perhaps before reading it.
   cases('a body', [200, 204, 400, 404, 405, 413, 415, 417, 501], 'either', WHOLE),
 ]
