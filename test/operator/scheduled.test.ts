@@ -100,7 +100,7 @@ for (const [schedulers, lines] of [
     const table = [{ name: 'job', intervalSeconds: 60, description: '', run: async () => 0 }]
     await using fixture = await startSchedules(data.path, 10 * DAY_MS, { table, schedulers })
     const { store, now } = fixture
-    await store.write('relaxed', (tx) => tx.leases.acquire('job', 'ended', now, now + 50 * SECOND_MS))
+    await store.write('relaxed', {}, (tx) => tx.leases.acquire('job', 'ended', now, now + 50 * SECOND_MS))
     await fixture.pass(10 * MINUTE_MS)
     assert.equal(fixture.log.filter(({ message }) => message.startsWith('another process')).length, lines)
   })
