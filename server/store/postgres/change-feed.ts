@@ -4,12 +4,10 @@ import type { Connection, PrimaryPool } from './pool.ts'
 interface ChangeFeedOptions {
   pool: PrimaryPool
   pollIntervalMs: number
+  pollTimeoutMs: number
   /** Changed names, or undefined when any name may have changed. */
   notify: (names: readonly string[] | undefined) => Promise<void>
 }
-
-/** A poll that takes longer is aborted: this detects connections that are half open. */
-const POLL_TIMEOUT_MS = 700
 
 const RECONNECT_MIN_MS = 100
 const RECONNECT_MAX_MS = 1000
@@ -73,7 +71,7 @@ export class ChangeFeed implements AsyncDisposable {
     this.#notifying ??= setTimeout(() => {
       this.#notifying = undefined
       const notify = (connection: Connection) =>
-        connection.query({ text: `notify ${CHANNEL}` }, POLL_TIMEOUT_MS)
+        connection.query({ text: `notify ${CHANNEL}` }, this.#options.pollTimeoutMs)
       // A lost hint costs one poll interval.
       void this.#options.pool.use(notify).catch(() => undefined)
     }, NOTIFY_INTERVAL_MS)
@@ -148,7 +146,7 @@ export class ChangeFeed implements AsyncDisposable {
     const connection = await this.#options.pool.connect()
     this.#connection = connection
     connection.onNotification(() => void this.#pollAndSchedule())
-    await connection.query({ text: `listen ${CHANNEL}` }, POLL_TIMEOUT_MS)
+    await connection.query({ text: `listen ${CHANNEL}` }, this.#options.pollTimeoutMs)
     return connection
   }
 
@@ -163,21 +161,21 @@ export class ChangeFeed implements AsyncDisposable {
           limit ${MAX_CHANGES_PER_POLL + 1}) as unseen) as changes`
     // Without a snapshot nothing has been cached yet, so that no earlier change matters.
     const values = [this.#snapshot ?? (await this.#currentSnapshot(connection))]
-    const { rows } = await connection.query<PollRow>({ text, values }, POLL_TIMEOUT_MS)
+    const { rows } = await connection.query<PollRow>({ text, values }, this.#options.pollTimeoutMs)
     return rows[0]!
   }
 
   async #currentSnapshot(connection: Connection): Promise<string> {
     const { rows } = await connection.query<{ seen: string }>(
       { text: 'select pg_current_snapshot()::text as seen' },
-      POLL_TIMEOUT_MS,
+      this.#options.pollTimeoutMs,
     )
     return rows[0]!.seen
   }
 
   async #beginEpoch(): Promise<void> {
     const text = 'insert into feed_epoch (id) values ($1) on conflict do nothing'
-    await this.#connection!.query({ text, values: [randomUUID()] }, POLL_TIMEOUT_MS)
+    await this.#connection!.query({ text, values: [randomUUID()] }, this.#options.pollTimeoutMs)
   }
 
   /** Deletes old changes. Any node may do so at any time. */
@@ -188,6 +186,6 @@ export class ChangeFeed implements AsyncDisposable {
       with gone as (delete from changes where at < clock_timestamp() - interval '${RETENTION}' returning xid)
       update changes_trimmed
       set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))`
-    await this.#connection!.query({ text }, POLL_TIMEOUT_MS)
+    await this.#connection!.query({ text }, this.#options.pollTimeoutMs)
   }
 }

@@ -15,14 +15,21 @@ interface PostgresOptions {
   maxConnections?: number
   /** Interval of the polls for changes of other nodes; the contract allows a second. */
   pollIntervalMs?: number
+  /** How long a caller waits for a connection, for a read, and the feed for a poll, in milliseconds. */
+  timeouts?: Timeouts
+}
+
+interface Timeouts {
+  acquire: number
+  read: number
+  poll: number
 }
 
 const MAX_CONNECTIONS = 8
 const POLL_INTERVAL_MS = 250
 
-/** A caller waits no longer for a connection, and no longer for a read. */
-const ACQUIRE_TIMEOUT_MS = 800
-const READ_TIMEOUT_MS = 800
+/** A poll that takes longer is aborted: this detects connections that are half open. */
+const TIMEOUTS_MS: Timeouts = { acquire: 800, read: 800, poll: 700 }
 
 /** Bounds of one statement of a write: on the server, where it also frees the locks, and somewhat later here. */
 const STATEMENT_TIMEOUT_MS = 5000
@@ -42,9 +49,10 @@ const MIGRATION_LOCK = lockKey('migrations', '')
  */
 export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const { url, maxConnections = MAX_CONNECTIONS, pollIntervalMs = POLL_INTERVAL_MS } = options
+  const { timeouts = TIMEOUTS_MS } = options
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
-  const pool = opened.use(new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS }))
+  const pool = opened.use(new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: timeouts.acquire }))
   await applyMigrations(pool).catch(translateError)
 
   const listeners = new Set<ChangeListener>()
@@ -52,12 +60,17 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     await Promise.all([...listeners].map((listener) => listener(names, own)))
   }
   const feed = opened.use(
-    new ChangeFeed({ pool, pollIntervalMs, notify: (names) => notifyListeners(names, false) }),
+    new ChangeFeed({
+      pool,
+      pollIntervalMs,
+      pollTimeoutMs: timeouts.poll,
+      notify: (names) => notifyListeners(names, false),
+    }),
   )
   await feed.open().catch(translateError)
   const writes = new Set<Promise<unknown>>()
   const reading = createKysely((query) =>
-    pool.use((connection) => connection.query(query, READ_TIMEOUT_MS)).catch(translateError),
+    pool.use((connection) => connection.query(query, timeouts.read)).catch(translateError),
   )
 
   async function transaction<T>(
@@ -123,7 +136,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
 
     async check() {
       await pool
-        .use((connection) => connection.query({ text: 'select from accounts limit 1' }, READ_TIMEOUT_MS))
+        .use((connection) => connection.query({ text: 'select from accounts limit 1' }, timeouts.read))
         .catch(translateError)
     },
 
