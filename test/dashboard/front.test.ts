@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { PHONE } from '../support/browser.ts'
-import { liveAt, pickFiles, useDisk, visited } from './file-drop.ts'
-import { newAddress, requiresBrowser, tabTo, useWeb } from './web-fixture.ts'
+import { liveAt, pickFiles, visited } from './file-drop.ts'
+import { disk, web } from './shared.ts'
+import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
 /** Maximum bytes transferred in the first load, by type, with the headers of responses. */
 const MAX_BYTES: Record<string, number> = { Script: 60_000, Font: 50_000 }
-
-const web = useWeb()
-const disk = useDisk()
 
 describe('the front page', requiresBrowser, () => {
   test('leads from a file to its published address', async () => {
@@ -35,7 +33,7 @@ describe('the front page', requiresBrowser, () => {
     ] as const) {
       await page.getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: heading }).waitFor()
-      await visitor.assertAccessibleInAllViewports()
+      await visitor.assertReadableInAllViewports()
     }
     visitor.assertNoComplaints()
   })
@@ -110,7 +108,7 @@ describe('the front page', requiresBrowser, () => {
 })
 
 describe('what was published from this browser', requiresBrowser, () => {
-  test('can be updated by another drop, claimed, and removed from the list', async () => {
+  test('can be updated by another drop, removed from the list, and kept after signing in', async () => {
     const { page } = await web.asVisitor('/')
     await pickFiles(page, disk.file('first/index.html', 'First'))
     const siteUrl = await liveAt(page)
@@ -137,15 +135,6 @@ describe('what was published from this browser', requiresBrowser, () => {
     await owner.page.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
     await owner.page.goto(web.url('/sites'))
     await owner.page.getByRole('link', { name: `Keep ${host}` }).waitFor()
-
-    await list.getByRole('link', { name: `Keep ${host}` }).click()
-    const email = newAddress()
-    await web.askForCode(again, email)
-    await again.keyboard.type(await web.service.mailedCode(email))
-    await again.waitForURL('**/sites/*')
-    await again.getByRole('link', { name: 'Slipway', exact: true }).click()
-    await again.getByText('Sites you publish here are saved to your account.').waitFor()
-    assert.equal(await list.count(), 0)
   })
 
   test('is removed from the list when an update finds it deleted', async () => {
@@ -180,7 +169,7 @@ describe('the rate limit', requiresBrowser, () => {
     await page.getByText(/^Try again at .*\d\d:00.* Your sites stay online\.$/).waitFor()
     const way = page.getByRole('main').getByRole('link', { name: 'Sign in' })
     await way.waitFor()
-    await visitor.assertAccessible()
+    await visitor.assertReadable()
 
     const email = newAddress()
     await way.click()
