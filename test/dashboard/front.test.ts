@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { PHONE } from '../support/browser.ts'
+import { DESKTOP, PHONE } from '../support/browser.ts'
 import { liveAt, pickFiles, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
@@ -63,6 +63,16 @@ describe('the front page', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Publish another site' }).click()
     await page.getByRole('button', { name: `Update ${host}` }).click()
     await page.getByText(`Choose the new version of ${host}`).waitFor()
+  })
+
+  test('is not animated where the browser asks for less motion', async () => {
+    const { page } = await web.asVisitor('/', { viewport: DESKTOP })
+    await page.locator('.drop-animation').waitFor()
+    const count = () =>
+      document.getAnimations().filter((one) => one.effect?.getTiming().iterations === Infinity).length
+    assert.equal(await page.evaluate(count), 0)
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
+    assert.notEqual(await page.evaluate(count), 0)
   })
 
   test('explains at its top how to publish without scripts', async () => {
