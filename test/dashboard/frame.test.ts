@@ -27,6 +27,7 @@ describe('a page that fails to render', requiresBrowser, () => {
     )
     await page.goto(web.url('/sites'))
     await page.getByRole('heading', { name: 'Something went wrong on this page' }).waitFor()
+    assert.match(owner.complaints.splice(0).join('\n'), /^TypeError: /)
     await owner.assertReadable()
     await page.getByRole('link', { name: 'Account' }).click()
     await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor()

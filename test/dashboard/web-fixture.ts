@@ -44,6 +44,7 @@ export class WebFixture implements AsyncDisposable {
   #contexts: ContextPool | undefined
   readonly #opened = new AsyncDisposableStack()
   #ofTest = new AsyncDisposableStack()
+  #users: BrowserUser[] = []
   #checkedLines = 0
 
   async start(settings: Record<string, string> = {}): Promise<this> {
@@ -77,15 +78,25 @@ export class WebFixture implements AsyncDisposable {
 
   async #open<User extends BrowserUser>(opening: Promise<User>, path: string | undefined): Promise<User> {
     const user = this.#ofTest.use(await opening)
+    this.#users.push(user)
     if (path !== undefined) await user.page.goto(this.url(path))
     return user
   }
 
-  /** Closes the pages of a test, and asserts that no browser has reported a violation of the policy. */
+  /**
+   * Closes the pages of a test, and asserts that their consoles have only failed requests, which tests provoke, and that
+   * no browser has reported a violation of the policy.
+   */
   async endTest(): Promise<void> {
+    const complaints = this.#users.flatMap((user) => user.complaints)
     await this.#ofTest.disposeAsync()
     this.#ofTest = new AsyncDisposableStack()
+    this.#users = []
     this.service.clock.now = Date.now()
+    assert.deepEqual(
+      complaints.filter((line) => !line.startsWith('Failed to load resource')),
+      [],
+    )
     this.assertPolicyKept()
   }
 
