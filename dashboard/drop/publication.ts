@@ -7,6 +7,8 @@ import { type DisplayError, toDisplayError } from '../api/display-error.ts'
 import { invalidate } from '../api/resource.ts'
 import { rememberSignedIn, signedInAs } from '../api/session.ts'
 import type { Signal } from '../api/signal.ts'
+import { slipway } from '../api/slipway.ts'
+import { type AnonymousSite, describeAnonymous } from './anonymous-sites.ts'
 import { type CollectedFile, collectFiles } from './collect-files.ts'
 import {
   type DeliveryResult,
@@ -237,6 +239,17 @@ export class Publication {
   }
 }
 
+/** Stores the title and icon that the server has found, for the list of this browser. */
+async function describe({ slug, claimToken }: AnonymousSite): Promise<void> {
+  try {
+    const site = await slipway.claimPreview(slug, claimToken)
+    if (!site.claimed)
+      describeAnonymous(slug, { title: site.title, iconUrl: site.iconUrl, thumbnailUrl: null })
+  } catch (error) {
+    console.debug('The title of the site could not be loaded:', error)
+  }
+}
+
 /**
  * Draws the thumbnail, for which the reader of a zip is kept. After a merge, the start page may refer to files that
  * are not at hand.
@@ -247,7 +260,9 @@ async function finishReading(
   files: readonly CollectedFile[],
 ): Promise<void> {
   using open = reader
-  if (delivered.published.unchanged || files.length === 0) return
+  if (delivered.published.unchanged) return
+  if (delivered.anonymous) await describe(delivered.anonymous)
+  if (files.length === 0) return
   try {
     const { storeThumbnail } = await import('../thumbnail/store-thumbnail.ts')
     await storeThumbnail(delivered, files, (entry) => open.inflate(entry))

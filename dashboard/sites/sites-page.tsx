@@ -42,7 +42,7 @@ function OwnedSites() {
     <Page title="Sites" actions={value && value.publishes.length > 0 && newSite}>
       <ErrorNotice error={sites.error} onRetry={sites.reload} />
       {!value && sites.loading && <Loading what="your sites" shape="rows" />}
-      <RecentSites onUpdate={undefined} />
+      <RecentSites />
       {value && (value.publishes.length > 0 ? <SiteSearch sites={sites} list={value} /> : <NoSites />)}
     </Page>
   )

@@ -1,5 +1,6 @@
 import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { describeAnonymous } from '../drop/anonymous-sites.ts'
 import type { CollectedFile } from '../drop/collect-files.ts'
 import type { DeliveryResult } from '../drop/delivery.ts'
 import { drawThumbnail, whenIdle } from './draw-thumbnail.ts'
@@ -23,7 +24,8 @@ export async function storeThumbnail(
     await whenIdle()
     const picture = await withTimeout(drawThumbnail(startPath, new SiteFiles(files, inflate)))
     if (!picture) return
-    await slipway.putThumbnail(slug, versionId, picture, anonymous?.claimToken)
+    const { thumbnailUrl } = await slipway.putThumbnail(slug, versionId, picture, anonymous?.claimToken)
+    if (anonymous) describeAnonymous(slug, { thumbnailUrl })
     invalidate('sites', `site/${slug}`)
   } catch (error) {
     console.debug('No thumbnail was stored:', error)
