@@ -3,6 +3,7 @@ import { rateLimit } from '../api/rate-limit.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
+import { useOffersDomains } from '../domains/offers-domains.ts'
 import { WindowDrop } from '../drop/window-drop.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { Toast } from '../kit/toast.tsx'
@@ -41,7 +42,9 @@ const OWNER_LINKS = [
 function Header() {
   const { path } = useLocation()
   const isSignedIn = useSignal(signedInAs) !== null
-  const links = isSignedIn ? OWNER_LINKS : PUBLIC_LINKS
+  const offersDomains = useOffersDomains()
+  const ownLinks = OWNER_LINKS.filter(([href]) => href !== '/domains' || offersDomains)
+  const links = isSignedIn ? ownLinks : PUBLIC_LINKS
   return (
     <header class="top">
       <HomeLink />

@@ -2,15 +2,16 @@ import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import type { Action } from '../api/action.ts'
+import { useOffersDomains } from '../domains/offers-domains.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { Access } from './settings-access.tsx'
 import { DangerZone } from './settings-danger.tsx'
-import { DomainSettings } from './settings-domains.tsx'
 import { General } from './settings-general.tsx'
 import { LinkPreview } from './settings-link-preview.tsx'
 import { Routing } from './settings-routing.tsx'
 import { SaveBar } from './settings-save-bar.tsx'
 import { SectionList, SettingsSection } from './settings-sections.tsx'
+import { DomainsPanel } from './site-domains.tsx'
 import { type OnChanged, type Settings, useSettings } from './use-settings.ts'
 
 interface SettingsViewProps {
@@ -37,9 +38,10 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
     else void saveNow()
   }
   const props = { site, settings }
+  const offersDomains = useOffersDomains(site.slug)
   return (
     <div class="settings">
-      <SectionList />
+      <SectionList hasDomains={offersDomains} />
       <div class="stack">
         <form class="stack" ref={box} tabIndex={-1} onKeyDown={(event) => submitOnEnter(event, submit)}>
           <SettingsSection id="general">
@@ -55,9 +57,11 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
             <Routing {...props} />
           </SettingsSection>
         </form>
-        <SettingsSection id="domains">
-          <DomainSettings slug={site.slug} />
-        </SettingsSection>
+        {offersDomains && (
+          <SettingsSection id="domains">
+            <DomainsPanel slug={site.slug} />
+          </SettingsSection>
+        )}
         <SettingsSection id="danger-zone">
           <DangerZone site={site} />
         </SettingsSection>
