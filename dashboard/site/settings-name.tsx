@@ -12,12 +12,10 @@ import { TextField } from '../kit/field.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { toHost } from '../sites/address.ts'
 import { moveDraft } from './settings-draft.ts'
-
-/** Characters of a name. */
-const MAX_NAME_LENGTH = 35
+import { MAX_NAME_LENGTH, suggestName } from './suggest-name.ts'
 
 /** Renames a site: the name is the first part of its URL. */
-export function SiteName({ site: { slug } }: { site: SiteDetails }) {
+export function SiteName({ site: { slug, title } }: { site: SiteDetails }) {
   const [typed, write] = useState(slug)
   const [isConfirming, setConfirming] = useState(false)
   const navigate = useGuardedNavigate()
@@ -34,6 +32,9 @@ export function SiteName({ site: { slug } }: { site: SiteDetails }) {
     navigate(`/sites/${renamed.slug}/settings`, true)
     showToast('Site renamed. The old URL redirects for 30 days.')
   })
+  const suggestion = [typed, title ?? '']
+    .map(suggestName)
+    .find((one) => one !== undefined && one !== name && one !== slug)
   const isAvailable = isNew && check.value?.available === true
   const open = () => isAvailable && setConfirming(true)
   return (
@@ -51,6 +52,13 @@ export function SiteName({ site: { slug } }: { site: SiteDetails }) {
       <Button disabled={!isAvailable} onClick={open}>
         Rename site
       </Button>
+      {suggestion && !isAvailable && (
+        <p class="small">
+          <Button variant="link" onClick={() => write(suggestion)}>
+            Use {suggestion}
+          </Button>
+        </p>
+      )}
       {isConfirming && (
         <Confirm
           title={`Rename to ${name}?`}
