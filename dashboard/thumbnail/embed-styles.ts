@@ -25,14 +25,14 @@ export async function embedStyles(css: string, from: string, files: SiteFiles): 
 
 /** Declarations with the files of the site embedded, without other URLs. */
 export async function embedUrls(css: string, from: string, files: SiteFiles): Promise<string> {
-  const urls = new Set([...css.matchAll(CSS_URL)].map(findUrl))
-  const embedded = new Map<string, string>()
-  for (const url of urls) {
-    if (url.startsWith('#')) embedded.set(url, `url("${url}")`)
-    const data = await files.embed(url, from, EMBEDDED_TYPES)
-    if (data !== undefined) embedded.set(url, `url("${data.replaceAll('"', '%22')}")`)
+  const embedded: string[] = []
+  for (const match of css.matchAll(CSS_URL)) {
+    const url = findUrl(match)
+    const data = url.startsWith('#') ? url : await files.embed(url, from, EMBEDDED_TYPES)
+    embedded.push(data === undefined ? EMPTY_URL : `url("${data.replaceAll('"', '%22')}")`)
   }
-  return css.replace(CSS_URL, (...match) => embedded.get(findUrl(match)) ?? EMPTY_URL)
+  let at = 0
+  return css.replace(CSS_URL, () => embedded[at++]!)
 }
 
 function findUrl([, double, single, bare]: ArrayLike<string> & Iterable<string>): string {

@@ -264,7 +264,7 @@ describe('a site’s page', requiresBrowser, () => {
       if (pathname.startsWith('/api/')) requests.push(pathname)
     })
     await go(`/sites/${slugs.harbour}`)
-    await page.getByRole('region', { name: 'Domains' }).getByText('No custom domain yet.').waitFor()
+    await page.getByRole('region', { name: 'Visitors' }).getByText('0 in 30 days').waitFor()
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('heading', { level: 2, name: 'Files' }).waitFor()
     await page.getByRole('link', { name: 'Versions', exact: true }).click()
