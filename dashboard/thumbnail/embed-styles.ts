@@ -1,3 +1,4 @@
+import { Pacer } from './pacer.ts'
 import type { SiteFiles } from './site-files.ts'
 
 /** Types of files that style sheets embed. */
@@ -19,7 +20,12 @@ const CANVAS_SELECTORS = ['body', 'html', ':root']
 export async function embedStyles(css: string, from: string, files: SiteFiles): Promise<string> {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(css.replace(CSS_IMPORT, ''))
-  const rules = [...sheet.cssRules].map(({ cssText }) => cssText)
+  const pacer = new Pacer()
+  const rules: string[] = []
+  for (const { cssText } of sheet.cssRules) {
+    rules.push(cssText)
+    await pacer.pause()
+  }
   return embedUrls(canvasStyles(sheet.cssRules) + rules.join('\n'), from, files)
 }
 

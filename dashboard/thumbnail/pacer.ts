@@ -3,7 +3,7 @@ const MAX_BLOCK_MS = 16
 
 /** Splits long work into tasks, between which the page handles input. */
 export class Pacer {
-  #since = performance.now()
+  #since = 0
 
   /** Yields when the current task has worked for long enough. */
   async pause(): Promise<void> {

@@ -10,8 +10,8 @@ export interface SourceFile {
 
 /** Bounds of the files that are embedded in a drawing: their number, and bytes of one and of all, repeated ones too. */
 const MAX_EMBEDDED_FILES = 60
-const MAX_EMBEDDED_FILE_BYTES = 2_000_000
-const MAX_EMBEDDED_BYTES = 6_000_000
+const MAX_EMBEDDED_FILE_BYTES = 1_000_000
+const MAX_EMBEDDED_BYTES = 2_000_000
 
 /** The host of relative URLs. Its domain does not exist (RFC 2606), and nothing requests it. */
 const SITE_ORIGIN = 'https://site.invalid'
