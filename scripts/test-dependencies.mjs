@@ -57,7 +57,6 @@ export const parts = {
     root: true,
   },
   haproxy: { programs: ['haproxy'], packages: ['haproxy'], for: 'tests with HAProxy in front' },
-  testssl: { programs: ['testssl'], packages: ['testssl.sh'], for: 'a check of HTTPS by testssl.sh' },
   h2load: { programs: ['h2load'], packages: ['nghttp2-client'], for: 'tests and figures of HTTP/2' },
   proc: { programs: [], packages: [], for: 'tests that end one worker', devices: ['/proc/self/task'] },
   'power-cut': {

@@ -9,6 +9,7 @@ import { Sessions } from './accounts/session.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
+import { LazySchemaCompilers } from './api/schema-compilers.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
@@ -50,12 +51,14 @@ import { Finalizer } from './publish/finalize.ts'
 import { PublishService } from './publish/publish.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
+import { Collaborators } from './sites/collaborators.ts'
 import { NamePolicy } from './sites/name-policy.ts'
 import { SiteNames } from './sites/names.ts'
 import { InjectedDocuments } from './sites/page-metadata/injected-document.ts'
 import { PreviewLinks, PreviewTokens } from './sites/preview-links.ts'
 import { Sites } from './sites/site.ts'
 import { Thumbnails } from './sites/thumbnails.ts'
+import { Trash } from './sites/trash.ts'
 import { UrlBuilder } from './sites/urls.ts'
 import { Versions } from './sites/version-history.ts'
 import { sqliteStore } from './store/sqlite.ts'
@@ -100,6 +103,8 @@ export interface Service extends AsyncDisposable {
   precompressor: Precompressor
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[]): Promise<void> | undefined
+  /** Loads in the background what the first requests would otherwise wait for. */
+  preload(): Promise<void>
 }
 
 interface Backends {
@@ -175,6 +180,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     await known
   })
   const settings = pageSettings(config, baseUrl, startOptions.version)
+  const schemaCompilers = new LazySchemaCompilers()
   const api = await buildApi({
     ...services,
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
@@ -188,6 +194,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     }),
     clientDownload: new ClientDownload({ baseUrl, clock }),
     agentFiles: agentFiles({ settings, clock }),
+    schemaCompilers,
     clock,
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
@@ -230,6 +237,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     baseUrl,
     precompressor: services.precompressor,
     invalidate,
+    preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
       const { drainSeconds } = config
       // Watchers would delay draining.
@@ -266,6 +274,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     ...publishLimits(config),
     anonymousLifetime: config.anonymousLifetime,
     pendingLifetime: config.pendingLifetime,
+    trashLifetime: config.trashLifetime,
     visits: config.visits === 'on',
     mail: config.smtpUrl ? 'smtp' : 'log',
     customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
@@ -427,7 +436,17 @@ function createServices(
     names,
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, clock, certificates }),
+    sites: new Sites({ store, blobs, addresses, precompressor, clock }),
+    trash: new Trash({
+      store,
+      blobs,
+      precompressor,
+      plans,
+      certificates,
+      clock,
+      lifetimeSeconds: config.trashLifetime,
+    }),
+    collaborators: new Collaborators({ store, clock }),
     domains,
     secretBox,
     certificates,

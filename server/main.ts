@@ -109,6 +109,7 @@ async function serve(config: Config, log: Log, bootId?: string): Promise<number>
     trimHeap()
     onSignals(stop)
     announce(service.baseUrl, service.port, config)
+    await service.preload()
     return shutDown(service, await stopped, log)
   }
   const { WorkerChannel } = await import('./workers.ts')
@@ -124,6 +125,7 @@ async function serve(config: Config, log: Log, bootId?: string): Promise<number>
     })
     trimHeap()
     siblings.ready(service)
+    await service.preload()
     return await shutDown(service, await stopped, log)
   } finally {
     // The IPC channel would keep it alive, also when it could not start.

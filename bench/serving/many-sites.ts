@@ -167,6 +167,8 @@ const SITE: Omit<Site, 'slug' | 'visitsKey' | 'liveVersionId' | 'liveSince' | 'c
   deletedAt: null,
   deletionReason: null,
   renamedTo: null,
+  keptUntil: null,
+  keptDomains: [],
 }
 
 function noise(): Buffer {

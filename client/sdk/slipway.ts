@@ -27,12 +27,15 @@ import type {
 import type {
   ClaimPreview,
   ClaimResponse,
+  Collaborator,
+  CollaboratorList,
   DeleteResponse,
   DeleteVersionResponse,
   DuplicateResponse,
   MetadataRequest,
   NameCheck,
   PreviewLink,
+  RemoveCollaboratorResponse,
   RenameResponse,
   SiteDetails,
   SiteList,
@@ -134,6 +137,14 @@ export interface ArchiveOptions {
   merge?: boolean
   /** Keeps a top folder that all files share, as `merge` does; by default its contents are the site. */
   keepTopFolder?: boolean
+}
+
+export interface ListOptions {
+  limit?: number
+  cursor?: string
+  q?: string
+  /** Lists the sites in the trash. */
+  deleted?: boolean
 }
 
 interface Call extends UploadOptions {
@@ -297,16 +308,16 @@ export class Slipway {
     return this.#call('GET', sitePath(slug))
   }
 
-  /** One page of the caller's sites, newest first. */
-  list({ limit, cursor, q }: { limit?: number; cursor?: string; q?: string } = {}): Promise<SiteList> {
-    return this.#call('GET', `/api/v1/publishes${buildQuery({ limit, cursor, q })}`)
+  /** One page of the caller's sites and of those that are shared with it, newest first, or of its trash. */
+  list({ limit, cursor, q, deleted }: ListOptions = {}): Promise<SiteList> {
+    return this.#call('GET', `/api/v1/publishes${buildQuery({ limit, cursor, q, deleted })}`)
   }
 
-  /** All the caller's sites, newest first, page by page. */
-  async *sites(): AsyncGenerator<SiteSummary> {
+  /** All the caller's sites, newest first, or all in its trash, page by page. */
+  async *sites(options: Pick<ListOptions, 'deleted'> = {}): AsyncGenerator<SiteSummary> {
     let cursor: string | null = null
     do {
-      const page: SiteList = await this.list({ limit: 100, ...(cursor !== null && { cursor }) })
+      const page: SiteList = await this.list({ ...options, limit: 100, ...(cursor !== null && { cursor }) })
       yield* page.publishes
       cursor = page.nextCursor
     } while (cursor !== null)
@@ -335,9 +346,31 @@ export class Slipway {
     return this.#call('GET', `${sitePath(slug)}/analytics${buildQuery({ range, timeZone })}`)
   }
 
-  /** Deletes a site permanently; its slug is never reused. */
-  delete(slug: string): Promise<DeleteResponse> {
-    return this.#call('DELETE', sitePath(slug))
+  /**
+   * Deletes a site; its slug is never reused. It can be restored for a time, unless `permanent` is set, which also deletes a
+   * site in the trash.
+   */
+  delete(slug: string, { permanent }: { permanent?: boolean } = {}): Promise<DeleteResponse> {
+    return this.#call('DELETE', sitePath(slug) + buildQuery({ permanent }))
+  }
+
+  /** Restores a deleted site; its domains are verified again. */
+  undelete(slug: string): Promise<SiteDetails> {
+    return this.#call('POST', `${sitePath(slug)}/undelete`)
+  }
+
+  /** The accounts that may publish to a site. */
+  collaborators(slug: string): Promise<CollaboratorList> {
+    return this.#call('GET', `${sitePath(slug)}/collaborators`)
+  }
+
+  /** Lets the account of an address publish to a site, and notifies it by email. */
+  addCollaborator(slug: string, email: string): Promise<Collaborator> {
+    return this.#call('POST', `${sitePath(slug)}/collaborators`, { json: { email } })
+  }
+
+  removeCollaborator(slug: string, email: string): Promise<RemoveCollaboratorResponse> {
+    return this.#call('DELETE', `${sitePath(slug)}/collaborators`, { json: { email } })
   }
 
   /** Claims an anonymous site for the caller. */

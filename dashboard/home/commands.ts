@@ -1,6 +1,6 @@
 import { npxCommand, quoteShell } from '../../protocol/client-package.ts'
 
-/** Commands for a server; `test/pages.test.ts` runs them. */
+/** Commands for a server; `test/dashboard/pages.test.ts` runs them. */
 
 export function command(baseUrl: string): string {
   return `${npxCommand(baseUrl)} publish ./folder`

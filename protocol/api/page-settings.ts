@@ -15,6 +15,8 @@ export interface PageSettings {
   anonymousLifetime: number
   /** Time in which an upload must be finalized, in seconds. */
   pendingLifetime: number
+  /** Time in which a deleted site can be restored, in seconds; with 0 there is no trash. */
+  trashLifetime: number
   /** Whether visits are counted. */
   visits: boolean
   /** Whether emails are sent. Otherwise sign-in codes appear where the service runs. */

@@ -2,8 +2,17 @@
 
 import type { FileEntry, SiteMetadata } from './publish.ts'
 
+/** What the caller is to a site. A collaborator reads it and publishes to it; the owner also manages it. */
+export type SiteRole = 'owner' | 'collaborator'
+
+interface Membership {
+  role: SiteRole
+  /** Of a site that is shared with the caller. */
+  ownerEmail?: string
+}
+
 /** Spec 2.1 and 4.7. */
-export interface SiteDetails {
+export interface SiteDetails extends Membership {
   slug: string
   siteUrl: string
   status: 'pending' | 'active'
@@ -26,7 +35,7 @@ export interface SiteDetails {
   files: FileEntry[]
 }
 
-export interface SiteSummary {
+export interface SiteSummary extends Membership {
   slug: string
   siteUrl: string
   status: 'pending' | 'active'
@@ -49,6 +58,9 @@ export interface SiteSummary {
   createdAt: string
   updatedAt: string
   expiresAt: string | null
+  /** Of a site in the trash: when it was deleted, and when it will be deleted permanently. */
+  deletedAt?: string
+  deletedUntil?: string
 }
 
 export type SiteKind = 'page' | 'image' | 'video' | 'audio' | 'document' | 'files'
@@ -99,6 +111,30 @@ export interface DeleteResponse {
   deleted: true
 }
 
+/** The account of this address may publish to a site. */
+export interface Collaborator {
+  email: string
+  addedAt: string
+}
+
+/** `GET …/:slug/collaborators`. */
+export interface CollaboratorList {
+  slug: string
+  ownerEmail: string
+  /** In the order in which they were added. */
+  collaborators: Collaborator[]
+}
+
+/** `DELETE …/:slug/collaborators { email }`. */
+export interface RemoveCollaboratorResponse {
+  slug: string
+  email: string
+  removed: true
+}
+
+/** Maximum number of collaborators of a site. */
+export const MAX_COLLABORATORS = 20
+
 export interface ClaimResponse {
   success: true
   slug: string
@@ -132,7 +168,7 @@ export interface VersionSummary {
   createdAt: string
   /** When it first went live; `null` for a draft. */
   publishedAt: string | null
-  /** Its author: the owner's address, `null` before the site had an owner. */
+  /** The address of its author; `null` before the site had an owner, and when the account was deleted. */
   publishedBy: string | null
   /** Its credential: an API key, the dashboard, none; `null` when it was not recorded. */
   publishedWith: PublishedWith | null

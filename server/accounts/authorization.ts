@@ -1,4 +1,4 @@
-import type { PublishedWith } from '../../protocol/api/sites.ts'
+import type { PublishedWith, SiteRole } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -17,26 +17,70 @@ export interface Caller {
   keyHash?: string
 }
 
-/** The site when it exists and belongs to the account; NOT_FOUND otherwise, SITE_EXPIRED after its expiry. */
-export function requireOwner(site: Site | undefined, account: Account, now: number): Site {
-  if (!site || site.ownerId !== account.id || isRetired(site)) throw siteNotFound()
-  return requireNotExpired(site, now)
+/**
+ * What an account may do with a site. Its owner may do everything. A collaborator may publish, which includes reading
+ * the site, its visits and its versions, and changing metadata.
+ */
+export type SiteRight = 'publish' | 'manage'
+
+interface SiteAccess {
+  slug: string
+  account: Account
+  now: number
 }
 
 /**
- * The site when the caller may publish to it: with its owner's key, or with the claim token while it is
- * anonymous.
+ * The site when the account has this right to it: the one place that decides. NOT_FOUND for an account that is neither
+ * its owner nor a collaborator, OWNER_REQUIRED for a collaborator without the right, SITE_EXPIRED after its expiry.
  */
-export function requirePublisher(
-  site: Site | undefined,
+export async function requireAccess(
+  queries: Queries,
+  right: SiteRight,
+  { slug, account, now }: SiteAccess,
+): Promise<Site> {
+  const site = await queries.sites.bySlug(slug)
+  const role = site && (await findRole(queries, site, account))
+  if (!role) throw siteNotFound()
+  if (isRetired(site)) throw role === 'owner' && isInTrash(site) ? siteInTrash(slug) : siteNotFound()
+  const current = requireNotExpired(site, now)
+  if (role === 'owner' || right === 'publish') return current
+  throw new ApiError('OWNER_REQUIRED', 'Only the owner of this site can do this')
+}
+
+/** What the account is to a site that may be deleted; undefined for a stranger. */
+export async function findRole(
+  queries: Queries,
+  { slug, ownerId }: Site,
+  account: Account,
+): Promise<SiteRole | undefined> {
+  if (ownerId === account.id) return 'owner'
+  return (await queries.collaborators.has(slug, account.email)) ? 'collaborator' : undefined
+}
+
+interface PublisherAccess {
+  slug: string
+  claimToken: string | undefined
+  now: number
+  /** Of an account; default `publish`. */
+  right?: SiteRight
+}
+
+/**
+ * The site when the caller may publish to it: with the key of an account that has the right, or with the claim token
+ * while it is anonymous.
+ */
+export async function requirePublisher(
+  queries: Queries,
   caller: Caller,
-  claimToken: string | undefined,
-  now: number,
-): Site {
-  if (site?.ownerId === null && claimToken !== undefined) return requireClaimToken(site, claimToken, now)
-  if (claimToken !== undefined && !caller.account && !site) throw siteNotFound()
+  { slug, claimToken, now, right = 'publish' }: PublisherAccess,
+): Promise<Site> {
   if (claimToken === undefined && !caller.account) throw needsKeyOrToken()
-  return requireOwner(site, requireAccount(caller), now)
+  if (claimToken !== undefined) {
+    const site = await queries.sites.bySlug(slug)
+    if (site?.ownerId === null) return requireClaimToken(site, claimToken, now)
+    if (!caller.account && !site) throw siteNotFound()
+  }
+  return requireAccess(queries, right, { slug, account: requireAccount(caller), now })
 }
 
 /** The site when it is there, has not expired, and the token is its claim token, whether it was claimed or not. */
@@ -56,6 +100,11 @@ export function withClaimToken(site: Site | undefined, claimToken: string): Site
 /** Whether the slug is answered as an unknown one: the site was deleted, or it is a former name of another one. */
 export function isRetired({ deletionReason }: Site): boolean {
   return deletionReason === 'deleted' || deletionReason === 'renamed'
+}
+
+/** Whether the site was deleted and can be restored. */
+export function isInTrash({ keptUntil }: Site): boolean {
+  return keptUntil !== null
 }
 
 /** SITE_EXPIRED after the site's expiry. */
@@ -86,6 +135,12 @@ export function requireAccount(caller: Caller): Account {
 export function requireKeyHash(caller: Caller): string {
   if (caller.keyHash !== undefined) return caller.keyHash
   throw needsKey()
+}
+
+function siteInTrash(slug: string): ApiError {
+  return new ApiError('NOT_FOUND', 'The site is in the trash', {
+    hint: `Restore the site with POST /api/v1/publish/${slug}/undelete.`,
+  })
 }
 
 function needsKey(): ApiError {

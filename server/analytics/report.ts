@@ -1,5 +1,5 @@
 import type { VisitNumbers, VisitRange, Visits as VisitsResponse } from '../../protocol/api/visits.ts'
-import { requireOwner } from '../accounts/authorization.ts'
+import { requireAccess } from '../accounts/authorization.ts'
 import { validationError } from '../lib/errors.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -39,7 +39,7 @@ interface Intervals {
   previousFrom: number
 }
 
-/** Reports of visits for owners. */
+/** Reports of visits for owners and collaborators. */
 export class VisitReports {
   readonly #store: Store
   readonly #recorder: VisitRecorder | undefined
@@ -53,12 +53,12 @@ export class VisitReports {
 
   /**
    * The visits up to now, including those written by other processes, and the numbers of the same time before them.
-   * NOT_FOUND for another owner's site.
+   * NOT_FOUND for a stranger's site.
    */
   async report(account: Account, slug: string, { range, timeZone }: ReportOptions): Promise<VisitsResponse> {
     const { read } = this.#store
     const now = this.#clock()
-    const { visitsKey } = requireOwner(await read.sites.bySlug(slug), account, now)
+    const { visitsKey } = await requireAccess(read, 'publish', { slug, account, now })
     const { unit, boundaries, previousFrom } = toIntervals(range, timeZone, now)
     const [from, to] = [boundaries[0]!, boundaries.at(-1)!]
     await this.#recorder?.flush()

@@ -21,6 +21,7 @@ import { handleErrors } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
 import { type Route, routes } from './routes.ts'
+import type { LazySchemaCompilers } from './schema-compilers.ts'
 import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 import type { ApiServices } from './services.ts'
 import { followRenames } from './sites.ts'
@@ -39,6 +40,7 @@ export interface ApiOptions extends ApiServices {
   clientDownload: ClientDownload
   /** The files for programs, by path. */
   agentFiles: ReadonlyMap<string, StaticFile>
+  schemaCompilers: LazySchemaCompilers
   clock: () => number
   log: Log
   /** Rejects while the service cannot work. */
@@ -66,6 +68,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     rewriteUrl: readableUrl,
     routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
     exposeHeadRoutes: true,
+    schemaController: options.schemaCompilers.controller,
     ajv: {
       customOptions: {
         allErrors: true,

@@ -1,12 +1,14 @@
 import type { RouteHandlerMethod } from 'fastify'
 import { MAX_THUMBNAIL_BYTES } from '../../protocol/api/sites.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
+import * as collaborators from './collaborators.ts'
 import { domainEvents } from './domain-events.ts'
 import * as domains from './domains.ts'
 import * as me from './me.ts'
 import * as publish from './publish.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
+import * as collaboratorShape from './schemas/collaborators.ts'
 import * as versionShape from './schemas/versions.ts'
 import * as visitShape from './schemas/visits.ts'
 import * as shape from './schemas.ts'
@@ -93,14 +95,18 @@ function publishRoutes(services: ApiServices): Route[] {
 function siteRoutes(services: ApiServices): Route[] {
   const tag = 'Sites'
   return [
-    { id: 'listSites', method: 'GET', url: '/api/v1/publishes', tag, summary: 'List your sites, newest first', query: shape.listQuery, answer: [200, shape.siteList], handle: sites.list(services) },
+    { id: 'listSites', method: 'GET', url: '/api/v1/publishes', tag, summary: 'List your sites and those that are shared with you, newest first, or the trash', query: shape.listQuery, answer: [200, shape.siteList], handle: sites.list(services) },
     { id: 'getSite', method: 'GET', url: SITE, tag, summary: 'Details of a site', answer: [200, shape.siteDetails], handle: sites.details(services) },
     { id: 'updateMetadata', method: 'PATCH', url: `${SITE}/metadata`, tag, summary: 'Change the title, password and other settings', body: shape.metadataRequest, answer: [200, shape.siteDetails], handle: sites.updateMetadata(services) },
     { id: 'getVisits', method: 'GET', url: `${SITE}/analytics`, tag, summary: 'Visits of a site, with the most requested paths', query: visitShape.visitsQuery, answer: [200, visitShape.visitsResponse], handle: visits.show(services) },
     { id: 'renameSite', method: 'PATCH', url: `${SITE}/name`, tag, summary: 'Rename a site; the former name redirects for 30 days', body: shape.renameRequest, answer: [200, shape.renameResponse], handle: sites.rename(services) },
     { id: 'checkName', method: 'GET', url: '/api/v1/names/:name', tag, summary: 'Whether a new site can have a name', answer: [200, shape.nameCheck], handle: sites.checkName(services) },
     { id: 'duplicateSite', method: 'POST', url: `${SITE}/duplicate`, tag, summary: 'Copy a site to a new site, which is live immediately', answer: [201, shape.duplicateResponse], handle: sites.duplicate(services) },
-    { id: 'deleteSite', method: 'DELETE', url: SITE, tag, summary: 'Delete a site permanently', answer: [200, shape.deleteResponse], handle: sites.remove(services) },
+    { id: 'deleteSite', method: 'DELETE', url: SITE, tag, summary: 'Delete a site: it can be restored for 30 days', query: shape.deleteQuery, answer: [200, shape.deleteResponse], handle: sites.remove(services) },
+    { id: 'undeleteSite', method: 'POST', url: `${SITE}/undelete`, tag, summary: 'Restore a deleted site from the trash', answer: [200, shape.siteDetails], handle: sites.undelete(services) },
+    { id: 'listCollaborators', method: 'GET', url: `${SITE}/collaborators`, tag, summary: 'The accounts that may publish to a site', answer: [200, collaboratorShape.collaboratorList], handle: collaborators.list(services) },
+    { id: 'addCollaborator', method: 'POST', url: `${SITE}/collaborators`, tag, summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], handle: collaborators.add(services) },
+    { id: 'removeCollaborator', method: 'DELETE', url: `${SITE}/collaborators`, tag, summary: 'Remove a collaborator from a site, or leave it', body: collaboratorShape.collaboratorRequest, answer: [200, collaboratorShape.removeCollaboratorResponse], handle: collaborators.remove(services) },
     { id: 'claimSite', method: 'POST', url: `${SITE}/claim`, tag, summary: 'Make an anonymous site yours', body: shape.claimRequest, answer: [200, shape.claimResponse], handle: sites.claim(services) },
     { id: 'previewClaim', method: 'POST', url: `${SITE}/claim/preview`, tag, summary: 'The site of a claim link', body: shape.claimRequest, answer: [200, shape.claimPreview], charge: 'sign-in', auth: 'none', handle: sites.claimPreview(services) },
   ]

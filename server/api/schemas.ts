@@ -211,6 +211,11 @@ export const uploadQuery = object({
   exp: text('Unix time at which the URL expires'),
 })
 
+const membership = {
+  role: { type: 'string', enum: ['owner', 'collaborator'], description: 'What you are to the site' },
+}
+const ownerEmail = text('The address of the owner of a site that is shared with you')
+
 const siteFields = {
   slug,
   siteUrl,
@@ -228,40 +233,52 @@ const siteFields = {
 
 export const siteDetails = named(
   'Site',
-  object({
-    ...siteFields,
-    viewer: object(
-      {
-        title: viewerFields.title,
-        description: viewerFields.description,
-        ogImagePath: viewerFields.ogImagePath,
-      },
-      {},
-      { description: 'The metadata of the site itself; for null, the value of the document is used' },
-    ),
-    description: nullable(text('Meta description')),
-    ogImagePath: nullable(text('Open Graph image')),
-    spaMode: bool('Navigations that find no file get index.html'),
-    hasPassword: bool('Visitors need a password'),
-    files: list(fileEntry, 'The files of the current version'),
-  }),
+  object(
+    {
+      ...siteFields,
+      ...membership,
+      viewer: object(
+        {
+          title: viewerFields.title,
+          description: viewerFields.description,
+          ogImagePath: viewerFields.ogImagePath,
+        },
+        {},
+        { description: 'The metadata of the site itself; for null, the value of the document is used' },
+      ),
+      description: nullable(text('Meta description')),
+      ogImagePath: nullable(text('Open Graph image')),
+      spaMode: bool('Navigations that find no file get index.html'),
+      hasPassword: bool('Visitors need a password'),
+      files: list(fileEntry, 'The files of the current version'),
+    },
+    { ownerEmail },
+  ),
 )
 
 const siteSummary = named(
   'SiteSummary',
-  object({
-    ...siteFields,
-    hasPassword: bool('Visitors need a password'),
-    kind,
-    imageUrl: nullable(text('URL of its Open Graph image, its icon, or its only image; null without any')),
-    fileCount: integer('Files'),
-    totalBytes: integer('Bytes'),
-  }),
+  object(
+    {
+      ...siteFields,
+      ...membership,
+      hasPassword: bool('Visitors need a password'),
+      kind,
+      imageUrl: nullable(text('URL of its Open Graph image, its icon, or its only image; null without any')),
+      fileCount: integer('Files'),
+      totalBytes: integer('Bytes'),
+    },
+    {
+      ownerEmail,
+      deletedAt: time('When a site in the trash was deleted'),
+      deletedUntil: time('When a site in the trash will be deleted permanently'),
+    },
+  ),
 )
 export const siteList = named(
   'SiteList',
   object({
-    publishes: list(siteSummary, 'Newest first'),
+    publishes: list(siteSummary, 'Newest first; in the trash, the last deleted one first'),
     nextCursor: nullable(text('The cursor of the next page; null on the last page')),
   }),
 )
@@ -271,6 +288,7 @@ export const listQuery = object(
     limit: text('Sites per page, 1 to 100; default 50', { pattern: '^([1-9][0-9]?|100)$' }),
     cursor: text('nextCursor of the previous page', { maxLength: 200 }),
     q: text('Words that all occur in the title or the slug', { maxLength: 100 }),
+    deleted: text('true lists the sites in the trash', { enum: ['true', 'false'] }),
   },
 )
 
@@ -307,6 +325,10 @@ export const nameCheck = named(
 export const duplicateResponse = named(
   'DuplicateResponse',
   object({ slug, siteUrl, versionId, copiedFrom: text('The source'), status }),
+)
+export const deleteQuery = object(
+  {},
+  { permanent: text('true deletes the site permanently, also from the trash', { enum: ['true', 'false'] }) },
 )
 export const deleteResponse = named('DeletedSite', object({ slug, deleted: bool('true') }))
 

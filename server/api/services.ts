@@ -10,10 +10,12 @@ import type { ArchivePublisher } from '../publish/archive-upload.ts'
 import type { Finalizer } from '../publish/finalize.ts'
 import type { PublishService } from '../publish/publish.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
+import type { Collaborators } from '../sites/collaborators.ts'
 import type { SiteNames } from '../sites/names.ts'
 import type { PreviewLinks } from '../sites/preview-links.ts'
 import type { Sites } from '../sites/site.ts'
 import type { Thumbnails } from '../sites/thumbnails.ts'
+import type { Trash } from '../sites/trash.ts'
 import type { Versions } from '../sites/version-history.ts'
 
 /** Services that the route table passes to handlers; a handler takes the one or two it uses. */
@@ -27,6 +29,8 @@ export interface ApiServices {
   finalizer: Finalizer
   archivePublisher: ArchivePublisher
   sites: Sites
+  trash: Trash
+  collaborators: Collaborators
   versions: Versions
   thumbnails: Thumbnails
   names: SiteNames

@@ -10,11 +10,12 @@ const DEFAULT_PAGE_SIZE = 50
 /** Spec 4.10. */
 export function list({ sites }: SiteServices): RouteHandlerMethod {
   return (request) => {
-    const { limit, cursor, q } = request.query as { limit?: string; cursor?: string; q?: string }
+    const { limit, cursor, q, deleted } = request.query as Record<string, string | undefined>
     return sites.list(requireCallerAccount(request), {
       limit: Number(limit ?? DEFAULT_PAGE_SIZE),
       cursor,
       q,
+      deleted: deleted === 'true',
     })
   }
 }
@@ -57,8 +58,19 @@ export function followRenames({ names }: Pick<ApiServices, 'names'>): preHandler
 }
 
 /** Spec 4.9. */
-export function remove({ sites }: SiteServices): RouteHandlerMethod {
-  return (request) => sites.remove(requireCallerAccount(request), readSlug(request))
+export function remove({ trash }: Pick<ApiServices, 'trash'>): RouteHandlerMethod {
+  return (request) => {
+    const { permanent } = request.query as { permanent?: string }
+    return trash.remove(requireCallerAccount(request), readSlug(request), permanent === 'true')
+  }
+}
+
+export function undelete({ trash, sites }: Pick<ApiServices, 'trash' | 'sites'>): RouteHandlerMethod {
+  return async (request) => {
+    const [account, slug] = [requireCallerAccount(request), readSlug(request)]
+    await trash.undelete(account, slug)
+    return sites.details(account, slug)
+  }
 }
 
 /** Spec 4.12. */

@@ -8,6 +8,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
 } from 'node:fs'
 import {
   access,
@@ -65,11 +66,11 @@ interface DiskOptions {
 
 /** Blobs in a folder of a local disk. */
 export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
-  createFolders(folder)
+  const shards = openFolder(folder)
   const staged = join(folder, 'staged')
   const areaFolder = (area: string) => join(staged, area)
   const place = (hash: string, encoding?: Encoding) =>
-    join(folder, hash.slice(0, 2), encoding ? `${hash}.${encoding}` : hash)
+    join(folder, shardOf(hash), encoding ? `${hash}.${encoding}` : hash)
   let flushFailure: unknown
 
   async function commitOne(area: string, names: Map<string, string[]>, blob: StoredBlob): Promise<boolean> {
@@ -121,16 +122,29 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
     }
   }
 
-  async function flushFolders(hashes: readonly string[]): Promise<void> {
-    const folders = [...new Set(hashes.map((hash) => hash.slice(0, 2)))]
-    await forEachConcurrent(MAX_CONCURRENT_FLUSHES, folders, async (name) => {
-      const handle = await open(join(folder, name))
-      try {
-        await flush(handle)
-      } finally {
-        await handle.close()
-      }
+  /** Creates missing shards and flushes their parent, so that a power cut cannot remove a shard with its blobs. */
+  async function createShards(hashes: readonly string[]): Promise<void> {
+    const missing = [...new Set(hashes.map(shardOf))].filter((shard) => !shards.has(shard))
+    if (missing.length === 0) return
+    await forEachConcurrent(MAX_CONCURRENT_FLUSHES, missing, async (shard) => {
+      await mkdir(join(folder, shard), { recursive: true })
     })
+    await flushFolder(folder)
+    for (const shard of missing) shards.add(shard)
+  }
+
+  async function flushShards(hashes: readonly string[]): Promise<void> {
+    const used = [...new Set(hashes.map(shardOf))]
+    await forEachConcurrent(MAX_CONCURRENT_FLUSHES, used, (shard) => flushFolder(join(folder, shard)))
+  }
+
+  async function flushFolder(path: string): Promise<void> {
+    const handle = await open(path)
+    try {
+      await flush(handle)
+    } finally {
+      await handle.close()
+    }
   }
 
   async function flush(handle: FileHandle): Promise<void> {
@@ -179,10 +193,11 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
         const names = groupByHash(await readdir(areaFolder(area)).catch(emptyIfMissing))
         const wanted = new Map(blobs.map((blob) => [blob.hash, blob]))
         const absent = new Set<string>()
+        await createShards([...wanted.keys()])
         await forEachConcurrent(MAX_CONCURRENT_FLUSHES, [...wanted.values()], async (blob) => {
           if (!(await commitOne(area, names, blob))) absent.add(blob.hash)
         })
-        await flushFolders([...wanted.keys()].filter((hash) => !absent.has(hash)))
+        await flushShards([...wanted.keys()].filter((hash) => !absent.has(hash)))
         return blobs.filter((blob) => absent.has(blob.hash))
       }),
 
@@ -216,12 +231,13 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
         await mkdir(area)
         try {
           const path = join(area, hash)
+          await createShards([hash])
           await writeFlushed(path, bytes)
           await rename(path, place(hash, encoding))
         } finally {
           await rm(area, { recursive: true, force: true })
         }
-        await flushFolders([hash])
+        await flushShards([hash])
       }),
 
     bytes: (hash, encoding) => withStorageErrors(() => readFile(place(hash, encoding)).catch(ignoreMissing)),
@@ -239,7 +255,7 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
 
     list: () =>
       iterateWithStorageErrors(async function* () {
-        for (const shard of shards()) {
+        for (const shard of (await readdir(folder)).filter(isShard).sort()) {
           const names = await readdir(join(folder, shard))
           yield* new Set(names.map((name) => name.slice(0, 64)))
         }
@@ -348,19 +364,24 @@ function groupByHash(names: string[]): Map<string, string[]> {
   return found
 }
 
-function shards(): string[] {
-  return Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'))
+function shardOf(hash: string): string {
+  return hash.slice(0, 2)
 }
 
-/** Creates the folders and flushes them, so that a power cut cannot remove a shard with its blobs. */
-function createFolders(folder: string): void {
+function isShard(name: string): boolean {
+  return /^[0-9a-f]{2}$/.test(name)
+}
+
+/** Creates the root folder, flushes it and returns the shards that it has: another process may just have made them. */
+function openFolder(folder: string): Set<string> {
   mkdirSync(join(folder, 'staged'), { recursive: true })
-  for (const shard of shards()) mkdirSync(join(folder, shard), { recursive: true })
+  const shards = readdirSync(folder).filter(isShard)
   for (const path of [folder, join(folder, '..')]) {
     const descriptor = openSync(path, 'r')
     fsyncSync(descriptor)
     closeSync(descriptor)
   }
+  return new Set(shards)
 }
 
 async function fileExists(path: string): Promise<boolean> {

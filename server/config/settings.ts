@@ -276,6 +276,12 @@ const settings = {
     [60, YEAR_SECONDS],
     'Lifetime of a draft.',
   ),
+  trashLifetime: duration(
+    'SLIPWAY_TRASH_LIFETIME',
+    30 * DAY_SECONDS,
+    [0, YEAR_SECONDS],
+    'Time in which a deleted site can be restored. With 0 there is no trash.',
+  ),
   pendingLifetime: duration(
     'SLIPWAY_PENDING_LIFETIME',
     DAY_SECONDS,

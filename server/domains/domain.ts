@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
 import { pluralize } from '../../protocol/format.ts'
-import { requireOwner } from '../accounts/authorization.ts'
+import { requireAccess } from '../accounts/authorization.ts'
 import type { PlanLimits, Plans } from '../accounts/plans.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -9,7 +9,7 @@ import type { Domain } from '../store/contract/domains.ts'
 import type { Queries } from '../store/store.ts'
 import { parseDomain, parseHostName, proofName, wwwCounterpart } from './name.ts'
 import { toDomainRecord } from './record.ts'
-import { removeDomain } from './status.ts'
+import { newDomain, removeDomain } from './status.ts'
 import { DomainVerifier, type DomainVerifierOptions } from './verifier.ts'
 import { DomainWatchers, type DomainWatchersOptions, type WatchedBy, type WatchListener } from './watch.ts'
 
@@ -67,12 +67,12 @@ export class DomainService implements Disposable {
   async add(account: Account, typed: string, slug: string): Promise<DomainRecord> {
     const { store, clock } = this.#options
     const domain = await parseDomain(typed, this.#own)
-    requireOwner(await store.read.sites.bySlug(slug), account, clock())
+    await requireAccess(store.read, 'manage', { slug, account, now: clock() })
     const previousOwner = await this.#findOwnerWithoutProof(account, domain)
     const counterpart = await wwwCounterpart(domain)
     const row = await store.write('durable', async (tx) => {
       const now = clock()
-      requireOwner(await tx.sites.bySlug(slug), account, now)
+      await requireAccess(tx, 'manage', { slug, account, now })
       const own = await tx.domains.find(account.id, domain)
       if (own) throw domainExists(own)
       const active = await tx.domains.active(domain)
@@ -86,7 +86,7 @@ export class DomainService implements Disposable {
       if (!isKept) await assertReservationLimit(tx, account, { maxDomains: plan.domains, now })
       const verificationToken = isKept ? reservation.verificationToken : newProof()
       const primaryDomain = isSecond ? counterpart : null
-      const row = newRow({
+      const row = newDomain({
         domain,
         accountId: account.id,
         slug,
@@ -193,25 +193,6 @@ async function assertReservationLimit(
   if ((await tx.domains.countReservations(account.id, now)) < max) return
   const sentence = `You removed ${max} domains in the last 7 days. Until their 7 days end, you can add only those again.`
   throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
-}
-
-/** Due immediately: the records of an earlier owner may still exist. */
-function newRow(
-  given: Pick<Domain, 'domain' | 'accountId' | 'slug' | 'verificationToken' | 'primaryDomain' | 'createdAt'>,
-): Domain {
-  return {
-    ...given,
-    status: 'pending',
-    reason: null,
-    verifiedAt: null,
-    checkedAt: null,
-    pendingSince: given.createdAt,
-    findings: null,
-    provenSince: null,
-    failingSince: null,
-    nextCheckAt: given.createdAt,
-    isSlow: false,
-  }
 }
 
 function newProof(): string {

@@ -1,5 +1,6 @@
 import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import type { Domain } from '../store/contract/domains.ts'
+import type { KeptDomain } from '../store/contract/sites.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { RESERVATION_MS } from './schedule.ts'
 import { startWaiting } from './transition.ts'
@@ -62,14 +63,58 @@ export async function removeDomain(
   await certificates?.release(tx, domain)
 }
 
-/** The same for every name of a deleted site. */
+/** The same for every name of a deleted site. Returns what `restoreSiteDomains` needs. */
 export async function removeSiteDomains(
   tx: WriteTransaction,
   slug: string,
   now: number,
   certificates?: DomainCertificates,
+): Promise<KeptDomain[]> {
+  const rows = await tx.domains.bySite(slug)
+  for (const row of rows) await removeDomain(tx, row, now, certificates)
+  return rows.map(({ domain, verificationToken, primaryDomain }) => {
+    return { domain, verificationToken, primaryDomain }
+  })
+}
+
+/**
+ * Adds the names of a restored site again, pending, with the same tokens: their records are verified again. Leaves out
+ * names that the account has added elsewhere, and those beyond `maxDomains`.
+ */
+export async function restoreSiteDomains(
+  tx: WriteTransaction,
+  { slug, accountId, kept }: { slug: string; accountId: string; kept: readonly KeptDomain[] },
+  { maxDomains, now }: { maxDomains: number; now: number },
 ): Promise<void> {
-  for (const row of await tx.domains.bySite(slug)) await removeDomain(tx, row, now, certificates)
+  // A primary name precedes the one that redirects to it, which is not counted.
+  for (const name of kept.toSorted(
+    (a, b) => Number(a.primaryDomain !== null) - Number(b.primaryDomain !== null),
+  )) {
+    if (await tx.domains.find(accountId, name.domain)) continue
+    const primary = name.primaryDomain && (await tx.domains.find(accountId, name.primaryDomain))
+    const primaryDomain = primary && primary.slug === slug ? primary.domain : null
+    if (primaryDomain === null && (await tx.domains.count(accountId)) >= maxDomains) continue
+    await tx.domains.insert(newDomain({ ...name, primaryDomain, accountId, slug, createdAt: now }))
+  }
+}
+
+/** A pending name. Due immediately: the records of an earlier owner may still exist. */
+export function newDomain(
+  given: Pick<Domain, 'domain' | 'accountId' | 'slug' | 'verificationToken' | 'primaryDomain' | 'createdAt'>,
+): Domain {
+  return {
+    ...given,
+    status: 'pending',
+    reason: null,
+    verifiedAt: null,
+    checkedAt: null,
+    pendingSince: given.createdAt,
+    findings: null,
+    provenSince: null,
+    failingSince: null,
+    nextCheckAt: given.createdAt,
+    isSlow: false,
+  }
 }
 
 /** The redirect between a root domain and its `www` depends on both, so both are invalidated together. */

@@ -4,7 +4,7 @@ import { counterKeys } from '../accounts/rate-limits.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { DomainCertificates } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
-import { deleteSite } from '../sites/site.ts'
+import { deleteSite } from '../sites/trash.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 
@@ -92,7 +92,9 @@ export class AccountDeletion {
   /** The staging areas to discard after the commit; undefined when there was no site. */
   async #deleteSites(tx: WriteTransaction, account: Account): Promise<string[] | undefined> {
     const { clock, certificates } = this.#options
-    const sites = await tx.sites.byOwner(account.id, { limit: SITES_PER_TRANSACTION })
+    const page = { limit: SITES_PER_TRANSACTION }
+    const trashed = await tx.sites.byOwner(account.id, { ...page, trash: true })
+    const sites = [...(await tx.sites.byOwner(account.id, page)), ...trashed]
     if (sites.length === 0) return undefined
     const areas: string[] = []
     let files = 0
@@ -109,6 +111,7 @@ async function deleteEmptyAccount(tx: WriteTransaction, account: Account): Promi
   // Reservations protect a returning owner; this one does not return.
   await tx.domains.releaseReservations(account.id)
   await tx.notices.deleteOfAccount(account.id)
+  await tx.collaborators.removeEmail(account.email)
   for (const key of counterKeys(account.id)) await tx.counters.delete(key)
   await tx.accounts.remove(account.id)
 }

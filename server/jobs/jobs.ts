@@ -8,7 +8,7 @@ import { minIdAt } from '../lib/tokens.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
 import { endRedirects } from '../sites/names.ts'
-import { deleteSite } from '../sites/site.ts'
+import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
@@ -55,6 +55,12 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: 60,
     description: 'deletes expired sites',
     run: deleteExpiredSites,
+  },
+  {
+    name: 'trash',
+    intervalSeconds: 60,
+    description: 'deletes sites permanently when their time in the trash has ended',
+    run: emptyTrash,
   },
   {
     name: 'leaving',
@@ -132,7 +138,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'emails',
     intervalSeconds: 60,
     description:
-      'sends emails about expiring sites, failing domains and certificates, new sign-ins and deleted sites',
+      'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites and invitations',
     run: ({ notices }) => notices.run(),
   },
   {
@@ -150,6 +156,17 @@ async function deleteExpiredSites(options: SweepOptions): Promise<number> {
     return deleteSites(options, expired, 'expired', async (tx, slug) => {
       const site = await tx.sites.bySlug(slug)
       return site?.deletedAt === null && site.expiresAt !== null && site.expiresAt <= clock()
+    })
+  })
+}
+
+async function emptyTrash(options: SweepOptions): Promise<number> {
+  const { store, clock } = options
+  return repeatUntilEmpty(async () => {
+    const overdue = await store.read.sites.overdueInTrash(clock(), ITEMS_PER_TRANSACTION)
+    return deleteSites(options, overdue, 'deleted', async (tx, slug) => {
+      const { keptUntil = null } = (await tx.sites.bySlug(slug)) ?? {}
+      return keptUntil !== null && keptUntil <= clock()
     })
   })
 }
@@ -276,7 +293,7 @@ async function releaseExpiredReservations({ store, clock }: SweepOptions): Promi
 async function deleteSites(
   { store, blobs, clock, certificates }: SweepOptions,
   sites: readonly Site[],
-  reason: 'expired' | 'abandoned',
+  reason: 'deleted' | 'expired' | 'abandoned',
   isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
 ): Promise<number> {
   for (const { slug } of sites) {

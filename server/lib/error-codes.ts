@@ -52,6 +52,15 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The account has the maximum number of named API keys.',
     hint: 'Revoke a key with DELETE /api/v1/me/key or slipway logout, or reuse the name of an existing key to replace that key.',
   },
+  COLLABORATOR_LIMIT_REACHED: {
+    meaning: 'The site has the maximum number of collaborators.',
+    hint: 'Remove a collaborator first.',
+  },
+  OWNER_REQUIRED: {
+    meaning:
+      'The site is shared with the account, and only the owner of the site can do this: delete or rename it, change its password or its expiry, manage its domains and its collaborators.',
+    hint: 'Ask the owner of the site.',
+  },
   NOT_FOUND: {
     meaning: 'The resource does not exist, or it belongs to another account.',
     hint: 'Check the path and the API key.',

@@ -6,6 +6,8 @@ export type { ErrorCode as FailureCode }
 interface ApiErrorOptions {
   /** Becomes `details` of the response (contract, "Everywhere"). */
   details?: unknown
+  /** What the caller can do next, when it is more specific than the hint of the code. */
+  hint?: string
   /** For RATE_LIMITED and UNAVAILABLE: seconds until a retry makes sense. */
   retryAfterSeconds?: number
   /** For UNAVAILABLE: whether the source of the data may be reachable for other requests. */
@@ -20,6 +22,7 @@ interface ApiErrorOptions {
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly details: unknown
+  readonly hint: string
   readonly retryAfterSeconds: number | undefined
   readonly isIsolated: boolean
 
@@ -28,6 +31,7 @@ export class ApiError extends Error {
     this.name = 'ApiError'
     this.code = code
     this.details = options.details
+    this.hint = options.hint ?? ERROR_CODES[code].hint
     this.retryAfterSeconds = options.retryAfterSeconds
     this.isIsolated = options.isIsolated ?? false
   }
@@ -80,6 +84,8 @@ export const STATUS: Record<ErrorCode, number> = {
   INVALID_UPLOAD_TOKEN: 403,
   DOMAIN_LIMIT_REACHED: 403,
   KEY_LIMIT_REACHED: 403,
+  COLLABORATOR_LIMIT_REACHED: 403,
+  OWNER_REQUIRED: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   REQUEST_TIMEOUT: 408,
@@ -102,12 +108,12 @@ export const STATUS: Record<ErrorCode, number> = {
 
 /** Spec 2.8. `docs` is the entry of the code in the API reference at `baseUrl`. */
 export function errorBody(failure: ApiError, baseUrl: string): ErrorBody {
-  const { message, code, details } = failure
+  const { message, code, details, hint } = failure
   return {
     error: message,
     code,
     status: STATUS[code],
-    hint: ERROR_CODES[code].hint,
+    hint,
     docs: `${baseUrl}/docs#${code}`,
     ...(details === undefined ? {} : { details }),
   }

@@ -17,6 +17,8 @@ interface Content {
   blocks: EmailBlock[]
   /** Whether the account can turn it off. */
   isReminder?: true
+  /** Why the recipient gets this email, when the reason is not its account. */
+  reason?: string
 }
 
 const MAX_TITLE_CHARACTERS = 60
@@ -24,9 +26,9 @@ const MAX_TITLE_CHARACTERS = 60
 /** The email about an event. */
 export function noticeEmail({ to, event, addresses, now }: NoticeEmail): Email {
   const { base } = addresses
-  const { subject, blocks, isReminder } = toContent(event, addresses, now)
+  const { subject, blocks, isReminder, reason } = toContent(event, addresses, now)
   const off = isReminder ? ` Turn reminders off: ${base}/account` : ''
-  const footer = `You receive this email because of your account at ${base}.${off}`
+  const footer = `${reason ?? `You receive this email because of your account at ${base}.`}${off}`
   return renderEmail({ kind: event.kind, to, subject, blocks, footer })
 }
 
@@ -36,6 +38,8 @@ function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Cont
       return siteExpires(event, addresses, now)
     case 'site-deleted':
       return siteDeleted(event, addresses)
+    case 'site-shared':
+      return siteShared(event, addresses)
     case 'domain-fails':
       return domainFails(event, addresses)
     case 'certificate-fails':
@@ -62,14 +66,35 @@ function siteExpires(event: EventOf<'site-expires'>, addresses: UrlBuilder, now:
 }
 
 function siteDeleted(event: EventOf<'site-deleted'>, addresses: UrlBuilder): Content {
+  const { slug, at, keptUntil } = event
+  const deletion = `Your site ${siteName(event)} at ${addresses.site(slug)} was deleted on ${formatUtc(at)}`
   return {
     subject: `${siteName(event)} was deleted`,
     blocks: [
-      `Your site ${siteName(event)} at ${addresses.site(event.slug)} was deleted on ${formatUtc(event.at)}, with its files, versions, analytics and domains.`,
+      ...(keptUntil
+        ? [
+            `${deletion}. You can restore it until ${formatUtc(keptUntil)}.`,
+            { label: 'Open the trash', url: `${addresses.base}/trash` },
+          ]
+        : [`${deletion}, with its files, versions, analytics and domains.`]),
       "Wasn't it you? Sign out the other sessions of your account, and create a new API key.",
       reviewAccount(addresses),
     ],
     isReminder: true,
+  }
+}
+
+/** Names nothing that the owner of a site can choose freely, because the recipient may be a stranger. */
+function siteShared({ slug, ownerEmail, to }: EventOf<'site-shared'>, addresses: UrlBuilder): Content {
+  const { base } = addresses
+  return {
+    subject: `${ownerEmail} shared the site ${slug} with you`,
+    blocks: [
+      `${ownerEmail} has made you a collaborator of the site at ${addresses.site(slug)}. You can publish to it, restore versions and see its visits.`,
+      `Sign in as ${to} to open it. No acceptance is needed, and you can leave the site there.`,
+      { label: 'Open the site', url: `${base}/sites/${slug}` },
+    ],
+    reason: `You receive this email because ${ownerEmail} entered this address at ${base}. If you do not know the sender, ignore it.`,
   }
 }
 

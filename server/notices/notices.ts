@@ -36,6 +36,9 @@ const CERTIFICATE_FAILING_MS = DAY_MS
 /** Emails of one kind to one account per hour; further events get none. */
 const MAX_EMAILS_PER_HOUR = 5
 
+/** Invitations have a limit of their own, which the API enforces. */
+const MAX_INVITATIONS_PER_HOUR = 20
+
 const MAX_ATTEMPTS = 5
 const RETRY_INTERVAL_MS = 15 * MINUTE_MS
 
@@ -120,8 +123,8 @@ export class Notices {
       const account = await tx.accounts.byId(accountId)
       if (!account || account.deletionStartedAt !== null) return undefined
       const window = Math.floor(now / HOUR_MS) * HOUR_MS
-      if ((await tx.counters.add(`emails:${event.kind}:${accountId}`, window)) <= MAX_EMAILS_PER_HOUR)
-        return account
+      const max = event.kind === 'site-shared' ? MAX_INVITATIONS_PER_HOUR : MAX_EMAILS_PER_HOUR
+      if ((await tx.counters.add(`emails:${event.kind}:${accountId}`, window)) <= max) return account
       log.info('email not sent: rate limit of the account', { account: accountId, kind: event.kind })
       return undefined
     })
@@ -130,7 +133,8 @@ export class Notices {
   async #send({ id, event, attempts }: Notice, { id: account, email }: Account): Promise<boolean> {
     const { store, mail, addresses, clock, log } = this.#options
     try {
-      await mail.send(noticeEmail({ to: email, event, addresses, now: clock() }))
+      const to = event.kind === 'site-shared' ? event.to : email
+      await mail.send(noticeEmail({ to, event, addresses, now: clock() }))
       return true
     } catch (error) {
       const failed = attempts + 1

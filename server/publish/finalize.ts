@@ -5,10 +5,10 @@ import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import {
   type Caller,
   isRetired,
+  requireAccess,
   requireAccount,
   requireClaimToken,
   requireNotExpired,
-  requireOwner,
 } from '../accounts/authorization.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
@@ -147,7 +147,7 @@ export class Finalizer implements AsyncDisposable {
   /** The site and the version, when the caller may finalize it. */
   async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {
     const now = this.#options.clock()
-    const site = requireFinalizable(await queries.sites.bySlug(slug), caller, request, now)
+    const site = await requireFinalizable(queries, { caller, slug, request }, now)
     const version = requireVersion(await queries.versions.byId(request.versionId), slug)
     assertMayPublishDraft(site, version, request)
     return { site, version }
@@ -260,14 +260,16 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** The site when the caller may finalize its versions; for those of an anonymous site their id suffices. */
-function requireFinalizable(
-  site: Site | undefined,
-  caller: Caller,
-  { claimToken }: FinalizeRequest,
+async function requireFinalizable(
+  queries: Queries,
+  { caller, slug, request: { claimToken } }: FinalizeCall,
   now: number,
-): Site {
-  if (!site || isRetired(site)) throw siteNotFound()
-  if (site.ownerId !== null) return requireOwner(site, requireAccount(caller), now)
+): Promise<Site> {
+  const site = await queries.sites.bySlug(slug)
+  if (!site) throw siteNotFound()
+  if (site.ownerId !== null)
+    return requireAccess(queries, 'publish', { slug, account: requireAccount(caller), now })
+  if (isRetired(site)) throw siteNotFound()
   return claimToken === undefined ? requireNotExpired(site, now) : requireClaimToken(site, claimToken, now)
 }
 

@@ -15,18 +15,19 @@ import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
 import { type SiteNames, takeNewName } from '../sites/names.ts'
-import { deleteSite } from '../sites/site.ts'
 import {
   hasImage,
   MAX_MESSAGE_LENGTH,
   notAnImageError,
+  requiredRight,
   validateMessage,
   validateMetadata,
 } from '../sites/site-metadata.ts'
 import { newSlug } from '../sites/slug.ts'
+import { deleteSite } from '../sites/trash.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
-import type { Site } from '../store/contract/sites.ts'
+import { emptySite, type Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
 import type { Store } from '../store/store.ts'
 import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
@@ -93,7 +94,7 @@ export class PendingVersionStore {
   /** The site; rejects callers that may not publish to it, before the body is read. */
   async authorize(caller: Caller, slug: string, claimToken: string | undefined): Promise<Site> {
     const { store, clock } = this.#options
-    return requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())
+    return requirePublisher(store.read, caller, { slug, claimToken, now: clock() })
   }
 
   /** Refuses a name that the caller cannot give to a new site. */
@@ -159,7 +160,13 @@ export class PendingVersionStore {
     const metadata = mergeMetadata(request)
     return store.write('durable', async (tx) => {
       const now = clock()
-      const site = requirePublisher(await tx.sites.bySlug(slug), caller, request.claimToken, now)
+      const { claimToken } = request
+      const site = await requirePublisher(tx, caller, {
+        slug,
+        claimToken,
+        now,
+        right: requiredRight(metadata),
+      })
       if (site.ownerId === null) assertTimeToLive(metadata)
       assertBaseIsLive(site, request.baseVersionId ?? null)
       const live = site.liveVersionId === null ? undefined : await tx.versions.findFiles(site.liveVersionId)
@@ -261,24 +268,10 @@ function pendingSite(
   { claimToken, expiresAt, now }: { claimToken: string; expiresAt: number | null; now: number },
 ): Site {
   return {
-    slug,
+    ...emptySite(slug, now),
     ownerId: caller.account?.id ?? null,
     claimTokenHash: caller.account ? null : hashToken(claimToken),
-    liveVersionId: null,
-    previousVersionId: null,
-    liveSince: null,
-    title: null,
-    description: null,
-    ogImagePath: null,
-    spaMode: false,
-    passwordHash: null,
-    createdAt: now,
-    updatedAt: now,
     expiresAt,
-    deletedAt: null,
-    deletionReason: null,
-    renamedTo: null,
-    visitsKey: slug,
   }
 }
 

@@ -1,5 +1,5 @@
 import type { NameCheck, RenameResponse } from '../../protocol/api/sites.ts'
-import { type Caller, requireOwner } from '../accounts/authorization.ts'
+import { type Caller, requireAccess } from '../accounts/authorization.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -64,7 +64,7 @@ export class SiteNames {
     this.#assertAllowed(name)
     const now = clock()
     const liveVersionId = await store.write('durable', async (tx) => {
-      const site = requireOwner(await tx.sites.bySlug(slug), account, now)
+      const site = await requireAccess(tx, 'manage', { slug, account, now })
       if (slug === name) return null
       await assertBelowDailyLimit(tx, account, now)
       await takeName(tx, name, (former) => former.renamedTo === slug || isReusable(former, account.id))

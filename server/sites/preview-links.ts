@@ -1,5 +1,5 @@
 import type { PreviewLink } from '../../protocol/api/sites.ts'
-import { requireOwner } from '../accounts/authorization.ts'
+import { requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import { MINUTE_MS, toIso } from '../lib/time.ts'
 import { constantTimeEqual, decodeTime, encodeBits, encodeTime, Signer } from '../lib/tokens.ts'
@@ -55,7 +55,7 @@ interface PreviewLinksOptions {
   clock: () => number
 }
 
-/** Short-lived URLs that show a site to its owner without its password. */
+/** Short-lived URLs that show a site to its owner and its collaborators without its password. */
 export class PreviewLinks {
   readonly #options: PreviewLinksOptions
 
@@ -67,7 +67,7 @@ export class PreviewLinks {
   async create(account: Account, slug: string, versionId?: string): Promise<PreviewLink> {
     const { store, addresses, tokens, clock } = this.#options
     const now = clock()
-    const site = requireOwner(await store.read.sites.bySlug(slug), account, now)
+    const site = await requireAccess(store.read, 'publish', { slug, account, now })
     const id = versionId ?? site.liveVersionId
     if (id === null)
       throw new ApiError('SITE_PENDING', 'The site was never finalized, so it has no preview yet')

@@ -1,6 +1,7 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
 import type { FileEntry, SiteMetadata } from '../../protocol/api/publish.ts'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
+import type { SiteRight } from '../accounts/authorization.ts'
 import type { Site } from '../store/contract/sites.ts'
 
 export const MAX_TITLE_LENGTH = 200
@@ -67,4 +68,9 @@ export function metadataChange(viewer: MetadataRequest, now: number): Partial<Si
     ...(spaMode === undefined ? {} : { spaMode }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: ttlSeconds === null ? null : now + ttlSeconds * 1000 }),
   }
+}
+
+/** The right that a change takes: the password and the expiry of a site are its owner's. */
+export function requiredRight({ password, ttlSeconds }: MetadataRequest): SiteRight {
+  return password === undefined && ttlSeconds === undefined ? 'publish' : 'manage'
 }

@@ -1,7 +1,6 @@
 import type {
   ClaimPreview,
   ClaimResponse,
-  DeleteResponse,
   DuplicateResponse,
   MetadataRequest,
   SiteDetails,
@@ -11,24 +10,22 @@ import type {
 import {
   assertNotBeingDeleted,
   type Caller,
+  requireAccess,
   requireAccount,
   requireClaimToken,
   requireNotExpired,
-  requireOwner,
   withClaimToken,
 } from '../accounts/authorization.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import { type DomainCertificates, removeSiteDomains } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site, SiteCursor } from '../store/contract/sites.ts'
 import type { Version, VersionHeader } from '../store/contract/versions.ts'
-import type { Queries, Store, WriteTransaction } from '../store/store.ts'
-import { updateReferences } from './blob-references.ts'
+import type { Queries, Store } from '../store/store.ts'
 import { hashPassword } from './password.ts'
-import { hasImage, metadataChange, notAnImageError } from './site-metadata.ts'
+import { hasImage, metadataChange, notAnImageError, requiredRight } from './site-metadata.ts'
 import { isSlug, newSlug } from './slug.ts'
 import type { UrlBuilder } from './urls.ts'
 
@@ -38,7 +35,6 @@ interface SitesOptions {
   addresses: UrlBuilder
   precompressor: { enqueue(slug: string, versionId: string): void }
   clock: () => number
-  certificates?: DomainCertificates | undefined
 }
 
 interface ListOptions {
@@ -46,16 +42,17 @@ interface ListOptions {
   cursor?: string | undefined
   /** Words of the titles or slugs to list. */
   q?: string | undefined
+  /** Lists the sites in the trash. */
+  deleted?: boolean | undefined
 }
 
-/** Operations of an owner on whole sites (spec 4.7 to 4.10 and 4.12). */
+/** Operations on whole sites, except their deletion (spec 4.7, 4.8, 4.10 and 4.12). */
 export class Sites {
   readonly #store: Store
   readonly #blobs: Blobs
   readonly #addresses: UrlBuilder
   readonly #precompressor: SitesOptions['precompressor']
   readonly #clock: () => number
-  readonly #certificates: DomainCertificates | undefined
 
   constructor(options: SitesOptions) {
     this.#store = options.store
@@ -63,18 +60,19 @@ export class Sites {
     this.#addresses = options.addresses
     this.#precompressor = options.precompressor
     this.#clock = options.clock
-    this.#certificates = options.certificates
   }
 
-  /** Spec 4.7. NOT_FOUND for another owner's site. */
+  /** Spec 4.7. NOT_FOUND for a stranger's site. */
   async details(account: Account, slug: string): Promise<SiteDetails> {
     const { read } = this.#store
-    const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
+    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
     const pending = await read.versions.newestPending(slug)
     const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
+    const [membership] = await describeMemberships(read, account, [site])
     return {
       slug,
       siteUrl: this.#addresses.site(slug),
+      ...membership!,
       status: siteStatus(site),
       versionId: displayed?.id ?? '',
       currentVersionId: site.liveVersionId,
@@ -92,16 +90,23 @@ export class Sites {
     }
   }
 
-  /** A page of an account's sites, newest first; `nextCursor` is null on the last one. */
-  async list(account: Account, { limit, cursor, q }: ListOptions): Promise<SiteList> {
+  /**
+   * A page of an account's sites and of those that are shared with it, newest first, or of its trash, the last deleted one
+   * first; `nextCursor` is null on the last one.
+   */
+  async list(account: Account, { limit, cursor, q, deleted = false }: ListOptions): Promise<SiteList> {
+    const { read } = this.#store
     const after = cursor === undefined ? undefined : decodeCursor(cursor)
     const words = q?.split(/\s+/).filter((word) => word !== '')
-    const rows = await this.#store.read.sites.byOwner(account.id, { limit: limit + 1, after, words })
+    const which = deleted ? { trash: true } : { sharedWith: account.email }
+    const rows = await read.sites.byOwner(account.id, { limit: limit + 1, after, words, ...which })
     const page = rows.slice(0, limit)
     const last = rows.length > limit ? page.at(-1) : undefined
+    const memberships = await describeMemberships(read, account, page)
+    const summaries = await this.#summaries(page)
     return {
-      publishes: await this.#summaries(page),
-      nextCursor: last ? encodeCursor({ createdAt: last.createdAt, slug: last.slug }) : null,
+      publishes: summaries.map((summary, index) => ({ ...summary, ...memberships[index]! })),
+      nextCursor: last ? encodeCursor({ at: last.deletedAt ?? last.createdAt, slug: last.slug }) : null,
     }
   }
 
@@ -114,7 +119,7 @@ export class Sites {
     )
     const liveVersion = await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
-      const site = requireOwner(await tx.sites.bySlug(slug), account, now)
+      const site = await requireAccess(tx, requiredRight(change), { slug, account, now })
       await assertKnownImage(tx, site, change.ogImagePath)
       const secret = passwordHash === undefined ? {} : { passwordHash: passwordHash }
       await tx.sites.update(slug, { ...metadataChange(change, now), ...secret, updatedAt: now })
@@ -135,11 +140,11 @@ export class Sites {
     const now = this.#clock()
     const [copy, versionId] = [newSlug(), newId(now)]
     await this.#store.write('durable', async (tx) => {
-      const site = requireOwner(await tx.sites.bySlug(slug), account, now)
+      const site = await requireAccess(tx, 'publish', { slug, account, now })
       const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
       if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
       const publisher = { publishedBy: account.id, publishedWith: caller.signedInWith }
-      await tx.sites.insert(siteCopy(site, copy, versionId, now))
+      await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now))
       await tx.versions.insert({ ...versionCopy(live, copy, versionId, now), ...publisher })
       await copyThumbnail(tx, live, versionId)
       await tx.blobReferences.addReferences(
@@ -150,20 +155,6 @@ export class Sites {
     })
     this.#precompressor.enqueue(copy, versionId)
     return { slug: copy, siteUrl: this.#addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
-  }
-
-  /** Spec 4.9: deletes a site permanently; invisible to visitors immediately. */
-  async remove(account: Account, slug: string): Promise<DeleteResponse> {
-    const now = this.#clock()
-    const areas = await this.#store.write('durable', async (tx) => {
-      const { title } = requireOwner(await tx.sites.bySlug(slug), account, now)
-      const event = { kind: 'site-deleted', slug, title, at: now } as const
-      if (account.reminders)
-        await tx.notices.add({ id: `site-deleted ${slug}`, accountId: account.id, event, createdAt: now })
-      return deleteSite(tx, slug, 'deleted', now, this.#certificates)
-    })
-    await Promise.all(areas.map((area) => this.#blobs.discard(area)))
-    return { slug, deleted: true }
   }
 
   /** Contract, "Sites": an anonymous site becomes the account's and no longer expires. */
@@ -196,7 +187,7 @@ export class Sites {
     }
   }
 
-  async #summaries(sites: readonly Site[]): Promise<SiteSummary[]> {
+  async #summaries(sites: readonly Site[]): Promise<Omit<SiteSummary, 'role'>[]> {
     const { read } = this.#store
     const pending = new Map<string, VersionHeader>()
     for (const version of await read.versions.listNewestPending(sites.map((site) => site.slug))) {
@@ -224,6 +215,7 @@ export class Sites {
         createdAt: toIso(site.createdAt),
         updatedAt: toIso(site.updatedAt),
         expiresAt: toIsoOrNull(site.expiresAt),
+        ...describeTrash(site),
       }
     })
   }
@@ -252,35 +244,27 @@ export class Sites {
   }
 }
 
-/**
- * Deletes a site with its versions, domains and references; the row stays, so that the slug is retired.
- * Returns the staging areas to discard after the commit.
- */
-export async function deleteSite(
-  tx: WriteTransaction,
-  slug: string,
-  reason: NonNullable<Site['deletionReason']>,
-  now: number,
-  certificates?: DomainCertificates,
-): Promise<string[]> {
-  const versions = await tx.versions.bySlug(slug)
-  for (const version of versions) await tx.versions.remove(version.id)
-  await updateReferences(tx, slug, now)
-  await removeSiteDomains(tx, slug, now, certificates)
-  for (const former of await tx.sites.endRedirects(now, slug)) await tx.notifyChanged(former)
-  await tx.sites.update(slug, {
-    liveVersionId: null,
-    previousVersionId: null,
-    title: null,
-    description: null,
-    ogImagePath: null,
-    passwordHash: null,
-    deletedAt: now,
-    deletionReason: reason,
-    updatedAt: now,
+/** What the account is to sites that it may read. */
+async function describeMemberships(
+  queries: Queries,
+  account: Account,
+  sites: readonly Site[],
+): Promise<Pick<SiteSummary, 'role' | 'ownerEmail'>[]> {
+  const others = new Set(sites.flatMap(({ ownerId }) => (ownerId === account.id ? [] : (ownerId ?? []))))
+  const emails = new Map((await queries.accounts.byIds([...others])).map(({ id, email }) => [id, email]))
+  return sites.map(({ ownerId }) => {
+    const ownerEmail = emails.get(ownerId ?? '')
+    return ownerId === account.id
+      ? { role: 'owner' }
+      : { role: 'collaborator', ...(ownerEmail && { ownerEmail }) }
   })
-  await tx.notifyChanged(slug)
-  return versions.filter((version) => version.state === 'pending').map((version) => version.id)
+}
+
+/** Its host no longer serves the pictures of a deleted site. */
+function describeTrash({ deletedAt, keptUntil }: Site): Partial<SiteSummary> {
+  if (deletedAt === null || keptUntil === null) return {}
+  const pictures = { iconUrl: null, imageUrl: null, thumbnailUrl: null }
+  return { ...pictures, deletedAt: toIso(deletedAt), deletedUntil: toIso(keptUntil) }
 }
 
 function siteStatus(site: Site): 'pending' | 'active' {
@@ -337,13 +321,13 @@ async function assertKnownImage(tx: Queries, site: Site, path: string | null | u
 }
 
 function encodeCursor(cursor: SiteCursor): string {
-  return Buffer.from(`${cursor.createdAt}.${cursor.slug}`).toString('base64url')
+  return Buffer.from(`${cursor.at}.${cursor.slug}`).toString('base64url')
 }
 
 function decodeCursor(text: string): SiteCursor {
-  const [createdAt, slug, ...more] = Buffer.from(text, 'base64url').toString().split('.')
-  if (!/^\d{1,15}$/.test(createdAt ?? '') || !slug || !isSlug(slug) || more.length > 0) {
+  const [at, slug, ...more] = Buffer.from(text, 'base64url').toString().split('.')
+  if (!/^\d{1,15}$/.test(at ?? '') || !slug || !isSlug(slug) || more.length > 0) {
     throw validationError([{ field: 'cursor', message: 'must be a nextCursor from an earlier response' }])
   }
-  return { createdAt: Number(createdAt), slug }
+  return { at: Number(at), slug }
 }

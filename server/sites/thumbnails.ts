@@ -1,6 +1,12 @@
 import { hash } from 'node:crypto'
 import type { ThumbnailResponse } from '../../protocol/api/sites.ts'
-import { type Caller, isRetired, requireNotExpired, requirePublisher } from '../accounts/authorization.ts'
+import {
+  type Caller,
+  findRole,
+  isRetired,
+  requireNotExpired,
+  requirePublisher,
+} from '../accounts/authorization.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import type { Store } from '../store/store.ts'
@@ -58,14 +64,15 @@ export class Thumbnails {
 
   /**
    * The picture of a version. NOT_FOUND without one; the pictures of a site with a password are shown only to its
-   * owner.
+   * owner and its collaborators.
    */
   async get({ account }: Caller, { slug, versionId }: ThumbnailTarget): Promise<Buffer> {
     const { store, clock } = this.#options
     const found = await store.read.sites.bySlug(slug)
     if (!found || isRetired(found)) throw siteNotFound()
     const site = requireNotExpired(found, clock())
-    if (site.passwordHash !== null && site.ownerId !== account?.id) throw siteNotFound()
+    const isShown = site.passwordHash === null || (account && (await findRole(store.read, site, account)))
+    if (!isShown) throw siteNotFound()
     const version = requireVersion(await store.read.versions.header(versionId), slug)
     const bytes = await store.read.versions.findThumbnail(version.id)
     if (!bytes) throw new ApiError('NOT_FOUND', 'The version has no thumbnail')
@@ -79,7 +86,7 @@ export class Thumbnails {
     bytes: Buffer,
   ): Promise<boolean> {
     const { store, clock } = this.#options
-    requirePublisher(await store.read.sites.bySlug(slug), caller, claimToken, clock())
+    await requirePublisher(store.read, caller, { slug, claimToken, now: clock() })
     const version = requireFinalized(requireVersion(await store.read.versions.header(versionId), slug))
     assertThumbnail(bytes)
     return version.thumbnailHash === null

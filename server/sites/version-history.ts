@@ -8,7 +8,7 @@ import type {
   VersionSummary,
 } from '../../protocol/api/sites.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
-import { requireOwner } from '../accounts/authorization.ts'
+import { requireAccess } from '../accounts/authorization.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
@@ -34,7 +34,7 @@ interface VersionsOptions {
   draftLifetime: number
 }
 
-/** Operations of an owner on the versions of a site (contract, "Sites"). */
+/** Operations on the versions of a site (contract, "Sites"). */
 export class Versions {
   readonly #store: Store
   readonly #blobs: Blobs
@@ -61,14 +61,15 @@ export class Versions {
   /** The kept finalized versions, drafts included, newest first. */
   async list(account: Account, slug: string): Promise<VersionList> {
     const { read } = this.#store
-    const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
+    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
     const ready = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
+    const authors = await findAuthors(read, ready)
     const versions: VersionSummary[] = []
     let earlier: readonly StoredFile[] | undefined
     for (const version of ready.reverse()) {
       const files = await read.versions.findFiles(version.id)
       if (files === undefined) continue
-      versions.push(this.#summary({ site, account, version }, earlier && diffManifests(earlier, files)))
+      versions.push(this.#summary({ site, authors, version }, earlier && diffManifests(earlier, files)))
       earlier = files
       // Yields: a thousand versions of a thousand files would delay visitors.
       await turn()
@@ -79,14 +80,14 @@ export class Versions {
   /** A finalized version with its files, and the differences from the previous kept one. */
   async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
     const { read } = this.#store
-    const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
+    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
     const files = version.files
     const earlier = await read.versions.findPrevious(slug, versionId)
     const before = earlier && (await read.versions.findFiles(earlier.id))
     const differs = before === undefined ? undefined : diffManifests(before, files)
     return {
-      ...this.#summary({ site, account, version }, differs),
+      ...this.#summary({ site, authors: await findAuthors(read, [version]), version }, differs),
       files: [...files],
       comparedWith: (differs && earlier?.id) ?? null,
       ...(differs ?? { added: [], changed: [], removed: [] }),
@@ -94,14 +95,14 @@ export class Versions {
   }
 
   #summary(
-    { site, account, version }: { site: Site; account: Account; version: VersionHeader },
+    { site, authors, version }: { site: Site; authors: Authors; version: VersionHeader },
     differs: ManifestDiff | undefined,
   ): VersionSummary {
     return {
       versionId: version.id,
       createdAt: toIso(version.createdAt),
       publishedAt: toIsoOrNull(version.publishedAt),
-      publishedBy: version.publishedBy === account.id ? account.email : null,
+      publishedBy: (version.publishedBy && authors.get(version.publishedBy)) ?? null,
       publishedWith: version.publishedWith,
       fileCount: version.fileCount,
       totalBytes: version.totalBytes,
@@ -141,7 +142,7 @@ export class Versions {
   async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
     await this.#store.write('durable', async (tx) => {
       const now = this.#clock()
-      const site = requireOwner(await tx.sites.bySlug(slug), account, now)
+      const site = await requireAccess(tx, 'publish', { slug, account, now })
       requireVersion(await tx.versions.header(versionId), slug)
       if (site.liveVersionId === versionId) {
         throw new ApiError(
@@ -235,7 +236,7 @@ export class Versions {
     versionId: string | undefined,
   ): Promise<readonly StoredFile[]> {
     const { read } = this.#store
-    const site = requireOwner(await read.sites.bySlug(slug), account, this.#clock())
+    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
     const wanted = versionId ?? site.liveVersionId
     if (wanted === null) throw new ApiError('SITE_PENDING', 'This site has no published version yet')
     const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))
@@ -249,6 +250,15 @@ export class Versions {
   }
 }
 
+/** Addresses of accounts by their id. */
+type Authors = ReadonlyMap<string, string>
+
+/** The authors of versions, except those whose account was deleted. */
+async function findAuthors(queries: Queries, versions: readonly VersionHeader[]): Promise<Authors> {
+  const ids = new Set(versions.flatMap(({ publishedBy }) => publishedBy ?? []))
+  return new Map((await queries.accounts.byIds([...ids])).map(({ id, email }) => [id, email]))
+}
+
 /** A site of the account and a version of it that can become live. */
 async function requireRestorable(
   queries: Queries,
@@ -256,7 +266,7 @@ async function requireRestorable(
   { slug, versionId }: { slug: string; versionId: string },
   now: number,
 ): Promise<{ site: Site; version: Version }> {
-  const site = requireOwner(await queries.sites.bySlug(slug), account, now)
+  const site = await requireAccess(queries, 'publish', { slug, account, now })
   const version = requireVersion(await queries.versions.byId(versionId), slug)
   if (version.state === 'pending') {
     throw new ApiError('UPLOADS_MISSING', 'This version was never finalized. Finalize it to make it live.')

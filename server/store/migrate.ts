@@ -12,6 +12,7 @@ import * as versionDescriptions from './migrations/009-version-descriptions.ts'
 import * as siteNames from './migrations/010-site-names.ts'
 import * as notices from './migrations/011-notices.ts'
 import * as contentHashes from './migrations/012-content-hashes.ts'
+import * as trashAndCollaborators from './migrations/013-trash-and-collaborators.ts'
 import type { Schema } from './schema.ts'
 
 /** In order. A released migration never changes. */
@@ -28,6 +29,7 @@ const migrations: readonly { name: string; up: (db: Kysely<unknown>) => Promise<
   { name: '010-site-names', up: siteNames.up },
   { name: '011-notices', up: notices.up },
   { name: '012-content-hashes', up: contentHashes.up },
+  { name: '013-trash-and-collaborators', up: trashAndCollaborators.up },
 ]
 
 interface MigrationTable {

@@ -3,6 +3,7 @@ import { SqlAccountQueries } from './queries/accounts.ts'
 import { SqlAcmeQueries } from './queries/acme.ts'
 import { SqlBlobReferenceQueries } from './queries/blob-references.ts'
 import { SqlCertificateQueries } from './queries/certificates.ts'
+import { SqlCollaboratorQueries } from './queries/collaborators.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlEncodingQueries } from './queries/encodings.ts'
@@ -22,6 +23,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     accounts: new SqlAccountQueries(db),
     signIns: new SqlSignInQueries(db),
     sites: new SqlSiteQueries(db),
+    collaborators: new SqlCollaboratorQueries(db),
     versions: new SqlVersionQueries(db),
     blobReferences: new SqlBlobReferenceQueries(db),
     encodings: new SqlEncodingQueries(db),

@@ -13,6 +13,7 @@ export interface Schema {
   sign_in_sources: SignInSourceRow
   sessions: SessionRow
   sites: SiteRow
+  collaborators: CollaboratorRow
   versions: VersionRow
   thumbnails: ThumbnailRow
   arrivals: ArrivalRow
@@ -93,7 +94,7 @@ export interface SessionRow {
 
 /**
  * A site. A row is never deleted, so that its slug is never reused: `gone_at` is the time of its deletion,
- * after which it has no versions.
+ * after which it has no versions, unless it is in the trash.
  */
 export interface SiteRow {
   slug: string
@@ -116,6 +117,17 @@ export interface SiteRow {
   renamed_to: string | null
   /** Key of its rows in the tables of visits: its first slug. */
   visits_key: string
+  /** Of a site in the trash: the end of that time. */
+  kept_until: number | null
+  /** Of a site in the trash: JSON of `KeptDomain[]`; null when it had no domains. */
+  kept_domains: string | null
+}
+
+/** An address whose account may publish to a site of another account. */
+export interface CollaboratorRow {
+  slug: string
+  email: string
+  added_at: number
 }
 
 /** A version of a site with its whole manifest; `files` is written at staging and again at finalize. */

@@ -2,6 +2,7 @@ import type { AccountQueries } from './contract/accounts.ts'
 import type { AcmeQueries } from './contract/acme.ts'
 import type { BlobReferenceQueries } from './contract/blob-references.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
+import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { EncodingQueries } from './contract/encodings.ts'
@@ -18,6 +19,7 @@ export interface Queries {
   accounts: AccountQueries
   signIns: SignInQueries
   sites: SiteQueries
+  collaborators: CollaboratorQueries
   versions: VersionQueries
   blobReferences: BlobReferenceQueries
   encodings: EncodingQueries

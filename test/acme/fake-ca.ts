@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
-import { type CaResponse, type FakeCaHttpServer, problem, startFakeCaHttp } from './fake-ca-http.ts'
-import { type CaAuthorization, type CaChallenge, type CaOrder, CaOrders } from './fake-ca-orders.ts'
-import { type Issuer, requestedNames } from './issuer.ts'
-import { jwkThumbprint, readSignedRequest, type SignedRequest } from './signed-request.ts'
-
-export interface FakeCaOptions {
-  /** Milliseconds since 1970, for validity. */
-  clock?: () => number
-}
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { FOREVER, Issuer } from './issuer.ts'
 
 export type Endpoint =
   | 'directory'
@@ -30,90 +28,141 @@ export type Endpoint =
 export interface AcmeRequest {
   endpoint: Endpoint
   id: string
-  method: string
   userAgent: string | undefined
-  account: string | undefined
+  /** Undefined for an empty payload: POST-as-GET. */
   payload: Record<string, unknown> | undefined
 }
 
-export interface ValidationRequest {
-  type: ChallengeType
-  name: string
-  token: string
-  keyAuthorization: string
+/** A response of a CA: an object as body is sent as JSON. A function handles the request itself. */
+export type CaResponse =
+  | { status: number; headers?: Record<string, string>; body?: unknown }
+  | ((request: IncomingMessage, response: ServerResponse) => void)
+
+/** A problem document (RFC 7807, RFC 8555, 6.7). */
+export function problem(
+  status: number,
+  type: string,
+  detail: string,
+  headers: Record<string, string> = {},
+): CaResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...headers },
+    body: { type: `urn:ietf:params:acme:error:${type}`, detail, status },
+  }
 }
 
-export interface Issued {
+/** The protected header of a request (RFC 8555, 6.2): with the account URL, or the key of a client without an account. */
+interface RequestHeader {
+  nonce: string
+  kid?: string
+  jwk?: JsonWebKey
+}
+
+interface CaOrder {
   id: string
-  names: readonly string[]
-  /** Milliseconds since 1970. */
-  at: number
-  notBefore: number
-  notAfter: number
-  replaces: string | undefined
-  profile: string | undefined
+  account: string
+  names: string[]
+  authorizations: CaAuthorization[]
+  /** PEM, once it is valid. */
+  chain?: string
 }
 
-type DefaultHandler = () => Promise<CaResponse>
+interface CaAuthorization {
+  id: string
+  account: string
+  /** May begin with `*.`. */
+  name: string
+  status: 'pending' | 'valid' | 'invalid'
+  challenges: CaChallenge[]
+}
+
+interface CaChallenge {
+  id: string
+  type: ChallengeType
+  token: string
+  status: 'pending' | 'processing' | 'valid' | 'invalid'
+  error?: { type: string; detail: string }
+}
+
+type DefaultHandler = () => CaResponse | Promise<CaResponse>
 
 /**
- * An ACME server over HTTPS with renewal information and profiles. Tests may set every property
- * that is not readonly at any time, to make it misbehave.
+ * An ACME server over HTTPS with renewal information and profiles, which verifies neither signatures nor challenges.
+ * Tests may set every property that is not readonly at any time, to make it misbehave.
  */
 export class FakeCa implements AsyncDisposable {
   /** All requests in order. */
   readonly requests: AcmeRequest[] = []
-  /** All issued certificates in order. */
-  readonly issued: Issued[] = []
   /** Account keys by account URL. */
   readonly accounts = new Map<string, JsonWebKey>()
-  readonly issuer: Issuer
   /** PEM file of the root, both of its HTTPS certificate and of issued certificates. */
   readonly caFile: string
   /** Directory URL, for SLIPWAY_ACME_URL. */
   readonly directory: string
+  readonly issuer: Issuer
 
   /** Whether it supports renewal information (RFC 9773). */
   renewalInformation = true
+  /** The renewal window that it suggests for every certificate. */
+  window = { start: 0, end: 0 }
   /** Profile names with descriptions. */
   profiles: Record<string, string> = {}
   /** Whether it reuses valid authorizations. */
   reuse = false
-  /** Validates a challenge: returns the error detail, or undefined when valid, which is the default. */
-  validate: (request: ValidationRequest) => string | undefined | Promise<string | undefined> = () => undefined
+  /** Validates a name: returns the error detail, or undefined when valid, which is the default. */
+  validate: (name: string) => string | undefined | Promise<string | undefined> = () => undefined
   /** Replaces the response of the CA; undefined for the default response. */
   override: (
     request: AcmeRequest,
     runDefault: DefaultHandler,
   ) => CaResponse | undefined | Promise<CaResponse | undefined> = () => undefined
-  /** The suggested renewal window; default after two thirds of the validity. */
-  window: (issued: Issued) => { start: number; end: number } = ({ notBefore, notAfter }) => ({
-    start: notBefore + ((notAfter - notBefore) * 2) / 3,
-    end: notBefore + ((notAfter - notBefore) * 7) / 10,
-  })
 
-  readonly #orders = new CaOrders()
-  readonly #nonces = new Set<string>()
+  readonly #origin: string
   readonly #clock: () => number
   readonly #owned: AsyncDisposableStack
+  readonly #nonces = new Set<string>()
+  readonly #orders = new Map<string, CaOrder>()
+  readonly #authorizations = new Map<string, CaAuthorization>()
+  /** Identifiers of issued certificates. */
+  readonly #issued = new Set<string>()
 
-  private constructor(options: FakeCaOptions, server: FakeCaHttpServer) {
-    this.#clock = options.clock ?? Date.now
-    this.issuer = server.issuer
-    this.caFile = server.caFile
-    this.#owned = server.owned
-    this.directory = `${server.origin}/directory`
-  }
-
-  static async start(options: FakeCaOptions = {}): Promise<FakeCa> {
-    const server = await startFakeCaHttp()
-    const ca = new FakeCa(options, server)
-    server.answer = (request) => ca.#handle(request)
+  /** `clock` returns milliseconds since 1970, for the validity of certificates. */
+  static async start(clock: () => number = Date.now): Promise<FakeCa> {
+    await using opened = new AsyncDisposableStack()
+    const issuer = await Issuer.create()
+    const caFile = join(opened.use(await memoryFolder()).path, 'root.pem')
+    await writeFile(caFile, issuer.root)
+    const { chain, key } = await issuer.issueWithKey({ names: ['localhost', '127.0.0.1'], ...FOREVER })
+    const server = createServer({ cert: chain, key }, (request, response) => ca.#serve(request, response))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    opened.defer(async () => {
+      server.close()
+      server.closeAllConnections()
+      if (server.listening) await once(server, 'close')
+    })
+    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const ca: FakeCa = new FakeCa({ clock, issuer, caFile, origin, owned: opened.move() })
     return ca
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#owned.disposeAsync()
+  private constructor(given: {
+    clock: () => number
+    issuer: Issuer
+    caFile: string
+    origin: string
+    owned: AsyncDisposableStack
+  }) {
+    this.#clock = given.clock
+    this.issuer = given.issuer
+    this.caFile = given.caFile
+    this.#origin = given.origin
+    this.directory = `${given.origin}/directory`
+    this.#owned = given.owned
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#owned.disposeAsync()
   }
 
   /** Invalidates all nonces issued so far. */
@@ -126,51 +175,37 @@ export class FakeCa implements AsyncDisposable {
     return this.requests.filter((request) => request.endpoint === endpoint).length
   }
 
-  async #handle(incoming: IncomingMessage): Promise<{ answer: CaResponse; headers: Record<string, string> }> {
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, endpoint, id = ''] = incoming.url!.split('/') as [string, Endpoint, string?]
-    const body = await text(incoming)
+    const signed = await text(incoming)
+    const { protected: header, payload } = JSON.parse(signed || '{}') as Record<string, string | undefined>
     const request: AcmeRequest = {
       endpoint,
       id,
-      method: incoming.method!,
       userAgent: incoming.headers['user-agent'],
-      account: undefined,
-      payload: undefined,
+      payload: payload ? JSON.parse(decode(payload)) : undefined,
     }
-    const runDefault = this.#read(request, body)
     this.requests.push(request)
+    const runDefault = () =>
+      header === undefined ? this.#open(request) : this.#signed(request, JSON.parse(decode(header)))
     const answer = (await this.override(request, runDefault)) ?? (await runDefault())
-    return { answer, headers: { 'replay-nonce': this.#nonce(), 'cache-control': 'no-store' } }
-  }
-
-  /** The default handler of a request; fills in `account` and `payload` of `request`. */
-  #read(request: AcmeRequest, body: string): DefaultHandler {
-    if (request.method !== 'POST') return async () => this.#open(request)
-    let signed: SignedRequest
-    try {
-      signed = readSignedRequest(body)
-    } catch (error) {
-      return async () => problem(400, 'malformed', (error as Error).message)
-    }
-    request.payload = signed.payload
-    const key = signed.jwk ?? this.accounts.get(signed.kid!)
-    request.account = signed.kid ?? (key && this.#accountOf(key))
-    return async () => {
-      if (!this.#nonces.delete(signed.nonce)) return problem(400, 'badNonce', 'This nonce is not one of mine')
-      if (!key) return problem(400, 'accountDoesNotExist', 'There is no such account')
-      const url = `${this.#origin}/${request.endpoint}${request.id && `/${request.id}`}`
-      if (signed.url !== url || !signed.signedBy(key))
-        return problem(403, 'unauthorized', 'Not signed for this')
-      if (request.endpoint === 'new-account') return this.#newAccount(signed)
-      return request.account ? this.#own(request) : problem(403, 'unauthorized', 'Use your account')
-    }
+    if (typeof answer === 'function') return answer(incoming, response)
+    const { status, headers, body } = answer
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'replay-nonce': this.#nonce(),
+      ...headers,
+    })
+    response.end(typeof body === 'object' ? JSON.stringify(body) : (body as string | undefined))
   }
 
   #open({ endpoint, id }: AcmeRequest): CaResponse {
     if (endpoint === 'nonce') return { status: 200 }
     if (endpoint === 'directory') return { status: 200, body: this.#directory() }
-    if (endpoint === 'renewal-information') return this.#renewalInformation(id)
-    return problem(405, 'malformed', 'Nothing can be read here without a signature')
+    if (!this.#issued.has(id)) return problem(404, 'malformed', 'There is no such certificate')
+    const { start, end } = this.window
+    const suggestedWindow = { start: new Date(start).toISOString(), end: new Date(end).toISOString() }
+    return { status: 200, headers: { 'retry-after': '21600' }, body: { suggestedWindow } }
   }
 
   #directory(): unknown {
@@ -184,138 +219,116 @@ export class FakeCa implements AsyncDisposable {
     }
   }
 
-  #renewalInformation(id: string): CaResponse {
-    const issued = this.issued.find((one) => one.id === id)
-    if (!issued || !this.renewalInformation) return problem(404, 'malformed', 'There is no such certificate')
-    const { start, end } = this.window(issued)
-    const suggestedWindow = { start: new Date(start).toISOString(), end: new Date(end).toISOString() }
-    return { status: 200, headers: { 'retry-after': '21600' }, body: { suggestedWindow } }
+  async #signed(request: AcmeRequest, { nonce, kid, jwk }: RequestHeader): Promise<CaResponse> {
+    const { endpoint, id, payload } = request
+    if (!this.#nonces.delete(nonce)) return problem(400, 'badNonce', 'This nonce is not one of mine')
+    if (endpoint === 'new-account') return this.#newAccount(jwk!)
+    if (kid === undefined || !this.accounts.has(kid))
+      return problem(400, 'accountDoesNotExist', 'There is no such account')
+    if (endpoint === 'new-order') return this.#newOrder(kid, payload!)
+    const order = this.#orders.get(id)
+    if (order?.account === kid) {
+      if (endpoint === 'order') return this.#order(order)
+      if (endpoint === 'finalize') return this.#finalize(order, payload!)
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/pem-certificate-chain' },
+        body: order.chain,
+      }
+    }
+    const authorization = this.#authorizations.get(id.split('-')[0]!)
+    if (authorization?.account !== kid) return problem(404, 'malformed', 'There is nothing of yours here')
+    if (endpoint === 'authorization') return this.#authorization(authorization)
+    return this.#challenge(authorization, authorization.challenges.find((one) => one.id === id)!)
   }
 
-  #newAccount({ jwk, payload }: SignedRequest): CaResponse {
-    if (!jwk) return problem(400, 'malformed', 'Show your key')
-    const known = this.#accountOf(jwk)
-    if (!known && payload?.onlyReturnExisting) return problem(400, 'accountDoesNotExist', 'There is none')
-    if (!known && !payload?.termsOfServiceAgreed)
-      return problem(403, 'userActionRequired', 'Agree to the terms')
+  #newAccount(jwk: JsonWebKey): CaResponse {
+    const known = this.accounts.entries().find(([, key]) => key.x === jwk.x)?.[0]
     const url = known ?? `${this.#origin}/account/${this.accounts.size + 1}`
     this.accounts.set(url, jwk)
     return { status: known ? 200 : 201, headers: { location: url }, body: { status: 'valid' } }
   }
 
-  async #own({ endpoint, id, account, payload }: AcmeRequest): Promise<CaResponse> {
-    if (endpoint === 'new-order') return this.#newOrder(account!, payload ?? {})
-    const order = this.#orders.orders.get(id)
-    if (order?.account === account) {
-      if (endpoint === 'order') return this.#order(order!)
-      if (endpoint === 'finalize') return this.#finalize(order!, payload ?? {})
-      if (endpoint === 'certificate' && order!.chain) return this.#certificate(order!.chain)
-    }
-    const authorization = this.#orders.authorizations.get(id)
-    if (endpoint === 'authorization' && authorization?.account === account)
-      return this.#authorization(authorization!)
-    const challenge = this.#orders.challenge(id)
-    if (endpoint === 'challenge' && challenge?.authorization.account === account)
-      return this.#challenge(challenge!.authorization, challenge!.challenge)
-    return problem(404, 'malformed', 'There is nothing of yours here')
-  }
-
   #newOrder(account: string, payload: Record<string, unknown>): CaResponse {
-    const identifiers = payload.identifiers as { value: string }[]
-    const names = identifiers.map(({ value }) => value)
-    const { replaces, profile } = payload as { replaces?: string; profile?: string }
-    if (profile !== undefined && !(profile in this.profiles))
-      return problem(400, 'invalidProfile', `There is no profile ${profile}`)
-    if (replaces !== undefined) {
-      if (!this.issued.some(({ id }) => id === replaces))
-        return problem(404, 'malformed', 'Unknown predecessor')
-      if (this.issued.some((one) => one.replaces === replaces))
-        return problem(409, 'alreadyReplaced', 'That certificate was replaced')
-    }
-    const more = { ...(replaces ? { replaces } : {}), ...(profile ? { profile } : {}), reuse: this.reuse }
-    const order = this.#orders.open(account, names, more)
+    const names = (payload.identifiers as { value: string }[]).map(({ value }) => value)
+    const authorizations = names.map(
+      (name) => (this.reuse && this.#proven(account, name)) || this.#createAuthorization(account, name),
+    )
+    const order: CaOrder = { id: newId(), account, names, authorizations }
+    this.#orders.set(order.id, order)
     return { ...this.#order(order), status: 201 }
   }
 
+  #proven(account: string, name: string): CaAuthorization | undefined {
+    return this.#authorizations
+      .values()
+      .find((one) => one.account === account && one.name === name && one.status === 'valid')
+  }
+
+  #createAuthorization(account: string, name: string): CaAuthorization {
+    const id = newId()
+    const types: ChallengeType[] = name.startsWith('*.') ? ['dns-01'] : ['dns-01', 'tls-alpn-01', 'http-01']
+    const challenges = types.map(
+      (type, index): CaChallenge => ({ id: `${id}-${index}`, type, token: newId(), status: 'pending' }),
+    )
+    const authorization: CaAuthorization = { id, account, name, status: 'pending', challenges }
+    this.#authorizations.set(id, authorization)
+    return authorization
+  }
+
   #order(order: CaOrder): { status: number; headers: Record<string, string>; body: object } {
-    const broken = order.authorizations.flatMap((one) => one.challenges).find((one) => one.error)
+    const status = orderStatus(order)
+    const failed = order.authorizations.flatMap((one) => one.challenges).find((one) => one.error)
     return {
       status: 200,
       headers: { location: `${this.#origin}/order/${order.id}`, 'retry-after': '1' },
       body: {
-        status: order.status,
+        status,
         identifiers: order.names.map((value) => ({ type: 'dns', value })),
         authorizations: order.authorizations.map(({ id }) => `${this.#origin}/authorization/${id}`),
         finalize: `${this.#origin}/finalize/${order.id}`,
-        ...(order.profile ? { profile: order.profile } : {}),
-        ...(order.chain ? { certificate: `${this.#origin}/certificate/${order.id}` } : {}),
-        ...(order.status === 'invalid' ? { error: broken?.error } : {}),
+        ...(status === 'valid' ? { certificate: `${this.#origin}/certificate/${order.id}` } : {}),
+        ...(status === 'invalid' ? { error: failed?.error } : {}),
       },
     }
   }
 
-  #authorization({ name, wildcard, status, challenges }: CaAuthorization): CaResponse {
+  #authorization({ name, status, challenges }: CaAuthorization): CaResponse {
+    const wildcard = name.startsWith('*.')
     return {
       status: 200,
       headers: { 'retry-after': '1' },
       body: {
         status,
-        identifier: { type: 'dns', value: name },
+        identifier: { type: 'dns', value: wildcard ? name.slice(2) : name },
         ...(wildcard ? { wildcard } : {}),
-        challenges: challenges.map((one) => this.#challengeBody(one)),
+        challenges: challenges.map((one) => this.#describe(one)),
       },
     }
   }
 
-  #challengeBody({ id, type, token, status, error }: CaChallenge): object {
-    return { type, token, status, url: `${this.#origin}/challenge/${id}`, ...(error ? { error } : {}) }
+  async #challenge(authorization: CaAuthorization, challenge: CaChallenge): Promise<CaResponse> {
+    if (challenge.status === 'pending') {
+      challenge.status = 'processing'
+      const detail = await this.validate(authorization.name)
+      if (detail !== undefined) challenge.error = { type: 'urn:ietf:params:acme:error:unauthorized', detail }
+      challenge.status = challenge.error ? 'invalid' : 'valid'
+      authorization.status = challenge.status
+    }
+    return { status: 200, body: this.#describe(challenge) }
   }
 
-  async #challenge(authorization: CaAuthorization, challenge: CaChallenge): Promise<CaResponse> {
-    if (authorization.status === 'pending' && challenge.status === 'pending') {
-      challenge.status = 'processing'
-      const { name, account } = authorization
-      const thumbprint = jwkThumbprint(this.accounts.get(account)!)
-      const keyAuthorization = `${challenge.token}.${thumbprint}`
-      const detail = await this.validate({
-        type: challenge.type,
-        name,
-        token: challenge.token,
-        keyAuthorization,
-      })
-      const error = { type: 'urn:ietf:params:acme:error:unauthorized', detail: detail ?? '' }
-      this.#orders.recordValidation(authorization, challenge, detail === undefined ? undefined : error)
-    }
-    return { status: 200, body: this.#challengeBody(challenge) }
+  #describe({ id, ...challenge }: CaChallenge): object {
+    return { ...challenge, url: `${this.#origin}/challenge/${id}` }
   }
 
   async #finalize(order: CaOrder, payload: Record<string, unknown>): Promise<CaResponse> {
-    if (order.status !== 'ready') return problem(403, 'orderNotReady', `The order is ${order.status}`)
     const csr = new Uint8Array(Buffer.from(payload.csr as string, 'base64url'))
-    if (requestedNames(csr).toSorted().join() !== order.names.toSorted().join())
-      return problem(400, 'badCSR', 'The request is for other names than the order')
-    order.status = 'processing'
-    await this.#issue(order, csr)
+    const notBefore = this.#clock() - HOUR_MS
+    const life = { notBefore, notAfter: notBefore + 90 * DAY_MS }
+    order.chain = await this.issuer.issue(csr, { names: order.names, ...life })
+    this.#issued.add((await certificateId(order.chain))!)
     return this.#order(order)
-  }
-
-  async #issue(order: CaOrder, csr: Uint8Array<ArrayBuffer>): Promise<void> {
-    const { names, replaces, profile } = order
-    const at = this.#clock()
-    const life = { notBefore: at - HOUR_MS, notAfter: at - HOUR_MS + 90 * DAY_MS }
-    const chain = await this.issuer.issue(csr, { names, ...life })
-    const id = (await certificateId(chain))!
-    this.issued.push({ id, names, at, ...life, replaces, profile })
-    order.chain = chain
-    order.status = 'valid'
-  }
-
-  #certificate(chain: string): CaResponse {
-    return { status: 200, headers: { 'content-type': 'application/pem-certificate-chain' }, body: chain }
-  }
-
-  #accountOf(key: JsonWebKey): string | undefined {
-    return this.accounts.entries().find(([, known]) => jwkThumbprint(known) === jwkThumbprint(key))?.[0]
   }
 
   #nonce(): string {
@@ -323,8 +336,19 @@ export class FakeCa implements AsyncDisposable {
     this.#nonces.add(nonce)
     return nonce
   }
+}
 
-  get #origin(): string {
-    return new URL(this.directory).origin
-  }
+/** RFC 8555, 7.1.6. */
+function orderStatus({ chain, authorizations }: CaOrder): string {
+  if (chain !== undefined) return 'valid'
+  if (authorizations.some(({ status }) => status === 'invalid')) return 'invalid'
+  return authorizations.every(({ status }) => status === 'valid') ? 'ready' : 'pending'
+}
+
+function newId(): string {
+  return randomBytes(16).toString('hex')
+}
+
+function decode(part: string): string {
+  return Buffer.from(part, 'base64url').toString()
 }

@@ -1,83 +1,88 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import type { Acme, AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
 import { generateKey } from '../../server/certificates/acme/jws.ts'
 import { createCsr } from '../../server/certificates/x509.ts'
 import { DAY_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { freePort } from '../tools/port.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
-import { type AcmeRequest, type Endpoint, FakeCa } from './fake-ca.ts'
-import { type CaResponse, problem } from './fake-ca-http.ts'
+import { type CaResponse, type Endpoint, FakeCa, problem } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
 
 const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
 const NAMES = ['www.example.test']
 
+/** A CA and a store for all tests of this file; each test gets its own client. */
 let ca: FakeCa
-let service: AcmeFixture
+let fixture: AcmeFixture
+let acme: Acme
 
-beforeEach(async () => {
-  ca = await FakeCa.start({ clock: () => NOW })
-  service = await startAcmeFixture(ca, { clock: () => NOW, pause: yieldTurn })
-})
+describe('a misbehaving CA', () => {
+  before(async () => {
+    ca = await FakeCa.start(() => NOW)
+    fixture = await startAcmeFixture(ca, { clock: () => NOW, pause: yieldTurn })
+  })
+  after(async () => {
+    await fixture[Symbol.asyncDispose]()
+    await ca[Symbol.asyncDispose]()
+  })
+  beforeEach(() => {
+    ca.override = () => undefined
+    ca.requests.length = 0
+    fixture.pauses.length = 0
+    acme = fixture.openAnother()
+  })
 
-afterEach(async () => {
-  await service[Symbol.asyncDispose]()
-  await ca[Symbol.asyncDispose]()
-})
-
-interface Expected {
-  kind: AcmeErrorKind
-  notBefore?: number
-  message?: RegExp
-  /** Expected number of requests; default one. */
-  requests?: number
-  requestTimeoutMs?: number
-}
-
-const limited = (retryAfter?: string) =>
-  problem(429, 'rateLimited', 'Too many', retryAfter === undefined ? {} : { 'retry-after': retryAfter })
-
-const html: CaResponse = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>hello' }
-
-const disconnect: CaResponse = (request) => {
-  request.socket.destroy()
-}
-
-const hang: CaResponse = () => undefined
-
-const switched: CaResponse = (request) => {
-  request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: tea\r\nConnection: Upgrade\r\n\r\n')
-}
-
-const headers: CaResponse = (request) => {
-  request.socket.write(`HTTP/1.1 200 OK\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(100)}`)
-}
-
-const flood: CaResponse = (_, response) => {
-  const chunk = Buffer.alloc(65_536, ' ')
-  let sent = 0
-  const more = () => {
-    while (sent < 100 * 2 ** 20 && !response.destroyed) {
-      sent += chunk.length
-      if (!response.write(chunk)) return response.once('drain', more)
-    }
-    return response.end()
+  interface Expected {
+    kind: AcmeErrorKind
+    notBefore?: number
+    message?: RegExp
+    /** Expected number of requests; default one. */
+    requests?: number
+    requestTimeoutMs?: number
   }
-  response.writeHead(200, { 'content-type': 'application/json' })
-  more()
-}
 
-const trickle: CaResponse = (_, response) => {
-  response.writeHead(200, { 'content-type': 'application/json' })
-  const drip = setInterval(() => response.write(' '), 20)
-  response.on('close', () => clearInterval(drip))
-}
+  const limited = (retryAfter?: string) =>
+    problem(429, 'rateLimited', 'Too many', retryAfter === undefined ? {} : { 'retry-after': retryAfter })
 
-// biome-ignore format: one row for each response
-const RESPONSES: [string, CaResponse, Expected][] = [
+  const html: CaResponse = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>hello' }
+
+  const disconnect: CaResponse = (request) => {
+    request.socket.destroy()
+  }
+
+  const hang: CaResponse = () => undefined
+
+  const switched: CaResponse = (request) => {
+    request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: tea\r\nConnection: Upgrade\r\n\r\n')
+  }
+
+  const headers: CaResponse = (request) => {
+    request.socket.write(`HTTP/1.1 200 OK\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(100)}`)
+  }
+
+  const flood: CaResponse = (_, response) => {
+    const chunk = Buffer.alloc(65_536, ' ')
+    let sent = 0
+    const more = () => {
+      while (sent < 100 * 2 ** 20 && !response.destroyed) {
+        sent += chunk.length
+        if (!response.write(chunk)) return response.once('drain', more)
+      }
+      return response.end()
+    }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    more()
+  }
+
+  const trickle: CaResponse = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const drip = setInterval(() => response.write(' '), 20)
+    response.on('close', () => clearInterval(drip))
+  }
+
+  // biome-ignore format: one row for each response
+  const RESPONSES: [string, CaResponse, Expected][] = [
   ['429 with a Retry-After of a day', limited('86400'), { kind: 'rate-limited', notBefore: NOW + DAY_MS }],
   ['429 with a date', limited(new Date(NOW + 2 * DAY_MS).toUTCString()), { kind: 'rate-limited', notBefore: NOW + 2 * DAY_MS }],
   ['429 without a time', limited(), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
@@ -112,227 +117,219 @@ const RESPONSES: [string, CaResponse, Expected][] = [
   ['a refusal without a reason', { status: 403, body: 'no' }, { kind: 'rejected', message: /status 403/ }],
 ]
 
-for (const [what, answer, { kind, notBefore, message = /./, requests = 1, ...options }] of RESPONSES) {
-  test(`an order with the response ${what} fails as ${kind} at once`, async () => {
-    respondTo('new-order', answer)
-    await assert.rejects(service.openAnother(options).newOrder(NAMES), {
-      name: 'AcmeError',
-      ...{ kind, notBefore, message },
+  for (const [what, answer, { kind, notBefore, message = /./, requests = 1, ...options }] of RESPONSES) {
+    test(`an order with the response ${what} fails as ${kind} at once`, async () => {
+      respondTo('new-order', answer)
+      await assert.rejects(fixture.openAnother(options).newOrder(NAMES), {
+        name: 'AcmeError',
+        ...{ kind, notBefore, message },
+      })
+      assert.equal(ca.count('new-order'), requests)
+      assert.equal(ca.count('order'), 0)
+      assert.deepEqual(fixture.pauses, [])
     })
-    assert.equal(ca.count('new-order'), requests)
-    assert.equal(ca.count('order'), 0)
-    assert.deepEqual(service.pauses, [])
+  }
+
+  function located(body: object | string): CaResponse {
+    return { status: 201, headers: { location: '/order/1' }, body }
+  }
+
+  describe('a CA that is', () => {
+    const directories: [string, CaResponse, RegExp][] = [
+      ['at addresses without HTTPS', { status: 200, body: plainDirectory() }, /not HTTPS/],
+      ['behind a page', html, /not JSON/],
+      ['without a directory', { status: 404 }, /status 404/],
+      ['a directory of nothing', { status: 200, body: {} }, /no valid newNonce/],
+      ['somewhere else now', { status: 301, headers: { location: '/order/1' } }, /status 301/],
+    ]
+    for (const [what, answer, message] of directories) {
+      test(`${what} fails until it is a CA`, async () => {
+        respondTo('directory', answer)
+        await assert.rejects(acme.newOrder(NAMES), { name: 'AcmeError', message })
+        ca.override = () => undefined
+        await acme.newOrder(NAMES)
+      })
+    }
+
+    test('not trusted gets no requests, and the error names the setting', async () => {
+      await assert.rejects(fixture.openAnother({ caFile: undefined }).newOrder(NAMES), {
+        kind: 'unreachable',
+        message: /untrusted certificate \(.+SLIPWAY_ACME_CA_FILE\)/,
+      })
+      assert.deepEqual(ca.requests, [])
+    })
+
+    test('not listening is unreachable', async () => {
+      acme = fixture.openAnother({ directory: `https://127.0.0.1:${await freePort()}/directory` })
+      await assert.rejects(acme.newOrder(NAMES), { kind: 'unreachable', message: /\(ECONNREFUSED\)/ })
+    })
+
+    test('only for external accounts gets no account request, and the error names the settings', async () => {
+      ca.override = async ({ endpoint }, runDefault) => {
+        if (endpoint !== 'directory') return undefined
+        const { body, ...answer } = (await runDefault()) as { status: number; body: object }
+        return { ...answer, body: { ...body, meta: { externalAccountRequired: true } } }
+      }
+      await using fresh = await startAcmeFixture(ca)
+      await assert.rejects(fresh.acme.newOrder(NAMES), {
+        kind: 'rejected',
+        message: /SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY/,
+      })
+      assert.equal(ca.count('new-account'), 0)
+    })
+
+    test('out of nonces is unreachable', async () => {
+      respondTo('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
+      await assert.rejects(acme.newOrder(NAMES), { kind: 'unreachable', message: /returned no nonce/ })
+    })
   })
-}
 
-function located(body: object | string): CaResponse {
-  return { status: 201, headers: { location: '/order/1' }, body }
-}
+  const proofs = new NullSolver('http-01', 'dns-01')
 
-describe('a CA that is', () => {
-  const directories: [string, CaResponse, RegExp][] = [
-    ['at addresses without HTTPS', { status: 200, body: plainDirectory() }, /not HTTPS/],
-    ['behind a page', html, /not JSON/],
-    ['without a directory', { status: 404 }, /status 404/],
-    ['a directory of nothing', { status: 200, body: {} }, /no valid newNonce/],
-    ['somewhere else now', { status: 301, headers: { location: '/order/1' } }, /status 301/],
-  ]
-  for (const [what, answer, message] of directories) {
-    test(`${what} fails until it is a CA`, async () => {
-      respondTo('directory', answer)
-      await assert.rejects(service.acme.newOrder(NAMES), { name: 'AcmeError', message })
+  describe('during authorization', () => {
+    test('a CA that never completes times out after a minute, and the order can be resumed', async () => {
+      const order = await acme.newOrder(NAMES)
+      respondTo('authorization', authorization({ status: 'processing', error: { detail: 'no connection' } }))
+      await assert.rejects(acme.authorize(order, proofs), { kind: 'timeout', message: /no connection/ })
+      assert.ok(total(fixture.pauses) > 50_000 && total(fixture.pauses) <= MINUTE_MS)
       ca.override = () => undefined
-      await service.acme.newOrder(NAMES)
+      await acme.authorize((await acme.getOrder(order.url))!, proofs)
     })
-  }
 
-  test('not trusted gets no requests, and the error names the setting', async () => {
-    await assert.rejects(service.openAnother({ caFile: undefined }).newOrder(NAMES), {
-      kind: 'unreachable',
-      message: /untrusted certificate \(.+SLIPWAY_ACME_CA_FILE\)/,
+    test('a Retry-After of a day fails at once', async () => {
+      const order = await acme.newOrder(NAMES)
+      const headers = { 'retry-after': '86400' }
+      respondTo('authorization', { ...authorization({ status: 'processing' }), headers })
+      await assert.rejects(acme.authorize(order, proofs), { kind: 'timeout', notBefore: NOW + DAY_MS })
+      assert.deepEqual(fixture.pauses, [])
     })
-    assert.deepEqual(ca.requests, [])
-  })
 
-  test('not listening is unreachable', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    server.close()
-    const acme = service.openAnother({ directory: `https://127.0.0.1:${port}/directory` })
-    await assert.rejects(acme.newOrder(NAMES), { kind: 'unreachable', message: /\(ECONNREFUSED\)/ })
-  })
+    test('an order that is never ready times out after a minute', async () => {
+      const order = await acme.newOrder(NAMES)
+      ca.override = async ({ endpoint }, runDefault) => {
+        if (endpoint !== 'order') return undefined
+        const answer = (await runDefault()) as { body: object; status: number }
+        return { ...answer, body: { ...answer.body, status: 'pending' } }
+      }
+      await assert.rejects(acme.authorize(order, proofs), { kind: 'timeout' })
+      assert.ok(ca.count('order') < 100)
+    })
 
-  test('only for external accounts gets no account request, and the error names the settings', async () => {
-    ca.override = async ({ endpoint }, runDefault) => {
-      if (endpoint !== 'directory') return undefined
-      const { body, ...answer } = (await runDefault()) as { status: number; body: object }
-      return { ...answer, body: { ...body, meta: { externalAccountRequired: true } } }
+    test('a request is repeated after a temporary failure', async () => {
+      const order = await acme.newOrder(NAMES)
+      let times = 0
+      ca.override = ({ endpoint }) => (endpoint === 'order' && ++times < 3 ? { status: 502 } : undefined)
+      assert.equal((await acme.authorize(order, proofs)).status, 'ready')
+    })
+
+    test('a long Retry-After of a failed request fails at once', async () => {
+      const order = await acme.newOrder(NAMES)
+      respondTo('order', { status: 503, headers: { 'retry-after': '10' } })
+      await assert.rejects(acme.authorize(order, proofs), {
+        kind: 'unreachable',
+        notBefore: NOW + 10_000,
+      })
+      assert.equal(ca.count('order'), 1)
+    })
+
+    test('a wildcard authorization without DNS-01 fails', async () => {
+      const order = await acme.newOrder(['*.example.test'])
+      const identifier = { type: 'dns', value: 'example.test' }
+      respondTo('authorization', authorization({}, { identifier, wildcard: true }))
+      await assert.rejects(acme.authorize(order, proofs), {
+        kind: 'rejected',
+        message: /offers only http-01 for/,
+      })
+    })
+
+    test('a permanent failure is reported as unreachable', async () => {
+      const order = await acme.newOrder(NAMES)
+      respondTo('order', { status: 502 })
+      await assert.rejects(acme.authorize(order, proofs), { kind: 'unreachable' })
+      assert.equal(ca.count('order'), 3)
+    })
+
+    const malformed: [string, object | string, RegExp][] = [
+      ['another name', { identifier: { value: 'evil.test' } }, /was not requested/],
+      ['a wider name', { wildcard: true }, /was not requested/],
+      ['no name', { identifier: null }, /no valid value/],
+      [
+        'no known challenge',
+        { challenges: [{ type: 'smtp-01', token: '.', url: 'x' }] },
+        /offers no challenge for/,
+      ],
+      ['no challenge', { challenges: 'none' }, /offers no challenge for/],
+      ['challenges that are none', { challenges: [null, 7, {}] }, /offers no challenge for/],
+      ['an authorization that has expired', { status: 'expired' }, /could not validate/],
+      ['a token that is a path', { challenges: [challenge({ token: '../../../../etc/passwd' })] }, /token/],
+      ['a short token', { challenges: [challenge({ token: 'a' })] }, /token/],
+      ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /not HTTPS/],
+    ]
+    for (const [what, change, message] of malformed) {
+      test(`an authorization for ${what} fails`, async () => {
+        const order = await acme.newOrder(NAMES)
+        respondTo('authorization', authorization(challenge({}), change as object))
+        await assert.rejects(acme.authorize(order, proofs), { name: 'AcmeError', message })
+        assert.equal(ca.count('challenge'), 0)
+      })
     }
-    await assert.rejects(service.acme.newOrder(NAMES), {
-      kind: 'rejected',
-      message: /SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY/,
+  })
+
+  test('an order of another account is undefined', async () => {
+    const { url } = await acme.newOrder(NAMES)
+    respondTo('order', problem(403, 'unauthorized', 'Not yours'))
+    assert.equal(await acme.getOrder(url), undefined)
+    respondTo('order', problem(403, 'userActionRequired', 'New terms'))
+    await assert.rejects(acme.getOrder(url), { kind: 'rejected', message: /New terms/ })
+  })
+
+  describe('during issuance', () => {
+    test('a CA that never issues times out after a minute, and finalize is sent once', async () => {
+      const ready = await acme.authorize(await acme.newOrder(NAMES), proofs)
+      const csr = await createCsr(NAMES, generateKey())
+      setOrderStatus('processing')
+      await assert.rejects(acme.finalize(ready, csr), { kind: 'timeout' })
+      const processing = await acme.getOrder(ready.url)
+      assert.equal(processing?.status, 'processing')
+      ca.override = () => undefined
+      const order = await acme.finalize(processing!, csr)
+      assert.match(await acme.download(order), /BEGIN CERTIFICATE/)
+      assert.equal(ca.count('finalize'), 1)
     })
-    assert.equal(ca.count('new-account'), 0)
-  })
 
-  test('out of nonces is unreachable', async () => {
-    respondTo('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
-    await assert.rejects(service.acme.newOrder(NAMES), { kind: 'unreachable', message: /returned no nonce/ })
-  })
-})
-
-const proofs = new NullSolver('http-01', 'dns-01')
-
-describe('during authorization', () => {
-  test('a CA that never completes times out after a minute, and the order can be resumed', async () => {
-    const order = await service.acme.newOrder(NAMES)
-    respondTo('authorization', authorization({ status: 'processing', error: { detail: 'no connection' } }))
-    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout', message: /no connection/ })
-    assert.ok(total(service.pauses) > 50_000 && total(service.pauses) <= MINUTE_MS)
-    ca.override = () => undefined
-    await service.acme.authorize((await service.acme.getOrder(order.url))!, proofs)
-  })
-
-  test('a Retry-After of a day fails at once', async () => {
-    const order = await service.acme.newOrder(NAMES)
-    const headers = { 'retry-after': '86400' }
-    respondTo('authorization', { ...authorization({ status: 'processing' }), headers })
-    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout', notBefore: NOW + DAY_MS })
-    assert.deepEqual(service.pauses, [])
-  })
-
-  test('an order that is never ready times out after a minute', async () => {
-    const order = await service.acme.newOrder(NAMES)
-    ca.override = async ({ endpoint }, runDefault) => {
-      if (endpoint !== 'order') return undefined
-      const answer = (await runDefault()) as { body: object; status: number }
-      return { ...answer, body: { ...answer.body, status: 'pending' } }
-    }
-    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'timeout' })
-    assert.ok(ca.count('order') < 100)
-  })
-
-  test('a request is repeated after a temporary failure', async () => {
-    const order = await service.acme.newOrder(NAMES)
-    let times = 0
-    ca.override = ({ endpoint }) => (endpoint === 'order' && ++times < 3 ? { status: 502 } : undefined)
-    assert.equal((await service.acme.authorize(order, proofs)).status, 'ready')
-  })
-
-  test('a long Retry-After of a failed request fails at once', async () => {
-    const order = await service.acme.newOrder(NAMES)
-    respondTo('order', { status: 503, headers: { 'retry-after': '10' } })
-    await assert.rejects(service.acme.authorize(order, proofs), {
-      kind: 'unreachable',
-      notBefore: NOW + 10_000,
+    test('an invalid order is reported with the detail of the CA', async () => {
+      const ready = await acme.authorize(await acme.newOrder(NAMES), proofs)
+      setOrderStatus('invalid', { detail: 'CAA forbids it' })
+      const csr = await createCsr(NAMES, generateKey())
+      await assert.rejects(acme.finalize(ready, csr), {
+        kind: 'rejected',
+        message: /: CAA forbids it$/,
+      })
     })
-    assert.equal(ca.count('order'), 1)
-  })
 
-  test('a wildcard authorization without DNS-01 fails', async () => {
-    const order = await service.acme.newOrder(['*.example.test'])
-    const identifier = { type: 'dns', value: 'example.test' }
-    respondTo('authorization', authorization({}, { identifier, wildcard: true }))
-    await assert.rejects(service.acme.authorize(order, proofs), {
-      kind: 'rejected',
-      message: /offers only http-01 for/,
+    test('an HTML page instead of a certificate fails', async () => {
+      respondTo('certificate', html)
+      await assert.rejects(obtain(acme, NAMES, { proofs }), {
+        kind: 'unreachable',
+        message: /not a certificate/,
+      })
     })
-  })
 
-  test('a permanent failure is reported as unreachable', async () => {
-    const order = await service.acme.newOrder(NAMES)
-    respondTo('order', { status: 502 })
-    await assert.rejects(service.acme.authorize(order, proofs), { kind: 'unreachable' })
-    assert.equal(ca.count('order'), 3)
-  })
-
-  const malformed: [string, object | string, RegExp][] = [
-    ['another name', { identifier: { value: 'evil.test' } }, /was not requested/],
-    ['a wider name', { wildcard: true }, /was not requested/],
-    ['no name', { identifier: null }, /no valid value/],
-    [
-      'no known challenge',
-      { challenges: [{ type: 'smtp-01', token: '.', url: 'x' }] },
-      /offers no challenge for/,
-    ],
-    ['no challenge', { challenges: 'none' }, /offers no challenge for/],
-    ['challenges that are none', { challenges: [null, 7, {}] }, /offers no challenge for/],
-    ['an authorization that has expired', { status: 'expired' }, /could not validate/],
-    ['a token that is a path', { challenges: [challenge({ token: '../../../../etc/passwd' })] }, /token/],
-    ['a short token', { challenges: [challenge({ token: 'a' })] }, /token/],
-    ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /not HTTPS/],
-  ]
-  for (const [what, change, message] of malformed) {
-    test(`an authorization for ${what} fails`, async () => {
-      const order = await service.acme.newOrder(NAMES)
-      respondTo('authorization', authorization(challenge({}), change as object))
-      await assert.rejects(service.acme.authorize(order, proofs), { name: 'AcmeError', message })
-      assert.equal(ca.count('challenge'), 0)
+    test('other data instead of a certificate fails', async () => {
+      const { chain } = await ca.issuer.issueWithKey({
+        names: NAMES,
+        notBefore: NOW - DAY_MS,
+        notAfter: NOW + DAY_MS,
+      })
+      const headers = { 'content-type': 'application/pem-certificate-chain' }
+      respondTo('certificate', { status: 200, headers, body: chain })
+      await assert.rejects(obtain(acme, NAMES, { proofs }), /is for a different key/)
     })
-  }
-})
-
-test('an order of another account is undefined', async () => {
-  const { url } = await service.acme.newOrder(NAMES)
-  respondTo('order', problem(403, 'unauthorized', 'Not yours'))
-  assert.equal(await service.acme.getOrder(url), undefined)
-  respondTo('order', problem(403, 'userActionRequired', 'New terms'))
-  await assert.rejects(service.acme.getOrder(url), { kind: 'rejected', message: /New terms/ })
-})
-
-describe('during issuance', () => {
-  test('a CA that never issues times out after a minute, and finalize is sent once', async () => {
-    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
-    const csr = await createCsr(NAMES, generateKey())
-    setOrderStatus('processing')
-    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'timeout' })
-    const processing = await service.acme.getOrder(ready.url)
-    assert.equal(processing?.status, 'processing')
-    ca.override = () => undefined
-    const order = await service.acme.finalize(processing!, csr)
-    assert.match(await service.acme.download(order), /BEGIN CERTIFICATE/)
-    assert.equal(ca.count('finalize'), 1)
-  })
-
-  test('an invalid order is reported with the detail of the CA', async () => {
-    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
-    setOrderStatus('invalid', { detail: 'CAA forbids it' })
-    const csr = await createCsr(NAMES, generateKey())
-    await assert.rejects(service.acme.finalize(ready, csr), {
-      kind: 'rejected',
-      message: /: CAA forbids it$/,
-    })
-  })
-
-  test('a request for other names is refused with the detail of the CA', async () => {
-    const ready = await service.acme.authorize(await service.acme.newOrder(NAMES), proofs)
-    const csr = await createCsr(['other.example.test'], generateKey())
-    await assert.rejects(service.acme.finalize(ready, csr), { kind: 'rejected', type: 'badCSR' })
-  })
-
-  test('an HTML page instead of a certificate fails', async () => {
-    respondTo('certificate', html)
-    await assert.rejects(obtain(service.acme, NAMES, { proofs }), {
-      kind: 'unreachable',
-      message: /not a certificate/,
-    })
-  })
-
-  test('other data instead of a certificate fails', async () => {
-    const { chain } = await ca.issuer.issueWithKey({
-      names: NAMES,
-      notBefore: NOW - DAY_MS,
-      notAfter: NOW + DAY_MS,
-    })
-    const headers = { 'content-type': 'application/pem-certificate-chain' }
-    respondTo('certificate', { status: 200, headers, body: chain })
-    await assert.rejects(obtain(service.acme, NAMES, { proofs }), /is for a different key/)
   })
 })
 
 function respondTo(endpoint: Endpoint, answer: CaResponse): void {
-  ca.override = (request: AcmeRequest) => (request.endpoint === endpoint ? answer : undefined)
+  ca.override = (request) => (request.endpoint === endpoint ? answer : undefined)
 }
 
 function plainDirectory(): object {

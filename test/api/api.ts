@@ -68,8 +68,6 @@ export class Api implements AsyncDisposable {
     await using stack = new AsyncDisposableStack()
     const api = stack.use(new Api(await startTestService(settings), settings))
     api.clock.now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + 10 * MINUTE_MS
-    const { json } = await api.request('GET', '/api/openapi.json')
-    api.conformance = new Conformance(json as ApiDocument)
     stack.move()
     return api
   }
@@ -273,10 +271,22 @@ export class Api implements AsyncDisposable {
   }
 }
 
-/** Starts a service for the tests of a file, which ends with them. */
-export async function startApi(settings: Record<string, string> = {}): Promise<Api> {
+const started = new Map<string, Promise<Api>>()
+
+/** The service with these settings, which the test files of a process share and which ends after them. */
+export function startApi(settings: Record<string, string> = {}): Promise<Api> {
+  const key = JSON.stringify(settings)
+  const running = started.get(key) ?? startShared(settings)
+  started.set(key, running)
+  return running
+}
+
+/** Checks responses against the OpenAPI document too, whose schemas take long to compile. */
+async function startShared(settings: Record<string, string>): Promise<Api> {
   const api = await Api.start(settings)
   after(() => api[Symbol.asyncDispose]())
+  const { json } = await api.request('GET', '/api/openapi.json')
+  api.conformance = new Conformance(json as ApiDocument)
   return api
 }
 

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { after, before, describe, test } from 'node:test'
-import { createGzip, gzipSync } from 'node:zlib'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import type { ArchiveResponse } from '../../protocol/api/publish.ts'
 import { KINDS } from '../archive/build-archive.ts'
 import type { Part } from '../archive/part.ts'
-import { TAR_END, tar, tarHeader, tarPart } from '../archive/tar-file.ts'
+import { TAR_END, tar, tarPart } from '../archive/tar-file.ts'
 import { zip } from '../archive/zip-file.ts'
-import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
-import { requires } from '../tools/part.ts'
-import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { DAY_MS, HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
 import {
   assertKeepsNothing,
@@ -55,51 +49,14 @@ async function serves(siteUrl: string, contents: Contents): Promise<void> {
   }
 }
 
-describe('a folder packed by common archivers', requires('archivers'), () => {
-  let folder: string
-  before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'slipway-site-'))
-    for (const [path, content] of Object.entries(SITE)) {
-      mkdirSync(dirname(join(folder, path)), { recursive: true })
-      writeFileSync(join(folder, path), content)
-    }
-  })
-  after(() => rmSync(folder, { recursive: true }))
-
-  const run = (program: string, ...args: string[]) =>
-    execFileSync(program, args, { cwd: folder, maxBuffer: 2 ** 28 })
-  const PYTHON_ZIP = `
-import os, sys, zipfile
-with zipfile.ZipFile(sys.stdout.buffer, 'w', zipfile.ZIP_DEFLATED) as archive:
-    for folder, _, names in os.walk('.'):
-        for name in names: archive.write(os.path.join(folder, name))`
-  const PYTHON_TAR = `
-import sys, tarfile
-with tarfile.open(fileobj=sys.stdout.buffer, mode='w|gz') as archive: archive.add('.')`
-
-  const archivers: [name: string, kind: Kind, pack: () => Buffer][] = [
-    ['tar', 'tar', () => run('tar', '-cf', '-', '.')],
-    ['tar -z', 'tar.gz', () => run('tar', '-czf', '-', '.')],
-    ['tar --format=pax', 'tar', () => run('tar', '--format=pax', '-cf', '-', '.')],
-    ['zip', 'zip', () => run('zip', '-qr', '-', '.')],
-    ['python’s zipfile', 'zip', () => run('python3', '-c', PYTHON_ZIP)],
-    ['python’s tarfile', 'tar.gz', () => run('python3', '-c', PYTHON_TAR)],
-  ]
-  for (const [name, kind, pack] of archivers) {
-    test(`is published in one request: ${name}`, async () => {
-      const { status, json } = await send(api, kind, pack(), { key: owner.key })
-      assert.equal(status, 201)
-      await serves(json.siteUrl, SITE)
-      const { files } = await owner.client.details(json.slug)
-      assert.deepEqual(files.map(({ path }) => path).sort(), Object.keys(SITE).sort())
-    })
-  }
-})
-
 describe('an archive', () => {
   for (const kind of KINDS) {
-    test(`of ${kind} is answered like a finalize, with the received files`, async () => {
-      const { status, json } = await publishArchive(kind, SITE)
+    test(`of ${kind}, in chunks without a Content-Length, is answered like a finalize with the received files`, async () => {
+      const bytes = make(kind, SITE)
+      const pieces = Array.from({ length: Math.ceil(bytes.length / 10_007) }, (_, at) =>
+        bytes.subarray(at * 10_007, (at + 1) * 10_007),
+      )
+      const { status, json } = await send(api, kind, Readable.from(pieces), { key: owner.key })
       assert.equal(status, 201)
       const { slug, siteUrl, versionId } = json as ArchiveResponse
       assert.deepEqual(json, {
@@ -116,27 +73,6 @@ describe('an archive', () => {
         excluded: [],
       })
       await serves(siteUrl, SITE)
-    })
-
-    test(`of ${kind} can be sent in chunks without a Content-Length`, async () => {
-      const bytes = make(kind, SITE)
-      const pieces = Array.from({ length: Math.ceil(bytes.length / 10_007) }, (_, at) =>
-        bytes.subarray(at * 10_007, (at + 1) * 10_007),
-      )
-      const { json } = await send(api, kind, Readable.from(pieces), { key: owner.key })
-      await serves(json.siteUrl, SITE)
-    })
-  }
-
-  for (const [type, kind] of [
-    ['application/zip; charset=binary', 'zip'],
-    ['Application/Zip', 'zip'],
-    ['application/x-zip-compressed', 'zip'],
-    ['application/x-gzip', 'tar.gz'],
-  ] as const) {
-    test(`can have the type ${type}`, async () => {
-      const { status } = await send(api, type, make(kind, { 'index.html': 'x' }), { key: owner.key })
-      assert.equal(status, 201)
     })
   }
 
@@ -201,21 +137,17 @@ describe('an archive', () => {
       ],
       ['?include=dotfiles,secrets', ['.env', '.ssh/id_rsa', 'tls.pem', '.nojekyll'], always],
     ] as [string, string[], string[][]][]) {
-      for (const kind of KINDS) {
-        test(`as ${kind} with '${query}' publishes what the command would, and lists the rest`, async () => {
-          const { json } = await publishArchive(kind, contents, query)
-          const found = json.excluded.map((one: { path: string; reason: string }) => [one.path, one.reason])
-          assert.deepEqual(found.sort(), excluded.toSorted())
-          for (const path of published)
-            assert.equal((await api.visit(json.siteUrl, `/${path}`)).status, 200, path)
-          for (const path of [
-            '.git/HEAD',
-            'node_modules/a/index.js',
-            ...(query === '' ? ['.env', '.ssh/id_rsa'] : []),
-          ])
-            assert.equal((await api.visit(json.siteUrl, `/${path}`)).status, 404, path)
-        })
-      }
+      test(`publishes with '${query}' what the command would, and lists the rest`, async () => {
+        const { json } = await publishArchive('zip', contents, query)
+        const found = json.excluded.map((one: { path: string; reason: string }) => [one.path, one.reason])
+        assert.deepEqual(found.sort(), excluded.toSorted())
+        const statuses = (paths: string[]) =>
+          Promise.all(paths.map(async (path) => (await api.visit(json.siteUrl, `/${path}`)).status))
+        assert.deepEqual(new Set(await statuses(published)), new Set([200]))
+        const secrets = query === '' ? ['.env', '.ssh/id_rsa'] : []
+        const hidden = ['.git/HEAD', 'node_modules/a/index.js', ...secrets]
+        assert.deepEqual(new Set(await statuses(hidden)), new Set([404]))
+      })
     }
 
     test('is refused when nothing of it may be published, with the names', async () => {
@@ -242,68 +174,18 @@ describe('an archive', () => {
       'mysite/menu/index.html': 'menu',
       '__MACOSX/._mysite': 'fork',
     }
-    for (const kind of KINDS) {
-      test(`as ${kind} is removed from the paths, and named`, async () => {
-        const { json } = await publishArchive(kind, contents)
-        assert.equal(json.removedFolder, 'mysite/')
-        assert.equal((await api.visit(json.siteUrl, '/')).text, 'home')
-        assert.equal((await api.visit(json.siteUrl, '/menu/')).text, 'menu')
-      })
-    }
-
-    test('stays with keepTopFolder=true', async () => {
-      const { json } = await publishArchive('zip', contents, '?keepTopFolder=true')
-      assert.equal(json.removedFolder, undefined)
-      assert.equal((await api.visit(json.siteUrl, '/mysite/')).text, 'home')
-    })
-
-    test('is not removed when a file is beside it', async () => {
-      const { json } = await publishArchive('tar', { 'a/x.txt': 'x', 'b.txt': 'b' })
-      assert.equal((await api.visit(json.siteUrl, '/a/x.txt')).text, 'x')
+    test('is removed from the paths and named, unless keepTopFolder=true or a file is beside it', async () => {
+      const { json } = await publishArchive('tar', contents)
+      assert.equal(json.removedFolder, 'mysite/')
+      assert.equal((await api.visit(json.siteUrl, '/')).text, 'home')
+      assert.equal((await api.visit(json.siteUrl, '/menu/')).text, 'menu')
+      const kept = (await publishArchive('zip', contents, '?keepTopFolder=true')).json
+      assert.equal(kept.removedFolder, undefined)
+      assert.equal((await api.visit(kept.siteUrl, '/mysite/')).text, 'home')
+      const beside = await publishArchive('tar', { 'a/x.txt': 'x', 'b.txt': 'b' })
+      assert.equal((await api.visit(beside.json.siteUrl, '/a/x.txt')).text, 'x')
     })
   })
-
-  test('can have 1,000 files', async () => {
-    const contents: Contents = {}
-    for (let number = 0; number < 1000; number++) contents[`${number % 9}/${number}.txt`] = `${number}`
-    for (const kind of ['zip', 'tar.gz'] as const) {
-      const { json } = await publishArchive(kind, contents)
-      assert.equal(json.fileCount, 1000)
-      assert.equal((await api.visit(json.siteUrl, '/0/999.txt')).text, '999')
-    }
-  })
-
-  test('is the version that the next manifest is compared with', async () => {
-    const { json } = await publishArchive('tar', { 'index.html': 'home', 'a.txt': 'a' })
-    const { upload } = await api.update(owner.client, json.slug, { 'index.html': 'new', 'a.txt': 'a' })
-    assert.deepEqual(pluck(upload.skipped, 'path'), ['a.txt'])
-  })
-})
-
-test('many archives are published independently at the same time', async () => {
-  const names = Array.from({ length: 8 }, (_, number) => `site ${number}`)
-  const answers = await Promise.all(
-    names.map((name, number) => {
-      const kind = (['zip', 'tar', 'tar.gz'] as const)[number % 3]!
-      return publishArchive(kind, { 'index.html': name, 'shared.txt': 'shared' })
-    }),
-  )
-  for (const [number, { json }] of answers.entries()) {
-    assert.equal((await api.visit(json.siteUrl)).text, names[number])
-    assert.equal((await api.visit(json.siteUrl, '/shared.txt')).text, 'shared')
-  }
-})
-
-test('an archive costs one request, and one over the rate limit is refused before its body is read', async () => {
-  await using few = await Api.start({ RATE_ANONYMOUS: '5' })
-  const archive = make('tar', { 'index.html': 'x' })
-  const headers = { 'content-type': TYPES.tar }
-  for (const remaining of ['4', '3', '2', '1', '0']) {
-    const answer = await few.request('POST', '/api/v1/publish', { body: archive, headers })
-    assert.equal(answer.status, 201)
-    assert.equal(answer.headers['x-ratelimit-remaining'], remaining)
-  }
-  await expectFailure(few.anonymous.publishArchive(archive, { contentType: TYPES.tar }), 'RATE_LIMITED')
 })
 
 describe('an archive as an update', () => {
@@ -409,27 +291,21 @@ describe('an archive as an update', () => {
 
   const queries: [string, string[]][] = [
     ['?live=no', ['live']],
-    ['?spaMode=yes', ['spaMode']],
     ['?live=&spaMode=1', ['live', 'spaMode']],
     [`?title=${'t'.repeat(201)}`, ['title']],
-    [`?description=${'d'.repeat(501)}`, ['description']],
     ['?title=a&title=b', ['title']],
     ['?ttlSeconds=59', ['ttlSeconds']],
     ['?ttlSeconds=soon', ['ttlSeconds']],
-    ['?ttlSeconds=', ['ttlSeconds']],
-    ['?ogImagePath=nowhere.png', ['ogImagePath']],
     ['?ogImagePath=index.html', ['ogImagePath']],
     ['?baseVersionId=a&baseVersionId=b', ['baseVersionId']],
   ]
-  for (const [query, fields] of queries) {
-    test(`is refused for its query: ${query.slice(0, 40)}`, async () => {
-      const { slug } = await api.publish(owner.client, old)
-      const answer = await assertKeepsNothing(api, owner, () =>
-        send(api, 'tar.gz', fresh, { slug, query, key: owner.key }),
-      )
-      assertInvalid(answer, ...fields)
+  test('is refused for each invalid field of its query, without storing anything', async () => {
+    const { slug } = await api.publish(owner.client, old)
+    await assertKeepsNothing(api, owner, async () => {
+      for (const [query, fields] of queries)
+        assertInvalid(await send(api, 'tar.gz', fresh, { slug, query, key: owner.key }), ...fields)
     })
-  }
+  })
 })
 
 describe('an archive is refused without leaving files or rows when it', () => {
@@ -445,20 +321,10 @@ describe('an archive is refused without leaving files or rows when it', () => {
   const broken = [part('broken', 'content'), part('broken', Buffer.alloc(600_000, 'content'))]
   const refusals: [sentence: string, archives: [Kind, Buffer][], message: RegExp, code?: string][] = [
     ['climbs out', both(good, part('../x')), /'\.\.'/],
-    ['begins at the root', both(good, part('/etc/passwd')), /relative/],
-    ['has a backslash', both(good, part('a\\b')), /backslash/],
-    ['has a control character', both(good, part('a\nb')), /control/],
-    ['has an empty segment', both(good, part('a//b')), /empty segment/],
-    ['has a path of 501 characters', both(good, part('x'.repeat(501))), /500/],
     ['has a path twice', both(good, good), /repeats/],
-    ['has a path in two writings', both(part('ü'), part('u\u0308')), /repeats/],
-    ['has a file that is a folder', both(part('a'), part('a/b')), /folder/],
     ['has no files', both(), /at least 1/],
-    ['has only folders', both(part('a/', ''), part('b/c/', '')), /at least 1/],
-    ['has only excluded files', both(part('__MACOSX/x')), /contains no files to publish/],
     ['climbs out with all its files', both(part('../x')), /'\.\.'/],
-    ['begins at the root with all its files', both(part('/x')), /relative/],
-    ['has 1,001 files', both(...many), /limit is 1,000 per site/, 'PAYLOAD_TOO_LARGE'],
+    ['has 1,001 files', [['tar', tar(many)]], /limit is 1,000 per site/, 'PAYLOAD_TOO_LARGE'],
     ['has a link', [['tar', Buffer.concat([tarPart(good), link, TAR_END])]], /link/],
     [
       'declares a wrong checksum',
@@ -476,38 +342,27 @@ describe('an archive is refused without leaving files or rows when it', () => {
     ],
     ['is not an archive', each(randomBytes(5000)), /./],
     ['is empty', each(Buffer.alloc(0)), /./],
-    [
-      'is of another kind',
-      [
-        ['zip', tar([good])],
-        ['tar', zip([good])],
-      ],
-      /./,
-    ],
-    ['is JSON', each(Buffer.from('{"files":[]}')), /./],
   ]
   for (const [sentence, archives, message, code = 'VALIDATION_ERROR'] of refusals) {
     test(sentence, async () => {
-      const account = await api.account()
-      for (const [kind, bytes] of archives) {
-        const answer = await assertKeepsNothing(api, account, () =>
-          send(api, kind, bytes, { key: account.key }),
-        )
-        assert.equal(answer.json.code, code, `${kind}: ${answer.text}`)
-        assert.match(answer.json.error, message, kind)
-      }
+      await assertKeepsNothing(api, owner, async () => {
+        for (const [kind, bytes] of archives) {
+          const answer = await send(api, kind, bytes, { key: owner.key })
+          assert.equal(answer.json.code, code, `${kind}: ${answer.text}`)
+          assert.match(answer.json.error, message, kind)
+        }
+      })
     })
   }
 
   test('has a file or a site over the limit, which the error names', async () => {
-    const account = await api.account()
     const [file, site] = [2 * MIB, 3 * MIB]
     const whole = { 'a.bin': randomBytes(file), 'b.bin': randomBytes(site - file) }
     for (const kind of KINDS) {
       assert.equal((await send(api, kind, make(kind, whole))).status, 201, kind)
       const over = { file: { 'a.bin': Buffer.alloc(file + 1, 'x') }, site: { ...whole, 'c.bin': 'x' } }
       for (const [what, contents] of Object.entries(over)) {
-        const answer = await assertKeepsNothing(api, account, () => send(api, kind, make(kind, contents)))
+        const answer = await assertKeepsNothing(api, owner, () => send(api, kind, make(kind, contents)))
         assert.equal(answer.status, 413, `${kind} ${what}`)
         assert.match(
           answer.json.error,
@@ -517,29 +372,7 @@ describe('an archive is refused without leaving files or rows when it', () => {
     }
   })
 
-  test('unpacks to far more than its size: a bomb is refused early', async () => {
-    const account = await api.account()
-    const zeros = Buffer.alloc(MIB)
-    let fed = 0
-    const bomb = Readable.from(
-      (async function* () {
-        yield tarHeader({ name: 'bomb', declares: 2 * MIB })
-        for (; fed < 4096; fed++) yield zeros
-      })(),
-    ).pipe(createGzip({ level: 1 }))
-    bomb.on('error', () => undefined)
-    const gz = await assertKeepsNothing(api, account, () => send(api, 'tar.gz', bomb).catch(() => undefined))
-    if (gz) assert.ok(gz.status === 400 || gz.status === 413, gz.text)
-    assert.ok(fed < 2048, `${fed} MiB were taken`)
-    const inflating = zip([part('a'), { ...part('bomb', Buffer.alloc(64 * MIB)), size: 1000 }])
-    const lie = await assertKeepsNothing(api, account, () => send(api, 'zip', inflating))
-    assert.equal(lie.json.code, 'VALIDATION_ERROR')
-    const honest = zip([part('bomb', Buffer.alloc(64 * MIB))])
-    assert.equal((await assertKeepsNothing(api, account, () => send(api, 'zip', honest))).status, 413)
-  })
-
   test('loses its connection at any byte', async (context) => {
-    const account = await api.account()
     const next = numbers(context)
     const contents = { 'index.html': 'home', 'a.bin': randomBytes(400_000), 'b.bin': randomBytes(50_000) }
     for (const kind of KINDS) {
@@ -547,12 +380,12 @@ describe('an archive is refused without leaving files or rows when it', () => {
       const head = [
         'POST /api/v1/publish HTTP/1.1',
         'Host: localhost',
-        `Authorization: Bearer ${account.key}`,
+        `Authorization: Bearer ${owner.key}`,
         `Content-Type: ${TYPES[kind]}`,
         `Content-Length: ${bytes.length}`,
       ].join('\r\n')
       const requestBytes = Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes])
-      await assertKeepsNothing(api, account, async () => {
+      await assertKeepsNothing(api, owner, async () => {
         for (let round = 0; round < 12; round++) {
           const answer = await api.cutOff(requestBytes.subarray(0, 1 + next(requestBytes.length - 1)))
           assert.doesNotMatch(answer, /^HTTP\/1\.1 2/)

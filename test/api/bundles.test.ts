@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
-import * as sdkTar from '../../protocol/tar.ts'
 import { paxPart, TAR_END, tarHeader, tarPart } from '../archive/tar-file.ts'
-import { pausedBody } from '../support/paused-body.ts'
 import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { GIB, KIB, MIB } from '../support/units.ts'
-import { Api, blobFolder, DAY_MS, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
+import { blobFolder, DAY_MS, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import {
   assertMissing,
   assertPublished,
@@ -72,35 +67,19 @@ describe('a bundle', () => {
     await assertPublished(api, owner, pending, contents)
   })
 
-  test('of 1,000 files is accepted, and so are four at the same time', async () => {
+  test('of hundreds of files is accepted, in chunks of any size, without a Content-Length', async () => {
     const contents: Contents = Object.fromEntries(
-      Array.from({ length: 1000 }, (_, number) => [`${number % 7}/${number}.txt`, `file ${number}`]),
+      Array.from({ length: 300 }, (_, number) => [`${number % 7}/${number}.txt`, `file ${number}`]),
     )
-    const whole = await createPending(owner, contents)
-    assert.equal((await send(api, whole, buildTar(contents))).json.files.length, 1000)
-    const entries = Object.entries(contents)
-    await assertPublished(api, owner, whole, Object.fromEntries(entries.filter((_, at) => at % 99 === 0)))
-    const again = await createPending(owner, contents)
-    const parts = [0, 250, 500, 750].map((at) => Object.fromEntries(entries.slice(at, at + 250)))
-    const answers = await Promise.all(parts.map((part) => send(api, again, buildTar(part))))
-    assert.deepEqual(
-      answers.map(({ json }) => json.files.length),
-      [250, 250, 250, 250],
-    )
-    await owner.client.finalize(again.slug, { versionId: again.versionId })
-  })
-
-  test('can be sent in chunks of any size, without a Content-Length', async () => {
-    const contents = { 'a.bin': randomBytes(5000), 'b.bin': randomBytes(700 * KIB) }
+    const pending = await createPending(owner, contents)
     const tar = buildTar(contents)
-    for (const size of [511, 64 * KIB]) {
-      const pending = await createPending(owner, contents)
-      const pieces = Array.from({ length: Math.ceil(tar.length / size) }, (_, at) =>
-        tar.subarray(at * size, (at + 1) * size),
-      )
-      assert.equal((await send(api, pending, Readable.from(pieces))).status, 200)
-      await assertPublished(api, owner, pending, contents)
-    }
+    const pieces = Array.from({ length: Math.ceil(tar.length / 5113) }, (_, at) =>
+      tar.subarray(at * 5113, (at + 1) * 5113),
+    )
+    const { json } = await send(api, pending, Readable.from(pieces))
+    assert.equal(json.files.length, 300)
+    const some = Object.entries(contents).filter((_, at) => at % 99 === 0)
+    await assertPublished(api, owner, pending, Object.fromEntries(some))
   })
 
   test('can be sent again until finalize; the last upload of a file counts', async () => {
@@ -168,45 +147,15 @@ describe('a bundle', () => {
       (data) => [paxPart({ path: 'süß/日本 語.txt', size: `${data.length}` }), tarPart({ name: 'x', data })],
     ],
   ]
-  for (const [sentence, path, parts] of paths) {
-    test(`can have a file with ${sentence}`, async () => {
+  test('can have names in every notation of tar, and entries that are no files', async () => {
+    for (const [sentence, path, parts] of paths) {
       const data = Buffer.from(`the bytes of ${path}`)
       const pending = await createPending(owner, { [path]: data })
       const { status, json } = await send(api, pending, Buffer.concat([...parts(data), TAR_END]))
-      assert.equal(status, 200, JSON.stringify(json))
+      assert.equal(status, 200, `${sentence}: ${JSON.stringify(json)}`)
       assert.deepEqual(json.files, [{ path, size: data.length, hash: sha256(data) }])
       await assertPublished(api, owner, pending, { [path]: data })
-    })
-  }
-
-  test('can be written by the SDK and by the tar command', async () => {
-    const contents: Contents = {
-      'index.html': 'x',
-      [`${'n'.repeat(100)}`]: 'a name that just fits',
-      [`${'n'.repeat(101)}`]: 'a name that does not',
-      [`d/${'é'.repeat(200)}.txt`]: 'y',
-      'block.bin': randomBytes(512),
-      'more.bin': randomBytes(513),
     }
-    const ours = Object.entries(contents).flatMap(([path, content]) => {
-      const bytes = Buffer.from(content)
-      return [sdkTar.tarHeader(path, bytes.length), bytes, sdkTar.padding(bytes.length)]
-    })
-    const written = await createPending(owner, contents)
-    assert.equal((await send(api, written, Buffer.concat([...ours, sdkTar.TAR_END]))).status, 200)
-    await assertPublished(api, owner, written, contents)
-
-    const folder = mkdtempSync(join(tmpdir(), 'slipway-bundle-'))
-    const { [`d/${'é'.repeat(200)}.txt`]: _, ...names } = contents
-    for (const [path, content] of Object.entries(names)) {
-      mkdirSync(dirname(join(folder, path)), { recursive: true })
-      writeFileSync(join(folder, path), content)
-    }
-    const archived = await createPending(owner, names)
-    const tar = execFileSync('tar', ['-C', folder, '-c', '.'])
-    assert.equal((await send(api, archived, tar)).status, 200)
-    await assertPublished(api, owner, archived, names)
-    rmSync(folder, { recursive: true })
   })
 })
 
@@ -226,26 +175,17 @@ describe('the URL of bundles', () => {
     await assertPublished(api, owner, pending, SITE)
   })
 
-  test('is refused with any of its bytes changed or left out', async () => {
-    const pending = await createPending(owner, SITE)
-    const target = toTarget(pending.bundle.url)
-    for (let at = '/api/v1/_upload/'.length; at < target.length; at++) {
-      for (const instead of [target[at] === '1' ? '2' : '1', '']) {
-        const changed = target.slice(0, at) + instead + target.slice(at + 1)
-        const { headers } = pending.bundle
-        const { status, json } = await api.request('PUT', changed, { body: buildTar(SITE), headers })
-        assert.deepEqual([status, json.code], [403, 'INVALID_UPLOAD_TOKEN'], changed)
-      }
-    }
-    assert.equal((await missingPaths(owner, pending)).length, 3)
-  })
-
-  test('is refused with the token of another version, and so are tokens of single files', async () => {
+  test('is refused with a changed field, the token of another version or that of a single file', async () => {
     const [mine, theirs] = [await createPending(owner, SITE), await createPending(owner, SITE)]
     const { upload } = await owner.client.refresh(mine.slug, mine)
-    const [path, query] = toTarget(mine.bundle.url).split('?') as [string, string]
+    const target = toTarget(mine.bundle.url)
+    const [path, query] = target.split('?') as [string, string]
     const [filePath, fileQuery] = toTarget(upload.uploads[0]!.url).split('?') as [string, string]
+    const key = `/api/v1/_upload/${mine.slug}`
     const mixtures = [
+      target.replace('exp=', 'exp=1'),
+      target.replace('token=', 'token=0'),
+      `${key}%2F${mine.versionId}?${query}`,
       `${path}?${toTarget(theirs.bundle.url).split('?')[1]}`,
       `${path}?${fileQuery}`,
       `${path}?${fileQuery.replace(/&ct=[^&]*/, '')}`,
@@ -254,12 +194,10 @@ describe('the URL of bundles', () => {
       `${filePath}?${query}&ct=application%2Fx-tar`,
       path,
     ]
-    for (const target of mixtures) {
-      const { json } = await api.request('PUT', target, {
-        body: buildTar(SITE),
-        headers: mine.bundle.headers,
-      })
-      assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', target)
+    const sent = { body: buildTar(SITE), headers: mine.bundle.headers }
+    for (const mixture of mixtures) {
+      const { json } = await api.request('PUT', mixture, sent)
+      assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', mixture)
     }
     assert.equal((await missingPaths(owner, mine)).length, 3)
   })
@@ -313,16 +251,11 @@ const large = randomBytes(300 * KIB)
 const PARTIAL = { 'good.txt': 'good', 'next.txt': 'next', 'large.bin': large, 'late.txt': 'late' }
 const [good, , , late] = buildTarParts(PARTIAL) as [Buffer, Buffer, Buffer, Buffer]
 
-const flipped = (bytes: Buffer): Buffer =>
-  Buffer.from(bytes.map((byte, at) => (at === 700 ? byte ^ 1 : byte)))
-
 /** An entry for next.txt that has other data, or is of another type. */
 const next = (data: string, type = '0') => tarPart({ name: 'next.txt', type, data: Buffer.from(data) })
 
 const refusals: [sentence: string, part: Buffer, message: RegExp, code?: ErrorCode][] = [
   ['is too long', next('next!'), /declares 4 bytes for 'next\.txt', but the bundle has 5/, 'SIZE_MISMATCH'],
-  ['is too short', next('nex'), /next\.txt.*3/, 'SIZE_MISMATCH'],
-  ['is empty', next(''), /next\.txt.*0/, 'SIZE_MISMATCH'],
   [
     'is large and declares another size',
     tarPart({ name: 'large.bin', data: large.subarray(1) }),
@@ -336,30 +269,13 @@ const refusals: [sentence: string, part: Buffer, message: RegExp, code?: ErrorCo
     'PAYLOAD_TOO_LARGE',
   ],
   ['has other bytes', next('nexT'), /^'next\.txt': .*SHA-256/, 'HASH_MISMATCH'],
-  [
-    'is large and has one other bit',
-    tarPart({ name: 'large.bin', data: flipped(large) }),
-    /^'large\.bin'/,
-    'HASH_MISMATCH',
-  ],
   ['is not in the manifest', tarPart({ name: 'who.txt' }), /^who\.txt: is not in the manifest/],
   ['climbs out', tarPart({ name: '../next.txt' }), /^\.\.\/next\.txt/],
-  ['begins at the root', tarPart({ name: '/next.txt' }), /^\/next\.txt/],
-  ['differs in case', tarPart({ name: 'NEXT.txt' }), /^NEXT\.txt/],
+  ['climbs out by pax', Buffer.concat([paxPart({ path: '../x' }), next('next')]), /^\.\.\/x/],
   ['is named like a part of objects', tarPart({ name: '__proto__' }), /__proto__/],
-  ['has a name that ends the line', tarPart({ name: 'a\nb' }), /^a\?b/],
   ['comes a second time', good, /^good\.txt: occurs twice in the bundle/],
   ['is a hard link', next('', '1'), /next.*hard link/],
-  ['is sparse', next('', 'S'), /sparse/],
-  ['is of no known kind', next('x', 'z'), /not a regular file/],
   ['is no tar', Buffer.alloc(1024, 'x'), /not a tar/],
-  ['has a path of 501 characters', Buffer.concat([paxPart({ path: 'x'.repeat(501) }), tarPart({})]), /500/],
-  [
-    'has an extended header of 2 MiB',
-    tarHeader({ type: 'x', declares: 2 * MIB }),
-    /extended header/,
-    'PAYLOAD_TOO_LARGE',
-  ],
 ]
 
 describe('complete files of a bundle are kept, the rest is discarded and can be sent again, when a file', () => {
@@ -477,24 +393,5 @@ describe('a bundle over its limit', () => {
     const { json } = await send(api, pending, body)
     assert.equal(json.code, 'PAYLOAD_TOO_LARGE')
     assert.deepEqual(await missingPaths(owner, pending), ['huge.bin', 'large.bin', 'late.txt', 'next.txt'])
-  })
-})
-
-describe('an overloaded service', () => {
-  test('answers UNAVAILABLE to a bundle over the limit of concurrent uploads, however many files it has', async () => {
-    await using narrow = await Api.start({ UPLOADS_AT_ONCE: '1' })
-    const account = await narrow.account()
-    const pending = await createPending(account, PARTIAL)
-    const body = buildTar(PARTIAL)
-    const { body: slow, resume } = pausedBody(body.subarray(0, 600), body.subarray(600))
-    const first = send(narrow, pending, slow)
-    let second = await send(narrow, pending, Buffer.concat([late, TAR_END]))
-    for (; second.status === 200; second = await send(narrow, pending, Buffer.concat([late, TAR_END]))) {
-      await setImmediate()
-    }
-    assert.equal(second.json.code, 'UNAVAILABLE')
-    resume()
-    assert.equal((await first).status, 200)
-    await assertPublished(narrow, account, pending, PARTIAL)
   })
 })

@@ -73,15 +73,15 @@ describe('a claim', () => {
     }
   })
 
-  for (const claimToken of [undefined, null, 5, ['x'], 'x'.repeat(101)]) {
-    test(`needs a token, not ${`${JSON.stringify(claimToken)}`.slice(0, 40)}`, async () => {
-      const { slug } = await anonymousSite()
-      for (const call of ['claim', 'claim/preview']) {
-        const credentials = { key: owner.key, json: { claimToken } }
-        assertInvalid(await api.request('POST', `/api/v1/publish/${slug}/${call}`, credentials), 'claimToken')
-      }
-    })
-  }
+  test('needs a token that is a text of at most 100 characters', async () => {
+    const { slug } = await anonymousSite()
+    for (const claimToken of [undefined, null, 5, ['x'], 'x'.repeat(101)])
+      for (const call of ['claim', 'claim/preview'])
+        assertInvalid(
+          await owner.request('POST', `/api/v1/publish/${slug}/${call}`, { claimToken }),
+          'claimToken',
+        )
+  })
 
   test('invalidates the token: from then on the site is published with the key', async () => {
     const { slug, siteUrl, claimToken } = await anonymousSite()

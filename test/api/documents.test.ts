@@ -136,24 +136,31 @@ describe('a page', () => {
     '/docs',
   ]
 
-  for (const path of [...paths, '/favicon.svg']) {
-    test(`${path} runs only own scripts, frames only sites, and sends no referrer`, async () => {
-      const { status, headers } = await fetchPage(path)
-      assert.equal(status, 200)
-      assert.equal(headers['content-security-policy'], POLICY)
+  test('runs only own scripts, frames only sites, and sends no referrer', async () => {
+    for (const path of [...paths, '/favicon.svg']) {
+      const { status, headers, text } = await fetchPage(path)
+      assert.equal(status, 200, path)
+      if (path !== '/favicon.svg')
+        assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/, `${path} is inline`)
+      assert.equal(headers['content-security-policy'], POLICY, path)
       assert.equal(headers['x-content-type-options'], 'nosniff')
       assert.equal(headers['referrer-policy'], 'no-referrer')
       assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
       assert.equal(headers['x-ratelimit-limit'], undefined)
-    })
+    }
+  })
 
-    test(`${path} is revalidated by etag, and compressed for a client that accepts it`, async () => {
+  for (const path of ['/', '/docs', '/favicon.svg']) {
+    test(`${path} supports etags, ranges and preconditions, and is compressed for a client that accepts it`, async () => {
       const plain = await fetchPage(path)
       assert.equal(plain.headers['cache-control'], 'no-cache')
       const etag = plain.headers.etag ?? ''
       assert.match(etag, /^"[\w-]+"$/)
       const again = await fetchPage(path, { 'If-None-Match': `"other", W/${etag}` })
       assert.deepEqual([again.status, again.headers.etag, again.body.length], [304, etag, 0])
+      assert.equal((await fetchPage(path, { 'If-Match': '"other"' })).status, 412)
+      const part = await fetchPage(path, { Range: 'bytes=10-19' })
+      assert.deepEqual([part.status, part.body], [206, plain.body.subarray(10, 20)])
       const head = await api.request('HEAD', path)
       assert.deepEqual([head.status, Number(head.headers['content-length'])], [200, plain.body.length])
       for (const [accepted, read] of [
@@ -169,15 +176,6 @@ describe('a page', () => {
         const known = { 'Accept-Encoding': accepted, 'If-None-Match': small.headers.etag! }
         assert.equal((await fetchPage(path, known)).status, 304)
       }
-    })
-
-    test(`${path} supports ranges and preconditions`, async () => {
-      const whole = await fetchPage(path)
-      const part = await fetchPage(path, { Range: 'bytes=10-19' })
-      assert.equal(part.status, 206)
-      assert.deepEqual(part.body, whole.body.subarray(10, 20))
-      const failed = await fetchPage(path, { 'If-Match': '"other"' })
-      assert.equal(failed.status, 412)
     })
   }
 
@@ -213,23 +211,6 @@ describe('a page', () => {
     }
   })
 
-  test('has no inline scripts and styles', async () => {
-    for (const path of paths) {
-      const html = (await fetchPage(path)).text
-      assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/)
-    }
-  })
-
-  test('contains the limits of the service', async () => {
-    await using small = await Api.start({ ANONYMOUS_FILE_BYTES: '1000', ANONYMOUS_LIFETIME: '3600' })
-    const html = (await small.request('GET', '/')).text
-    const [, content = ''] = /<meta name="slipway" content="([^"]*)">/.exec(html) ?? []
-    const settings = JSON.parse(content.replaceAll('&#34;', '"'))
-    assert.equal(settings.baseUrl, small.baseUrl)
-    assert.equal(settings.anonymous.fileBytes, 1000)
-    assert.equal(settings.anonymousLifetime, 3600)
-  })
-
   test('and every other place show the limits and plan names of the settings', async () => {
     const given = {
       PLAN_FREE: 'Staff',
@@ -237,8 +218,19 @@ describe('a page', () => {
       RATE_FREE: 'unlimited',
       FILES: '2',
       FILE_BYTES: '1kB',
+      ANONYMOUS_FILES: '1',
+      ANONYMOUS_FILE_BYTES: '1000',
+      ANONYMOUS_LIFETIME: '3600',
+      SITE_BYTES: 'unlimited',
     }
-    await using own = await Api.start({ ...given, ANONYMOUS_FILES: '1', SITE_BYTES: 'unlimited' })
+    await using own = await Api.start(given)
+    const html = (await own.request('GET', '/')).text
+    const [, content = ''] = /<meta name="slipway" content="([^"]*)">/.exec(html) ?? []
+    const settings = JSON.parse(content.replaceAll('&#34;', '"'))
+    assert.deepEqual(
+      [settings.baseUrl, settings.anonymous.fileBytes, settings.anonymousLifetime],
+      [own.baseUrl, 1000, 3600],
+    )
     const { client } = await own.account()
     const { planName, limits } = await client.me()
     assert.deepEqual(
@@ -263,19 +255,18 @@ describe('a page', () => {
   })
 })
 
-describe('a file of the pages', () => {
+test('a file that is not one of the pages is not found', async () => {
   for (const path of [
     '/assets/nothing.js',
     '/assets/..%2findex.html',
     '/assets/%2e%2e/index.html',
     '/assets/',
     '/claim.js',
-  ])
-    test(`${path} is not found`, async () => {
-      const { status, text } = await fetchPage(path, { accept: 'text/html' })
-      assert.equal(status, 404)
-      assert.match(text, /Page not found/)
-    })
+  ]) {
+    const { status, text } = await fetchPage(path, { accept: 'text/html' })
+    assert.equal(status, 404, path)
+    assert.match(text, /Page not found/)
+  }
 })
 
 describe('a report of a violated Content-Security-Policy', () => {
@@ -310,19 +301,10 @@ describe('a report of a violated Content-Security-Policy', () => {
     )
   })
 
-  for (const body of [
-    '',
-    '[]',
-    'null',
-    '{"csp-report":7}',
-    '{"csp-report":{"blocked-uri":{"a":1}}}',
-    'x'.repeat(10_000),
-  ])
-    test(`that is ${body.slice(0, 40) || 'empty'} is ignored`, async () => {
-      assert.equal((await report(body, 'text/plain')).status, 204)
-    })
-
-  test('that is too long is refused', async () => {
+  test('that is not one is ignored, and one that is too long is refused', async () => {
+    for (const body of ['', '[]', 'null', '{"csp-report":7}', '{"csp-report":{"blocked-uri":{"a":1}}}'])
+      assert.equal((await report(body, 'text/plain')).status, 204, body)
+    assert.equal((await report('x'.repeat(10_000), 'text/plain')).status, 204)
     assert.equal((await report('x'.repeat(20_000))).status, 413)
   })
 

@@ -5,7 +5,7 @@ import { MIB } from '../support/units.ts'
 import { expectFailure, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { assertPublished, buildTar, createPending, send as sendBundle } from './bundle-fixture.ts'
-import { sha256, toManifest } from './content.ts'
+import { sha256, toEntry } from './content.ts'
 
 const api = await startApi({
   ANONYMOUS_FILE_BYTES: `${2 * MIB}`,
@@ -31,75 +31,43 @@ const EMOJI = '😀'
 const entries: EntryCase[] = [
   ['a path of 500 characters', { ...PAGE, path: 'a'.repeat(500) }],
   ['a path of 501 characters', { ...PAGE, path: 'a'.repeat(501) }, 'path'],
-  ['a path of 500 characters outside the basic plane', { ...PAGE, path: EMOJI.repeat(500) }],
   ['a path of 501 characters outside the basic plane', { ...PAGE, path: EMOJI.repeat(501) }, 'path'],
-  ['a path of 500 characters of two bytes', { ...PAGE, path: 'ü'.repeat(500) }],
   ['a path of a million characters', { ...PAGE, path: 'a/'.repeat(500_000) }, 'path'],
   ['an empty path', { ...PAGE, path: '' }, 'path'],
   ['no path', { size: 5, contentType: 'text/html' }, 'path'],
-  ['a path that is null', { ...PAGE, path: null }, 'path'],
-  ['a path that is a number', { ...PAGE, path: 7 }, 'path'],
   ['a path that is a list', { ...PAGE, path: ['a'] }, 'path'],
   ['a path from the root', { ...PAGE, path: '/index.html' }, 'path'],
-  ['a path of a slash', { ...PAGE, path: '/' }, 'path'],
-  ['a path to another host', { ...PAGE, path: '//evil.example/a' }, 'path'],
   ['a path with an empty segment', { ...PAGE, path: 'a//b' }, 'path'],
   ['a path that ends with a slash', { ...PAGE, path: 'a/' }, 'path'],
-  ["a path that is '..'", { ...PAGE, path: '..' }, 'path'],
-  ["a path that begins with a '..' segment", { ...PAGE, path: '../a' }, 'path'],
   ["a path with a '..' segment", { ...PAGE, path: 'a/../b' }, 'path'],
-  ["a path that ends with a '..' segment", { ...PAGE, path: 'a/..' }, 'path'],
   ['a name with two dots in it', { ...PAGE, path: 'notes..txt' }],
-  ['a name that begins with two dots', { ...PAGE, path: '..notes/a' }],
-  ['a name that ends with two dots', { ...PAGE, path: 'a../b' }],
   ['a name of three dots', { ...PAGE, path: '.../a' }],
-  ["a path that is '.'", { ...PAGE, path: '.' }, 'path'],
   ["a path with a '.' segment", { ...PAGE, path: './index.html' }, 'path'],
   ['a hidden name', { ...PAGE, path: '.well-known/acme' }],
   ['a backslash', { ...PAGE, path: 'a\\b' }, 'path'],
   ['a null byte', { ...PAGE, path: 'a\u0000b' }, 'path'],
-  ['a null byte at the end', { ...PAGE, path: 'index.html\u0000' }, 'path'],
   ['a line break', { ...PAGE, path: 'a\nb' }, 'path'],
-  ['a carriage return', { ...PAGE, path: 'a\rb' }, 'path'],
-  ['a tab', { ...PAGE, path: 'a\tb' }, 'path'],
-  ['an escape', { ...PAGE, path: 'a\u001bb' }, 'path'],
-  ['a delete', { ...PAGE, path: 'a\u007fb' }, 'path'],
   ['a control character of Latin 1', { ...PAGE, path: 'a\u0085b' }, 'path'],
   ['a lone surrogate', { ...PAGE, path: 'a\ud83d' }, 'path'],
   ['a space', { ...PAGE, path: 'a b.html' }],
-  ['a percent sign', { ...PAGE, path: '100%25.html' }],
   ['a name of every kind of letter', { ...PAGE, path: 'ü/日本/😀.html' }],
-  ['a decomposed letter', { ...PAGE, path: 'u\u0308.html' }],
   ['a size of one byte', { ...PAGE, size: 1 }],
   ['a size of 0', { ...PAGE, size: 0 }, 'size'],
-  ['a size of -1', { ...PAGE, size: -1 }, 'size'],
   ['a size of 1.5', { ...PAGE, size: 1.5 }, 'size'],
-  ['a size written 5.0', { ...PAGE, size: 5.0 }],
   ['a size that is a string', { ...PAGE, size: '5' }, 'size'],
-  ['a size that is true', { ...PAGE, size: true }, 'size'],
-  ['a size that is null', { ...PAGE, size: null }, 'size'],
-  ['a size that is a list', { ...PAGE, size: [5] }, 'size'],
   ['no size', { path: 'a', contentType: 'text/html' }, 'size'],
   ['a size of 2^53', { ...PAGE, size: 2 ** 53 }, 'size'],
-  ['a size of 1e300', { ...PAGE, size: 1e300 }, 'size'],
   ['a size over the limit of a file', { ...PAGE, size: 2 ** 30 + 1 }, 'size'],
   ['no content type', { path: 'a', size: 5 }, 'contentType'],
-  ['a content type that is null', { ...PAGE, contentType: null }, 'contentType'],
   ['a content type that is a number', { ...PAGE, contentType: 1 }, 'contentType'],
-  ['an empty content type', { ...PAGE, contentType: '' }, 'contentType'],
   ['a content type without a slash', { ...PAGE, contentType: 'html' }, 'contentType'],
-  ['a content type without a subtype', { ...PAGE, contentType: 'text/' }, 'contentType'],
-  ['a content type without a type', { ...PAGE, contentType: '/html' }, 'contentType'],
-  ['a content type with two slashes', { ...PAGE, contentType: 'text/html/x' }, 'contentType'],
   ['a content type with a space in it', { ...PAGE, contentType: 'text/ht ml' }, 'contentType'],
   [
     'a content type with a line break',
     { ...PAGE, contentType: 'text/html\r\nSet-Cookie: a=b' },
     'contentType',
   ],
-  ['a content type with a letter beyond ASCII', { ...PAGE, contentType: 'text/hütte' }, 'contentType'],
   ['two content types', { ...PAGE, contentType: 'text/html, text/plain' }, 'contentType'],
-  ['a parameter without a value', { ...PAGE, contentType: 'text/html; charset' }, 'contentType'],
   [
     'a parameter with a line break in its quotes',
     { ...PAGE, contentType: 'text/html; a="\n"' },
@@ -108,49 +76,41 @@ const entries: EntryCase[] = [
   ['a content type with a charset', { ...PAGE, contentType: 'text/html; charset=utf-8' }],
   ['a content type with a charset and no space', { ...PAGE, contentType: 'text/html;charset=UTF-8' }],
   ['a content type with a quoted parameter', { ...PAGE, contentType: 'text/html; a="b; c"; d=e' }],
-  ['a content type with a suffix', { ...PAGE, contentType: 'image/svg+xml' }],
-  ['a content type of a vendor', { ...PAGE, contentType: 'application/vnd.ms-excel.sheet.1' }],
   ['a content type in capitals', { ...PAGE, contentType: 'TEXT/HTML' }],
   ['a content type of 255 characters', { ...PAGE, contentType: `text/${'x'.repeat(250)}` }],
   ['a content type of 256 characters', { ...PAGE, contentType: `text/${'x'.repeat(251)}` }, 'contentType'],
   ['a hash', { ...PAGE, hash: HASH }],
-  ['a hash of 63 characters', { ...PAGE, hash: HASH.slice(1) }, 'hash'],
   ['a hash of 65 characters', { ...PAGE, hash: `${HASH}0` }, 'hash'],
   ['a hash in capitals', { ...PAGE, hash: 'A'.repeat(64) }, 'hash'],
   ['a hash with a letter that is not hex', { ...PAGE, hash: `${HASH.slice(1)}g` }, 'hash'],
   ['a hash with a line break behind it', { ...PAGE, hash: `${HASH}\n` }, 'hash'],
-  ['a hash with its name before it', { ...PAGE, hash: `sha256:${HASH}` }, 'hash'],
-  ['an empty hash', { ...PAGE, hash: '' }, 'hash'],
   ['a hash that is a number', { ...PAGE, hash: 5 }, 'hash'],
   ['unknown fields', { ...PAGE, mode: 0o644, mtime: null, known: true, __proto__x: {} }],
-  ['a file that is a string', 'index.html', ''],
   ['a file that is null', null, ''],
   ['a file that is a list', [PAGE], ''],
-  ['a file that is a number', 5, ''],
 ]
 
 describe('a manifest entry', () => {
-  for (const [sentence, entry, wrong] of entries) {
-    if (wrong === undefined) {
-      test(`with ${sentence} is accepted`, async () => {
-        const answer = await send([entry])
-        assert.equal(answer.status, 201, answer.text)
-        assert.equal(answer.json.upload.uploads.length, 1)
-      })
-    } else {
-      test(`with ${sentence} is refused with its field`, async () => {
-        const { json, text } = await send([{ ...PAGE, path: 'before' }, entry])
-        assert.equal(json.code, 'VALIDATION_ERROR', text)
-        const field = wrong === '' ? 'files[1]' : `files[1].${wrong}`
-        // Such a size also exceeds the limit of the site.
-        const fields = pluck<{ field: string }, 'field'>(json.details, 'field').filter(
-          (name) => name !== 'files',
-        )
-        assert.deepEqual(fields, [field])
-        assert.ok(json.error.startsWith(`${field}: `), json.error)
-      })
+  test('is accepted, or refused with its field', async () => {
+    for (const [sentence, entry, wrong] of entries) {
+      const { status, json, text } = await send([{ ...PAGE, path: 'before' }, entry])
+      if (wrong === undefined) {
+        assert.equal(status, 201, `${sentence}: ${text}`)
+        assert.equal(json.upload.uploads.length, 2)
+        continue
+      }
+      assert.equal(json.code, 'VALIDATION_ERROR', `${sentence}: ${text}`)
+      const field = wrong === '' ? 'files[1]' : `files[1].${wrong}`
+      // A size over the limit of a file also exceeds the limit of the site.
+      const fields = pluck<{ field: string }, 'field'>(json.details, 'field')
+      assert.deepEqual(
+        fields.filter((name) => name !== 'files'),
+        [field],
+        sentence,
+      )
+      assert.ok(json.error.startsWith(`${field}: `), json.error)
     }
-  }
+  })
 })
 
 describe('a manifest', () => {
@@ -159,28 +119,23 @@ describe('a manifest', () => {
   const cases: [sentence: string, files: unknown, wrong?: string[]][] = [
     ['without files', undefined, ['files']],
     ['with no file', [], ['files']],
-    ['whose files are null', null, ['files']],
     ['whose files are an object', { 0: PAGE }, ['files']],
-    ['whose files are a text', 'index.html', ['files']],
     ['of 1,000 files', many(1000)],
     ['of 1,001 files', many(1001), ['files']],
     ['with a path twice', pages('a.html', 'b.html', 'a.html'), ['files[2].path']],
-    ['with a path three times', pages('a', 'a', 'a'), ['files[1].path', 'files[2].path']],
     ['with a path in two Unicode forms', pages('\u00fc.html', 'u\u0308.html'), ['files[1].path']],
     ['with a file that is a folder too', pages('a', 'a/b'), ['files[0].path']],
-    ['with a folder that is a file too', pages('a/b/c', 'a/b'), ['files[1].path']],
     ['with a file that is a folder in another Unicode form', pages('\u00fc', 'u\u0308/b'), ['files[0].path']],
     ['with names that begin alike', pages('a', 'ab', 'a.b', 'a-b/c')],
     ['with names that differ in case', pages('README', 'readme', 'Readme/a')],
-    ['with a name like a folder elsewhere', pages('a/b', 'b/a', 'c/a/b')],
   ]
-  for (const [sentence, files, wrong] of cases) {
-    test(`${sentence} is ${wrong ? 'refused' : 'accepted'}`, async () => {
+  test('has from 1 to 1,000 files, whose paths are distinct in any Unicode form', async () => {
+    for (const [sentence, files, wrong] of cases) {
       const answer = await send(files)
       if (wrong) assertInvalid(answer, ...wrong)
-      else assert.equal(answer.status, 201, answer.text)
-    })
-  }
+      else assert.equal(answer.status, 201, `${sentence}: ${answer.text}`)
+    }
+  })
 
   const TOO_MANY = 'body: must have at most 50000 members and elements in total'
   for (const [what, entry, count, status, sentence] of [
@@ -238,13 +193,6 @@ describe('a manifest', () => {
     const answer = await send([{ ...PAGE, x: 1 }], { x: { y: [] }, viewer: { x: 1 }, files2: [] })
     assert.equal(answer.status, 201, answer.text)
   })
-
-  test('leaves nothing stored when it is refused', async () => {
-    const account = await api.account()
-    const answer = await send([PAGE, PAGE], {}, account.key)
-    assert.equal(answer.status, 400)
-    assert.deepEqual((await account.client.list()).publishes, [])
-  })
 })
 
 describe('the metadata of a site', () => {
@@ -263,16 +211,17 @@ describe('the metadata of a site', () => {
   const other = { title: 'other', description: 'other', ogImagePath: 'nowhere.png', spaMode: false }
   const nothing = { title: null, description: null, ogImagePath: null, spaMode: false }
 
-  test('is read at the top level', async () => assert.deepEqual(await details(metadata), metadata))
-  test('is read in viewer', async () => assert.deepEqual(await details({ viewer: metadata }), metadata))
-  test('is read from the top level where both have a field', async () => {
-    assert.deepEqual(await details({ ...metadata, viewer: other }), metadata)
-    assert.deepEqual(await details({ title: 'T', viewer: { ...metadata, title: 'no' } }), metadata)
-  })
-  test('is empty by default', async () => assert.deepEqual(await details({}), nothing))
-  test('can be null, which is empty', async () => {
-    assert.deepEqual(await details({ title: null, description: null, ogImagePath: null }), nothing)
-    assert.deepEqual(await details({ title: null, viewer: { title: 'T' } }), nothing)
+  test('is read at the top level before viewer, and empty by default', async () => {
+    const cases: [sent: object, read: object][] = [
+      [metadata, metadata],
+      [{ viewer: metadata }, metadata],
+      [{ ...metadata, viewer: other }, metadata],
+      [{ title: 'T', viewer: { ...metadata, title: 'no' } }, metadata],
+      [{}, nothing],
+      [{ title: null, description: null, ogImagePath: null }, nothing],
+      [{ title: null, viewer: { title: 'T' } }, nothing],
+    ]
+    for (const [sent, read] of cases) assert.deepEqual(await details(sent), read)
   })
 
   const limits: [field: string, value: unknown, valid: boolean][] = [
@@ -281,43 +230,34 @@ describe('the metadata of a site', () => {
     ['title', EMOJI.repeat(200), true],
     ['title', EMOJI.repeat(201), false],
     ['title', 5, false],
-    ['title', ['t'], false],
     ['description', 'd'.repeat(500), true],
     ['description', 'd'.repeat(501), false],
-    ['description', EMOJI.repeat(500), true],
-    ['description', {}, false],
     ['ogImagePath', 'card.png', true],
     ['ogImagePath', 'index.html', false],
     ['ogImagePath', 'nowhere.png', false],
-    ['ogImagePath', '/card.png', false],
-    ['ogImagePath', 5, false],
-    ['spaMode', true, true],
     ['spaMode', 'true', false],
-    ['spaMode', 1, false],
     ['ttlSeconds', 60, true],
     ['ttlSeconds', 59, false],
     ['ttlSeconds', 31_536_000, true],
     ['ttlSeconds', 31_536_001, false],
     ['ttlSeconds', 60.5, false],
-    ['ttlSeconds', '60', false],
     ['ttlSeconds', null, true],
     ['baseVersionId', 5, false],
     ['claimToken', 5, false],
-    ['viewer', 'T', false],
     ['viewer', [], false],
   ]
-  for (const [field, value, valid] of limits) {
-    const shown = JSON.stringify(value)
-    test(`${field}: ${shown.length > 30 ? `${[...shown].length - 2} characters` : shown} is ${valid ? 'fine' : 'refused'}`, async () => {
+  test('is limited, at the top level and in viewer', async () => {
+    for (const [field, value, valid] of limits) {
       const isTop = ['baseVersionId', 'claimToken', 'viewer'].includes(field)
-      const places = isTop ? [{ [field]: value }] : [{ [field]: value }, { viewer: { [field]: value } }]
-      for (const place of places) {
+      for (const place of isTop
+        ? [{ [field]: value }]
+        : [{ [field]: value }, { viewer: { [field]: value } }]) {
         const answer = await send([PAGE, picture], place)
         assert.equal(answer.status, valid ? 201 : 400, answer.text)
         if (!valid) assert.match(answer.json.details[0].field, new RegExp(`^(viewer\\.)?${field}$`))
       }
-    })
-  }
+    }
+  })
 })
 
 /** Two combining marks that Unicode NFC reorders. */
@@ -327,19 +267,12 @@ const ORDERED = '\u0323\u0301'
 /** A letter with `count` pairs of marks, in both orders. */
 const equivalentNames = (pairs: number) => [`x${MARKS.repeat(pairs)}`, `x${ORDERED.repeat(pairs)}`] as const
 
-describe('a letter with more combining marks than any script uses', () => {
-  test('is compared without normalization, because sorting thousands of marks would block other requests', async () => {
-    const [one, other] = equivalentNames(20)
-    const contents = { [one]: 'one', [other]: 'the other' }
-    const pending = await createPending(owner, contents)
-    const { status } = await sendBundle(api, pending, buildTar(contents))
-    assert.equal(status, 200)
-    await assertPublished(api, owner, pending, contents)
-  })
-
-  test('is normalized as long as it has few marks', async () => {
-    const [one, other] = equivalentNames(2)
-    const contents = { [one]: 'one', [other]: 'the other' }
-    await expectFailure(api.anonymous.create({ files: toManifest(contents) }), 'VALIDATION_ERROR')
-  })
+test('a path is normalized, except for a letter with more combining marks than any script uses, whose sorting would block other requests', async () => {
+  const [one, other] = equivalentNames(20)
+  const contents = { [one]: 'one', [other]: 'the other' }
+  const pending = await createPending(owner, contents)
+  assert.equal((await sendBundle(api, pending, buildTar(contents))).status, 200)
+  await assertPublished(api, owner, pending, contents)
+  const files = equivalentNames(2).map((path) => toEntry(path, 'x'))
+  await expectFailure(api.anonymous.create({ files }), 'VALIDATION_ERROR')
 })

@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { FieldError } from '../../protocol/api/errors.ts'
 import type { PublishRequest } from '../../protocol/api/publish.ts'
-import { type Account, Api, expectFailure } from './api.ts'
+import { expectFailure, startApi } from './api.ts'
 import { make, send } from './archive-requests.ts'
 import { type Contents, toFiles, toManifest } from './content.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 const SITE: Contents = { 'index.html': 'home', 'a/one.txt': 'one', 'a/two.txt': 'two' }
+
+const { 'index.html': _, ...WITHOUT_PAGE } = SITE
 
 const manyFiles = (prefix: string, count: number): Contents =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}.txt`, 'x']))
@@ -63,16 +60,16 @@ describe('merge', () => {
     ['a file that is a live folder', { merge: true, files: toManifest({ a: 'x' }) }, ['files[0].path']],
     ['more files than a site may have', { merge: true, files: toManifest(manyFiles('m', 998)) }, ['files']],
   ]
-  for (const [name, request, fields] of refusals) {
-    test(`refuses ${name}`, async () => {
-      const { slug } = await api.publish(owner.client, SITE)
+  test('refuses invalid changes, and keeps no pending version of them', async () => {
+    const { slug } = await api.publish(owner.client, SITE)
+    for (const [name, request, fields] of refusals) {
       const full = { files: toManifest({ 'new.txt': 'x' }), ...request }
       const error = await expectFailure(owner.client.update(slug, full), 'VALIDATION_ERROR')
       const named = (error.details as FieldError[]).map(({ field }) => field)
-      assert.deepEqual(named, fields)
-      assert.equal((await owner.client.details(slug)).pendingVersionId, null)
-    })
-  }
+      assert.deepEqual(named, fields, name)
+    }
+    assert.equal((await owner.client.details(slug)).pendingVersionId, null)
+  })
 
   test('needs a site with a live version', async () => {
     const files = toManifest(SITE)
@@ -167,19 +164,16 @@ describe('the response of an update', () => {
   const cases: [name: string, contents: Contents, merge: boolean, removal: object | undefined][] = [
     ['nothing', { ...SITE, more: 'x' }, false, undefined],
     ['two files', { 'index.html': 'new' }, false, { files: 2, liveFiles: 3, index: false }],
-    ['index.html', { ...SITE, 'index.html': undefined! }, false, { files: 1, liveFiles: 3, index: true }],
+    ['index.html', WITHOUT_PAGE, false, { files: 1, liveFiles: 3, index: true }],
     ['nothing when it is merged', { 'index.html': 'new' }, true, undefined],
   ]
-  for (const [name, contents, merge, removal] of cases) {
-    test(`says that the version removes ${name}`, async () => {
-      const { slug } = await api.publish(owner.client, SITE)
-      const present = Object.fromEntries(
-        Object.entries(contents).filter(([, content]) => content !== undefined),
-      )
-      const staged = await owner.client.update(slug, { files: toManifest(present), merge })
-      assert.deepEqual(staged.removal, removal)
+  test('counts the files that the version removes', async () => {
+    const { slug } = await api.publish(owner.client, SITE)
+    for (const [name, contents, merge, removal] of cases) {
+      const staged = await owner.client.update(slug, { files: toManifest(contents), merge })
+      assert.deepEqual(staged.removal, removal, name)
       const refreshed = await owner.client.refresh(slug, { versionId: staged.upload.versionId })
-      assert.deepEqual(refreshed.removal, removal)
-    })
-  }
+      assert.deepEqual(refreshed.removal, removal, name)
+    }
+  })
 })

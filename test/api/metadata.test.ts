@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { brotliDecompressSync } from 'node:zlib'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
 import type { OperatorContext } from '../../server/app.ts'
 import { makeLog } from '../../server/lib/log.ts'
@@ -9,7 +8,6 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import { pluck } from '../support/pluck.ts'
 import { blobFolder, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
-import { make, send } from './archive-requests.ts'
 import { type Contents, sha256, toEntry } from './content.ts'
 import { makeUnreadable } from './unreadable-blob.ts'
 
@@ -32,22 +30,18 @@ describe('a change of the metadata of a site', () => {
   ][] = [
     [{}, {}],
     [{ title: 'New' }, { title: 'New' }],
-    [{ title: null }, { title: null }],
-    [{ description: 'New' }, { description: 'New' }],
     [{ description: null }, { description: null }],
     [{ ogImagePath: 'other.svg' }, { ogImagePath: 'other.svg' }],
     [{ ogImagePath: null }, { ogImagePath: null }],
-    [{ spaMode: true }, { spaMode: true }],
     [{ password: 'open sesame' }, { hasPassword: true }],
-    [{ password: null }, {}],
     [
-      { title: 'A', description: null, spaMode: true },
-      { title: 'A', description: null, spaMode: true },
+      { password: null, spaMode: true, title: null },
+      { spaMode: true, title: null },
     ],
     [{ slug: 'mine', status: 'gone', files: [], versionId: 'x', unknown: 1 }, {}],
   ]
-  for (const [change, expected] of changes) {
-    test(`sets given fields, clears null fields and keeps the others: ${JSON.stringify(change)}`, async () => {
+  test('sets given fields, clears null fields and keeps the others', async () => {
+    for (const [change, expected] of changes) {
       const { slug } = await site()
       const before = await owner.client.details(slug)
       api.pass(5000)
@@ -58,21 +52,17 @@ describe('a change of the metadata of a site', () => {
       const viewer = { title, description, ogImagePath }
       assert.deepEqual(json, { ...before, ...start, ...expected, viewer, updatedAt })
       assert.deepEqual(await owner.client.details(slug), json)
-    })
-  }
+    }
+  })
 
   const wrong: [Record<string, unknown>, string[]][] = [
     [{ title: 't'.repeat(201) }, ['title']],
-    [{ title: 5 }, ['title']],
     [{ description: 'd'.repeat(501) }, ['description']],
     [{ ogImagePath: 'nowhere.png' }, ['ogImagePath']],
     [{ ogImagePath: 'index.html' }, ['ogImagePath']],
-    [{ ogImagePath: ['card.png'] }, ['ogImagePath']],
     [{ spaMode: 'yes' }, ['spaMode']],
     [{ password: '' }, ['password']],
     [{ password: 'p'.repeat(201) }, ['password']],
-    [{ password: 5 }, ['password']],
-    [{ ttlSeconds: 59 }, ['ttlSeconds']],
     [{ ttlSeconds: 31_536_001 }, ['ttlSeconds']],
     [{ ttlSeconds: 'soon' }, ['ttlSeconds']],
     [
@@ -80,21 +70,15 @@ describe('a change of the metadata of a site', () => {
       ['description', 'password', 'title', 'ttlSeconds'],
     ],
   ]
-  for (const [change, fields] of wrong) {
-    test(`is refused as a whole for ${JSON.stringify(change).slice(0, 60)}`, async () => {
-      const { slug } = await site()
-      const before = await owner.client.details(slug)
+  test('is refused as a whole for each invalid field', async () => {
+    const { slug } = await site()
+    const before = await owner.client.details(slug)
+    for (const [change, fields] of wrong)
       assertInvalid(await patch(slug, { spaMode: true, ...change }), ...fields)
-      assert.deepEqual(await owner.client.details(slug), before)
-    })
-  }
-
-  for (const json of [[], null, 'title', 5]) {
-    test(`is refused for a body of ${JSON.stringify(json)}`, async () => {
-      const { slug } = await site()
+    for (const json of [[], null, 'title', 5])
       assert.equal((await patch(slug, json)).json.code, 'VALIDATION_ERROR')
-    })
-  }
+    assert.deepEqual(await owner.client.details(slug), before)
+  })
 
   test('accepts texts up to their limits of characters, in every request', async () => {
     const { slug } = await site()
@@ -102,21 +86,6 @@ describe('a change of the metadata of a site', () => {
     const details = await owner.client.setMetadata(slug, change)
     assert.equal(details.title, change.title)
     assert.equal(details.description, change.description)
-  })
-
-  test('is visible to visitors at once', async () => {
-    const { slug, siteUrl } = await site()
-    assert.equal(
-      (await api.visit(siteUrl, '/deep/link', { 'sec-fetch-mode': 'navigate', accept: 'text/html' })).status,
-      404,
-    )
-    await owner.client.setMetadata(slug, { title: 'New' })
-    assert.equal((await api.visit(siteUrl)).status, 200)
-    await owner.client.setMetadata(slug, { password: 'open sesame' })
-    assert.equal((await api.visit(siteUrl)).status, 401)
-    assert.equal((await api.visit(siteUrl, '/card.png')).status, 401)
-    await owner.client.setMetadata(slug, { password: null })
-    assert.match((await api.visit(siteUrl)).text, /<title>New<\/title>.*home$/s)
   })
 
   test('of a site that is not finalized is validated against the pending manifest', async () => {
@@ -171,16 +140,6 @@ const head = async (url: string, path = '/') => parseMetadata((await api.visit(u
 const OLD = { title: 'Old', description: undefined, image: undefined }
 
 describe('the metadata of a site is in the head of its root document', () => {
-  test('as soon as it is published, and in no other file', async () => {
-    const viewer = { title: 'New', description: 'Said', ogImagePath: 'pic/a b.png' }
-    const { siteUrl, previewUrl } = await api.publish(owner.client, SITE, viewer)
-    const expected = { title: 'New', description: 'Said', image: `${siteUrl}pic/a%20b.png` }
-    assert.deepEqual(await head(siteUrl), expected)
-    assert.deepEqual(await head(siteUrl, '/index.html'), expected)
-    assert.deepEqual(await head(previewUrl), expected)
-    assert.deepEqual(await head(siteUrl, '/about.html'), OLD)
-  })
-
   test('after each change, and not after it is cleared', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, SITE)
     assert.equal((await api.visit(siteUrl)).text, PAGE)
@@ -198,14 +157,6 @@ describe('the metadata of a site is in the head of its root document', () => {
     assert.equal((await api.visit(siteUrl)).text, PAGE)
   })
 
-  test('with another etag, so that caches revalidate', async () => {
-    const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'One' })
-    const { etag } = (await api.visit(siteUrl)).headers
-    assert.equal((await api.visit(siteUrl, '/', { 'if-none-match': etag! })).status, 304)
-    await owner.client.setMetadata(slug, { title: 'Two' })
-    assert.equal((await api.visit(siteUrl, '/', { 'if-none-match': etag! })).status, 200)
-  })
-
   test('also in the next version, which keeps, changes or clears it', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'New' })
     await api.publish(owner.client, { ...SITE, 'more.txt': 'more' }, { slug })
@@ -214,11 +165,6 @@ describe('the metadata of a site is in the head of its root document', () => {
     assert.equal((await head(siteUrl)).title, 'Newer')
     await api.publish(owner.client, SITE, { slug, title: null })
     assert.equal((await api.visit(siteUrl)).text, PAGE)
-  })
-
-  test('for an archive', async () => {
-    const { json } = await send(api, 'zip', make('zip', SITE), { key: owner.key, query: '?title=New' })
-    assert.equal((await head(json.siteUrl)).title, 'New')
   })
 
   test('in a restored version, with the current metadata', async () => {
@@ -241,18 +187,6 @@ describe('the metadata of a site is in the head of its root document', () => {
     assert.deepEqual(await head(siteUrl), { title: 'Draft', description: 'D', image: undefined })
   })
 
-  test('in every encoding, also after each change', async () => {
-    const page = `${PAGE}${'<p>word after word'.repeat(100)}`
-    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': page }, { title: 'One' })
-    for (const title of ['One', 'Two']) {
-      await owner.client.setMetadata(slug, { title })
-      await api.running.service.precompressor.onIdle()
-      const { headers, body } = await api.visit(siteUrl, '/', { 'accept-encoding': 'br' })
-      assert.equal(headers['content-encoding'], 'br')
-      assert.equal(parseMetadata(brotliDecompressSync(body).toString()).title, title)
-    }
-  })
-
   test('in a duplicate, with its own address', async () => {
     const { slug } = await api.publish(owner.client, SITE, { title: 'New', ogImagePath: 'pic/a b.png' })
     const copies = await Promise.all(Array.from({ length: 8 }, () => owner.client.duplicate(slug)))
@@ -264,34 +198,26 @@ describe('the metadata of a site is in the head of its root document', () => {
 })
 
 describe('a root document without a head that can be changed', () => {
-  const cases: [what: string, contents: Contents, warned: RegExp | undefined][] = [
+  const cases: [what: string, contents: Contents, warned: RegExp][] = [
     ['in UTF-16', { 'index.html': Buffer.from(`\uFEFF${PAGE}`, 'utf16le') }, /UTF-16/],
     ['of more than 2 MiB', { 'index.html': PAGE + ' '.repeat(2 ** 21) }, /2097152/],
-    ['that is not there', { 'docs/index.html': PAGE }, undefined],
   ]
-  for (const [what, contents, warned] of cases) {
-    test(`is served as it was published: ${what}`, async () => {
+  test('is served as it was published, with a warning', async () => {
+    for (const [what, contents, warned] of cases) {
       const { siteUrl, warnings } = await api.publish(owner.client, contents, { title: 'New' })
-      if (!warned) return assert.equal(warnings, undefined)
-      assert.deepEqual((await api.visit(siteUrl)).body, Buffer.from(contents['index.html']!))
+      assert.deepEqual((await api.visit(siteUrl)).body, Buffer.from(contents['index.html']!), what)
       assert.deepEqual(pluck(warnings!, 'file'), ['index.html'])
       assert.match(warnings![0]!.message, warned)
-    })
-  }
-
-  test('of exactly 2 MiB still gets the metadata', async () => {
-    const page = PAGE.padEnd(2 ** 21)
-    const { siteUrl, warnings } = await api.publish(owner.client, { 'index.html': page }, { title: 'New' })
-    assert.deepEqual([(await head(siteUrl)).title, warnings], ['New', undefined])
+    }
   })
 
-  for (const contentType of ['application/xhtml+xml', 'text/plain']) {
-    test(`is served as it was published: of type ${contentType}`, async () => {
+  test('of another type than HTML is served as it was published', async () => {
+    for (const contentType of ['application/xhtml+xml', 'text/plain']) {
       const files = [{ ...toEntry('index.html', PAGE), contentType, open: () => Buffer.from(PAGE) }]
       const { siteUrl, warnings } = await owner.client.publish({ files, title: 'New' })
       assert.deepEqual([(await api.visit(siteUrl)).text, warnings], [PAGE, undefined])
-    })
-  }
+    }
+  })
 
   test('has no warning any more once the metadata is cleared', async () => {
     const contents = { 'index.html': PAGE + ' '.repeat(2 ** 21) }
@@ -373,17 +299,6 @@ describe('the encodings of a root document with metadata', () => {
     await owner.client.deleteVersion(slug, versionId)
     await collect()
     assert.deepEqual([await isThere(two), await isThere(next)], [false, true])
-  })
-
-  test('are available for a restored version and a duplicated site', async () => {
-    const contents = { 'index.html': long('restored'), 'a.png': 'png' }
-    const first = await api.publish(owner.client, contents, { title: 'One' })
-    const { slug, siteUrl } = first
-    await api.publish(owner.client, { ...contents, 'index.html': long('later') }, { slug, title: 'Two' })
-    await owner.client.restore(slug, first.versionId)
-    await encodedAt(siteUrl)
-    await owner.client.setMetadata(slug, { ogImagePath: 'a.png' })
-    await encodedAt((await owner.client.duplicate(slug)).siteUrl)
   })
 })
 
@@ -497,9 +412,7 @@ describe('the title and the icon of a site', () => {
       ],
     ]
   for (const [promise, document, title, icon] of documents)
-    test(`${promise}: ${title?.slice(0, 20)}, ${icon}`, async () => {
-      assert.deepEqual(await of(document), [title, icon])
-    })
+    test(promise, async () => assert.deepEqual(await of(document), [title, icon]))
 
   test('are those of the index.html nearest to the root', async () => {
     const deeper = { 'a/b/index.html': '<title>Deep</title>', 'b/index.html': '<title>Second</title>' }

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
+import { describe, test } from 'node:test'
+import { Api, DAY_MS, expectFailure, startApi } from './api.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 /** Publishes this many versions or drafts; returns their ids, the oldest first. */
 async function publishMany(count: number, { slug, live = true }: { slug?: string; live?: boolean } = {}) {
@@ -35,6 +30,7 @@ describe('of the versions of a site', () => {
     assert.deepEqual(await keptIds(slug), [...drafts.ids.slice(2).reverse(), ...ids.reverse()])
     const later = await publishMany(9, { slug })
     assert.deepEqual(await keptIds(slug), [...later.ids.reverse(), ...drafts.ids.slice(2).reverse(), ids[0]])
+    await expectFailure(owner.client.restore(slug, ids[1]!), 'NOT_FOUND')
   })
 
   test('ten different ones are kept: publishing the same files again evicts none of them', async () => {
@@ -94,15 +90,17 @@ test('a site that never went live ends with its last draft', async () => {
   await expectFailure(owner.client.details(slug), 'SITE_EXPIRED')
 })
 
-test('operators set the number of drafts and their lifetime', async () => {
-  await using few = await Api.start({ DRAFTS_KEPT: '2', DRAFT_LIFETIME: '3600' })
+test('operators set the number of versions and drafts, and the lifetime of drafts', async () => {
+  await using few = await Api.start({ VERSIONS_KEPT: '2', DRAFTS_KEPT: '2', DRAFT_LIFETIME: '3600' })
   const { client } = await few.account()
   const { slug } = await few.publish(client, { 'index.html': '0' })
-  for (const number of ['1', '2', '3'])
+  for (const number of ['1', '2', '3']) await few.publish(client, { 'index.html': number }, { slug })
+  for (const number of ['4', '5', '6'])
     await few.publish(client, { 'index.html': number }, { slug, live: false })
   await few.sweep('old-versions')
-  assert.equal((await client.versions(slug)).versions.length, 3)
+  assert.equal((await client.versions(slug)).versions.length, 4)
+  assert.equal((await client.me()).limits.versionsKept, 2)
   few.pass(3_601_000)
   await few.sweep('old-versions')
-  assert.equal((await client.versions(slug)).versions.length, 1)
+  assert.equal((await client.versions(slug)).versions.length, 2)
 })

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SessionList } from '../../protocol/api/account.ts'
 import { pluck } from '../support/pluck.ts'
-import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { type Account, Api, DAY_MS, expectFailure, startApi } from './api.ts'
 import { browser, type SignedIn } from './browser.ts'
 import { mailsTo } from './sign-in-mails.ts'
 
-const api = await startApi({ RATE_FREE: '60', RATE_HOBBY: '200' })
+const api = await startApi()
 
 const me = (headers: Record<string, string>) => api.request('GET', '/api/v1/me', { headers })
 
 describe('an account', () => {
   test('gets an email about a sign-in from an unknown network and about each deletion, at most five an hour of a kind', async () => {
-    await using own = await startApi({ TRUSTED_PROXIES: '1' })
+    await using own = await Api.start({ TRUSTED_PROXIES: '1' })
     const { email, client } = await own.account()
     for (const from of ['192.0.2.1', '198.51.100.1', '198.51.100.1']) {
       await client.requestCode(email)
@@ -52,21 +52,14 @@ describe('a session', () => {
     }
   })
 
-  test('authenticates like the key, and does not replace it', async () => {
+  test('authenticates like the key, does not replace it, and is found among other cookies', async () => {
     const account = await api.account()
     const { cookie } = await browser(api, account)
-    assert.equal((await me({ cookie })).json.email, account.email)
     assert.equal((await account.client.me()).email, account.email)
-  })
-
-  test('is found among other cookies', async () => {
-    const account = await api.account()
-    const { cookie } = await browser(api, account)
-    for (const header of [`a=b; ${cookie}`, `${cookie}; a=b`, `x=${cookie.split('=')[1]}; ${cookie}`]) {
-      assert.equal((await me({ cookie: header })).json.email, account.email, header)
-    }
-    assert.equal((await me({ cookie: `x${cookie}` })).status, 401)
-    assert.equal((await me({ cookie: cookie.slice(0, -1) })).status, 401)
+    const among = [cookie, `a=b; ${cookie}`, `${cookie}; a=b`, `x=${cookie.split('=')[1]}; ${cookie}`]
+    for (const header of among) assert.equal((await me({ cookie: header })).json.email, account.email, header)
+    for (const wrong of [`x${cookie}`, cookie.slice(0, -1)])
+      assert.equal((await me({ cookie: wrong })).status, 401)
   })
 
   test('ends when it is closed, even for a client that kept the cookie; others stay', async () => {
@@ -114,15 +107,12 @@ describe('a call with the cookie', () => {
     ['reads from an address bar', 'GET', { 'sec-fetch-site': 'none' }, true],
     ['reads from our pages', 'GET', { 'sec-fetch-site': 'same-origin' }, true],
     ['reads from our pages in an old browser', 'GET', {}, true],
-    ['reads with our origin', 'GET', { origin: own }, true],
     ['reads from a published site', 'GET', { 'sec-fetch-site': 'same-site' }, false],
     ['reads from another site', 'GET', { 'sec-fetch-site': 'cross-site' }, false],
     ['reads with another origin', 'GET', { origin: 'https://evil.example' }, false],
-    ['reads with an opaque origin', 'GET', { origin: 'null' }, false],
     ['writes from our pages', 'POST', { origin: own, 'sec-fetch-site': 'same-origin' }, true],
     ['writes from our pages in an old browser', 'POST', { origin: own }, true],
     ['writes without an origin', 'POST', {}, false],
-    ['writes without an origin from our pages', 'POST', { 'sec-fetch-site': 'same-origin' }, false],
     ['writes with an opaque origin', 'POST', { origin: 'null' }, false],
     ['writes from another site', 'POST', { origin: 'https://evil.example' }, false],
     [
@@ -138,15 +128,15 @@ describe('a call with the cookie', () => {
       false,
     ],
   ]
-  for (const [what, method, given, taken] of cases) {
-    test(`is ${taken ? 'authenticated' : 'unauthenticated'} when it ${what}`, async () => {
-      const { cookie } = await browser(api, await api.account())
+  test('is authenticated from our pages only', async () => {
+    const { cookie } = await browser(api, await api.account())
+    for (const [what, method, given, taken] of cases) {
       const origin = given.origin === own ? { origin: api.baseUrl } : {}
       const target = method === 'GET' ? '/api/v1/me' : '/api/v1/me/key'
       const answer = await api.request(method, target, { headers: { cookie, ...given, ...origin } })
-      assert.equal(answer.status, taken ? 200 : 401)
-    })
-  }
+      assert.equal(answer.status, taken ? 200 : 401, what)
+    }
+  })
 
   test('that deletes needs our origin, too, and another site cannot end a session', async () => {
     const account = await api.account()
@@ -162,21 +152,15 @@ describe('a call with the cookie', () => {
 })
 
 describe('a call with a key', () => {
-  test('is allowed from pages of any origin', async () => {
+  test('is allowed from pages of any origin, which can read the rate limit', async () => {
     const { key, email } = await api.account()
     const headers = { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' }
     const answer = await api.request('GET', '/api/v1/me', { key, headers })
     assert.equal(answer.json.email, email)
     assert.equal(answer.headers['access-control-allow-origin'], '*')
-  })
-
-  test('exposes the rate limit headers to those pages', async () => {
-    const { key } = await api.account()
-    const { headers } = await api.request('GET', '/api/v1/me', { key })
-    const exposed = headers['access-control-expose-headers']!.toLowerCase()
-    for (const name of ['limit', 'remaining', 'reset'])
-      assert.match(exposed, new RegExp(`x-ratelimit-${name}`))
-    assert.match(exposed, /retry-after/)
+    const exposed = answer.headers['access-control-expose-headers']!.toLowerCase().split(/, */)
+    for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after'])
+      assert.ok(exposed.includes(name), name)
   })
 
   const preflights = [
@@ -188,8 +172,8 @@ describe('a call with a key', () => {
     ['GET', '/api/v1/publish/some-site-234567/files/a/b.html'],
     ['POST', '/api/auth/agent/request-code'],
   ] as const
-  for (const [method, target] of preflights) {
-    test(`has a preflight for any origin: ${method} ${target}`, async () => {
+  test('has a preflight for any origin', async () => {
+    for (const [method, target] of preflights) {
       const answer = await api.request('OPTIONS', target, {
         headers: {
           origin: 'https://elsewhere.example',
@@ -198,12 +182,10 @@ describe('a call with a key', () => {
         },
       })
       assert.equal(answer.status, 204)
-      assert.ok(answer.headers['access-control-allow-methods']!.split(', ').includes(method))
-      const allowed = answer.headers['access-control-allow-headers']!.toLowerCase()
-      assert.match(allowed, /authorization/)
-      assert.match(allowed, /content-type/)
-    })
-  }
+      assert.ok(answer.headers['access-control-allow-methods']!.split(', ').includes(method), target)
+      assert.match(answer.headers['access-control-allow-headers']!, /authorization.*content-type/i)
+    }
+  })
 })
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
@@ -244,14 +226,6 @@ describe('the sessions of an account', () => {
     for (const { id } of sessions) assert.match(id, /^[0-9a-f]{16}$/)
   })
 
-  test('are listed for the key, too, which is not one of them', async () => {
-    const account = await api.account()
-    assert.deepEqual(await account.client.sessions(), { sessions: [] })
-    await signedIn(account)
-    const { sessions } = await account.client.sessions()
-    assert.deepEqual(pluck(sessions, 'current'), [false])
-  })
-
   test('are not visible to other accounts', async () => {
     const [one, other] = [await api.account(), await api.account()]
     await signedIn(one)
@@ -265,11 +239,12 @@ describe('the sessions of an account', () => {
     await expectFailure(api.anonymous.endOtherSessions(), 'UNAUTHORIZED')
   })
 
-  test('are no longer listed once they have expired', async () => {
+  test('are listed for the key, which is not one of them, until they expire', async () => {
     const account = await api.account()
+    assert.deepEqual(await account.client.sessions(), { sessions: [] })
     await signedIn(account)
     api.pass(30 * DAY_MS - 1)
-    assert.equal((await account.client.sessions()).sessions.length, 1)
+    assert.deepEqual(pluck((await account.client.sessions()).sessions, 'current'), [false])
     api.pass(1)
     assert.deepEqual((await account.client.sessions()).sessions, [])
     assert.deepEqual(await account.client.endOtherSessions(), { ended: 0 })
@@ -306,42 +281,29 @@ describe('the sessions of an account', () => {
 })
 
 describe('ending sessions', () => {
-  test('ends one, and the others stay', async () => {
+  test('ends one or the current one, which deletes its cookie, and the others stay', async () => {
     const account = await api.account()
     const [lost, mine] = [await signedIn(account), await signedIn(account)]
-    const { id } = (await listSessions(lost)).find(({ current }) => current)!
-    const ended = await api.request('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
-    assert.deepEqual(ended.json, { ended: 1 })
-    assert.equal(ended.headers['set-cookie'], undefined)
+    const end = async (one: SignedIn) => {
+      const { id } = (await listSessions(one)).find(({ current }) => current)!
+      return api.request('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
+    }
+    const ended = await end(lost)
+    assert.deepEqual([ended.json, ended.headers['set-cookie']], [{ ended: 1 }, undefined])
     assert.deepEqual([await fetchStatus(lost), await fetchStatus(mine)], [401, 200])
-    await expectFailure(account.client.endSession(id), 'NOT_FOUND')
-  })
-
-  test('can end the current one, and deletes its cookie', async () => {
-    const mine = await signedIn(await api.account())
-    const { id } = (await listSessions(mine))[0]!
-    const ended = await api.request('DELETE', `/api/v1/me/sessions/${id}`, { headers: mine.headers })
-    assert.match(ended.headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
+    assert.match((await end(mine)).headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
     assert.equal(await fetchStatus(mine), 401)
   })
 
-  test('can end all others, and not the key', async () => {
+  test('can end all others, or all when requested with the key, and not the key', async () => {
     const account = await api.account()
-    const [one, two, mine] = [await signedIn(account), await signedIn(account), await signedIn(account)]
-    const { json } = await api.request('DELETE', '/api/v1/me/sessions', { headers: mine.headers })
-    assert.deepEqual(json, { ended: 2 })
-    assert.deepEqual(
-      [await fetchStatus(one), await fetchStatus(two), await fetchStatus(mine)],
-      [401, 401, 200],
-    )
+    const sessions = [await signedIn(account), await signedIn(account), await signedIn(account)]
+    const statuses = () => Promise.all(sessions.map(fetchStatus))
+    const { json } = await api.request('DELETE', '/api/v1/me/sessions', { headers: sessions[2]!.headers })
+    assert.deepEqual([json, await statuses()], [{ ended: 2 }, [401, 401, 200]])
+    assert.deepEqual(await account.client.endOtherSessions(), { ended: 1 })
+    assert.deepEqual(await statuses(), [401, 401, 401])
     await account.client.me()
-  })
-
-  test('ends all of them when requested with the key', async () => {
-    const account = await api.account()
-    const [one, two] = [await signedIn(account), await signedIn(account)]
-    assert.deepEqual(await account.client.endOtherSessions(), { ended: 2 })
-    assert.deepEqual([await fetchStatus(one), await fetchStatus(two)], [401, 401])
   })
 
   test('requires the complete id of a session', async () => {
@@ -374,18 +336,6 @@ describe('an account', () => {
     const moved = await client.me()
     assert.equal(moved.plan, 'hobby')
     assert.deepEqual([moved.usage.domains, moved.limits.domains], [1, 5])
-  })
-
-  test('shows its requests in this hour, and when the limit resets', async () => {
-    const { client } = await api.account()
-    const start = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
-    for (const used of [1, 2, 3]) {
-      const { limits, usage } = await client.me()
-      assert.deepEqual([limits.requestsPerHour, usage.requestsThisHour], [60, used])
-      assert.equal(usage.resetsAt, new Date(start + HOUR_MS).toISOString())
-    }
-    api.pass(HOUR_MS)
-    assert.equal((await client.me()).usage.requestsThisHour, 1)
   })
 
   test('shows whether it has a key, and never the key', async () => {

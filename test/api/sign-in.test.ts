@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { browser } from './browser.ts'
+import { sha256 } from './content.ts'
 import { codeFor, mailsTo, newEmail } from './sign-in-mails.ts'
 
 const CODE = /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/
@@ -77,37 +78,25 @@ describe('requesting a code', () => {
     'a@b@example.org',
     `${'a'.repeat(250)}@example.org`,
   ]
-  for (const email of [...invalid, undefined, null, 5, ['a@example.org'], { a: 1 }]) {
-    test(`is refused for ${`${JSON.stringify(email)}`.slice(0, 40)}, which is not an address`, async () => {
+  test('is refused for what is not an address', async () => {
+    for (const email of [...invalid, undefined, null, 5, ['a@example.org'], { a: 1 }])
       assertInvalid(await api.request('POST', '/api/auth/agent/request-code', { json: { email } }), 'email')
-    })
-  }
+  })
 
-  const invisible = {
-    control: '\u0007',
-    override: '\u202e',
-    isolate: '\u2066',
-    'zero width': '\u200b',
-    delete: '\u007f',
-  }
-  for (const [what, character] of Object.entries(invisible)) {
-    test(`is refused for an address with a ${what} character, which the error names`, async () => {
+  test('is refused for an address with an invisible character, which the error names', async () => {
+    for (const character of ['\u0007', '\u202e', '\u2066', '\u200b', '\u007f'])
       for (const email of [`a${character}b@example.org`, `a@exa${character}mple.org`]) {
-        const error = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
-        assert.match(
-          error.message,
-          /email: must not contain control characters, invisible characters or text-direction marks/,
-        )
+        const { message } = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
+        assert.match(message, /email: must not contain control characters, invisible characters or text-dir/)
       }
-    })
-  }
+  })
 
   test('is limited to five an hour for an address in any notation', async () => {
     const email = newEmail()
     const writings = [email, email.toUpperCase(), ` ${email} `, email, email]
     for (const typed of writings) await api.anonymous.requestCode(typed)
     const error = await expectFailure(api.anonymous.requestCode(email), 'RATE_LIMITED')
-    assert.equal(error.retryAfterSeconds, (HOUR_MS - (api.clock.now % HOUR_MS)) / 1000)
+    assert.equal(error.retryAfterSeconds, Math.ceil((HOUR_MS - (api.clock.now % HOUR_MS)) / 1000))
     assert.equal((await mailsTo(api, email)).length, 5)
     await api.anonymous.requestCode(newEmail())
 
@@ -132,25 +121,18 @@ describe('a code', () => {
     assert.equal(again.isNewUser, false)
   })
 
-  const notations: [string, (code: string) => string][] = [
-    ['in lower case', (code) => code.toLowerCase()],
-    ['without the dash', (code) => code.replace('-', '')],
-    ['with spaces around it', (code) => `  ${code} `],
-    ['with a space for the dash', (code) => code.replace('-', ' ')],
-  ]
-  for (const [how, write] of notations) {
-    test(`can be written ${how}`, async () => {
+  test('and its address can be written in any notation', async () => {
+    const notations = [
+      (code: string) => code.toLowerCase().replace('-', ''),
+      (code: string) => `  ${code} `,
+      (code: string) => code.replace('-', ' '),
+    ]
+    for (const write of notations) {
       const email = newEmail()
-      const { apiKey } = await api.anonymous.verifyCode(email, write(await codeFor(api, email)))
-      assert.match(apiKey, KEY)
-    })
-  }
-
-  test('belongs to an address in any notation', async () => {
-    const email = newEmail()
-    await api.anonymous.requestCode(` ${email.toUpperCase()}`)
-    const code = await api.running.mailedCode(email)
-    assert.equal((await api.anonymous.verifyCode(` ${email} `, code)).email, email)
+      await api.anonymous.requestCode(` ${email.toUpperCase()}`)
+      const code = write(await api.running.mailedCode(email))
+      assert.equal((await api.anonymous.verifyCode(` ${email} `, code)).email, email)
+    }
   })
 
   test('is valid for ten minutes', async () => {
@@ -189,15 +171,6 @@ describe('a code', () => {
     )
     await Promise.all(tries.map((attempt) => expectFailure(attempt, 'INVALID_CODE')))
     await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
-  })
-
-  test('stays valid after four wrong attempts', async () => {
-    const email = newEmail()
-    const code = await codeFor(api, email)
-    for (let round = 0; round < 4; round++) {
-      await expectFailure(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
-    }
-    await api.anonymous.verifyCode(email, code)
   })
 
   test('returns one key when it is sent twice at the same time', async () => {
@@ -266,15 +239,6 @@ describe('a key', () => {
     assert.equal((await second.client.me()).email, first.email)
   })
 
-  test('is invalidated by a new one, which is shown once', async () => {
-    const { client } = await api.account()
-    const { apiKey, warning } = await client.newKey()
-    assert.match(apiKey, KEY)
-    assert.match(warning, /once/)
-    await expectFailure(client.me(), 'UNAUTHORIZED')
-    await api.client(apiKey).me()
-  })
-
   test('with a name leaves every other key valid, and ends only an earlier one of its name', async () => {
     const own = await api.account()
     const { apiKey, warning, keyName } = await namedKey(own.email, ' ann@desk ')
@@ -306,12 +270,17 @@ describe('a key', () => {
 
   test('with a name is refused beyond fifty, and the code stays valid', async () => {
     const own = await api.account()
-    for (let number = 1; number <= 50; number++) {
-      // A code every quarter of an hour is below the limit of codes.
-      api.pass(HOUR_MS / 4)
-      await namedKey(own.email, `machine ${number}`)
-    }
-    api.pass(HOUR_MS / 4)
+    const { store } = await api.operator()
+    const { id } = (await store.read.accounts.byEmail(own.email))!
+    await store.write('durable', async (tx) => {
+      for (let number = 1; number <= 50; number++)
+        await tx.accounts.addNamedKey({
+          keyHash: sha256(`${own.email} ${number}`),
+          accountId: id,
+          name: `machine ${number}`,
+          createdAt: api.clock.now,
+        })
+    })
     const code = await codeFor(api, own.email)
     const refused = api.anonymous.verifyCode(own.email, code, undefined, 'one more')
     const { message } = await expectFailure(refused, 'KEY_LIMIT_REACHED')
@@ -322,68 +291,33 @@ describe('a key', () => {
     await api.client(apiKey).me()
   })
 
-  const headers = [
-    ['nothing', undefined],
-    ['an empty header', ''],
-    ['another scheme', 'Basic YTpi'],
-    ['a scheme without a key', 'Bearer'],
-    ['a scheme and a space', 'Bearer '],
-    ['an unknown key', `Bearer sl_live_${'0'.repeat(32)}`],
-    ['a key that is none', 'Bearer x'],
-  ] as const
-  for (const [what, authorization] of headers) {
-    test(`is required: ${what} is UNAUTHORIZED`, async () => {
-      const given = authorization === undefined ? {} : { authorization }
-      for (const [method, target] of NEEDING_A_KEY) {
-        const answer = await api.request(method, target, { headers: given })
-        assert.equal(answer.json.code, 'UNAUTHORIZED', `${method} ${target}`)
-      }
-    })
-  }
+  test('is required: anything else is UNAUTHORIZED', async () => {
+    const { key } = await api.account()
+    const other = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
+    const wrong = [
+      '',
+      'Basic YTpi',
+      'Bearer',
+      'Bearer ',
+      'Bearer x',
+      `Bearer ${other}`,
+      `Bearer ${key.toUpperCase()}`,
+    ]
+    // The test of the OpenAPI document requests every route without a key.
+    for (const authorization of wrong) {
+      const answer = await api.request('GET', '/api/v1/me', { headers: { authorization } })
+      assert.equal(answer.json.code, 'UNAUTHORIZED', authorization)
+    }
+  })
 
   test('is accepted with its scheme in any case', async () => {
     const { key } = await api.account()
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-      const answer = await api.request('GET', '/api/v1/me', {
-        headers: { authorization: `${scheme} ${key}` },
-      })
-      assert.equal(answer.status, 200)
+      const headers = { authorization: `${scheme} ${key}` }
+      assert.equal((await api.request('GET', '/api/v1/me', { headers })).status, 200)
     }
   })
-
-  test('that differs in its last character is refused', async () => {
-    const { key } = await api.account()
-    const other = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
-    assert.equal((await api.request('GET', '/api/v1/me', { key: other })).status, 401)
-    assert.equal((await api.request('GET', '/api/v1/me', { key: key.toUpperCase() })).status, 401)
-  })
 })
-
-const NEEDING_A_KEY = [
-  ['GET', '/api/v1/me'],
-  ['DELETE', '/api/v1/me'],
-  ['POST', '/api/v1/me/key'],
-  ['DELETE', '/api/v1/me/key'],
-  ['GET', '/api/v1/me/sessions'],
-  ['DELETE', '/api/v1/me/sessions'],
-  ['DELETE', '/api/v1/me/sessions/0123456789abcdef'],
-  ['GET', '/api/v1/publishes'],
-  ['GET', '/api/v1/publish/some-site-234567'],
-  ['DELETE', '/api/v1/publish/some-site-234567'],
-  ['POST', '/api/v1/publish/some-site-234567/duplicate'],
-  ['POST', '/api/v1/publish/some-site-234567/claim'],
-  ['PATCH', '/api/v1/publish/some-site-234567/metadata'],
-  ['GET', '/api/v1/publish/some-site-234567/versions'],
-  ['GET', '/api/v1/publish/some-site-234567/versions/x'],
-  ['POST', '/api/v1/publish/some-site-234567/versions/x/restore'],
-  ['DELETE', '/api/v1/publish/some-site-234567/versions/x'],
-  ['GET', '/api/v1/publish/some-site-234567/files/index.html'],
-  ['GET', '/api/v1/publish/some-site-234567/archive'],
-  ['GET', '/api/v1/domains'],
-  ['POST', '/api/v1/domains'],
-  ['GET', '/api/v1/domains/www.example.com'],
-  ['DELETE', '/api/v1/domains/www.example.com'],
-] as const
 
 test('keys, codes, claim tokens and sessions are stored as hashes only', async () => {
   const { email, key, client } = await api.account()
@@ -450,7 +384,7 @@ describe('a hundred wrong attempts in a row', () => {
     await sendWrongCodes(email, 99)
     await api.anonymous.verifyCode(email, await codeFor(api, email))
     await codeFor(api, email)
-    await sendWrongCodes(email, 99)
+    await sendWrongCodes(email, 2)
     await api.anonymous.verifyCode(email, await codeFor(api, email))
   })
 

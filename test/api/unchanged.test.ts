@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { SiteMetadata } from '../../protocol/api/publish.ts'
-import { type Account, Api, expectFailure } from './api.ts'
+import { expectFailure, startApi } from './api.ts'
 import { assertKeepsNothing, make, send } from './archive-requests.ts'
 import { type Contents, toManifest } from './content.ts'
 
-let api: Api
-let owner: Account
-before(async () => {
-  api = await Api.start()
-  owner = await api.account()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = await startApi()
+const owner = await api.account()
 
 const SITE: Contents = { 'index.html': '<h1>x</h1>', 'style.css': 'h1 {}', _redirects: '/a /b' }
 const METADATA: SiteMetadata = { title: 'T', spaMode: true, ttlSeconds: null }

@@ -22,7 +22,7 @@ export async function createPendingUpload(owner: Account, entry: FileEntry): Pro
 
 export function send(
   api: Api,
-  target: UploadTarget,
+  target: Pick<UploadTarget, 'url' | 'headers'>,
   body: string | Buffer | Readable,
   headers = {},
 ): Promise<ApiResponse> {

@@ -7,7 +7,6 @@ import { makeLog } from '../../server/lib/log.ts'
 import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
 import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
 import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
-import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, startApi, toTarget } from './api.ts'
 import { toEntry, toManifest } from './content.ts'
@@ -50,62 +49,21 @@ describe('an upload URL is not valid for a version of another account', () => {
     ['with an encoded null byte', (key) => key.replace('/', '%00/')],
     ['in capital letters', (key) => key.toUpperCase()],
   ]
-  for (const [how, spell, own] of spellings) {
-    test(how, async () => {
+  test('in any notation', async () => {
+    for (const [how, spell, own] of spellings) {
       const { slug, versionId, siteUrl, contents, upload } = await victimVersion()
       const entry = { path: `${versionId}/x`, size: 3, contentType: 'text/plain' }
       const created = await api.anonymous.create({ files: [entry] })
       const [key = '', query] = toTarget(created.upload.uploads[0]!.url).slice(UPLOADS.length).split('?')
       const target = `${UPLOADS}${spell(key, { slug, versionId })}?${query}`
       const answer = await put(target, 'bad', { 'content-type': 'text/plain' })
-      if (own) assert.equal(answer.json.path, entry.path, answer.text)
-      else assert.ok([403, 404].includes(answer.status), `${target}: ${answer.text}`)
+      if (own) assert.equal(answer.json.path, entry.path, `${how}: ${answer.text}`)
+      else assert.ok([403, 404].includes(answer.status), `${how}: ${target}: ${answer.text}`)
       await api.anonymous.upload(upload.uploads[1]!, Buffer.from(contents['index.html']))
       await victim.client.finalize(slug, { versionId })
-      assert.equal((await api.visit(siteUrl, '/x')).text, contents.x)
-    })
-  }
-})
-
-test('the URL of a file is not valid for bundles, and the URL for bundles not for a file', async () => {
-  const { slug, upload } = await api.anonymous.create({ files: [toEntry('a.tar', 'hello')] })
-  const [file, bundle] = [toTarget(upload.uploads[0]!.url), toTarget(upload.bundle!.url)]
-  const query = (target: string) => target.slice(target.indexOf('?'))
-  const key = `${UPLOADS}${slug}/${upload.versionId}`
-  const tar = Buffer.concat([tarPart({ name: 'a.tar', data: Buffer.from('hello') }), TAR_END])
-  const type = { 'content-type': 'application/x-tar' }
-  for (const target of [
-    key + query(file),
-    `${key}/a.tar${query(bundle)}`,
-    `${key}/${query(bundle)}`,
-    `${UPLOADS}${slug}%2F${upload.versionId}${query(bundle)}`,
-    `${key}/a.tar${query(bundle)}&ct=application%2Fx-tar`,
-  ]) {
-    const answer = await put(target, tar, type)
-    assert.equal(answer.status, 403, `${target}: ${answer.text}`)
-  }
-  await expectFailure(api.anonymous.finalize(slug, upload), 'UPLOADS_MISSING')
-})
-
-test('a bundle cannot name a file of another version, in any header of a tar', async () => {
-  const { versionId } = await victimVersion()
-  const { upload } = await api.anonymous.create({ files: toManifest({ 'a.txt': 'hello' }) })
-  const data = Buffer.from('bad')
-  for (const name of [
-    `../${versionId}/x`,
-    `${versionId}/x`,
-    `./../../${versionId}/x`,
-    `%2e%2e/${versionId}/x`,
-  ]) {
-    for (const parts of [
-      [tarPart({ name, data })],
-      [paxPart({ path: name }), tarPart({ name: 'a.txt', data })],
-    ]) {
-      const tar = Buffer.concat([...parts, TAR_END])
-      const answer = await put(toTarget(upload.bundle!.url), tar, upload.bundle!.headers)
-      assert.equal(answer.json.code, 'VALIDATION_ERROR', answer.text)
+      assert.equal((await api.visit(siteUrl, '/x')).text, contents.x, how)
     }
-  }
+  })
 })
 
 describe('an uploaded file', () => {

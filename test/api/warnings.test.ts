@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { PublishWarning } from '../../protocol/api/publish.ts'
-import { KINDS } from '../archive/build-archive.ts'
+import { pluck } from '../support/pluck.ts'
 import { blobFolder, startApi } from './api.ts'
 import { make, send } from './archive-requests.ts'
 import type { Contents } from './content.ts'
@@ -49,27 +49,20 @@ describe('an invalid line of _redirects or _headers', () => {
     assert.deepEqual((await owner.client.finalize(slug, { versionId })).warnings, draft.warnings)
   })
 
-  for (const kind of KINDS) {
-    test(`is reported for a ${kind}, new or an update`, async () => {
-      const created = await send(api, kind, make(kind, RULES), { key: owner.key })
-      assert.equal(created.status, 201, created.text)
-      assert.deepEqual(places(created.json.warnings), PLACES)
-      const updated = await send(api, kind, make(kind, RULES), { key: owner.key, slug: created.json.slug })
-      assert.deepEqual(places(updated.json.warnings), PLACES)
-    })
-  }
+  test('is reported for an archive, new or an update', async () => {
+    const created = await send(api, 'zip', make('zip', RULES), { key: owner.key })
+    assert.equal(created.status, 201, created.text)
+    assert.deepEqual(places(created.json.warnings), PLACES)
+    const updated = await send(api, 'tar', make('tar', RULES), { key: owner.key, slug: created.json.slug })
+    assert.deepEqual(places(updated.json.warnings), PLACES)
+  })
 
-  test('is reported when the file is unchanged and not uploaded', async () => {
+  test('is reported when the file is unchanged and not uploaded, until it is removed', async () => {
     const { slug, warnings } = await api.publish(owner.client, RULES)
     const second = await api.publish(owner.client, { ...RULES, 'new.txt': 'new' }, { slug })
     assert.equal(second.uploaded, 1)
     assert.deepEqual(second.warnings, warnings)
-  })
-
-  test('is no longer reported once it is removed', async () => {
-    const { slug } = await api.publish(owner.client, RULES)
-    const second = await api.publish(owner.client, PAGE, { slug })
-    assert.equal('warnings' in second, false)
+    assert.equal('warnings' in (await api.publish(owner.client, PAGE, { slug })), false)
   })
 
   test('is read from files in the root folder only', async () => {
@@ -83,20 +76,17 @@ describe('a rules file that cannot be read', () => {
     ['is not UTF-8', Buffer.from('/a /b\n\xff\xfe', 'latin1'), /UTF-8/],
     ['is too large', Buffer.alloc(2 ** 20 + 1, '# \n'), /larger than 1 MB/],
   ]
-  for (const path of ['_redirects', '_headers']) {
-    for (const [what, content, message] of files) {
-      test(`is ignored with one warning: ${path} ${what}`, async () => {
-        const contents = { ...RULES, [path]: content }
-        const { siteUrl, warnings } = await api.publish(owner.client, contents)
+  test('is ignored with one warning', async () => {
+    for (const path of ['_redirects', '_headers'])
+      for (const [what, content, message] of files) {
+        const { siteUrl, warnings } = await api.publish(owner.client, { ...RULES, [path]: content })
         const about = warnings!.filter(({ file }) => file === path)
-        assert.equal(about.length, 1)
-        assert.equal(about[0]!.line, undefined)
+        assert.deepEqual(pluck(about, 'line'), [undefined], `${path} ${what}`)
         assert.match(about[0]!.message, message)
         assert.equal(warnings!.length, 2, 'the other file is still read')
         assert.equal((await api.visit(siteUrl)).text, 'home')
-      })
-    }
-  }
+      }
+  })
 })
 
 test('a finalize that cannot read a blob publishes nothing, and succeeds when it is repeated later', async () => {

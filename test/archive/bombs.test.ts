@@ -2,73 +2,95 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { constants, deflateRawSync, gzipSync } from 'node:zlib'
-import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
-import { Exclusions } from '../../protocol/ignore/exclusions.ts'
+import type { Limits } from '../../server/publish/archive/archive.ts'
 import { GIB, KIB, MIB } from '../support/units.ts'
-import { assertRefused } from './assert-refused.ts'
 import { counted, endless, gzipped } from './bodies.ts'
+import { buildArchive, KINDS } from './build-archive.ts'
 import { text } from './bytes.ts'
 import { folders } from './malformed-zip.ts'
-import { read, spoolFolder } from './reading.ts'
+import { assertRefused, exclusions, read, spoolFolder } from './reading.ts'
 import { paxPart, paxRecord, TAR_END, tarHeader, tarPart } from './tar-file.ts'
 import { zip } from './zip-file.ts'
 
+const code = 'PAYLOAD_TOO_LARGE'
+
+describe('limits', () => {
+  const cases: [what: string, limits: Partial<Limits>, sizes: number[], message: RegExp][] = [
+    ['too many files', { files: 2 }, [1, 1, 1], /limit is 2 per site/],
+    ['a small file over its limit', { fileBytes: 10 }, [10, 11], /^f1: too large\. The limit is 10 bytes/],
+    ['a large file over its limit', { fileBytes: MIB }, [1, MIB + 1], /^f1: too large\. The limit is 1 MB/],
+    ['too much together', { totalBytes: 1000 }, [500, 500, 1], /limit is 1 kB per site/],
+  ]
+  for (const kind of KINDS) {
+    for (const [what, limits, sizes, message] of cases) {
+      test(`${kind}: ${what} is refused, one less is accepted`, async () => {
+        const files = sizes.map((size, index) => ({ name: `f${index}`, data: Buffer.alloc(size, 'x') }))
+        await assertRefused(kind, buildArchive(kind, files), { code, message, limits })
+        const { files: fine } = await read(kind, buildArchive(kind, files.slice(0, -1)), { limits })
+        assert.equal(fine.length, files.length - 1)
+      })
+    }
+
+    test(`${kind}: a path over its limit, counted in code points, is refused with its beginning in the error`, async () => {
+      const fine = `${'a/'.repeat(100)}${'😀'.repeat(300)}`
+      const { files } = await read(kind, buildArchive(kind, [{ name: fine, data: text('x') }]))
+      assert.equal(files[0]?.path, fine)
+      for (const name of [`${fine}a`, `__MACOSX/${fine}`]) {
+        const message = /^(a\/|__MACOSX\/)[a/]+…: must have at most 500 characters$/
+        await assertRefused(kind, buildArchive(kind, [{ name, data: text('x') }]), { message })
+      }
+    })
+
+    test(`${kind}: excluded files are limited, too`, async () => {
+      const files = Array.from({ length: 41 }, (_, index) => ({ name: `._${index}`, data: text('x') }))
+      await assertRefused(kind, buildArchive(kind, files), {
+        code,
+        message: /too many excluded files\. The limit is 40/,
+        limits: { files: 10, exclusions: exclusions() },
+      })
+      await assertRefused(kind, buildArchive(kind, [{ name: '._big', data: Buffer.alloc(1001) }]), {
+        code,
+        message: /limit is 1 kB per site/,
+        limits: { totalBytes: 1000, exclusions: exclusions() },
+      })
+    })
+  }
+})
+
 describe('archive bombs are refused early', () => {
-  const block = tarPart({ name: 'folder/', type: '5', data: text('') })
+  const none = text('')
+  const empty = tarPart({ name: 'a', data: none })
+  const huge = (name: string, type: string) => tarHeader({ name, type, declares: 10 * GIB })
+  const metadata = /too much metadata/
 
   test('tar.gz: a file of 10 GiB in 10 MB is refused at its header', async () => {
-    const { body, taken } = counted(
-      gzipped(tarHeader({ name: 'a', declares: 10 * GIB }), Buffer.alloc(MIB), 10 * KIB),
-    )
-    await assertRefused('tar.gz', body, {
-      code: 'PAYLOAD_TOO_LARGE',
-      message: /^a: too large/,
-      before: 0,
-    })
+    const { body, taken } = counted(gzipped(huge('a', '0'), Buffer.alloc(MIB), 10 * KIB))
+    await assertRefused('tar.gz', body, { code, message: /^a: too large/, before: 0 })
     assert.ok(taken() < MIB, `took ${taken()} bytes`)
   })
 
-  for (const [what, first, repeated, message] of [
-    ['folders', text(''), repeat(block, KIB), /too much metadata/],
-    ['empty files', text(''), repeat(tarPart({ name: 'a', data: text('') }), KIB), /limit is 1,000 per site/],
-    ['extended headers', text(''), repeat(paxPart({ a: 'b' }), KIB), /too much metadata/],
-    ['large extended headers', text(''), paxPart({ a: 'b'.repeat(MIB - 100) }), /too much metadata/],
-    ['global headers', text(''), paxPart({ a: 'b'.repeat(MIB - 100) }, 'g'), /too much metadata/],
-    [
-      'long names',
-      text(''),
-      tarPart({ name: 'L', type: 'L', data: Buffer.alloc(MIB, 'n') }),
-      /too much metadata/,
-    ],
-    ['zeros behind the end', TAR_END, Buffer.alloc(MIB), /too much metadata/],
-    [
-      'a folder with contents',
-      tarHeader({ name: 'a/', declares: 10 * GIB }),
-      Buffer.alloc(MIB),
-      /too much metadata/,
-    ],
-    [
-      'an extended header of 10 GiB',
-      tarHeader({ name: 'x', type: 'x', declares: 10 * GIB }),
-      Buffer.alloc(MIB),
-      /too much metadata/,
-    ],
+  const tars: [what: string, first: Buffer, repeated: Buffer, message: RegExp][] = [
+    ['folders', none, repeat(tarPart({ name: 'folder/', type: '5', data: none }), KIB), metadata],
+    ['empty files', none, repeat(empty, KIB), /limit is 1,000 per site/],
+    ['extended headers', none, repeat(paxPart({ a: 'b' }), KIB), metadata],
+    ['large extended headers', none, paxPart({ a: 'b'.repeat(MIB - 100) }), metadata],
+    ['global headers', none, paxPart({ a: 'b'.repeat(MIB - 100) }, 'g'), metadata],
+    ['long names', none, tarPart({ name: 'L', type: 'L', data: Buffer.alloc(MIB, 'n') }), metadata],
+    ['zeros behind the end', TAR_END, Buffer.alloc(MIB), metadata],
+    ['a folder with contents', huge('a/', '0'), Buffer.alloc(MIB), metadata],
+    ['an extended header of 10 GiB', huge('x', 'x'), Buffer.alloc(MIB), metadata],
     [
       'an extended header of 2 MiB',
       tarHeader({ name: 'x', type: 'x', declares: 2 * MIB }),
       Buffer.alloc(MIB),
       /extended header may have at most/,
     ],
-  ] as [string, Buffer, Buffer, RegExp][]) {
+  ]
+  for (const [what, first, repeated, message] of tars) {
     test(`tar: endless ${what}`, async () => {
       const { body, taken } = counted(endless(first, repeated))
-      await assertRefused('tar', body, { code: 'PAYLOAD_TOO_LARGE', message })
+      await assertRefused('tar', body, { code, message })
       assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
-    })
-    test(`tar.gz: endless ${what}`, async () => {
-      const { body, taken } = counted(gzipped(first, repeated, Number.POSITIVE_INFINITY))
-      await assertRefused('tar.gz', body, { code: 'PAYLOAD_TOO_LARGE', message })
-      assert.ok(taken() <= 2 * MIB, `took ${taken()} bytes`)
     })
   }
 
@@ -77,9 +99,8 @@ describe('archive bombs are refused early', () => {
     ['empty files that are excluded', 'a'],
   ] as const) {
     test(`tar: endless ${what}`, async () => {
-      const exclusions = new Exclusions(ignoreRules(''))
-      const { body, taken } = counted(endless(text(''), repeat(tarPart({ name, data: text('') }), KIB)))
-      await assert.rejects(read('tar', body, { limits: { exclusions } }), /too much metadata/)
+      const { body, taken } = counted(endless(none, repeat(tarPart({ name, data: none }), KIB)))
+      await assertRefused('tar', body, { code, message: metadata, limits: { exclusions: exclusions() } })
       assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
     })
   }
@@ -88,48 +109,42 @@ describe('archive bombs are refused early', () => {
     let keys = ''
     for (let key = 0; keys.length < MIB - 100; key++) keys += paxRecord(`k${key.toString(36)}`, '')
     const global = tarPart({ name: 'g', type: 'g', data: text(keys) })
-    const archive = Buffer.concat([
-      global,
-      repeat(paxPart({ a: 'b' }), 5000),
-      tarPart({ name: 'a' }),
-      TAR_END,
-    ])
+    const headers = repeat(paxPart({ a: 'b' }), 5000)
+    const archive = Buffer.concat([global, headers, tarPart({ name: 'a' }), TAR_END])
     const { files } = await read('tar', archive)
     assert.equal(files.length, 1)
   })
 
-  test('tar.gz: endless empty members', async () => {
-    const { body, taken } = counted(endless(text(''), repeat(gzipSync(''), KIB)))
-    await assertRefused('tar.gz', body, {
-      code: 'PAYLOAD_TOO_LARGE',
-      message: /archive is too large/,
-      limits: { totalBytes: MIB },
-    })
-    assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
+  test('tar.gz: endless zeros behind the end', async () => {
+    const { body, taken } = counted(gzipped(TAR_END, Buffer.alloc(MIB), Number.POSITIVE_INFINITY))
+    await assertRefused('tar.gz', body, { code, message: metadata })
+    assert.ok(taken() <= MIB, `took ${taken()} bytes`)
   })
 
-  test('zip: an endless body', async () => {
-    const { body, taken } = counted(endless(text('PK'), Buffer.alloc(MIB)))
-    await assertRefused('zip', body, {
-      code: 'PAYLOAD_TOO_LARGE',
-      message: /archive is too large/,
-      limits: { totalBytes: MIB },
+  for (const [kind, what, first, repeated] of [
+    ['tar.gz', 'empty members', none, repeat(gzipSync(''), KIB)],
+    ['zip', 'bytes', text('PK'), Buffer.alloc(MIB)],
+  ] as const) {
+    test(`${kind}: endless ${what}`, async () => {
+      const { body, taken } = counted(endless(first, repeated))
+      const refusal = { code, message: /archive is too large/, limits: { totalBytes: MIB } }
+      await assertRefused(kind, body, refusal)
+      assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
+      assert.deepEqual(readdirSync(spoolFolder), [])
     })
-    assert.ok(taken() <= 32 * MIB, `took ${taken()} bytes`)
-    assert.deepEqual(readdirSync(spoolFolder), [])
-  })
+  }
 
-  for (const [declared, code, most] of [
+  const raw = repeat(deflateRawSync(Buffer.alloc(MIB), { finishFlush: constants.Z_FULL_FLUSH }), 10 * KIB)
+  for (const [size, expected, most] of [
     [10, 'VALIDATION_ERROR', 0],
     [MIB, 'VALIDATION_ERROR', MIB],
-    [2 ** 31, 'PAYLOAD_TOO_LARGE', 0],
-    [2 ** 32 - 2, 'PAYLOAD_TOO_LARGE', 0],
+    [2 ** 31, code, 0],
+    [2 ** 32 - 2, code, 0],
   ] as const) {
-    test(`zip: 10 GiB in 10 MB that declare ${declared} bytes yield at most ${most}`, async () => {
+    test(`zip: 10 GiB in 10 MB that declare ${size} bytes yield at most ${most}`, async () => {
       let bytes = 0
-      const raw = repeat(deflateRawSync(Buffer.alloc(MIB), { finishFlush: constants.Z_FULL_FLUSH }), 10 * KIB)
-      await assertRefused('zip', zip([{ name: 'a', data: text(''), raw, size: declared }]), {
-        code,
+      await assertRefused('zip', zip([{ name: 'a', data: none, raw, size }]), {
+        code: expected,
         message: /^a: /,
         async each({ body }) {
           for await (const chunk of body) bytes += chunk.length
@@ -140,11 +155,7 @@ describe('archive bombs are refused early', () => {
   }
 
   test('zip: 65,535 entries in the directory', () =>
-    assertRefused('zip', zip(folders(65_535)), {
-      code: 'PAYLOAD_TOO_LARGE',
-      message: /too much metadata/,
-      before: 0,
-    }))
+    assertRefused('zip', zip(folders(65_535)), { code, message: metadata, before: 0 }))
 })
 
 function repeat(bytes: Buffer, times: number): Buffer {

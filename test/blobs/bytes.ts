@@ -1,7 +1,8 @@
-import { createHash, hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Blobs, PutConstraints, ReadOptions, StoredBlob } from '../../server/blobs/blobs.ts'
+import { sha256 } from '../api/content.ts'
 
 /** Returns `size` bytes that depend on `name` only. */
 export function deterministicBytes(name: string | number, size: number): Buffer {
@@ -9,7 +10,7 @@ export function deterministicBytes(name: string | number, size: number): Buffer 
 }
 
 export function received(bytes: Buffer): StoredBlob {
-  return { hash: hash('sha256', bytes), size: bytes.length }
+  return { hash: sha256(bytes), size: bytes.length }
 }
 
 /** A body in chunks of at most `chunk` bytes, as a socket delivers it. */

@@ -147,12 +147,14 @@ test('commit flushes every file and its folder before it returns', requires('str
   const blobs = place.open()
   for (const bytes of [SMALL, LARGE]) await blobs.put('an-area', toBody(bytes), {})
   const files = await place.uncommitted()
-  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
+  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename,/^mkdir'])
   assert.deepEqual(await blobs.commit('an-area', [received(SMALL), received(LARGE)]), [])
   const lines = await strace.stop()
   for (const { hash } of [received(SMALL), received(LARGE)]) {
     const folder = join(place.folder, hash.slice(0, 2))
     assertInOrder(lines, [
+      ['mkdir', `"${folder}"`],
+      ['sync(', `<${place.folder}>`],
       ['sync(', `<${files.find((file) => file.includes(hash))}>`],
       ['rename', `"${join(folder, hash)}"`],
       ['sync(', `<${folder}>`],

@@ -11,7 +11,7 @@ import { withMethods } from '../store/with-methods.ts'
 import { deterministicBytes, received } from './bytes.ts'
 import { type ServiceWithInternals, silence, startServiceWithInternals } from './service-with-internals.ts'
 
-// The races in which a referenced blob could be deleted, each of them forced (promise 3 of the design).
+// The races of publishes, claims and sweeps, each of them forced: no referenced blob is deleted (promise 3 of the design).
 
 const X = deterministicBytes('x', 300)
 const Y = deterministicBytes('y', 400)
@@ -99,7 +99,7 @@ test('a sweep that is killed between delete and commit loses no data, and the ne
   const { slug } = await fixture.publish({ 'index.html': X, 'y.txt': Y })
   await fixture.collect()
   await fixture.assertServes(slug, X)
-  await fixture.owner.delete(slug)
+  await fixture.owner.delete(slug, { permanent: true })
   await fixture.collect()
   assert.deepEqual(await Array.fromAsync(fixture.operator.blobs.list()), [])
 })
@@ -132,6 +132,105 @@ test('two processes can sweep the same blobs at the same time', async () => {
   await fixture.assertServes(slug, X)
 })
 
+test('a finalize overtaken by another of the same version reports that it is live', async () => {
+  await using fixture = await startFixture()
+  const { slug, upload } = await fixture.stage({ 'index.html': X })
+  const { versionId } = upload
+  const { store } = fixture.operator
+  const versions = withMethods(store.read.versions, {
+    async byId(id) {
+      const version = await store.read.versions.byId(id)
+      await fixture.owner.finalize(slug, { versionId })
+      return version
+    },
+  })
+  const overtaken = fixture.finalizerWith({}, { ...store, read: { ...store.read, versions } })
+  const answer = await overtaken.finalize(await fixture.caller(), slug, { versionId })
+  assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
+})
+
+test('concurrent finalizes of one version do its work once', async () => {
+  await using fixture = await startFixture()
+  const { slug, upload } = await fixture.stage({ 'index.html': X })
+  let commits = 0
+  await using finalizer = fixture.finalizerWith({
+    async commit(area, received) {
+      commits++
+      return fixture.operator.blobs.commit(area, received)
+    },
+  })
+  let charged = 0
+  const charge = async () => void charged++
+  const caller = await fixture.caller()
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => finalizer.finalize(caller, slug, upload, charge)),
+  )
+  assert.deepEqual([commits, charged], [1, 19])
+  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
+})
+
+test('a draft that waits for a refused finalize of its version does not stop the event loop', async () => {
+  await using fixture = await startFixture()
+  const { slug, upload } = await fixture.stage({ 'index.html': X })
+  const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let commits = 0
+  await using finalizer = fixture.finalizerWith({
+    async commit(_, received) {
+      if (++commits === 2) {
+        started.resolve()
+        await released.promise
+      }
+      return [...received]
+    },
+  })
+  const caller = await fixture.caller()
+  const finalize = (live: boolean) =>
+    finalizer.finalize(caller, slug, { ...upload, live }, async () => void (await turn()))
+
+  await assert.rejects(finalize(true), { code: 'UPLOADS_MISSING' })
+  for (const target of upload.uploads) await fixture.owner.upload(target, X)
+  const refused = finalize(true)
+  await started.promise
+  const both = Promise.allSettled([refused, finalize(false)])
+  await turn()
+  released.resolve()
+  assert.deepEqual(
+    (await both).map((outcome) => outcome.status === 'rejected' && outcome.reason.code),
+    ['UPLOADS_MISSING', 'UPLOADS_MISSING'],
+  )
+})
+
+test('a late retry of a finalize does not restore an older version', async () => {
+  await using fixture = await startFixture()
+  const { slug, versionId } = await fixture.publish({ 'index.html': X })
+  const second = await fixture.publish({ 'index.html': Y }, slug)
+  const again = await fixture.owner.finalize(slug, { versionId })
+  assert.deepEqual([again.currentVersionId, again.replayed], [second.versionId, true])
+  await fixture.assertServes(slug, Y)
+})
+
+test('a claim during the finalize of an anonymous version moves the site and that version to the account', async () => {
+  await using fixture = await startFixture()
+  const anonymous = fixture.service.client()
+  const { slug, claimToken, upload } = await anonymous.create({ files: manifest({ 'index.html': X }) })
+  await anonymous.upload(upload.uploads[0]!, X)
+  await anonymous.finalize(slug, upload)
+  const update = await anonymous.update(slug, {
+    files: manifest({ 'index.html': Y }),
+    claimToken: claimToken!,
+  })
+  await anonymous.upload(update.upload.uploads[0]!, Y)
+  const finalizer = fixture.finalizerWith({
+    async commit(area, received) {
+      await fixture.owner.claim(slug, claimToken!)
+      return fixture.operator.blobs.commit(area, received)
+    },
+  })
+  const caller = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
+  await assert.rejects(finalizer.finalize(caller, slug, update.upload), { code: 'UNAUTHORIZED' })
+  assert.equal((await fixture.owner.details(slug)).currentVersionId, upload.versionId)
+})
+
 /** A service that deletes unreferenced blobs without a grace period, an account, and the steps of the tests above. */
 async function startFixture() {
   await using started = new AsyncDisposableStack()
@@ -151,7 +250,7 @@ async function startFixture() {
     assertServes: async (slug: string, bytes: Buffer) => assert.ok((await visit(slug)).equals(bytes)),
     ...publishing(owner),
     ...collecting(running, owner),
-    finalizerWith: (change: Partial<Blobs>) => toFinalizer(running, change),
+    finalizerWith: (change: Partial<Blobs>, store?: Store) => toFinalizer(running, change, store),
     async caller() {
       const account = await running.operator.store.read.accounts.byEmail('owner@example.test')
       return { account, address: '127.0.0.1', signedInWith: 'key' as const }
@@ -180,7 +279,7 @@ function collecting({ service, sweep }: ServiceWithInternals, owner: Slipway) {
     /** Stores a blob without references, marked for deletion. */
     async leaveBehind(bytes: Buffer) {
       const { slug } = await publishing(owner).publish({ 'index.html': bytes })
-      await owner.delete(slug)
+      await owner.delete(slug, { permanent: true })
       service.clock.now += 1000
     },
     /** Runs the sweeps that delete unreferenced blobs. */
@@ -192,10 +291,14 @@ function collecting({ service, sweep }: ServiceWithInternals, owner: Slipway) {
   }
 }
 
-/** A finalizer as another process has it, with parts of its blob store replaced. */
-function toFinalizer({ service, operator }: ServiceWithInternals, change: Partial<Blobs>): Finalizer {
+/** A finalizer as another process has it, with parts of its blob store or its store replaced. */
+function toFinalizer(
+  { service, operator }: ServiceWithInternals,
+  change: Partial<Blobs>,
+  store = operator.store,
+): Finalizer {
   const dependencies = {
-    store: operator.store,
+    store,
     blobs: { ...operator.blobs, ...change },
     versions: operator.sweepOptions.versions,
     precompressor: operator.sweepOptions.precompressor,

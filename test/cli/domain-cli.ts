@@ -2,10 +2,8 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { errorResponse, sendJson } from './fake-server.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
-type ScriptedResponse = [status: number, body: unknown, headers?: Record<string, string>]
-
 /** A scripted response: a record with status 200 or 201, or a status and body. */
-export type ScriptedReply = DomainRecord | ScriptedResponse
+export type ScriptedReply = DomainRecord | [status: number, body: unknown, headers?: Record<string, string>]
 
 /** A domain that was just added to the site `otter`: `www.example.test`. */
 export function pendingRecord(more: Partial<DomainRecord> = {}): DomainRecord {

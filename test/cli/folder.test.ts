@@ -1,85 +1,71 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { digestAll } from '../../client/cli/folder/digest.ts'
-import { type FoundFile, scan } from '../../client/cli/folder/scan.ts'
+import { scan } from '../../client/cli/folder/scan.ts'
 import { sha256 } from '../api/content.ts'
 import { CliHarness } from './cli-harness.ts'
 
-const paths = (files: FoundFile[]) => files.map(({ path }) => path)
+interface Case {
+  files: Record<string, string>
+  /** Symbolic links: their targets by path. */
+  links?: Record<string, string>
+  found: Partial<Record<keyof ReturnType<typeof scan>, string[]>>
+}
 
 describe('scanning a folder', () => {
-  it('finds every file, also in folders, by path', () => {
-    using cli = new CliHarness()
-    cli.write({ 'index.html': 'hi', 'b/c/d.css': 'x', 'b/a.js': 'y' })
-    assert.deepEqual(paths(scan(cli.cwd).files), ['b/a.js', 'b/c/d.css', 'index.html'])
-  })
-
-  it('names excluded folders without scanning them', () => {
-    using cli = new CliHarness()
-    cli.write({ 'index.html': 'hi', 'node_modules/a/index.js': 'x', '.env': 'SECRET=1', 'b/.DS_Store': 'x' })
-    const found = scan(cli.cwd)
-    assert.deepEqual(found.ignored, ['.env', 'b/.DS_Store', 'node_modules/'])
-    assert.deepEqual(paths(found.files), ['index.html'])
-  })
-
-  it('skips empty files and names them', () => {
-    using cli = new CliHarness()
-    cli.write({ 'index.html': 'hi', 'b/empty.txt': '' })
-    const found = scan(cli.cwd)
-    assert.deepEqual(found.empty, ['b/empty.txt'])
-    assert.deepEqual(paths(found.files), ['index.html'])
-  })
-
-  it('follows links to files and folders inside', () => {
-    using cli = new CliHarness()
-    cli.write({ 'v2/index.html': 'two', 'real.txt': 'text' })
-    symlinkSync('v2', join(cli.cwd, 'latest'))
-    symlinkSync('real.txt', join(cli.cwd, 'alias.txt'))
-    assert.deepEqual(paths(scan(cli.cwd).files), [
-      'alias.txt',
-      'latest/index.html',
-      'real.txt',
-      'v2/index.html',
-    ])
-  })
-
-  it('leaves out links that point outside, nowhere or to a parent folder', () => {
-    using cli = new CliHarness()
-    using elsewhere = new CliHarness()
-    elsewhere.write({ 'passwords.txt': 'secret' })
-    cli.write({ 'a/index.html': 'hi' })
-    symlinkSync(join(elsewhere.cwd, 'passwords.txt'), join(cli.cwd, 'file'))
-    symlinkSync(elsewhere.cwd, join(cli.cwd, 'folder'))
-    symlinkSync('missing', join(cli.cwd, 'broken'))
-    symlinkSync('..', join(cli.cwd, 'a', 'up'))
-    const found = scan(cli.cwd)
-    assert.deepEqual(found.links, ['a/up', 'broken', 'file', 'folder'])
-    assert.deepEqual(paths(found.files), ['a/index.html'])
-  })
-
-  it('does not publish excluded files through a link', () => {
-    using cli = new CliHarness()
-    cli.write({ 'index.html': 'hi', '.env': 'SECRET=1', '.aws/credentials': 'SECRET=2' })
-    symlinkSync('.env', join(cli.cwd, 'config.txt'))
-    symlinkSync('.aws', join(cli.cwd, 'aws'))
-    const found = scan(cli.cwd)
-    assert.deepEqual(paths(found.files), ['index.html'])
-    assert.deepEqual(found.ignored, ['.aws/', '.env', 'aws', 'config.txt'])
-  })
-
-  it('publishes names in Unicode NFC, whatever their form on the disk', () => {
-    using cli = new CliHarness()
-    cli.write({ 'cafe\u0301.html': 'hi' })
-    assert.deepEqual(paths(scan(cli.cwd).files), ['caf\u00e9.html'])
-  })
+  const cases: Record<string, Case> = {
+    'finds every file, also in folders, by path': {
+      files: { 'index.html': 'hi', 'b/c/d.css': 'x', 'b/a.js': 'y' },
+      found: { files: ['b/a.js', 'b/c/d.css', 'index.html'] },
+    },
+    'names excluded folders without scanning them': {
+      files: { 'index.html': 'hi', 'node_modules/a/index.js': 'x', '.env': 'SECRET=1', 'b/.DS_Store': 'x' },
+      found: { files: ['index.html'], ignored: ['.env', 'b/.DS_Store', 'node_modules/'] },
+    },
+    'skips empty files and names them': {
+      files: { 'index.html': 'hi', 'b/empty.txt': '' },
+      found: { files: ['index.html'], empty: ['b/empty.txt'] },
+    },
+    'follows links to files and folders inside': {
+      files: { 'v2/index.html': 'two', 'real.txt': 'text' },
+      links: { latest: 'v2', 'alias.txt': 'real.txt' },
+      found: { files: ['alias.txt', 'latest/index.html', 'real.txt', 'v2/index.html'] },
+    },
+    'leaves out links that point outside, nowhere or to a parent folder': {
+      files: { 'a/index.html': 'hi' },
+      links: { file: process.execPath, folder: dirname(process.execPath), broken: 'missing', 'a/up': '..' },
+      found: { files: ['a/index.html'], links: ['a/up', 'broken', 'file', 'folder'] },
+    },
+    'does not publish excluded files through a link': {
+      files: { 'index.html': 'hi', '.env': 'SECRET=1', '.aws/credentials': 'SECRET=2' },
+      links: { 'config.txt': '.env', aws: '.aws' },
+      found: { files: ['index.html'], ignored: ['.aws/', '.env', 'aws', 'config.txt'] },
+    },
+    'publishes names in Unicode NFC, whatever their form on the disk': {
+      files: { 'cafe\u0301.html': 'hi' },
+      found: { files: ['caf\u00e9.html'] },
+    },
+  }
+  for (const [sentence, { files, links = {}, found }] of Object.entries(cases)) {
+    it(sentence, () => {
+      using cli = new CliHarness()
+      cli.write(files)
+      for (const [path, target] of Object.entries(links)) symlinkSync(target, join(cli.cwd, path))
+      const scanned = scan(cli.cwd)
+      const none = { ignored: [], empty: [], links: [], unsupported: [] }
+      const paths = scanned.files.map(({ path }) => path)
+      assert.deepEqual({ ...scanned, files: paths }, { ...none, ...found })
+    })
+  }
 
   it('publishes a single file as a site', () => {
     using cli = new CliHarness()
     cli.write({ 'photos/cat.jpg': 'meow', 'photos/dog.jpg': 'woof' })
-    assert.deepEqual(paths(scan(join(cli.cwd, 'photos/cat.jpg')).files), ['cat.jpg'])
+    const [file, ...others] = scan(join(cli.cwd, 'photos/cat.jpg')).files
+    assert.deepEqual([file!.path, others], ['cat.jpg', []])
   })
 })
 

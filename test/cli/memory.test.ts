@@ -9,33 +9,24 @@ import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { CliHarness } from './cli-harness.ts'
 
 const SERVER = 'https://slipway.test'
+const LOCAL = 'http://localhost:8080'
 const site = { server: SERVER, slug: 'calm-otter', siteUrl: 'https://calm-otter.slipway.test/' }
+const account = (key: string) => ({ key, email: 'ann@example.test' })
 const mode = (path: string) => statSync(path).mode & 0o777
 
 describe('the file of published sites', () => {
-  it('is readable by its owner only, and hidden from git', () => {
-    using cli = new CliHarness()
-    new SiteMemory(cli.cwd).remember(cli.cwd, { ...site, claimToken: 'secret' })
-    assert.equal(mode(join(cli.cwd, '.slipway')), 0o700)
-    assert.equal(mode(join(cli.cwd, '.slipway/site.json')), 0o600)
-    assert.equal(readFileSync(join(cli.cwd, '.slipway/.gitignore'), 'utf8'), '*\n')
-  })
-
-  it('removes permissions that others got since', () => {
+  it('is hidden from git and readable by its owner only, also when its permissions were changed', () => {
     using cli = new CliHarness()
     const memory = new SiteMemory(cli.cwd)
-    memory.remember(cli.cwd, site)
-    chmodSync(join(cli.cwd, '.slipway'), 0o755)
-    chmodSync(join(cli.cwd, '.slipway/site.json'), 0o644)
-    memory.remember(cli.cwd, site)
-    assert.equal(mode(join(cli.cwd, '.slipway')), 0o700)
-    assert.equal(mode(join(cli.cwd, '.slipway/site.json')), 0o600)
-  })
-
-  it('leaves no temporary files', () => {
-    using cli = new CliHarness()
-    new SiteMemory(cli.cwd).remember(cli.cwd, site)
-    assert.deepEqual(readdirSync(join(cli.cwd, '.slipway')).sort(), ['.gitignore', 'site.json'])
+    const [folder, file] = [join(cli.cwd, '.slipway'), join(cli.cwd, '.slipway/site.json')]
+    for (const _ of ['created', 'changed']) {
+      memory.remember(cli.cwd, { ...site, claimToken: 'secret' })
+      assert.deepEqual([mode(folder), mode(file)], [0o700, 0o600])
+      chmodSync(folder, 0o755)
+      chmodSync(file, 0o644)
+    }
+    assert.equal(readFileSync(join(folder, '.gitignore'), 'utf8'), '*\n')
+    assert.deepEqual(readdirSync(folder).sort(), ['.gitignore', 'site.json'], 'no temporary files')
   })
 
   it('keeps a site for each folder and each server', () => {
@@ -66,28 +57,19 @@ describe('the file of published sites', () => {
 })
 
 describe('keys', () => {
-  it('are readable by their owner only', () => {
+  it('are readable by their owner only, belong to one server each, and are removed one by one', () => {
     using cli = new CliHarness()
     const file = join(cli.home, '.config/slipway/config.json')
-    new CredentialStore(file).remember(SERVER, { key: 'sl_live_1', email: 'ann@example.test' })
+    const credentials = new CredentialStore(file)
+    credentials.remember(SERVER, account('sl_live_1'))
     assert.equal(mode(file), 0o600)
-  })
-
-  it('belong to one server each', () => {
-    using cli = new CliHarness()
-    const credentials = new CredentialStore(join(cli.home, 'config.json'))
-    credentials.remember(SERVER, { key: 'sl_live_1', email: 'ann@example.test' })
-    credentials.remember('http://localhost:8080', { key: 'sl_live_2', email: 'ann@example.test' })
-    assert.equal(credentials.keyFor(SERVER), 'sl_live_1')
-    assert.equal(credentials.keyFor('http://localhost:8080'), 'sl_live_2')
+    credentials.remember(LOCAL, account('sl_live_2'))
+    assert.equal(credentials.server, LOCAL)
+    assert.deepEqual(
+      [SERVER, LOCAL].map((server) => credentials.keyFor(server)),
+      ['sl_live_1', 'sl_live_2'],
+    )
     assert.equal(credentials.keyFor('https://other.test'), undefined)
-    assert.equal(credentials.server, 'http://localhost:8080')
-  })
-
-  it('are removed one by one', () => {
-    using cli = new CliHarness()
-    const credentials = new CredentialStore(join(cli.home, 'config.json'))
-    credentials.remember(SERVER, { key: 'sl_live_1', email: 'ann@example.test' })
     assert.equal(credentials.forget(SERVER), true)
     assert.equal(credentials.forget(SERVER), false)
     assert.equal(credentials.keyFor(SERVER), undefined)
@@ -95,26 +77,51 @@ describe('keys', () => {
 })
 
 describe('the server', () => {
-  const env = (variables: Record<string, string>) => readSettings({ HOME: '/home/ann', ...variables })
+  /** The choices of a command in a new home folder. */
+  const start = (variables: Record<string, string> = {}, packageServer?: string) => {
+    const cli = new CliHarness()
+    const credentials = new CredentialStore(join(cli.home, 'config.json'))
+    const settings = readSettings({ HOME: cli.home, ...variables }, packageServer)
+    return {
+      settings,
+      credentials,
+      choose: (folder?: string) => chooseServer(undefined, folder, { settings, credentials }),
+      key: (server: string, option?: string) => keyFor(server, { option, settings, credentials }),
+      [Symbol.dispose]: () => cli[Symbol.dispose](),
+    }
+  }
 
   it('is that of the option, else of SLIPWAY_URL, else the remembered one, else this machine', () => {
-    using cli = new CliHarness()
-    const credentials = new CredentialStore(join(cli.home, 'config.json'))
-    const settings = env({ SLIPWAY_URL: 'https://from-env.test' })
-    assert.equal(namedServer('https://from-option.test', settings), 'https://from-option.test')
-    assert.equal(namedServer(undefined, settings), 'https://from-env.test')
-    assert.equal(chooseServer(undefined, undefined, { settings, credentials }), 'http://localhost:8080')
-    credentials.remember('https://from-login.test', { key: 'k', email: 'e' })
-    assert.equal(chooseServer(undefined, undefined, { settings, credentials }), 'https://from-login.test')
-    assert.equal(
-      chooseServer(undefined, 'https://from-folder.test', { settings, credentials }),
-      'https://from-folder.test',
-    )
+    using server = start({ SLIPWAY_URL: 'https://from-env.test' })
+    assert.equal(namedServer('https://from-option.test', server.settings), 'https://from-option.test')
+    assert.equal(namedServer(undefined, server.settings), 'https://from-env.test')
+    assert.equal(server.choose(), LOCAL)
+    server.credentials.remember('https://from-login.test', account('k'))
+    assert.equal(server.choose(), 'https://from-login.test')
+    assert.equal(server.choose('https://from-folder.test'), 'https://from-folder.test')
   })
+
+  const PACKAGE = 'https://package.test'
+  const FOLDER = 'https://folder.test'
+  const npx = { npm_command: 'exec' }
+  for (const [sentence, { env = {}, signedIn, folder }, expected] of [
+    ['is the one it was downloaded from', {}, PACKAGE],
+    ['is that of the last sign-in when the client is installed', { signedIn: SERVER }, SERVER],
+    ['is the one in the npx command, also after a sign-in', { env: npx, signedIn: SERVER }, PACKAGE],
+    ['is that of the folder', { env: npx, folder: FOLDER }, FOLDER],
+  ] as [string, { env?: Record<string, string>; signedIn?: string; folder?: string }, string][]) {
+    it(`of a downloaded client ${sentence}`, () => {
+      using server = start({ SLIPWAY_KEY: 'sl_live_env', ...env }, PACKAGE)
+      if (signedIn) server.credentials.remember(signedIn, account('sl_live_1'))
+      assert.equal(server.choose(folder), expected)
+      assert.equal(server.key(expected === SERVER ? SERVER : PACKAGE), 'sl_live_env')
+      assert.equal(server.key('https://other.test'), undefined)
+    })
+  }
 
   it('is normalized, and https unless it is this machine', () => {
     assert.equal(serverAddress('Slipway.Test/'), 'https://slipway.test')
-    assert.equal(serverAddress('localhost:8080'), 'http://localhost:8080')
+    assert.equal(serverAddress('localhost:8080'), LOCAL)
     assert.equal(serverAddress('https://slipway.test:443/base/'), 'https://slipway.test/base')
     for (const wrong of ['ftp://x', 'http://', 'http://a b', 'https://x/?y', 'https://user@x']) {
       assert.throws(() => serverAddress(wrong), /is not a server URL/, wrong)
@@ -122,24 +129,18 @@ describe('the server', () => {
   })
 
   it('gets SLIPWAY_KEY only when it was named by the user, not by a folder', () => {
-    using cli = new CliHarness()
-    const credentials = new CredentialStore(join(cli.home, 'config.json'))
-    const settings = env({ SLIPWAY_KEY: 'sl_live_env' })
-    const key = (server: string, option?: string) => keyFor(server, { option, settings, credentials })
-    assert.equal(key('http://localhost:8080'), 'sl_live_env')
-    assert.equal(key(SERVER, SERVER), 'sl_live_env')
-    assert.equal(key('https://evil.test'), undefined)
-    credentials.remember(SERVER, { key: 'sl_live_login', email: 'ann@example.test' })
-    assert.equal(key(SERVER), 'sl_live_env')
-    assert.equal(key('http://localhost:8080'), undefined)
+    using server = start({ SLIPWAY_KEY: 'sl_live_env' })
+    assert.equal(server.key(LOCAL), 'sl_live_env')
+    assert.equal(server.key(SERVER, SERVER), 'sl_live_env')
+    assert.equal(server.key('https://evil.test'), undefined)
+    server.credentials.remember(SERVER, account('sl_live_login'))
+    assert.equal(server.key(SERVER), 'sl_live_env')
+    assert.equal(server.key(LOCAL), undefined)
   })
 
   it('gets the key for SLIPWAY_URL only if it is that server', () => {
-    using cli = new CliHarness()
-    const credentials = new CredentialStore(join(cli.home, 'config.json'))
-    const settings = env({ SLIPWAY_KEY: 'sl_live_env', SLIPWAY_URL: SERVER })
-    const key = (server: string, option?: string) => keyFor(server, { option, settings, credentials })
-    assert.equal(key(SERVER), 'sl_live_env')
-    assert.equal(key('https://other.test', 'https://other.test'), undefined)
+    using server = start({ SLIPWAY_KEY: 'sl_live_env', SLIPWAY_URL: SERVER })
+    assert.equal(server.key(SERVER), 'sl_live_env')
+    assert.equal(server.key('https://other.test', 'https://other.test'), undefined)
   })
 })

@@ -8,51 +8,38 @@ import { concat, padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
+const VERSIONS = 'GET /api/v1/publish/otter/versions'
+const PREVIEW = 'POST /api/v1/publish/otter/claim/preview'
+const CLAIM = 'POST /api/v1/publish/otter/claim'
+const SIGN_IN = ['ann@example.test', 'ABCD-EFGH']
+const keyed = { env: { SLIPWAY_KEY: KEY } }
+
+const draft = {
+  versionId: 'v2',
+  createdAt: '2030-01-02T00:00:00.000Z',
+  publishedAt: null as string | null,
+  fileCount: 2,
+  totalBytes: 9,
+  current: false,
+  previewUrl: 'http://v2--otter.sites.test/',
+}
+
 describe('the site of this folder', () => {
-  const versions = [
-    {
-      versionId: 'v2',
-      createdAt: '2030-01-02T00:00:00.000Z',
-      publishedAt: null,
-      fileCount: 2,
-      totalBytes: 9,
-      current: false,
-      previewUrl: 'http://v2--otter.sites.test/',
-    },
-    {
-      versionId: 'v1',
-      createdAt: '2030-01-01T00:00:00.000Z',
-      publishedAt: '2030-01-01T00:00:00.000Z',
-      fileCount: 1,
-      totalBytes: 5,
-      current: true,
-      previewUrl: 'http://v1--otter.sites.test/',
-    },
-  ]
-  const answers = {
-    'GET /api/v1/publish/otter/versions': { versions },
-    'POST /api/v1/publish/otter/versions/v2/restore': {
-      versionId: 'v2',
-      siteUrl: 'http://otter.sites.test/',
-      warnings: [{ file: '_redirects', line: 3, message: 'has no target' }],
-    },
-    'DELETE /api/v1/publish/otter': { slug: 'otter', deleted: true },
-    'GET /api/v1/publish/badger': { siteUrl: 'http://badger.sites.test/' },
-    'POST /api/v1/publish/otter/claim/preview': { slug: 'otter' },
-    'POST /api/v1/publish/otter/claim': { success: true, slug: 'otter', siteUrl: 'http://otter.sites.test/' },
-  }
-  const fixture = startForEachTest(() => startScriptedCli(answers))
-  const keyed = { env: { SLIPWAY_KEY: KEY } }
+  const fixture = startForEachTest(() =>
+    startScriptedCli({
+      'POST /api/v1/publish/otter/versions/v2/restore': {
+        versionId: 'v2',
+        siteUrl: 'http://otter.sites.test/',
+        warnings: [{ file: '_redirects', line: 3, message: 'has no target' }],
+      },
+      'DELETE /api/v1/publish/otter': { slug: 'otter', deleted: true },
+      'GET /api/v1/publish/badger': { siteUrl: 'http://badger.sites.test/' },
+      [PREVIEW]: { slug: 'otter' },
+      [CLAIM]: { success: true, slug: 'otter', siteUrl: 'http://otter.sites.test/' },
+    }),
+  )
 
-  it('versions lists the live version, kept ones and drafts', async () => {
-    fixture.remember('otter')
-    const { stdout, stderr } = await fixture.cli.run(['versions'], keyed)
-    assert.match(stdout, /^v2 +draft +2 Jan, 01:00 +– +– +2 +9 bytes +http:\/\/v2--otter/m)
-    assert.match(stdout, /^v1 +live /m)
-    assert.match(stderr, /slipway restore VERSION/)
-  })
-
-  it('versions shows the publisher and the changes of each', async () => {
+  it('versions lists the live version and drafts, with the publisher and the changes of each', async () => {
     const counts = (added: number, changed: number, removed: number) => ({ added, changed, removed })
     const cases: [by: string | null, made: string | null, changes: object | null, words: RegExp][] = [
       ['ann@example.test', 'key', counts(1, 2, 3), /you, with a key +1 new, 2 changed, 3 removed /],
@@ -61,16 +48,21 @@ describe('the site of this folder', () => {
       [null, 'anonymous', null, /anonymous +– /],
     ]
     const made = cases.map(([publishedBy, publishedWith, changes]) => {
-      return { ...versions[0], publishedBy, publishedWith, changes }
+      return { ...draft, publishedBy, publishedWith, changes }
     })
-    await using fixture = await startScriptedCli({ 'GET /api/v1/publish/otter/versions': { versions: made } })
+    const live = { ...draft, versionId: 'v1', publishedAt: draft.createdAt, current: true }
+    fixture.responses[VERSIONS] = { versions: [...made, draft, live] }
     fixture.remember('otter')
-    const { stdout } = await fixture.cli.run(['versions'], keyed)
+    const { stdout, stderr } = await fixture.cli.run(['versions'], keyed)
     const lines = stdout.split('\n').slice(1)
     for (const [row, [, , , words]] of cases.entries()) assert.match(lines[row]!, words)
+    assert.match(lines[4]!, /^v2 +draft +2 Jan, 01:00 +– +– +2 +9 bytes +http:\/\/v2--otter/)
+    assert.match(lines[5]!, /^v1 +live /)
+    assert.match(stderr, /slipway restore VERSION/)
   })
 
   it('restore makes a version live and prints the address', async () => {
+    fixture.responses[VERSIONS] = { versions: [draft] }
     fixture.remember('otter')
     const { stdout, stderr } = await fixture.cli.run(['restore', 'v2'], keyed)
     assert.equal(stdout, 'http://otter.sites.test/\n')
@@ -78,69 +70,58 @@ describe('the site of this folder', () => {
     assert.equal((await fixture.cli.run(['restore'], keyed)).code, 2)
   })
 
-  it('delete requires typing the name', async () => {
+  it('delete requires typing the name, or --yes if there is no terminal', async () => {
     fixture.remember('otter')
     const wrong = await fixture.cli.run(['delete'], { ...keyed, typed: ['oter'] })
     assert.equal(wrong.code, 6)
     assert.match(wrong.stderr, /Nothing was deleted/)
+    assert.equal((await fixture.cli.run(['delete'], keyed)).code, 2)
     assert.equal(fixture.server.calls.length, 0)
     const right = await fixture.cli.run(['delete'], { ...keyed, typed: ['otter'] })
     assert.equal(right.code, 0)
     assert.match(right.stderr, /Deleted otter/)
+    assert.equal(new SiteMemory(fixture.cli.cwd).all().length, 0)
+    fixture.remember('otter')
+    assert.equal((await fixture.cli.run(['delete', '--yes'], keyed)).code, 0)
   })
 
   it('delete stops at Ctrl-C, on a line of its own', async () => {
     fixture.remember('otter')
     const stop = new AbortController()
     const onStderr = (stderr: string) => stderr.endsWith('confirm: ') && stop.abort()
-    const { code, stderr } = await fixture.cli.run(['delete'], {
-      ...keyed,
-      typed: [],
-      signal: stop.signal,
-      onStderr,
-    })
+    const session = { ...keyed, typed: [], signal: stop.signal, onStderr }
+    const { code, stderr } = await fixture.cli.run(['delete'], session)
     assert.equal(code, 130)
     assert.match(stderr, /confirm: \n\S*Error:\S* Interrupted\n$/)
     assert.equal(fixture.server.calls.length, 0)
   })
 
-  it('delete requires --yes if there is no terminal', async () => {
-    fixture.remember('otter')
-    assert.equal((await fixture.cli.run(['delete'], keyed)).code, 2)
-    assert.equal(fixture.server.calls.length, 0)
-    assert.equal((await fixture.cli.run(['delete', '--yes'], keyed)).code, 0)
-    assert.equal(new SiteMemory(fixture.cli.cwd).all().length, 0)
-  })
-
-  it('open prints the address and opens a browser if there is a display', async () => {
+  it('open prints the address and opens a browser if there is a display, also of another site', async () => {
     fixture.remember('otter')
     assert.equal((await fixture.cli.run(['open'])).stdout, 'http://otter.sites.test/\n')
     assert.deepEqual(fixture.cli.launched, [])
     await fixture.cli.run(['open'], { env: { DISPLAY: ':0' } })
     assert.deepEqual(fixture.cli.launched, [['xdg-open', 'http://otter.sites.test/']])
-  })
-
-  it('can be another one with --site', async () => {
-    fixture.remember('otter')
     const { stdout } = await fixture.cli.run(['open', '--site', 'badger'], keyed)
     assert.equal(stdout, 'http://badger.sites.test/\n')
   })
 
-  it('is asked for on a terminal when there are several', async () => {
+  it('has to be named when there are several or none, or is asked for on a terminal', async () => {
+    assert.match((await fixture.cli.run(['open'])).stderr, /No site was published from this folder/)
     for (const slug of ['otter', 'badger']) fixture.remember(slug)
-    const { stdout, stderr } = await fixture.cli.run(['open', '--json'], { typed: ['9', '2'] })
-    assert.equal(JSON.parse(stdout).siteUrl, 'http://otter.sites.test/')
-    assert.match(stderr, / {2}1 {2}http:\/\/badger\.sites\.test\/ \(badger\)\n/)
+    const { code, stderr } = await fixture.cli.run(['open'])
+    assert.equal(code, 1)
+    assert.match(stderr, /Name one:\n {2}--site badger \(badger, http\S+\)\n {2}--site otter \(otter/)
+    const asked = await fixture.cli.run(['open', '--json'], { typed: ['9', '2'] })
+    assert.equal(JSON.parse(asked.stdout).siteUrl, 'http://otter.sites.test/')
+    assert.match(asked.stderr, / {2}1 {2}http:\/\/badger\.sites\.test\/ \(badger\)\n/)
   })
 
   it('is not written outside its folder or over the files of git by an archive of the server', async () => {
     const paths = ['../escaped.txt', '.git/hooks/post-checkout', 'a/.GIT/config', '/etc/passwd', 'fine.txt']
     const size = 1
-    const responses = {
-      'GET /api/v1/publish/otter': { currentVersionId: 'v1' },
-      'GET /api/v1/publish/otter/versions/v1': { files: paths.map((path) => ({ path, size })) },
-    }
-    await using fixture = await startScriptedCli(responses)
+    fixture.responses['GET /api/v1/publish/otter'] = { currentVersionId: 'v1' }
+    fixture.responses[`${VERSIONS}/v1`] = { files: paths.map((path) => ({ path, size })) }
     fixture.remember('otter')
     const tar = concat(
       [...paths, 'unlisted.txt'].flatMap((path) => [tarHeader(path, size), Buffer.from('x'), padding(size)]),
@@ -163,50 +144,32 @@ describe('the site of this folder', () => {
     }
   })
 
-  it('has to be named when there are several or none', async () => {
-    assert.match((await fixture.cli.run(['open'])).stderr, /No site was published from this folder/)
-    fixture.remember('otter')
-    fixture.remember('badger')
-    const { code, stderr } = await fixture.cli.run(['open'])
-    assert.equal(code, 1)
-    assert.match(stderr, /Name one:\n {2}--site badger \(badger, http\S+\)\n {2}--site otter \(otter/)
-  })
-
-  it('has to be claimed first when it is anonymous', async () => {
-    fixture.remember('otter', { claimToken: 'secret' })
-    const { code, stderr } = await fixture.cli.run(['versions'], keyed)
-    assert.equal(code, 3)
-    assert.match(stderr, /is unclaimed\n {2}Claim it first: slipway claim/)
-  })
-
-  it('claim moves it to the account and removes the token', async () => {
+  it('has to be claimed first when it is anonymous, which moves it to the account and removes the token', async () => {
     fixture.remember('otter', { claimToken: 'secret', claimUrl: 'x', expiresAt: 'y' })
+    const unclaimed = await fixture.cli.run(['versions'], keyed)
+    assert.equal(unclaimed.code, 3)
+    assert.match(unclaimed.stderr, /is unclaimed\n {2}Claim it first: slipway claim/)
     const { code, stdout, stderr } = await fixture.cli.run(['claim'], keyed)
-    assert.equal(code, 0)
-    assert.equal(stdout, 'http://otter.sites.test/\n')
+    assert.deepEqual([code, stdout], [0, 'http://otter.sites.test/\n'])
     assert.match(stderr, /otter is now yours and won't expire/)
     assert.deepEqual(fixture.bodies(), [{ claimToken: 'secret' }])
     assert.equal(new SiteMemory(fixture.cli.cwd).all()[0]!.claimToken, undefined)
   })
 
-  it('claim signs in first when necessary', async () => {
+  it('claim signs in first when necessary, but not for a deleted site', async () => {
     fixture.remember('otter', { claimToken: 'secret' })
-    const { code } = await fixture.cli.run(['claim'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
-    assert.equal(code, 0)
+    assert.equal((await fixture.cli.run(['claim'], { typed: SIGN_IN })).code, 0)
     assert.equal(fixture.server.calls.at(-1)!.key, KEY)
-  })
-
-  it('claim does not ask to sign in for a deleted site', async () => {
-    await using fixture = await startScriptedCli()
+    await fixture.cli.run(['logout'])
     fixture.remember('otter', { claimToken: 'secret' })
-    const { code, stderr } = await fixture.cli.run(['claim'], { typed: ['ann@example.test', 'ABCD-EFGH'] })
+    fixture.responses[PREVIEW] = undefined
+    const { code, stderr } = await fixture.cli.run(['claim'], { typed: SIGN_IN })
     assert.equal(code, 6)
     assert.match(stderr, /The server says NOT_FOUND/)
-    assert.deepEqual(fixture.server.log, ['POST /api/v1/publish/otter/claim/preview'])
+    assert.equal(fixture.server.log.at(-1), PREVIEW)
   })
 
   it('claim reports a site that is already claimed', async () => {
-    await using fixture = await startScriptedCli()
     fixture.remember('otter')
     const { code, stderr } = await fixture.cli.run(['claim'], keyed)
     assert.equal(code, 6)
@@ -217,9 +180,8 @@ describe('the site of this folder', () => {
     const link = `${fixture.server.url}/claim?slug=otter&token=secret`
     const { code } = await fixture.cli.run(['claim', link], keyed)
     assert.equal(code, 0)
-    const { code: other, stderr } = await fixture.cli.run(['claim', link], {
-      env: { SLIPWAY_KEY: KEY, SLIPWAY_URL: 'http://localhost:1' },
-    })
+    const env = { SLIPWAY_KEY: KEY, SLIPWAY_URL: 'http://localhost:1' }
+    const { code: other, stderr } = await fixture.cli.run(['claim', link], { env })
     assert.equal(other, 3)
     assert.match(stderr, /SLIPWAY_KEY was not sent to http:\/\/127\.0\.0\.1/)
     assert.match(stderr, /You're not signed in to http:\/\/127\.0\.0\.1/)

@@ -1,34 +1,37 @@
 import assert from 'node:assert/strict'
-import { PassThrough, Writable } from 'node:stream'
-import { describe, it } from 'node:test'
+import { PassThrough } from 'node:stream'
+import { describe, it, test } from 'node:test'
 import { ProgressView, progressLine } from '../../client/cli/terminal/progress.ts'
 import { formatTable } from '../../client/cli/terminal/table.ts'
 import { Terminal } from '../../client/cli/terminal/terminal.ts'
 
-describe('formatting lists', () => {
-  it('aligns rows in columns', () =>
-    assert.deepEqual(
-      formatTable([
-        ['a', 'bb'],
-        ['ccc', 'd'],
-      ]),
-      ['a    bb', 'ccc  d'],
-    ))
+test('rows of a table are aligned in columns', () => {
+  const rows = [
+    ['a', 'bb'],
+    ['ccc', 'd'],
+  ]
+  assert.deepEqual(formatTable(rows), ['a    bb', 'ccc  d'])
 })
 
 describe('progress', () => {
   const half = { files: 1000, filesDone: 412, bytes: 10e6, bytesDone: 5e6 }
 
-  it('shows files, bytes and the remaining time', () => {
-    const line = progressLine('Uploading', half, 4000, 100)
-    assert.equal(line, 'Uploading ████████████░░░░░░░░░░░░ 412 of 1,000 files · 5.0 MB of 10 MB · 4 s left')
-  })
-  it('does not show the remaining time before it can be estimated', () => {
-    assert.doesNotMatch(progressLine('Uploading', half, 300, 100), /left/)
-  })
-  it('fits into a narrow window', () => {
-    assert.equal(progressLine('Uploading', half, 4000, 40), 'Uploading 50%')
-  })
+  const lines: [sentence: string, elapsedMs: number, columns: number, line: string][] = [
+    [
+      'shows files, bytes and the remaining time',
+      ...([4000, 100] as const),
+      'Uploading ████████████░░░░░░░░░░░░ 412 of 1,000 files · 5.0 MB of 10 MB · 4 s left',
+    ],
+    [
+      'does not show the remaining time before it can be estimated',
+      ...([300, 100] as const),
+      'Uploading ████████████░░░░░░░░░░░░ 412 of 1,000 files · 5.0 MB of 10 MB',
+    ],
+    ['fits into a narrow window', 4000, 40, 'Uploading 50%'],
+  ]
+  for (const [sentence, elapsedMs, columns, line] of lines) {
+    it(sentence, () => assert.equal(progressLine('Uploading', half, elapsedMs, columns), line))
+  }
 
   it('is a bar on a terminal, redrawn in place at a limited rate', () => {
     const { view, output, at } = display(true)
@@ -49,7 +52,7 @@ describe('progress', () => {
     assert.equal(output(), '  50 of 100 files · 50 kB of 100 kB · 5 s left\n')
   })
 
-  it('shows why it is paused until it continues', () => {
+  it('shows why it is paused until it continues, in place of a bar', () => {
     const { view, output, at } = display(false)
     view.show(half)
     view.stall('Nothing answers')
@@ -60,24 +63,19 @@ describe('progress', () => {
     assert.doesNotMatch(output(), /files/)
     view.show({ ...half, bytesDone: half.bytesDone + 1 })
     assert.match(output(), /412 of 1,000 files/)
-  })
-  it('shows why it is paused in place of the bar', () => {
-    const { view, output } = display(true)
-    view.show(half)
-    view.stall('Nothing answers')
-    assert.ok(output().endsWith('\r\u001b[KNothing answers. Retrying…'))
+    const bar = display(true)
+    bar.view.show(half)
+    bar.view.stall('Nothing answers')
+    assert.ok(bar.output().endsWith('\r\u001b[KNothing answers. Retrying…'))
   })
 
   function display(isTTY: boolean) {
     let now = 0
+    const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY, columns: 100 })
     let output = ''
-    const sink = new Writable({
-      write(chunk, _encoding, done) {
-        output += chunk
-        done()
-      },
+    stderr.on('data', (text) => {
+      output += text
     })
-    const stderr = Object.assign(sink, { isTTY, columns: 100 })
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr }
     const terminal = new Terminal(streams, { colour: false, signal: new AbortController().signal })
     const view = new ProgressView(terminal, 'Uploading', () => now)

@@ -33,22 +33,19 @@ async function listen(onSocket: (socket: Socket) => void) {
   }
 }
 
-/** Answers the first bytes of each connection. */
-const answering = (text: string, end: boolean) => (socket: Socket) =>
-  socket.once('data', () => (end ? socket.end(text) : socket.write(text)))
+/** Answers the first bytes of each connection, and keeps it open. */
+const answer = (text: string) => (socket: Socket) => socket.once('data', () => socket.write(text))
+const TUNNEL = 'HTTP/1.1 200 OK\r\n\r\n'
 
 describe('a request through a proxy', () => {
   it('over HTTP reaches any host, with the credentials of the proxy', async () => {
     await using server = await FakeServer.start()
     const seen: (string | undefined)[] = []
     const proxy = createServer((incoming, response) => {
-      seen.push(
-        `${incoming.method} ${incoming.url}`,
-        incoming.headers.host,
-        incoming.headers['proxy-authorization'],
-      )
-      const { pathname, search } = new URL(incoming.url!)
-      const options = { method: incoming.method!, headers: incoming.headers }
+      const { method, headers, url } = incoming
+      seen.push(`${method} ${url}`, headers.host, headers['proxy-authorization'])
+      const { pathname, search } = new URL(url!)
+      const options = { method: method!, headers }
       const forwarded = request(new URL(pathname + search, server.url), options, (answer) => {
         response.writeHead(answer.statusCode!, answer.headers)
         answer.pipe(response)
@@ -66,35 +63,22 @@ describe('a request through a proxy', () => {
     proxy.close()
   })
 
+  const endless = `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`
   const misbehaving: [what: string, onSocket: (socket: Socket) => void, message: RegExp][] = [
-    [
-      'refuses',
-      answering('HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n', false),
-      /refused the connection \(403\)/,
-    ],
-    [
-      'wants a password',
-      answering('HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n', false),
-      /requires authentication/,
-    ],
-    ['speaks first', answering('HTTP/1.1 200 OK\r\n\r\nhello', false), /refused the connection \(200\)/],
-    ['speaks no HTTP', answering('SSH-2.0-OpenSSH\r\n', true), /failed: Parse Error/],
-    [
-      'sends endless headers',
-      answering(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`, false),
-      /failed: Parse Error/,
-    ],
+    ['refuses', answer('HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n'), /refused the connection \(403\)/],
+    ['wants a password', answer('HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n'), /requires authentication/],
+    ['speaks first', answer(`${TUNNEL}hello`), /refused the connection \(200\)/],
+    ['speaks no HTTP', answer('SSH-2.0-OpenSSH\r\n'), /failed: Parse Error/],
+    ['sends endless headers', answer(endless), /failed: Parse Error/],
     ['disconnects', (socket) => socket.end(), /failed: socket hang up/],
-    ['opens a tunnel and disconnects', answering('HTTP/1.1 200 OK\r\n\r\n', true), /./],
-    ['opens a tunnel and stays silent', answering('HTTP/1.1 200 OK\r\n\r\n', false), /went silent/],
+    ['opens a tunnel and disconnects', (socket) => socket.once('data', () => socket.end(TUNNEL)), /./],
+    ['opens a tunnel and stays silent', answer(TUNNEL), /went silent/],
   ]
   for (const [what, onSocket, message] of misbehaving) {
     it(`over HTTPS fails with a message when the proxy ${what}`, async () => {
       using proxy = await listen(onSocket)
-      const { client, close } = clientThrough(
-        proxy.url.replace('//', '//ann:secret@'),
-        'https://slipway.test',
-      )
+      const url = proxy.url.replace('//', '//ann:secret@')
+      const { client, close } = clientThrough(url, 'https://slipway.test')
       await assert.rejects(client.me(), (error: Error) => {
         assert.match(error.message, message)
         assert.doesNotMatch(error.message, /secret/)
@@ -118,10 +102,8 @@ describe('a request through a proxy', () => {
     for (const baseUrl of ['http://slipway.test', 'https://slipway.test']) {
       const { client } = clientThrough(proxy.url, baseUrl)
       await assert.rejects(client.me(), new RegExp(`the proxy ${proxy.url} failed: .*ECONNREFUSED`))
-      await assert.rejects(
-        clientThrough('socks5://localhost', baseUrl).client.me(),
-        /must be the http or https URL/,
-      )
+      const { client: other } = clientThrough('socks5://localhost', baseUrl)
+      await assert.rejects(other.me(), /must be the http or https URL/)
     }
   })
 })

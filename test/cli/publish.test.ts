@@ -1,35 +1,49 @@
 import assert from 'node:assert/strict'
-import { statSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { errorResponse } from './fake-server.ts'
-import { useSiteCli } from './site-cli-harness.ts'
+import type { RememberedSite } from '../../client/cli/state/site-memory.ts'
+import { startForEachTest } from '../support/each-test.ts'
+import { CliHarness } from './cli-harness.ts'
+import { errorResponse, FakeServer } from './fake-server.ts'
 
-const fixture = useSiteCli()
+const ESCAPE = '\u001b'
+const ADDRESS = 'http://site-1.sites.test/\n'
 
-describe('the first publish, without an account', () => {
-  it('prints only the address on stdout', async () => {
-    const { code, stdout } = await fixture.publish()
-    assert.equal(code, 0)
-    assert.equal(stdout, 'http://site-1.sites.test/\n')
+/** A CLI with a small site in `site/` and a fake server to publish it to. */
+async function startSiteCli() {
+  const server = await FakeServer.start()
+  const cli = new CliHarness()
+  cli.env.SLIPWAY_URL = server.url
+  cli.write({ 'site/index.html': '<h1>hi</h1>', 'site/style.css': 'h1 {}' })
+  return {
+    server,
+    cli,
+    publish: (...args: string[]) => cli.run(['publish', 'site', ...args]),
+    signIn() {
+      cli.env.SLIPWAY_KEY = server.key
+    },
+    remembered(): RememberedSite[] {
+      return JSON.parse(readFileSync(join(cli.cwd, '.slipway/site.json'), 'utf8')).sites
+    },
+    async [Symbol.asyncDispose]() {
+      cli[Symbol.dispose]()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('publish', () => {
+  const fixture = startForEachTest(startSiteCli)
+
+  it('prints only the address on stdout, and on stderr the result, the expiry and how to keep the site', async () => {
+    const { code, stdout, stderr } = await fixture.publish()
+    assert.deepEqual([code, stdout], [0, ADDRESS])
     assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), '<h1>hi</h1>')
-  })
-
-  it('prints on stderr the result, the expiry of the site, and how to keep it', async () => {
-    const { stderr } = await fixture.publish()
     assert.match(stderr, /Uploading 2 files \(16 bytes\) to http/)
     assert.match(stderr, /✓ Published 2 files \(16 bytes\) in 0\.0 s\n/)
     assert.match(stderr, /^Expires in 24 hours \(2 Jan, 01:00\)\. Keep it: slipway claim, or open http/m)
     assert.match(stderr, /or open http:\S+\/claim\?slug=site-1&token=\S+\n/)
-  })
-
-  it('stores the claim token readable by its owner only', async () => {
-    await fixture.publish()
-    const [site] = fixture.remembered()
-    assert.equal(site!.folder, 'site')
-    assert.equal(site!.claimToken, fixture.server.sites.get('site-1')!.claimToken)
-    assert.equal(site!.pending, undefined)
-    assert.equal(statSync(join(fixture.cli.cwd, '.slipway/site.json')).mode & 0o777, 0o600)
   })
 
   it('never uploads or mentions its own .slipway folder', async () => {
@@ -39,31 +53,24 @@ describe('the first publish, without an account', () => {
     assert.doesNotMatch(stderr, /Skipped|\.slipway/)
     assert.deepEqual([...fixture.server.live('site-1').keys()].sort(), ['site/index.html', 'site/style.css'])
   })
-})
 
-describe('publishing again', () => {
   it('updates the same site and uploads only what changed', async () => {
     await fixture.publish()
     fixture.cli.write({ 'site/style.css': 'h1 { color: red }' })
     fixture.server.calls.length = 0
     const { stdout, stderr } = await fixture.publish()
-    assert.equal(stdout, 'http://site-1.sites.test/\n')
+    assert.equal(stdout, ADDRESS)
     assert.equal(fixture.server.uploads.length, 1)
     assert.match(stderr, /in 0\.0 s \(1 uploaded, 17 bytes\)\n/)
   })
 
-  it('creates a new site with --new, and explains how to keep the old one', async () => {
-    await fixture.publish()
-    const { stdout, stderr } = await fixture.publish('--new')
-    assert.equal(stdout, 'http://site-2.sites.test/\n')
-    assert.match(stderr, /Your previous site is unclaimed: http:\S+site-1\.sites\.test\/\. To keep it: http/)
-  })
-
-  it('publishes another folder as another site', async () => {
+  it('creates a new site for another folder and with --new, which explains how to keep the old one', async () => {
     fixture.cli.write({ 'other/index.html': 'other' })
     await fixture.publish()
-    const { stdout } = await fixture.cli.run(['publish', 'other'])
-    assert.equal(stdout, 'http://site-2.sites.test/\n')
+    assert.match((await fixture.cli.run(['publish', 'other'])).stdout, /\/site-2\./)
+    const { stdout, stderr } = await fixture.publish('--new')
+    assert.match(stdout, /\/site-3\./)
+    assert.match(stderr, /Your previous site is unclaimed: http:\S+site-1\.sites\.test\/\. To keep it: http/)
   })
 
   for (const [code, status, reason] of [
@@ -73,127 +80,282 @@ describe('publishing again', () => {
     it(`reports that the site ${reason}, and creates a new one`, async () => {
       await fixture.publish()
       fixture.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(status, code))
-      const result = await fixture.publish()
-      assert.equal(result.stdout, 'http://site-2.sites.test/\n')
-      assert.ok(result.stderr.includes(`http://site-1.sites.test/ ${reason}. Publishing a new site.\n`))
-      assert.deepEqual(
-        fixture.remembered().map(({ slug }) => slug),
-        ['site-2'],
-      )
+      const { stdout, stderr } = await fixture.publish()
+      assert.match(stdout, /\/site-2\./)
+      assert.ok(stderr.includes(`http://site-1.sites.test/ ${reason}. Publishing a new site.\n`))
+      const [site, ...others] = fixture.remembered()
+      assert.deepEqual([site!.slug, others], ['site-2', []])
     })
   }
 
-  it('uses the server that the folder remembers', async () => {
-    await fixture.publish()
-    fixture.cli.env = {}
-    assert.equal((await fixture.publish()).stdout, 'http://site-1.sites.test/\n')
-  })
-})
-
-describe('with a key', () => {
-  it('the site has an owner from the start', async () => {
-    fixture.cli.env.SLIPWAY_KEY = fixture.server.key
+  it('with a key creates a site with an owner, which another folder updates with --site', async () => {
+    fixture.signIn()
     const { stderr } = await fixture.publish()
     assert.doesNotMatch(stderr, /Expires|claim/)
     assert.equal(fixture.remembered()[0]!.claimToken, undefined)
-    assert.equal((await fixture.publish()).stdout, 'http://site-1.sites.test/\n')
-  })
-
-  it('a site that was published anonymously is still updated by its claim token', async () => {
-    await fixture.publish()
-    fixture.cli.env.SLIPWAY_KEY = fixture.server.key
-    const { stdout, stderr } = await fixture.publish()
-    assert.equal(stdout, 'http://site-1.sites.test/\n')
-    assert.match(stderr, /Keep it: slipway claim/)
-  })
-
-  it('--site updates a site that this folder does not know', async () => {
-    fixture.cli.env.SLIPWAY_KEY = fixture.server.key
-    await fixture.publish()
     fixture.cli.write({ 'elsewhere/index.html': 'new' })
     const { stdout } = await fixture.cli.run(['publish', 'elsewhere', '--site', 'site-1'])
-    assert.equal(stdout, 'http://site-1.sites.test/\n')
+    assert.equal(stdout, ADDRESS)
     assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), 'new')
   })
-})
 
-describe('without a key', () => {
-  it('a site that was claimed since is refused with a hint to sign in', async () => {
+  it('without a key is refused for a site with an owner, with a hint to sign in', async () => {
     await fixture.publish()
     fixture.server.sites.get('site-1')!.claimToken = undefined
-    const { code, stderr } = await fixture.publish()
-    assert.equal(code, 3)
-    assert.match(
-      stderr,
-      /site-1\.sites\.test\/ was claimed by another account\n {2}Sign in as its owner: slipway login/,
-    )
-    assert.equal(fixture.server.sites.size, 1)
-  })
-
-  it('a site of an account is refused with a hint to sign in', async () => {
-    fixture.cli.env.SLIPWAY_KEY = fixture.server.key
-    await fixture.publish()
+    const claimed = await fixture.publish()
+    const hint =
+      /site-1\.sites\.test\/ was claimed by another account\n {2}Sign in as its owner: slipway login/
+    assert.equal(claimed.code, 3)
+    assert.match(claimed.stderr, hint)
+    fixture.signIn()
+    await fixture.publish('--new')
     delete fixture.cli.env.SLIPWAY_KEY
     const { code, stderr } = await fixture.publish()
     assert.equal(code, 3)
     assert.match(stderr, /belongs to an account\n {2}Sign in: slipway login/)
+    assert.equal(fixture.server.sites.size, 2)
   })
-})
 
-describe('a publish that is interrupted', () => {
-  it('by Ctrl-C explains that running it again resumes, which it does', async () => {
-    const stop = new AbortController()
-    fixture.server.reply(/_upload.*style\.css/, () => {
-      stop.abort()
-      return 'none'
+  describe('that is interrupted', () => {
+    const cases = {
+      'by Ctrl-C': { code: 130, message: /Error: Interrupted\n {2}Run the same command to resume\./ },
+      'by a network failure': { code: 5, message: /The connection to http\S+ was lost/ },
+    }
+    for (const [how, { code, message }] of Object.entries(cases)) {
+      it(`${how} explains what to do, and resumes when it is run again`, async () => {
+        const stop = new AbortController()
+        fixture.server.reply(/_upload.*style\.css/, () => {
+          if (code === 130) stop.abort()
+          return code === 130 ? 'none' : 'cut'
+        })
+        const first = await fixture.cli.run(['publish', 'site'], { signal: stop.signal })
+        assert.deepEqual([first.code, first.stdout], [code, ''])
+        assert.match(first.stderr, message)
+        fixture.server.intercept = () => false
+        fixture.server.calls.length = 0
+        assert.equal((await fixture.publish()).stdout, ADDRESS)
+        assert.equal(fixture.server.log[0], 'POST /api/v1/publish/site-1/uploads/refresh')
+        assert.equal(fixture.server.sites.get('site-1')!.versions.size, 1)
+      })
+    }
+  })
+
+  describe('of files that change', () => {
+    it('reads them again, once', async () => {
+      const path = join(fixture.cli.cwd, 'site/index.html')
+      fixture.server.intercept = (call) => {
+        if (fixture.server.calls.length === 1 && call.method === 'POST') writeFileSync(path, 'changed')
+        return false
+      }
+      const { code, stdout, stderr } = await fixture.publish()
+      assert.deepEqual([code, stdout], [0, ADDRESS])
+      assert.match(stderr, /index\.html changed while it was being published\. Reading the files again…/)
+      assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), 'changed')
     })
-    const first = await fixture.cli.run(['publish', 'site'], { signal: stop.signal })
-    assert.equal(first.code, 130)
-    assert.equal(first.stdout, '')
-    assert.match(first.stderr, /Error: Interrupted\n {2}Run the same command to resume\./)
 
-    fixture.server.intercept = () => false
-    fixture.server.calls.length = 0
-    const second = await fixture.publish()
-    assert.equal(second.stdout, 'http://site-1.sites.test/\n')
-    assert.equal(fixture.server.log[0], 'POST /api/v1/publish/site-1/uploads/refresh')
-    assert.equal(fixture.server.sites.get('site-1')!.versions.size, 1)
+    it('gives up when they keep changing', async () => {
+      const path = join(fixture.cli.cwd, 'site/index.html')
+      fixture.server.intercept = (call) => {
+        if (!call.path.includes('/_upload/')) writeFileSync(path, 'x'.repeat(fixture.server.calls.length))
+        return false
+      }
+      const { code, stderr } = await fixture.publish()
+      assert.equal(code, 1)
+      assert.match(stderr, /The file keeps changing\. Publish again when no program is writing to it\./)
+    })
   })
 
-  it('by a network failure explains what to do, and resumes later', async () => {
-    fixture.server.reply(/style\.css/, 'cut')
-    const first = await fixture.cli.run(['publish', 'site'])
-    assert.equal(first.code, 5)
-    assert.match(first.stderr, /The connection to http\S+ was lost/)
-    fixture.server.intercept = () => false
-    fixture.server.calls.length = 0
-    assert.equal((await fixture.publish()).code, 0)
-    assert.equal(fixture.server.uploads.length, 1)
+  describe('of what cannot be published', () => {
+    it('sends nothing, and names invalid files, an empty folder, a missing one, and the home folder', async () => {
+      fixture.cli.write({ 'empty/.keep': 'x', 'void/nothing.txt': '', 'bad/a\\b.txt': 'x' })
+      for (const [folder, code, message] of [
+        ['empty', 6, /No files to publish in /],
+        ['void', 6, /Skipped 1 empty file: nothing\.txt/],
+        ['missing', 2, /Folder not found: missing/],
+        ['bad', 6, /a\\b\.txt: must not contain a backslash/],
+        [fixture.cli.home, 6, /Refusing to publish \//],
+      ] as const) {
+        const run = await fixture.cli.run(['publish', folder])
+        assert.match(run.stderr, message)
+        assert.equal(run.code, code, folder)
+      }
+      assert.equal(fixture.server.calls.length, 0)
+    })
   })
-})
 
-describe('files that change while they are published', () => {
-  it('are read again, once', async () => {
-    const path = join(fixture.cli.cwd, 'site/index.html')
-    fixture.server.intercept = (call) => {
-      if (fixture.server.calls.length === 1 && call.method === 'POST') writeFileSync(path, 'changed')
-      return false
+  describe('leaves out private, system and empty files', () => {
+    it('and lists them in a short line', async () => {
+      fixture.cli.write({
+        'site/.env': 'SECRET=1',
+        'site/node_modules/a.js': 'x',
+        'site/empty.txt': '',
+        'site/draft.md': 'x',
+        'site/.slipwayignore': 'draft.md\n',
+        'site/.well-known/security.txt': 'Contact: us',
+      })
+      const { stderr } = await fixture.publish()
+      const names = /Skipped 4 private or system files: \.env, \.slipwayignore, draft\.md, node_modules\/\n/
+      assert.match(stderr, names)
+      assert.match(stderr, /Skipped 1 empty file: empty\.txt\n/)
+      const published = ['.well-known/security.txt', 'index.html', 'style.css']
+      assert.deepEqual([...fixture.server.live('site-1').keys()].sort(), published)
+    })
+
+    it('and lists them in full with --dry-run, with what would be published, and sends nothing', async () => {
+      const secrets = Array.from({ length: 10 }, (_, at) => `keys/${at}.pem`)
+      fixture.cli.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
+      fixture.cli.write({ 'site/void/empty.txt': '' })
+      const { code, stdout, stderr } = await fixture.publish('--dry-run')
+      assert.deepEqual([code, stdout], [0, 'index.html\nstyle.css\n'])
+      const all = `Skipped 10 private or system files: ${secrets.join(', ')}\nSkipped 1 empty file: void/empty.txt\n`
+      assert.ok(stderr.includes(all))
+      assert.match(stderr, /2 files \(16 bytes\) would be published\./)
+      assert.equal(fixture.server.calls.length, 0)
+      assert.match((await fixture.publish()).stderr, /keys\/7\.pem and 2 more \(list all: --dry-run\)\n/)
+    })
+  })
+
+  it('of a folder without index.html gets a hint to its build folder, or to what visitors will see', async () => {
+    const below = 'No index.html in the top folder. Visitors will be redirected to /app/'
+    const cases: [files: string[], hint: string | undefined][] = [
+      [['a.txt', 'b.txt'], 'No index.html found. Visitors will see a list of files.'],
+      [['a.txt', 'app/index.html'], `${below}.`],
+      [['a.txt', 'app/index.html', '_redirects'], `${below}, unless _redirects has a rule for /.`],
+      [['photo.jpg', '_redirects', '_headers'], undefined],
+      [['index.html', 'b.txt'], undefined],
+    ]
+    for (const [at, [files, hint]] of cases.entries()) {
+      fixture.cli.write(Object.fromEntries(files.map((name) => [`odd-${at}/${name}`, 'x'])))
+      const { stderr } = await fixture.cli.run(['publish', `odd-${at}`])
+      assert.equal(/(No index\.html .*)\n/.exec(stderr)?.[1], hint, files.join(', '))
     }
-    const { code, stdout, stderr } = await fixture.publish()
-    assert.equal(code, 0)
-    assert.equal(stdout, 'http://site-1.sites.test/\n')
-    assert.match(stderr, /index\.html changed while it was being published\. Reading the files again…/)
-    assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), 'changed')
+    fixture.cli.write({ 'project/package.json': '{}', 'project/a.js': 'x', 'project/dist/index.html': 'x' })
+    const { stderr } = await fixture.cli.run(['publish', 'project'])
+    assert.match(stderr, /Did you mean the folder \S+project\/dist\?/)
   })
 
-  it('are given up when they keep changing', async () => {
-    const path = join(fixture.cli.cwd, 'site/index.html')
-    fixture.server.intercept = (call) => {
-      if (!call.path.includes('/_upload/')) writeFileSync(path, 'x'.repeat(fixture.server.calls.length))
-      return false
+  describe('with options', () => {
+    it('sends them with the manifest', async () => {
+      fixture.signIn()
+      await fixture.publish('--title', 'Hello', '--description', '', '--spa', '--ttl', '1h')
+      const { files, ...viewer } = JSON.parse(fixture.server.calls[0]!.body.toString())
+      assert.equal(files.length, 2)
+      assert.deepEqual(viewer, { title: 'Hello', description: null, spaMode: true, ttlSeconds: 3600 })
+    })
+
+    it('--draft prints the address of the version and how to make it live', async () => {
+      const { stdout, stderr } = await fixture.publish('--draft')
+      assert.match(stdout, /^http:\/\/\S+--site-1\.sites\.test\/\n$/)
+      assert.match(stderr, /Make it live: slipway publish\n/)
+      assert.equal(fixture.server.sites.get('site-1')!.live, undefined)
+      fixture.signIn()
+      const owned = await fixture.publish('--draft', '--new')
+      assert.match(owned.stderr, /Make it live: slipway restore \S+\n/)
+    })
+
+    it('--json prints the whole result in place of the address', async () => {
+      const { siteUrl, claimUrl, files, live } = JSON.parse((await fixture.publish('--json')).stdout)
+      assert.deepEqual([siteUrl, files, live], [ADDRESS.trim(), 2, true])
+      assert.match(claimUrl, /\/claim\?/)
+    })
+
+    for (const [option, typed, password, isLive, line] of [
+      ['--password', ['open sesame'], 'open sesame', false, /Password: On\n/],
+      ['--no-password', [], null, true, /Password: Off\n/],
+    ] as const) {
+      it(`${option} ${isLive ? 'removes it once the new version is' : 'asks without echo, and sets it before the site is'} live`, async () => {
+        fixture.signIn()
+        let change: unknown
+        fixture.server.reply(/^PATCH/, ({ path, body }) => {
+          const { live } = fixture.server.sites.get('site-1')!
+          change = [path, JSON.parse(body.toString()), live !== undefined]
+          return [200, {}]
+        })
+        const { code, stderr } = await fixture.cli.run(['publish', 'site', option], { typed: [...typed] })
+        assert.equal(code, 0)
+        assert.doesNotMatch(stderr, /sesame/)
+        assert.match(stderr, line)
+        assert.deepEqual(change, ['/api/v1/publish/site-1/metadata', { password }, isLive])
+      })
     }
-    const { code, stderr } = await fixture.publish()
-    assert.equal(code, 1)
-    assert.match(stderr, /The file keeps changing\. Publish again when no program is writing to it\./)
+
+    it('--password that is refused publishes nothing, and sends nothing without an account', async () => {
+      fixture.server.reply(/^PATCH/, errorResponse(400, 'VALIDATION_ERROR'))
+      const { code, stderr } = await fixture.publish('--password')
+      assert.equal(code, 3)
+      assert.match(stderr, /Only sites with an owner can have a password/)
+      assert.equal(fixture.server.calls.length, 0)
+      fixture.signIn()
+      const env = { SLIPWAY_SITE_PASSWORD: 'x' }
+      assert.equal((await fixture.cli.run(['publish', 'site', '--password'], { env })).code, 6)
+      assert.equal(fixture.server.sites.get('site-1')!.live, undefined)
+    })
+
+    it('that are invalid exits with 2', async () => {
+      const invalid = ['--ttl soon', '--spa --no-spa', '--new --site x', '--wat', 'a b']
+      for (const args of invalid) {
+        const { code, stdout } = await fixture.publish(...args.split(' '))
+        assert.deepEqual([code, stdout], [2, ''], args)
+      }
+      assert.equal(fixture.server.calls.length, 0)
+    })
+  })
+
+  describe('prints a message of the server', () => {
+    it('unchanged, with all details', async () => {
+      const details = [
+        { field: 'files[0].path', message: 'is odd' },
+        { field: 'title', message: 'is too long' },
+      ]
+      fixture.server.reply(/./, errorResponse(400, 'VALIDATION_ERROR', details))
+      const message =
+        'Error: The server says VALIDATION_ERROR\n  files[0].path: is odd\n  title: is too long\n'
+      assert.ok((await fixture.publish()).stderr.includes(message))
+    })
+
+    it('about a rate limit with the time of its reset', async () => {
+      fixture.server.reply(/./, [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1500' }])
+      const { code, stderr } = await fixture.publish()
+      assert.equal(code, 4)
+      assert.match(stderr, /Try again in 25 min \(1 Jan, 01:25\)\. Your sites stay online\.\n/)
+      assert.match(stderr, /^ {2}Sign in for a higher limit: slipway login/m)
+      fixture.signIn()
+      assert.doesNotMatch((await fixture.publish()).stderr, /higher limit/)
+    })
+
+    it('about the files, such as a broken redirect', async () => {
+      const warnings = [
+        { file: '_headers', message: 'is too long' },
+        { file: '_redirects', line: 3, message: 'has no target' },
+      ]
+      const site = { slug: 'site-1', siteUrl: ADDRESS.trim(), versionId: 'v' }
+      fixture.server.reply(/finalize$/, [200, { ...site, warnings }])
+      const { stderr } = await fixture.publish()
+      assert.match(stderr, /Warning: _headers: is too long\nWarning: _redirects:3: has no target\n/)
+    })
+
+    it('or the next step when none arrives', async () => {
+      await fixture.server[Symbol.asyncDispose]()
+      const { code, stderr } = await fixture.publish()
+      assert.equal(code, 5)
+      assert.match(
+        stderr,
+        /Error: Can't reach http\S+ \(connection refused\)\n {2}Check that the server is run/,
+      )
+    })
+
+    it('without control characters, which could move the cursor', async () => {
+      fixture.server.reply(/./, [400, { error: `${ESCAPE}[2Jgone`, code: 'VALIDATION_ERROR', status: 400 }])
+      assert.ok(!(await fixture.publish()).stderr.includes(ESCAPE))
+    })
+  })
+
+  it('on a terminal shows a bar that is cleared before the address is printed, without colors with NO_COLOR', async () => {
+    const { stdout, stderr } = await fixture.cli.run(['publish', 'site'], { typed: [] })
+    assert.ok(stderr.includes(`\r${ESCAPE}[KUploading █`))
+    assert.ok(stderr.includes(`\r${ESCAPE}[K${ESCAPE}[32m✓${ESCAPE}[39m Published`))
+    assert.equal(stdout, ADDRESS)
+    const plain = await fixture.cli.run(['publish', 'site'], { typed: [], env: { NO_COLOR: '1' } })
+    assert.ok(!plain.stderr.includes(`${ESCAPE}[3`))
   })
 })

@@ -1,40 +1,51 @@
-import { get } from 'node:http'
+import { after, before } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import { startTestService } from '../support/service.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
 import { CliHarness } from './cli-harness.ts'
 
-/** Commands against a real service, in a working folder with these files. */
-export async function startRealCli(files: Record<string, string>) {
-  const service = await startTestService()
-  const cli = new CliHarness()
-  cli.env.SLIPWAY_URL = service.baseUrl
-  cli.now = service.clock.now
-  cli.write(files)
-  return {
-    service,
-    cli,
-    /** Moves the clock by a millisecond, which is enough to order versions. */
-    pass: () => {
-      service.clock.now++
-    },
-    /** The status that a visitor of a site receives. */
-    status: (siteUrl: string, path: string) =>
-      new Promise<number>((resolve, reject) => {
-        const headers = { host: new URL(siteUrl).host }
-        get(new URL(path, service.baseUrl), { headers }, (response) => {
-          response.resume()
-          resolve(response.statusCode!)
-        }).on('error', reject)
-      }),
-    /** Uses the key of an account from now on. */
-    async signIn(): Promise<Slipway> {
-      const key = await service.signIn('ann@example.test')
-      cli.env.SLIPWAY_KEY = key
-      return service.client(key)
-    },
-    async [Symbol.asyncDispose]() {
-      cli[Symbol.dispose]()
-      await service[Symbol.asyncDispose]()
-    },
+/** A command line in its own working folder, and the real service that it uses. */
+export interface RealCli extends Disposable {
+  service: RunningService
+  cli: CliHarness
+  /** Moves the clock by a millisecond, which is enough to order versions. */
+  pass(): void
+  /** The status that a visitor of a site receives. */
+  status(siteUrl: string, path: string): Promise<number>
+  /** Uses the key of a new account from now on. */
+  signIn(): Promise<Slipway>
+}
+
+/** Starts a service for the suite around it; returns a function that starts a command line with these files. */
+export function useRealService(): (files: Record<string, string>) => RealCli {
+  let service: RunningService
+  let accounts = 0
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service[Symbol.asyncDispose]())
+  return (files) => {
+    const cli = new CliHarness()
+    cli.env.SLIPWAY_URL = service.baseUrl
+    cli.now = service.clock.now
+    cli.write(files)
+    return {
+      service,
+      cli,
+      pass: () => void service.clock.now++,
+      async status(siteUrl, path) {
+        return (await sendRequest(service.port, { site: slugOf(siteUrl), path })).status
+      },
+      async signIn() {
+        const key = await service.signIn(`ann-${++accounts}@example.test`)
+        cli.env.SLIPWAY_KEY = key
+        return service.client(key)
+      },
+      [Symbol.dispose]: () => cli[Symbol.dispose](),
+    }
   }
+}
+
+export function slugOf(siteUrl: string): string {
+  return new URL(siteUrl.trim()).hostname.split('.')[0]!
 }

@@ -10,7 +10,8 @@ import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
-import { EdgeFixture, noise, sha256 } from './fixture.ts'
+import { sha256 } from '../api/content.ts'
+import { EdgeFixture, noise } from './fixture.ts'
 
 const MIB = 2 ** 20
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { before, beforeEach, describe, test } from 'node:test'
-import { EdgeFixture, noise, type RequestOptions, sha256 } from './fixture.ts'
+import { sha256 } from '../api/content.ts'
+import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
 
 const MIB = 2 ** 20
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
@@ -20,15 +20,16 @@ import { newId } from '../../server/lib/tokens.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { hashPassword } from '../../server/sites/password.ts'
-import { deleteSite } from '../../server/sites/site.ts'
 import { newSlug } from '../../server/sites/slug.ts'
+import { deleteSite } from '../../server/sites/trash.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { activateVersion, deleteVersions } from '../../server/sites/version.ts'
 import type { BlobEncodings } from '../../server/store/contract/encodings.ts'
-import type { Site } from '../../server/store/contract/sites.ts'
+import { emptySite, type Site } from '../../server/store/contract/sites.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import { domainRow } from '../store/rows.ts'
-import { WatchedStore } from '../watched-store.ts'
+import { sha256 } from '../api/content.ts'
+import { domainRow, versionRow } from '../store/rows.ts'
+import { WatchedStore } from '../support/watched-store.ts'
 import { type Content, readRules, typed } from './contents.ts'
 
 /** The media type of HTML forms. */
@@ -148,9 +149,7 @@ export class EdgeFixture {
   async createSite(row: Partial<Site> = {}): Promise<string> {
     const slug = row.slug ?? newSlug()
     const now = this.clock.now
-    await this.store.real.write('durable', (tx) =>
-      tx.sites.insert({ ...emptySite, createdAt: now, updatedAt: now, ...row, slug, visitsKey: slug }),
-    )
+    await this.store.real.write('durable', (tx) => tx.sites.insert({ ...emptySite(slug, now), ...row }))
     return slug
   }
 
@@ -170,14 +169,8 @@ export class EdgeFixture {
       ),
     )
     await this.store.real.write('durable', async (tx) => {
-      await tx.versions.insert({
-        ...emptyVersion,
-        id,
-        slug,
-        createdAt: this.clock.now,
-        files,
-        rules: readRules(contents),
-      })
+      const rules = readRules(contents)
+      await tx.versions.insert(versionRow(id, slug, { createdAt: this.clock.now, files, rules }))
       await tx.blobReferences.addReferences(slug, [...new Set(files.map((file) => file.hash!))])
       await tx.encodings.record(encodings)
       if (live)
@@ -346,10 +339,6 @@ export function readCookie(reply: Reply): string {
   return reply.headers['set-cookie']![0]!.split(';')[0]!
 }
 
-export function sha256(bytes: string | Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
-}
-
 /** Random bytes. */
 export function noise(size: number): Buffer {
   return randomBytes(size)
@@ -359,41 +348,4 @@ export function noise(size: number): Buffer {
 export function gate(): { open: () => void; opened: Promise<void> } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { open: () => resolve(), opened: promise }
-}
-
-export const emptySite: Omit<Site, 'slug' | 'visitsKey' | 'createdAt' | 'updatedAt'> = {
-  ownerId: null,
-  claimTokenHash: null,
-  liveVersionId: null,
-  previousVersionId: null,
-  liveSince: null,
-  title: null,
-  description: null,
-  ogImagePath: null,
-  spaMode: false,
-  passwordHash: null,
-  expiresAt: null,
-  deletedAt: null,
-  deletionReason: null,
-  renamedTo: null,
-}
-
-export const emptyVersion = {
-  state: 'ready' as const,
-  fileCount: 0,
-  totalBytes: 0,
-  metadata: {},
-  baseVersionId: null,
-  publishedAt: null,
-  rules: null,
-  warnings: [],
-  injectedDocumentHash: null,
-  isEncoded: false as const,
-  publishedBy: null,
-  publishedWith: null,
-  preview: null,
-  title: null,
-  message: null,
-  thumbnailHash: null,
-  contentHash: null,
 }

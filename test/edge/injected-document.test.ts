@@ -3,7 +3,8 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
-import { EdgeFixture, noise, sha256 } from './fixture.ts'
+import { sha256 } from '../api/content.ts'
+import { EdgeFixture, noise } from './fixture.ts'
 
 const PUBLISHED = '<title>Mine</title>'
 

@@ -6,12 +6,20 @@ import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { sha256 } from '../api/content.ts'
 import type { AckLog, KnownSite } from './ack-log.ts'
-import { type MadeSite, sha256 } from './site-content.ts'
+import type { MadeSite } from './site-content.ts'
 import type { Faults } from './state-verifier.ts'
 
 /** Acknowledged versions that must exist: the kept versions, minus those that unacknowledged changes may have pruned. */
 const MIN_VERSIONS = 8
+
+interface DataFolderOptions {
+  data: string
+  context: OperatorContext
+  /** The number of newest acknowledged versions of each site that must exist. */
+  keptVersions: number
+}
 
 /**
  * Verifies the data folder of a stopped server: the database is consistent, every finalized version is complete, every
@@ -23,11 +31,12 @@ export async function verifyDataFolder(data: string, ackLog: AckLog): Promise<Fa
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   await using context = await openForOperator(readConfig(settings), { log, version: 'test' })
-  const faults = await new DataFolderCheck(data, context).run(ackLog)
+  const options = { data, context, keptVersions: MIN_VERSIONS }
+  const faults = await new DataFolderCheck(options).run(ackLog)
   for (const sweep of sweeps) await runOnce(sweep, context.sweepOptions)
   return [
     ...faults,
-    ...(await new DataFolderCheck(data, context).run(ackLog)).map((fault) => `after the sweeps: ${fault}`),
+    ...(await new DataFolderCheck(options).run(ackLog)).map((fault) => `after the sweeps: ${fault}`),
   ]
 }
 
@@ -37,19 +46,17 @@ function checkIntegrity(data: string): Faults {
   return rows.map((row) => row.integrity_check).filter((sentence) => sentence !== 'ok')
 }
 
-class DataFolderCheck {
-  readonly #data: string
-  readonly #context: OperatorContext
+export class DataFolderCheck {
+  readonly #options: DataFolderOptions
   readonly #blobFaults = new Map<string, string | undefined>()
 
-  constructor(data: string, context: OperatorContext) {
-    this.#data = data
-    this.#context = context
+  constructor(options: DataFolderOptions) {
+    this.#options = options
   }
 
   async run(ackLog: AckLog): Promise<Faults> {
     const faults: Faults = []
-    for await (const hash of this.#context.blobs.list()) {
+    for await (const hash of this.#options.context.blobs.list()) {
       const fault = await this.#checkBlob(hash)
       if (fault) faults.push(fault)
     }
@@ -60,7 +67,7 @@ class DataFolderCheck {
 
   /** Versions without an acknowledgement may exist, but must be complete too. */
   async #checkVersions(): Promise<Faults> {
-    using database = new DatabaseSync(join(this.#data, 'slipway.db'), { readOnly: true })
+    using database = new DatabaseSync(join(this.#options.data, 'slipway.db'), { readOnly: true })
     const rows = database.prepare("SELECT id, files FROM versions WHERE state = 'ready'")
     const faults: Faults = []
     for (const { id, files } of rows.iterate() as Iterable<{ id: string; files: string }>) {
@@ -75,9 +82,11 @@ class DataFolderCheck {
   async #checkSite({ slug, state, requested, versions }: KnownSite): Promise<Faults> {
     if (state === null || requested === null) return []
     const faults: Faults = []
-    const newest = [...versions].sort(([one], [other]) => (one < other ? 1 : -1)).slice(0, MIN_VERSIONS)
+    const newest = [...versions]
+      .sort(([one], [other]) => (one < other ? 1 : -1))
+      .slice(0, this.#options.keptVersions)
     for (const [id, files] of newest) {
-      const version = await this.#context.store.read.versions.byId(id)
+      const version = await this.#options.context.store.read.versions.byId(id)
       if (version?.state !== 'ready')
         faults.push(`the version ${id} of ${slug} is ${version?.state ?? 'lost'}`)
       else if (!isSame(files, version.files))
@@ -88,7 +97,7 @@ class DataFolderCheck {
 
   async #checkBlob(hash: string): Promise<string | undefined> {
     if (this.#blobFaults.has(hash)) return this.#blobFaults.get(hash)
-    const bytes = await this.#context.blobs.bytes(hash)
+    const bytes = await this.#options.context.blobs.bytes(hash)
     const fault =
       bytes === undefined
         ? `the blob ${hash} is lost`

@@ -48,10 +48,13 @@ async function runCuts(count: number): Promise<void> {
       `power cuts, ${workers} workers: ${lost} of ${cuts} lost some of ${acknowledged} facts`,
     )
   }
-  for (const control of Object.keys(CONTROLS) as (keyof typeof CONTROLS)[]) {
+  for (const control of CONTROLS) {
     const options = { cuts: CONTROL_CUTS, control, seed, signal: stop.signal, report: console.log }
     const { lost, cuts } = await cutPower(options)
-    conclude(lost > 0, `power cuts, ${control}: ${lost > 0 ? `detected at cut ${cuts}` : 'NOT detected'}`)
+    conclude(
+      lost > 0,
+      `power cuts of a server that ${control}: ${lost > 0 ? `detected at cut ${cuts}` : 'NOT detected'}`,
+    )
   }
 }
 

@@ -2,19 +2,20 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { MUTATIONS } from '../mutations/table.ts'
 
-/** Servers that lack a flush on purpose. A harness that does not detect them proves nothing. */
-export const CONTROLS = {
-  'blobs that are acknowledged before they are flushed': 'without-blob-flush.ts',
-  'a database that acknowledges before it flushes': 'without-commit-flush.ts',
-}
+/** Mutations of the server that omit a flush. A harness that does not detect them proves nothing. */
+export const CONTROLS = [
+  'acknowledges blobs that are not flushed',
+  'acknowledges commits that are not flushed',
+]
 
 export interface CutOptions {
   cuts: number
   seed: number
   workers?: number
   /** Run this control instead of the unchanged server; the first cut that loses data ends the run. */
-  control?: keyof typeof CONTROLS
+  control?: string
   /** Called with each line of the harness. */
   report?: (line: string) => void
   /** Ends the harness; it cleans up. */
@@ -32,6 +33,7 @@ export interface CutResult {
 }
 
 const HARNESS = join(import.meta.dirname, 'power-cut')
+const MUTATE = join(import.meta.dirname, '..', 'mutations', 'apply.ts')
 
 /** Simulates power cuts of the real server while clients publish; the script `power-cut` describes how. */
 export async function cutPower(options: CutOptions): Promise<CutResult> {
@@ -39,7 +41,11 @@ export async function cutPower(options: CutOptions): Promise<CutResult> {
   signal?.throwIfAborted()
   // Its own process group: it must clean up when the group of the test file is killed.
   const child = spawn(HARNESS, toArguments(options), {
-    env: { ...process.env, NODE: process.execPath },
+    env: {
+      ...process.env,
+      NODE: process.execPath,
+      MUTATION: String(MUTATIONS.findIndex(({ breaks }) => breaks === options.control)),
+    },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
@@ -59,16 +65,13 @@ export async function cutPower(options: CutOptions): Promise<CutResult> {
 }
 
 function toArguments({ cuts, seed, workers = 1, control }: CutOptions): string[] {
-  const importPath = control && join(import.meta.dirname, CONTROLS[control])
+  const mutation = control === undefined ? [] : ['--import', MUTATE]
   return [
-    ...[
-      '--writer',
-      command('writer.ts', '--workers', String(workers), ...(importPath ? ['--import', importPath] : [])),
-    ],
+    ...['--writer', command('writer.ts', '--workers', String(workers), ...mutation)],
     ...['--verifier', command('verifier.ts')],
     ...['--cuts', String(cuts), '--seed', String(seed), '--while-open'],
     // More facts at risk detect a control sooner.
-    ...(importPath ? ['--until-lost', '--facts', '30-60'] : []),
+    ...(control ? ['--until-lost', '--facts', '30-60'] : []),
   ]
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { isSlipwayError, type Slipway, type SlipwayError } from '../../client/sdk/slipway.ts'
+import { buildArchive } from '../archive/build-archive.ts'
 import type { Random } from '../support/random.ts'
 import type { AckLog, Fact, KnownSite } from './ack-log.ts'
-import { ARCHIVE_TYPES, buildArchive } from './archive-bytes.ts'
 import { firstSite, generateBytes, type MadeSite, nextSite, publishFiles } from './site-content.ts'
 
 interface PublisherOptions {
@@ -20,6 +20,12 @@ interface Action {
   site?: KnownSite
   run(): Promise<void>
 }
+
+const ARCHIVES = [
+  ['tar', 'application/x-tar'],
+  ['tar.gz', 'application/gzip'],
+  ['zip', 'application/zip'],
+] as const
 
 const MAX_SITES = 4
 
@@ -145,8 +151,7 @@ export class Publisher {
   }
 
   async #createByArchive(state: MadeSite, owned: boolean): Promise<void> {
-    const contentType = this.#options.random.pick(ARCHIVE_TYPES)
-    const archive = await buildArchive(contentType, contents(state))
+    const { archive, contentType } = this.#buildArchive(state)
     const answer = await this.#client(owned).publishArchive(archive, { contentType })
     this.#recordSite(answer.slug, owned, answer.claimToken)
     this.#add({ kind: 'live', slug: answer.slug, versionId: answer.versionId, state })
@@ -169,8 +174,7 @@ export class Publisher {
 
   async #updateByArchive(site: KnownSite): Promise<void> {
     const state = this.#next(site)
-    const contentType = this.#options.random.pick(ARCHIVE_TYPES)
-    const archive = await buildArchive(contentType, contents(state))
+    const { archive, contentType } = this.#buildArchive(state)
     this.#add({ kind: 'change request', slug: site.slug, state })
     const { versionId } = await this.#owner.publishArchive(archive, { contentType, ...toTarget(site) })
     this.#add({ kind: 'live', slug: site.slug, versionId, state })
@@ -222,6 +226,12 @@ export class Publisher {
     this.#sites = this.#sites.filter((one) => one !== site)
   }
 
+  #buildArchive(state: MadeSite) {
+    const [kind, contentType] = this.#options.random.pick(ARCHIVES)
+    const files = Object.entries(state).map(([name, file]) => ({ name, data: generateBytes(file) }))
+    return { archive: buildArchive(kind, files), contentType }
+  }
+
   #next(site: KnownSite): MadeSite {
     return nextSite(site.state!, randomUUID(), this.#options.random)
   }
@@ -246,8 +256,4 @@ export class Publisher {
 /** An anonymous site is updated with its claim token instead of a key. */
 function toTarget({ slug, email, claimToken }: KnownSite): { slug: string; claimToken?: string } {
   return email === undefined ? { slug, claimToken: claimToken! } : { slug }
-}
-
-function* contents(site: MadeSite): Generator<[string, Buffer]> {
-  for (const [path, file] of Object.entries(site)) yield [path, generateBytes(file)]
 }

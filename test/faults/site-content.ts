@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PublishFile } from '../../client/sdk/slipway.ts'
+import { sha256 } from '../api/content.ts'
 import type { Random } from '../support/random.ts'
 
 /** A file that its seed and size reproduce, so that a log stores whole sites in few bytes. */
@@ -47,7 +48,7 @@ export function parseVersion(bytes: Buffer): string | undefined {
 /** The first version of a site; `name` must be unique among all versions. */
 export function firstSite(name: string, random: Random): MadeSite {
   const site: MadeSite = marked(name)
-  for (let count = random.between(1, 30); count > 0; count--) addFile(site, name, random)
+  for (let count = random.between(1, 12); count > 0; count--) addFile(site, name, random)
   return site
 }
 
@@ -78,10 +79,6 @@ export function guessContentType(path: string): string {
   return TYPES[path.split('.').at(-1)!] ?? 'text/plain; charset=utf-8'
 }
 
-export function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
-}
-
 function marked(name: string): MadeSite {
   return { [INDEX]: made(`${name}/index`, 800), [SIBLING]: made(`${name}/sibling`, 3000) }
 }
@@ -100,7 +97,7 @@ function addFile(site: MadeSite, name: string, random: Random): void {
  */
 function sizeFor(path: string, random: Random): number {
   if (path.endsWith('.bin') && random.chance(0.12)) return random.between(300_000, 1_500_000)
-  return random.chance(0.3) ? random.between(1, 300) : random.between(300, 30_000)
+  return random.chance(0.3) ? random.between(1, 300) : random.between(300, 8000)
 }
 
 function made(seed: string, size: number): MadeFile {

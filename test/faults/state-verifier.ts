@@ -1,9 +1,10 @@
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { isSlipwayError } from '../../client/sdk/slipway.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import { sha256 } from '../api/content.ts'
 import type { Random } from '../support/random.ts'
 import type { AckLog, KnownAccount, KnownSite, State, UnfinalizedVersion } from './ack-log.ts'
-import { firstSite, generateBytes, INDEX, type MadeSite, publishFiles, sha256 } from './site-content.ts'
+import { firstSite, generateBytes, INDEX, type MadeSite, publishFiles } from './site-content.ts'
 import type { SiteVisitor, Visit } from './visitor.ts'
 
 interface StateVerifierOptions {

@@ -4,7 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { WriteBuffer } from '../../server/net/http2/write-buffer.ts'
-import { noise, sha256 } from '../edge/fixture.ts'
+import { sha256 } from '../api/content.ts'
+import { noise } from '../edge/fixture.ts'
 import { numbers } from '../support/random.ts'
 
 test('bytes sent concurrently over several connections arrive complete and in order on each', async (t) => {

@@ -20,8 +20,8 @@ import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
-import { emptySite, emptyVersion } from '../edge/fixture.ts'
 import { buildTable, getResponse, toStoredFile } from '../edge/responses.ts'
+import { siteRow, versionRow } from '../store/rows.ts'
 import { measureHeapBytes, measureHeldBytes } from './heap-size.ts'
 
 /** Maximum ratio of held bytes to accounted bytes. */
@@ -324,10 +324,10 @@ function sitesWithOnePage(id: string): unknown {
     sites: {
       bySlug: async (slug: string) => {
         current = slug
-        return parse({ ...emptySite, slug, liveVersionId: id })
+        return parse(siteRow(slug, { liveVersionId: id }))
       },
     },
-    versions: { byId: async () => parse({ ...emptyVersion, id, slug: current, files }) },
+    versions: { byId: async () => parse(versionRow(id, current, { files })) },
     encodings: { ofSite: async () => [] },
     domains: {
       active: async (name: string) => {

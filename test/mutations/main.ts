@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { MUTATIONS, type Mutation } from './table.ts'
 
-// `npm run mutations [-- part of a file's path]`: breaks each promise of the table in turn, runs the tests that
-// guard it, and expects one of them to fail. Exits with 1 when a mutation survives.
+// `npm run mutations [-- part of the path of a file or of its tests]`: breaks each promise of the table in turn, runs
+// the tests that guard it, and expects one of them to fail. Exits with 1 when a mutation survives.
 
 const root = join(import.meta.dirname, '..', '..')
 const APPLY = join(import.meta.dirname, 'apply.ts')
@@ -16,7 +16,7 @@ const part = process.argv[2] ?? ''
 let killed = 0
 let survived = 0
 for (const [number, mutation] of MUTATIONS.entries()) {
-  if (!mutation.file.includes(part)) continue
+  if (![mutation.file, ...mutation.tests].some((path) => path.includes(part))) continue
   const killer = await findKiller(number, mutation)
   if (killer === undefined) survived++
   else killed++

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Slipway } from '../../client/sdk/slipway.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { Program, run } from './program.ts'
-
-/** A folder that all users can enter and read. */
-async function openFolder() {
-  const path = await mkdtemp(join(tmpdir(), 'slipway-modes-'))
-  await chmod(path, 0o755)
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
-}
+import { Publisher } from './publisher.ts'
 
 /** Files with permissions for other users; ignores files that are deleted while they are listed. */
 async function openToOthers(folder: string, bits = 0o077): Promise<string[]> {
@@ -23,42 +16,34 @@ async function openToOthers(folder: string, bits = 0o077): Promise<string[]> {
   })
 }
 
-test('no file in the data folder is readable by other users, even if they can enter the folder', async () => {
-  await using folder = await openFolder()
+test('no file in the data folder is readable by other users, even if they can enter the folder, or an earlier version let them', async (t) => {
+  await using folder = await memoryFolder()
+  await chmod(folder.path, 0o755)
   const umask = process.umask(0o022)
-  try {
+  t.after(() => process.umask(umask))
+  {
     await using program = await Program.serve({ DATA: folder.path })
-    const slipway = new Slipway({ baseUrl: program.baseUrl })
-    await slipway.requestCode('user@example.org')
-    const page = new TextEncoder().encode('<h1>Hello</h1>')
-    const file = { path: 'index.html', size: page.length, contentType: 'text/html', open: () => page }
-    await slipway.publish({ files: [file] })
+    using publisher = new Publisher(program)
+    await publisher.client.requestCode('user@example.org')
+    await publisher.publish({ 'index.html': '<h1>Hello</h1>' })
     const names = await readdir(folder.path, { recursive: true })
-    for (const kind of [
+    const kinds = [
       /^slipway\.db$/,
       /^slipway\.db-wal$/,
       /^secret$/,
       /^mail\/.+\.eml$/,
       /^blobs\/.+\w{64}/,
       /^spool$/,
-    ])
+    ]
+    for (const kind of kinds)
       assert.ok(
         names.some((name) => kind.test(name)),
         `${kind} in ${names.join(' ')}`,
       )
     assert.deepEqual(await openToOthers(folder.path), [])
-  } finally {
-    process.umask(umask)
   }
-})
-
-test('the next start removes permissions that an earlier version granted, and commands grant none', async () => {
-  await using folder = await openFolder()
-  const settings = { DATA: folder.path, LOG: 'silent' }
-  await Program.serve({ DATA: folder.path }).then((program) => program.stop())
-  assert.deepEqual(await openToOthers(folder.path), [])
   for (const name of ['slipway.db', 'secret']) await chmod(join(folder.path, name), 0o644)
   for (const name of ['blobs', 'spool']) await chmod(join(folder.path, name), 0o755)
-  assert.equal((await run(['sweep', 'sign-ins'], settings)).code, 0)
+  assert.equal((await run(['sweep', 'sign-ins'], { DATA: folder.path, LOG: 'silent' })).code, 0)
   assert.deepEqual(await openToOthers(folder.path, 0o007), [])
 })

@@ -1,181 +1,145 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
-import { test } from 'node:test'
+import { after, before, beforeEach, describe, test } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import type { ReadLetter } from '../tools/letter.ts'
-import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { type SmtpServer, startSmtp } from '../tools/smtp.ts'
 import { type Behaviour, type MailRelay, startRelay } from './mail-relay.ts'
 
-const EMAIL = 'ann@example.test'
+const SENDER = 'Sliproad Ünlimited <codes@slipway.example>'
 const HOUR_MS = 3_600_000
-
-test('a mail has its code on a line of its own and explains its purpose', requires('smtp'), async () => {
-  await using fixture = await startFixture({ MAIL_FROM: 'Sliproad Ünlimited <codes@slipway.example>' })
-  await fixture.client.requestCode(EMAIL)
-  const [letter, ...more] = await fixture.smtp.letters()
-  assert.deepEqual(more, [])
-  const sent = fixture.service.log.find((line) => JSON.stringify(line).includes('email sent'))
-  assert.match(JSON.stringify(sent), /sign-in-code.*durationMs/)
-  assert.doesNotMatch(JSON.stringify(sent), /example\.test/)
-  assert.deepEqual([letter!.from, letter!.to], ['Sliproad Ünlimited <codes@slipway.example>', EMAIL])
-  const code = parseCode(letter!)
-  assert.ok(letter!.subject.includes(code))
-  assert.match(letter!.text, /10 minutes/)
-  assert.match(letter!.text, /Didn't request it\? Ignore this email/)
-  assert.ok(letter!.text.includes(fixture.service.baseUrl))
-  assertWellFormed(letter!)
-  assert.equal((await fixture.client.verifyCode(EMAIL, code.toLowerCase().replace('-', ' '))).email, EMAIL)
-  await assert.rejects(fixture.client.verifyCode(EMAIL, code), { code: 'INVALID_CODE' })
-  await assert.rejects(
-    readdir(`${fixture.service.data}/mail`),
-    { code: 'ENOENT' },
-    'no mail is written to the data folder',
-  )
-  assert.ok(!JSON.stringify(fixture.service.log).includes(code))
-})
-
-test('the lock after a hundred wrong codes is announced by mail', requires('smtp'), async () => {
-  await using fixture = await startFixture({})
-  for (let code = 0; code < 20; code++) {
-    await fixture.client.requestCode(EMAIL)
-    await fixture.smtp.letters()
-    for (let wrong = 0; wrong < 5; wrong++)
-      await assert.rejects(fixture.client.verifyCode(EMAIL, 'AAAA-2222'), { code: 'INVALID_CODE' })
-    if (code % 5 === 4) fixture.service.clock.now += HOUR_MS
-  }
-  const [letter] = await fixture.smtp.letters()
-  assert.match(letter!.subject, /paused/)
-  assert.match(letter!.text, /24 hours/)
-  assert.match(letter!.text, /keeps working/)
-  assertWellFormed(letter!)
-})
 
 const NO_RESPONSE = /mail server does not respond\. Try again later/
 const REJECTED = /mail server rejected it\. Try again later/
 
-const failures: Record<string, { behaviours: Behaviour[]; connections: number; sentence: RegExp }> = {
-  'hangs up': { behaviours: ['hangs up'], connections: 2, sentence: NO_RESPONSE },
-  'is temporarily busy': {
-    behaviours: [{ reply: '451 later', to: /^MAIL/ }],
-    connections: 2,
-    sentence: REJECTED,
-  },
-  'rejects this address': {
-    behaviours: [{ reply: '550 no such user', to: /^RCPT/ }],
-    connections: 1,
-    sentence: /rejected the address\. Check it/,
-  },
-  'rejects every mail': {
-    behaviours: [{ reply: '554 no', to: /^(EHLO|HELO)/ }],
-    connections: 2,
-    sentence: REJECTED,
-  },
-  'disconnects during the mail': {
-    behaviours: [{ reply: '421 closing', to: /Subject/ }],
-    connections: 2,
-    sentence: REJECTED,
-  },
-  'does not respond': { behaviours: ['does not respond'], connections: 2, sentence: NO_RESPONSE },
-}
+const failures: [what: string, Behaviour, connections: number, sentence: RegExp][] = [
+  ['hangs up', 'hangs up', 2, NO_RESPONSE],
+  ['is temporarily busy', { reply: '451 later', to: /^MAIL/ }, 2, REJECTED],
+  ['rejects this address', { reply: '550 no such user', to: /^RCPT/ }, 1, /rejected the address\. Check it/],
+  ['rejects every mail', { reply: '554 no', to: /^(EHLO|HELO)/ }, 2, REJECTED],
+  ['disconnects during the mail', { reply: '421 closing', to: /Subject/ }, 2, REJECTED],
+  ['does not respond', 'does not respond', 2, NO_RESPONSE],
+]
 
-for (const [what, { behaviours, connections, sentence }] of Object.entries(failures)) {
-  test(
-    `a mail server that ${what} causes a 503, and earlier codes stay valid`,
-    requires('smtp'),
-    async () => {
-      await using fixture = await startFixture({})
-      await fixture.client.requestCode(EMAIL)
-      const [before] = await fixture.smtp.letters()
-      fixture.relay.behave(...behaviours)
-      fixture.relay.connections = 0
-      const answer = await fixture.requestCode()
+/** A service that sends mail through a relay to a real mail server. Each test has its own address. */
+describe('a mail with a sign-in code', requires('smtp'), () => {
+  const started = new AsyncDisposableStack()
+  let smtp: SmtpServer
+  let relay: MailRelay
+  let service: RunningService
+  let client: Slipway
+  let email: string
+  before(async () => {
+    smtp = started.use(await startSmtp())
+    relay = started.use(await startRelay(smtp.url))
+    service = started.use(await startTestService({ SMTP_URL: relay.url, MAIL_FROM: SENDER }))
+    client = service.client()
+  })
+  after(() => started.disposeAsync())
+  beforeEach((t) => {
+    email = `${t.name.replaceAll(/\W/g, '-').slice(0, 40)}@example.test`
+    relay.behave('forwards')
+    relay.connections = 0
+  })
+
+  const requestCode = (port = service.port) =>
+    sendRequest(port, {
+      method: 'POST',
+      path: '/api/auth/agent/request-code',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email }),
+    })
+  const nextCode = async () => parseCode((await smtp.letters())[0]!)
+  const verify = async (code: string) => assert.equal((await client.verifyCode(email, code)).email, email)
+
+  test('has it on a line of its own and explains its purpose', async () => {
+    const from = service.log.length
+    await client.requestCode(email)
+    const [letter, ...more] = await smtp.letters()
+    assert.deepEqual(more, [])
+    const log = service.log.slice(from).map((line) => JSON.stringify(line))
+    const sent = log.find((line) => line.includes('email sent'))!
+    assert.match(sent, /sign-in-code.*durationMs/)
+    assert.doesNotMatch(sent, /example\.test/)
+    assert.deepEqual([letter!.from, letter!.to], [SENDER, email])
+    const code = parseCode(letter!)
+    assert.ok(letter!.subject.includes(code))
+    assert.match(letter!.text, /10 minutes/)
+    assert.match(letter!.text, /Didn't request it\? Ignore this email/)
+    assert.ok(letter!.text.includes(service.baseUrl))
+    assertWellFormed(letter!)
+    await verify(code.toLowerCase().replace('-', ' '))
+    await assert.rejects(client.verifyCode(email, code), { code: 'INVALID_CODE' })
+    await assert.rejects(readdir(`${service.data}/mail`), { code: 'ENOENT' }, 'no mail is in the data folder')
+    assert.ok(!log.join().includes(code))
+  })
+
+  for (const [what, behaviour, connections, sentence] of failures)
+    test(`causes a 503 when the mail server ${what}, and earlier codes stay valid`, async () => {
+      await client.requestCode(email)
+      const before = await nextCode()
+      relay.behave(behaviour)
+      relay.connections = 0
+      const answer = await requestCode()
       assert.deepEqual([answer.status, answer.json.code], [503, 'UNAVAILABLE'])
       assert.ok(Number(answer.headers['retry-after']) > 0)
       assert.match(answer.json.error, sentence)
       assert.doesNotMatch(answer.json.error, /relay|127\.0\.0\.1|ECONN/, 'no internal details')
-      assert.ok(fixture.relay.connections <= connections)
-      assert.equal(
-        (await fixture.client.verifyCode(EMAIL, parseCode(before!))).email,
-        EMAIL,
-        'the earlier code stays valid',
-      )
-      fixture.relay.behave('forwards')
-      await fixture.client.requestCode(EMAIL)
-      const [after] = await fixture.smtp.letters()
-      await fixture.client.verifyCode(EMAIL, parseCode(after!))
-    },
-  )
-}
+      assert.ok(relay.connections <= connections)
+      await verify(before)
+      relay.behave('forwards')
+      await client.requestCode(email)
+      await verify(await nextCode())
+    })
 
-test('a temporary failure is retried once, and one mail is sent', requires('smtp'), async () => {
-  for (const behaviour of ['hangs up', { reply: '421 busy', to: /^EHLO/ }] as const) {
-    await using fixture = await startFixture({})
-    fixture.relay.behave(behaviour, 'forwards')
-    assert.equal((await fixture.requestCode()).status, 200)
-    const letters = await fixture.smtp.letters()
-    assert.equal(letters.length, 1)
-    await fixture.client.verifyCode(EMAIL, parseCode(letters[0]!))
-  }
+  test('is sent once when the mail server fails once', async () => {
+    for (const behaviour of ['hangs up', { reply: '421 busy', to: /^EHLO/ }] as const) {
+      relay.behave(behaviour, 'forwards')
+      assert.equal((await requestCode()).status, 200)
+      const letters = await smtp.letters()
+      assert.equal(letters.length, 1)
+      await verify(parseCode(letters[0]!))
+    }
+  })
+
+  test('does not count against the limit of codes when it could not be sent', async () => {
+    relay.behave('hangs up')
+    for (let time = 0; time < 8; time++) assert.equal((await requestCode()).status, 503)
+    relay.behave('forwards')
+    assert.equal((await requestCode()).status, 200)
+    await verify(await nextCode())
+  })
+
+  test('is followed by another one that announces the lock after a hundred wrong codes', async () => {
+    for (let code = 0; code < 20; code++) {
+      await client.requestCode(email)
+      await smtp.letters()
+      for (let wrong = 0; wrong < 5; wrong++)
+        await assert.rejects(client.verifyCode(email, 'AAAA-2222'), { code: 'INVALID_CODE' })
+      if (code % 5 === 4) service.clock.now += HOUR_MS
+    }
+    const [letter] = await smtp.letters()
+    assert.match(letter!.subject, /paused/)
+    assert.match(letter!.text, /24 hours/)
+    assert.match(letter!.text, /keeps working/)
+    assertWellFormed(letter!)
+  })
+
+  test('is sent with a password that is never logged', async () => {
+    const secret = 'hush-hush-password'
+    const SMTP_URL = relay.url.replace('://', `://user:${secret}@`)
+    await using other = await startTestService({ SMTP_URL })
+    relay.behave({ reply: '535 Authentication failed', to: /^AUTH/ })
+    assert.equal((await requestCode(other.port)).status, 503)
+    const log = JSON.stringify(other.log)
+    assert.match(log, /mail server rejected an email/)
+    for (const hidden of [secret, base64(secret), base64(`\0user\0${secret}`)])
+      assert.ok(!log.includes(hidden))
+  })
 })
-
-test('mails that could not be sent do not count against the limit of codes', requires('smtp'), async () => {
-  await using fixture = await startFixture({})
-  fixture.relay.behave('hangs up')
-  for (let time = 0; time < 8; time++) assert.equal((await fixture.requestCode()).status, 503)
-  fixture.relay.behave('forwards')
-  assert.equal((await fixture.requestCode()).status, 200)
-  const [letter] = await fixture.smtp.letters()
-  await fixture.client.verifyCode(EMAIL, parseCode(letter!))
-})
-
-test('the password of the mail server is never logged', requires('smtp'), async () => {
-  const secret = 'hush-hush-password'
-  await using fixture = await startFixture({}, `user:${secret}@`)
-  fixture.relay.behave({ reply: '535 Authentication failed', to: /^AUTH/ })
-  assert.equal((await fixture.requestCode()).status, 503)
-  const log = JSON.stringify(fixture.service.log)
-  assert.match(log, /mail server rejected an email/)
-  for (const hidden of [secret, base64(secret), base64(`\0user\0${secret}`)]) assert.ok(!log.includes(hidden))
-})
-
-interface MailFixture extends AsyncDisposable {
-  service: RunningService
-  smtp: SmtpServer
-  relay: MailRelay
-  client: Slipway
-  requestCode(): ReturnType<typeof sendRequest>
-}
-
-/** A service that sends mail through a relay to a real mail server. */
-async function startFixture(settings: Record<string, string>, user = ''): Promise<MailFixture> {
-  await using started = new AsyncDisposableStack()
-  const { path } = started.use(await memoryFolder())
-  const smtp = started.use(await startSmtp())
-  const relay = started.use(await startRelay(smtp.url))
-  const service = started.use(
-    await startTestService({ ...settings, DATA: path, SMTP_URL: relay.url.replace('://', `://${user}`) }),
-  )
-  const client = service.client()
-  const owned = started.move()
-  return {
-    service,
-    smtp,
-    relay,
-    client,
-    requestCode: () =>
-      sendRequest(service.port, {
-        method: 'POST',
-        path: '/api/auth/agent/request-code',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ email: EMAIL }),
-      }),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
-}
 
 /** The code, which is on a line of its own, in the link, in the HTML part, and nowhere else. */
 function parseCode({ text, html }: ReadLetter): string {

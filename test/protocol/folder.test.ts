@@ -20,10 +20,8 @@ describe('files that the service would refuse', () => {
 
   it('a path of 500 characters is accepted and one of 501 is refused', () => {
     assert.deepEqual(validateFolder(found('é'.repeat(500))), [])
-    assert.match(
-      validateFolder(found('é'.repeat(501)))[0]!,
-      /^é+\.\.\.: must have at most 500 characters, not 501$/,
-    )
+    const [sentence] = validateFolder(found('é'.repeat(501)))
+    assert.match(sentence!, /^é+\.\.\.: must have at most 500 characters, not 501$/)
   })
 
   it('backslashes and control characters are reported', () => {
@@ -31,11 +29,8 @@ describe('files that the service would refuse', () => {
   })
 
   it('paths that are equal in NFC are reported with their code points', () => {
-    const [sentence] = validateFolder(found('caf\u00e9', 'cafe\u0301'))
-    assert.equal(
-      sentence,
-      'café occurs 2 times, written in different Unicode forms: caf\\u{e9} and cafe\\u{301}',
-    )
+    const sentence = 'café occurs 2 times, written in different Unicode forms: caf\\u{e9} and cafe\\u{301}'
+    assert.deepEqual(validateFolder(found('caf\u00e9', 'cafe\u0301')), [sentence])
   })
 
   it('names that differ only in case cause a warning', () => {
@@ -46,23 +41,8 @@ describe('files that the service would refuse', () => {
   it('are the same in a folder and in the manifest of its files', () => {
     const limits = { files: 3, fileBytes: 10, siteBytes: 25 }
     const sizes = [1, 10, 11]
-    const names = [
-      'a',
-      'a/b',
-      '/a',
-      'a/',
-      'a//b',
-      './a',
-      'a/../b',
-      'a\\b',
-      'a\tb',
-      'a\u0000',
-      'a\ud83d',
-      'caf\u00e9',
-      'cafe\u0301',
-      'é'.repeat(501),
-      '',
-    ]
+    const invalid = ['/a', 'a/', 'a//b', './a', 'a/../b', 'a\\b', 'a\tb', 'a\u0000', 'a\ud83d', '']
+    const names = ['a', 'a/b', 'caf\u00e9', 'cafe\u0301', 'é'.repeat(501), ...invalid]
     for (const first of names) {
       for (const second of names) {
         for (const size of sizes) {

@@ -1,31 +1,10 @@
 import assert from 'node:assert/strict'
-import type { CountedRequest } from '../../server/store/contract/acme.ts'
 import type { Certificate } from '../../server/store/contract/certificates.ts'
 import type { Promises } from './contract.ts'
 import { certificateRow, domainRow, plain } from './rows.ts'
 
 /** Promises about certificates and the state of the ACME client. */
 export function storeCertificates(promises: Promises): void {
-  promises(
-    'a certificate is read as it was written, and its summary without chain and keys',
-    async (open) => {
-      const { read, write } = await open()
-      const { chain, key, orderKey, challengeType, ...summary } = FULL
-      await write('durable', (tx) => tx.certificates.insert(FULL))
-      assert.deepEqual(plain(await read.certificates.find('full.test')), FULL)
-      assert.deepEqual(plain(await read.certificates.findSummary('full.test')), summary)
-      assert.deepEqual(plain(await read.certificates.summaries(['other.test', 'full.test'])), [summary])
-      await assert.rejects(write('durable', (tx) => tx.certificates.insert(certificateRow('full.test'))))
-      await write('durable', (tx) =>
-        tx.certificates.update('full.test', { orderUrl: null, orderKey: null, hasRenewalInfo: false }),
-      )
-      assert.deepEqual(plain(await read.certificates.find('full.test')), {
-        ...{ ...summary, orderUrl: null, hasRenewalInfo: false },
-        ...{ chain, key, orderKey: null, challengeType },
-      })
-    },
-  )
-
   promises('certificates are due in the order of their expiry, those without a chain first', async (open) => {
     const { read, write } = await open()
     await write('durable', async (tx) => {
@@ -136,58 +115,4 @@ export function storeCertificates(promises: Promises): void {
       assert.deepEqual(await read.acme.challenges('http-01', 'a.test', 0), [])
     },
   )
-
-  promises('requests are counted once by id, and selected by kind, set of names and owner', async (open) => {
-    const { read, write } = await open()
-    const order = { kind: 'order', names: ['*.a.test', 'a.test'] } as const
-    await write('durable', async ({ acme }) => {
-      await acme.countRequest({ id: '1', ...order, at: 10 })
-      await acme.countRequest({ id: '1', ...order, at: 99 })
-      await acme.countRequest({ id: '2', ...order, at: 20, accountId: 'ann', root: 'a.test' })
-      await acme.countRequest({ id: '3', kind: 'order', names: ['b.test'], at: 30, accountId: 'ann' })
-      await acme.countRequest({ id: '4', kind: 'pause', names: [], at: 40 })
-    })
-    const nth = (
-      count: number,
-      since: number,
-      filter: Partial<CountedRequest> & { accountId?: string; root?: string },
-    ) => read.acme.nthLatestRequest({ kind: 'order', ...filter }, count, since)
-    assert.deepEqual(await Promise.all([1, 2, 3, 4].map((count) => nth(count, 0, {}))), [
-      30,
-      20,
-      10,
-      undefined,
-    ])
-    assert.deepEqual([await nth(1, 29, {}), await nth(1, 30, {})], [30, undefined])
-    assert.equal(await nth(1, 0, { names: ['a.test', '*.a.test'] }), 20)
-    assert.equal(await nth(1, 0, { names: ['a.test'] }), undefined)
-    assert.deepEqual(
-      [await nth(2, 0, { accountId: 'ann' }), await nth(3, 0, { accountId: 'ann' })],
-      [20, undefined],
-    )
-    assert.equal(await nth(1, 0, { root: 'a.test' }), 20)
-    assert.equal(await nth(1, 0, { kind: 'pause' }), 40)
-    assert.equal(await write('durable', ({ acme }) => acme.deleteRequests(30)), 2)
-    assert.deepEqual([await nth(1, 0, {}), await nth(2, 0, {})], [30, undefined])
-  })
-}
-
-const FULL: Certificate = {
-  name: 'full.test',
-  chain: 'a chain',
-  key: 'a key',
-  notBefore: 1,
-  notAfter: 2,
-  issuedAt: 3,
-  certificateId: 'a.b',
-  hasRenewalInfo: true,
-  renewAt: 4,
-  informationAt: 5,
-  orderUrl: 'order/1',
-  orderKey: 'another key',
-  challengeType: 'dns-01',
-  failures: 6,
-  problem: 'a problem',
-  dueAt: 7,
-  unusedSince: 8,
 }

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
-import { storeAccounts } from './accounts.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
-import { storeDomains } from './domains.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
-import { runInProcesses } from './run-in-processes.ts'
 import { storeSignIns } from './sign-ins.ts'
+import { TaskProcesses } from './task-processes.ts'
 import { openStore, type TestDatabase } from './test-database.ts'
 import { storeVisits } from './visits.ts'
 
@@ -34,10 +32,8 @@ export function storeContract(engine: string, fresh: () => Promise<TestDatabase>
   storeProcesses(promises)
   storeChanges(promises)
   storeQueries(promises)
-  storeAccounts(promises)
   storeSignIns(promises)
   storeVisits(promises)
-  storeDomains(promises)
   storeCertificates(promises)
 }
 
@@ -195,30 +191,17 @@ const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) =
 }
 
 function storeProcesses(promises: Promises): void {
-  promises('processes that start concurrently on an empty database all open it', async (_, { address }) => {
-    const fresh = Array.from({ length: 40 }, (_, number) => `${address}-${number}`)
-    await runInProcesses(fresh, { processes: 4, task: 'open' })
-  })
-
-  promises('a counter is exact across processes: each value is returned once', async (open, { address }) => {
-    const values = await runInProcesses<number[]>([address], { processes: 4, task: 'count', times: 150 })
-    assert.deepEqual(sorted(values.flat(2)), upTo(600))
-    assert.equal(await (await open()).read.counters.value('all clients', 0), 600)
-  })
-
-  promises('concurrent processes lose no updates', async (open, { address }) => {
-    const store = await open()
-    await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
-    await runInProcesses([address], { processes: 3, task: 'increment', times: 50 })
-    assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 150)
-  })
-
   promises(
-    'every holder of a lease gets a unique fencing number, across processes',
-    async (_, { address }) => {
-      const work = { processes: 3, task: 'lease', times: 30 }
-      const [fences = []] = await runInProcesses<number[]>([address], work)
-      assert.deepEqual(sorted(fences.flat()), upTo(90))
+    'processes open an empty database at the same time, lose no updates, and hold a lease with unique fencing numbers',
+    async (open, { address }) => {
+      await using processes = await TaskProcesses.start(3)
+      for (let number = 0; number < 40; number++) await processes.run('open', `${address}-${number}`)
+      const store = await open()
+      await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
+      await processes.run('increment', address)
+      assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 150)
+      const fences = await processes.run<number[]>('lease', address)
+      assert.deepEqual(sorted(fences.flat()), upTo(150))
       for (const mine of fences) assert.deepEqual(mine, sorted(mine))
     },
   )

@@ -1,34 +1,14 @@
-import { hash } from 'node:crypto'
 import type { Account } from '../../server/store/contract/accounts.ts'
 import type { Certificate } from '../../server/store/contract/certificates.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
-import type { Site } from '../../server/store/contract/sites.ts'
+import { emptySite, type Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
+import { sha256 } from '../api/content.ts'
 
 // Rows with default values; tests override the columns that matter to them.
 
 export function siteRow(slug: string, change: Partial<Site> = {}): Site {
-  return {
-    slug,
-    ownerId: null,
-    claimTokenHash: null,
-    liveVersionId: null,
-    previousVersionId: null,
-    liveSince: null,
-    title: null,
-    description: null,
-    ogImagePath: null,
-    spaMode: false,
-    passwordHash: null,
-    createdAt: 1000,
-    updatedAt: 1000,
-    expiresAt: null,
-    deletedAt: null,
-    deletionReason: null,
-    renamedTo: null,
-    visitsKey: slug,
-    ...change,
-  }
+  return { ...emptySite(slug, 1000), ...change }
 }
 
 export function versionRow(id: string, slug: string, change: Partial<Version> = {}): Version {
@@ -119,7 +99,7 @@ export function certificateRow(name: string, change: Partial<Certificate> = {}):
 
 /** A blob hash, derived from the name. */
 export function blob(name: string | number): string {
-  return hash('sha256', String(name))
+  return sha256(String(name))
 }
 
 /** Copies rows without the prototype of the engine. */

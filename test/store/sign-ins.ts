@@ -15,27 +15,6 @@ export function storeSignIns(promises: Promises): void {
     openTries: 0,
     expiresAt: 600,
   }
-  const tries = async ({ read }: Store) =>
-    (await read.signIns.codes('a@b.test'))
-      .map((row) => [row.attemptHash, row.attemptTries, row.openTries].join(' '))
-      .sort()
-
-  promises('an address has several codes, each with its own count of wrong attempts', async (open) => {
-    const store = await open()
-    await store.write('durable', async (tx) => {
-      await tx.signIns.addCode(code)
-      await tx.signIns.addCode({ ...code, attemptHash: 'two', network: 'there' })
-      await tx.signIns.addCode({ ...code, attemptHash: 'of another', email: 'b@b.test' })
-      await tx.signIns.countAttemptTry('one')
-      for (const email of ['a@b.test', 'a@b.test', 'b@b.test']) await tx.signIns.countOpenTry(email, 'there')
-    })
-    assert.deepEqual(await tries(store), ['one 1 0', 'two 0 2'])
-    await store.write('durable', (tx) => tx.signIns.deleteCode('one'))
-    assert.deepEqual(await tries(store), ['two 0 2'])
-    await store.write('durable', (tx) => tx.signIns.dropCodes('a@b.test'))
-    assert.deepEqual(await tries(store), [])
-    assert.equal((await store.read.signIns.codes('b@b.test')).length, 1)
-  })
 
   promises('consecutive wrong attempts are counted per source, until a right one or a lock', async (open) => {
     const { read, write } = await open()
@@ -75,36 +54,6 @@ export function storeSignIns(promises: Promises): void {
       'c 12 5000',
       'failing  ',
     ])
-  })
-
-  promises('a decrement of a counter undoes an increment', async (open) => {
-    const { read, write } = await open()
-    const add = (caller: string) => write('relaxed', (tx) => tx.counters.add(caller, 0))
-    assert.deepEqual([await add('one'), await add('one'), await add('two')], [1, 2, 1])
-    await write('relaxed', async (tx) => {
-      await tx.counters.decrement('one', 0)
-      await tx.counters.decrement('one', 3600)
-      await tx.counters.decrement('unknown', 0)
-    })
-    assert.deepEqual([await add('one'), await add('two'), await read.counters.value('unknown', 0)], [2, 2, 0])
-  })
-
-  promises('a session belongs to its account until it expires', async (open) => {
-    const store = await open()
-    await store.write('durable', async (tx) => {
-      await tx.accounts.insert(accountRow('ann', { plan: 'hobby' }))
-      await tx.signIns.addSession({
-        tokenHash: 't',
-        accountId: 'ann',
-        createdAt: 0,
-        expiresAt: 1000,
-        browser: null,
-      })
-    })
-    const session = (hash: string, now: number) => store.read.signIns.session(hash, now)
-    assert.deepEqual(plain(await session('t', 999)), accountRow('ann', { plan: 'hobby' }))
-    assert.equal(await session('t', 1000), undefined)
-    assert.equal(await session('other', 0), undefined)
   })
 
   promises('expired rows are deleted, and no others', async (open) => {

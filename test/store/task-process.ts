@@ -3,42 +3,28 @@ import { createInterface } from 'node:readline'
 import type { Store } from '../../server/store/store.ts'
 import { openStore } from './test-database.ts'
 
-// A process that shares the data of a test: `node task-process.ts TASK TIMES`. For each address on standard input it
-// opens the store there, runs its task and prints the result as JSON.
+// A process that shares the data of a test. For each line `TASK ADDRESS` on standard input it opens the store there,
+// runs the task and prints the result as JSON.
 
-export type TaskResult = { answer: unknown; error?: undefined } | { error: string }
+const TIMES = 50
 
-type Task = (store: Store, times: number) => Promise<unknown>
-
-const tasks: Record<string, Task> = {
-  /** Increments a counter; returns the value of each increment. */
-  async count(store, times) {
-    const values: number[] = []
-    for (let time = 0; time < times; time++) {
-      values.push(await store.write('relaxed', (tx) => tx.counters.add('all clients', 0)))
-    }
-    return values
-  },
-
+const tasks: Record<string, (store: Store) => Promise<unknown>> = {
   /** Reads a number, waits, and writes the next one: detects lost updates. */
-  async increment(store, times) {
-    for (let time = 0; time < times; time++) {
+  async increment(store) {
+    for (let time = 0; time < TIMES; time++) {
       await store.write('relaxed', async (tx) => {
         const site = await tx.sites.bySlug('a-site')
         await new Promise((resolve) => setImmediate(resolve))
         await tx.sites.update('a-site', { updatedAt: site!.updatedAt + 1 })
       })
     }
-    return 'done'
   },
 
-  /** Acquires an expired lease `times` times, each time as another holder; returns the fencing numbers. */
-  async lease(store, times) {
-    const fences: number[] = []
-    for (let time = 0; time < times; time++) {
-      const fence = await store.write('relaxed', (tx) => tx.leases.acquire('a-sweep', randomUUID(), 1, 0))
-      if (fence !== undefined) fences.push(fence)
-    }
+  /** Acquires an expired lease, each time as another holder; returns the fencing numbers. */
+  async lease(store) {
+    const fences: (number | undefined)[] = []
+    for (let time = 0; time < TIMES; time++)
+      fences.push(await store.write('relaxed', (tx) => tx.leases.acquire('a-sweep', randomUUID(), 1, 0)))
     return fences
   },
 
@@ -46,16 +32,16 @@ const tasks: Record<string, Task> = {
   open: (store) => store.check(),
 }
 
-const [task = '', times = '1'] = process.argv.slice(2)
 process.stdout.write('"ready"\n')
-for await (const address of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await perform(address))}\n`)
+for await (const line of createInterface({ input: process.stdin })) {
+  const [task, address] = line.split(' ') as [string, string]
+  process.stdout.write(`${JSON.stringify(await perform(task, address))}\n`)
 }
 
-async function perform(address: string): Promise<TaskResult> {
+async function perform(task: string, address: string): Promise<{ answer: unknown } | { error: string }> {
   try {
     await using store = await openStore(address)
-    return { answer: await tasks[task]!(store, Number(times)) }
+    return { answer: await tasks[task]!(store) }
   } catch (error) {
     return { error: String(error) }
   }

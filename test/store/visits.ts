@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import type { SiteVisits } from '../../server/store/contract/visits.ts'
-import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 
@@ -59,37 +58,6 @@ export function storeVisits(promises: Promises): void {
       { name: '/', requests: 7 },
     ])
     assert.deepEqual(await read.visits.top('one', 'path', { from: TODAY + DAY_MS, to: 1e15, limit: 9 }), [])
-  })
-
-  promises('a visitor counts once a day at each site, in the hour of the first visit', async (open) => {
-    const { read, write } = await open()
-    await write('durable', async (tx) => {
-      for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
-    })
-    const add = (hour: number, day: number, slug: string, visitors: string[]) =>
-      write('relaxed', (tx) => tx.visits.add(hour, day, [buildVisits(slug, { visitors })]))
-    await add(NOON, TODAY, 'one', ['ann', 'bob'])
-    await add(NOON, TODAY, 'two', ['ann'])
-    await add(NOON + HOUR_MS, TODAY, 'one', ['bob', 'cid'])
-    await add(NOON + DAY_MS, TODAY + DAY_MS, 'one', ['bob'])
-    const found = await read.visits.series('one', { ...always, interval: HOUR_MS })
-    assert.deepEqual(pluck(found, 'visitors'), [2, 1, 1])
-    assert.equal(await write('relaxed', (tx) => tx.visits.deleteVisitors(TODAY + DAY_MS)), 4)
-    assert.equal(await write('relaxed', (tx) => tx.visits.deleteVisitors(TODAY + DAY_MS)), 0)
-  })
-
-  promises('visits of deleted or unknown sites are ignored', async (open) => {
-    const { read, write } = await open()
-    await write('durable', async (tx) => {
-      await tx.sites.insert(siteRow('here'))
-      await tx.sites.insert(siteRow('gone', { deletedAt: 1 }))
-    })
-    const visitors = ['ann']
-    const rows = ['gone', 'here', 'none'].map((slug) => buildVisits(slug, { visitors, names: [path('/')] }))
-    await write('relaxed', (tx) => tx.visits.add(NOON, TODAY, rows))
-    assert.deepEqual(await read.visits.sitesWithVisits('', 10), ['here'])
-    assert.deepEqual(await read.visits.visitedOn(TODAY, '', 10), ['here'])
-    assert.deepEqual(await read.visits.deletedAmong(['gone', 'here', 'none']), ['gone', 'none'])
   })
 
   promises('a day of a site keeps a limited number of names, the most requested ones', async (open) => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'node:test'
 
-/** A fixture that is started before each test of the file and disposed after it. Only its own properties are copied. */
+/** A fixture that is started before each test of the suite around it and disposed after it. Only its own properties are copied. */
 export function startForEachTest<T extends AsyncDisposable>(start: () => Promise<T>): T {
   const fixture = {} as T
   beforeEach(async () => {

@@ -2,77 +2,66 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, mock, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { ConfigError } from '../../server/config/settings.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { BASE, issuer, SecureService, SITES, UNKNOWN_NAME } from './secure-service.ts'
 
 const NAMES = [`*.${SITES}`, BASE]
 
-let folder: string
-let certFile: string
-let keyFile: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-certificate-'))
-  certFile = join(folder, 'chain.pem')
-  keyFile = join(folder, 'key.pem')
-})
-afterEach(() => rm(folder, { recursive: true }))
+describe('the certificate files of the operator', () => {
+  let folder: string
+  let certFile: string
+  let keyFile: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'slipway-certificate-'))
+    certFile = join(folder, 'chain.pem')
+    keyFile = join(folder, 'key.pem')
+  })
+  afterEach(() => rm(folder, { recursive: true }))
 
-async function put(names: readonly string[] = NAMES): Promise<void> {
-  const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names })
-  await writeFile(certFile, chain)
-  await writeFile(keyFile, key)
-}
-
-const start = (settings: Record<string, string> = {}) =>
-  SecureService.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, ...settings })
-
-const SITE_NAMES = `DNS:*.${SITES}, DNS:${BASE}`
-
-test('the certificate files are used for sites, versions and the service from the first request on', async () => {
-  await put()
-  await using service = await start()
-  const { slug, versionId } = await service.publish({ 'index.html': 'home' })
-  const hosts = [`${slug}.${SITES}`, `${versionId}--${slug}.${SITES}`]
-  for (const host of hosts) {
-    assert.equal((await service.plain(host)).headers.location, `https://${host}/`)
-    assert.equal(await service.namesFor(host), SITE_NAMES)
-    assert.equal((await service.secure(host)).body.toString(), 'home')
+  async function put(names: readonly string[] = NAMES): Promise<void> {
+    const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names })
+    await writeFile(certFile, chain)
+    await writeFile(keyFile, key)
   }
-  assert.equal(await service.namesFor(BASE), SITE_NAMES)
-  assert.equal((await service.plain(BASE, '/a')).headers.location, `https://${BASE}/a`)
-  // A client without a server name.
-  assert.equal(
-    await service.namesFor('', { servername: '', checkServerIdentity: () => undefined }),
-    SITE_NAMES,
-  )
-})
 
-test('the wildcard of the files covers one label, and no other names', async () => {
-  await put()
-  await using service = await start()
-  for (const name of [`a.b.${SITES}`, SITES, `www.${BASE}`, 'www.example.test'])
-    assert.equal(await service.namesFor(name), UNKNOWN_NAME, name)
-})
+  const start = (settings: Record<string, string> = {}) =>
+    SecureService.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, ...settings })
 
-test('names of sites order no certificates', async () => {
-  await put()
-  await using service = await start()
-  for (let index = 0; index < 50; index++)
-    assert.equal(await service.namesFor(`no-such-site-${index}.${SITES}`), SITE_NAMES)
-  const { read } = service.store
-  assert.deepEqual(await read.certificates.due(Number.MAX_SAFE_INTEGER, 9, { withOrders: true }), [])
-})
+  const SITE_NAMES = `DNS:*.${SITES}, DNS:${BASE}`
 
-describe('files that change', () => {
-  afterEach(() => mock.timers.reset())
-
-  test('are reloaded, and the previous ones are used while they are invalid', async () => {
-    mock.timers.enable({ apis: ['setInterval'] })
+  test('the certificate files are used for sites, versions and the service from the first request on, and sites order no others', async () => {
     await put()
     await using service = await start()
-    const pollFiles = () => mock.timers.tick(10_000)
+    const { slug, versionId } = await service.publish({ 'index.html': 'home' })
+    const hosts = [`${slug}.${SITES}`, `${versionId}--${slug}.${SITES}`]
+    for (const host of hosts) {
+      assert.equal((await service.plain(host)).headers.location, `https://${host}/`)
+      assert.equal(await service.namesFor(host), SITE_NAMES)
+      assert.equal((await service.secure(host)).body.toString(), 'home')
+    }
+    assert.equal(await service.namesFor(BASE), SITE_NAMES)
+    assert.equal((await service.plain(BASE, '/a')).headers.location, `https://${BASE}/a`)
+    // A client without a server name.
+    assert.equal(
+      await service.namesFor('', { servername: '', checkServerIdentity: () => undefined }),
+      SITE_NAMES,
+    )
+    // The wildcard covers one label.
+    for (const name of [`a.b.${SITES}`, SITES, `www.${BASE}`, 'www.example.test'])
+      assert.equal(await service.namesFor(name), UNKNOWN_NAME, name)
+    for (let index = 0; index < 10; index++)
+      assert.equal(await service.namesFor(`no-such-site-${index}.${SITES}`), SITE_NAMES)
+    const { read } = service.store
+    assert.deepEqual(await read.certificates.due(Number.MAX_SAFE_INTEGER, 9, { withOrders: true }), [])
+  })
+
+  test('are reloaded when they change, and the previous ones are used while they are invalid', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    await put()
+    await using service = await start()
+    const pollFiles = () => t.mock.timers.tick(10_000)
     const errorCount = () => service.running.log.filter(({ level }) => level === 'error').length
     const name = `any-site.${SITES}`
     assert.equal(await service.namesFor(name), SITE_NAMES)
@@ -102,33 +91,31 @@ describe('files that change', () => {
     assert.equal(await service.namesFor(name), SITE_NAMES)
     assert.equal(errorCount(), 4)
   })
-})
 
-describe('the service refuses to start, with an error that names both settings, with', () => {
-  const spoilers: Record<string, () => Promise<void>> = {
-    'an invalid certificate': () => writeFile(certFile, 'no certificate'),
-    'an invalid key': () => writeFile(keyFile, 'no key'),
-    'the key of another certificate': async () => {
-      const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
-      await writeFile(keyFile, key)
-    },
-    'an empty file': () => writeFile(certFile, ''),
-    'a certificate for other names': () => put(['*.elsewhere.test', SITES]),
-  }
-  for (const [what, spoil] of Object.entries(spoilers)) {
-    test(what, async () => {
-      await put()
-      await spoil()
-      await assert.rejects(start(), (error: Error) => {
-        assert.ok(error instanceof ConfigError, String(error))
-        assert.match(
-          error.message,
-          /^SLIPWAY_TLS_CERT_FILE=".*" with SLIPWAY_TLS_KEY_FILE=".*" is not allowed: .+/,
-        )
-        assert.ok(error.message.includes(certFile) && error.message.includes(keyFile))
-        assert.ok(!error.message.includes('\n'))
-        return true
+  describe('the service refuses to start, with an error that names both settings, with', () => {
+    const spoilers: Record<string, () => Promise<void>> = {
+      'an invalid certificate': () => writeFile(certFile, 'no certificate'),
+      'an invalid key': () => writeFile(keyFile, 'no key'),
+      'the key of another certificate': async () => {
+        const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
+        await writeFile(keyFile, key)
+      },
+      'an empty file': () => writeFile(certFile, ''),
+      'a certificate for other names': () => put(['*.elsewhere.test', SITES]),
+    }
+    for (const [what, spoil] of Object.entries(spoilers))
+      test(what, async () => {
+        await put()
+        await spoil()
+        await assert.rejects(start(), (error: Error) => {
+          assert.ok(error instanceof ConfigError, String(error))
+          assert.match(
+            error.message,
+            /^SLIPWAY_TLS_CERT_FILE=".*" with SLIPWAY_TLS_KEY_FILE=".*" is not allowed: .+$/,
+          )
+          assert.ok(error.message.includes(certFile) && error.message.includes(keyFile))
+          return true
+        })
       })
-    })
-  }
+  })
 })

@@ -13,7 +13,7 @@ import type { Store } from '../../server/store/store.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { anySeed, Random } from '../support/random.ts'
-import { WatchedStore } from '../watched-store.ts'
+import { WatchedStore } from '../support/watched-store.ts'
 import { hello } from './build-client-hello.ts'
 import { issuer, LASTING, SecureService, untilClosed } from './secure-service.ts'
 
@@ -21,7 +21,7 @@ const NAME = 'www.example.test'
 const SECRET = 'a secret that only this test knows of'
 
 /** `RANDOM_NAMES=100000` runs longer. */
-const RANDOM_NAME_COUNT = Number(process.env.RANDOM_NAMES ?? 3000)
+const RANDOM_NAME_COUNT = Number(process.env.RANDOM_NAMES ?? 1000)
 const CONCURRENCY = 100
 
 test(`${RANDOM_NAME_COUNT} unknown names are refused without a write, while visitors are served`, async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { afterEach, beforeEach, mock, test } from 'node:test'
+import { afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createSecureContext, type TLSSocket } from 'node:tls'
 import { makeLog } from '../../server/lib/log.ts'
@@ -22,279 +22,277 @@ const MAX_HANDSHAKES = 1000
 const certificate = await selfSigned(NAME)
 const choice: SelectedCertificate = { context: createSecureContext(certificate), protocols: ['http/1.1'] }
 
-let handshakes: TlsAcceptor
-let server: Server
-let port: number
-let choose: (hello: ClientHello) => SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
-let secured: TLSSocket[]
-let logged: string[]
-/** Remote addresses of the next connections; by default the real ones. */
-let addresses: string[]
-const open = new Set<Socket>()
+describe('TLS handshakes', () => {
+  let handshakes: TlsAcceptor
+  let server: Server
+  let port: number
+  let choose: (
+    hello: ClientHello,
+  ) => SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
+  let secured: TLSSocket[]
+  let logged: string[]
+  /** Remote addresses of the next connections; by default the real ones. */
+  let addresses: string[]
+  const open = new Set<Socket>()
 
-beforeEach(async () => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  secured = []
-  logged = []
-  addresses = []
-  choose = () => choice
-  handshakes = new TlsAcceptor({
-    select: (hello) => choose(hello),
-    read: readIntoSharedBuffer,
-    onSecure: (socket) => void secured.push(socket.on('error', () => undefined)),
-    log: makeLog({ level: 'debug', text: true, write: (line) => void logged.push(line) }),
-  })
-  server = createServer({ allowHalfOpen: true }, (raw) => {
-    raw.on('error', () => raw.destroy())
-    const address = addresses.shift()
-    if (address !== undefined) Object.defineProperty(raw, 'remoteAddress', { value: address })
-    handshakes.accept(raw)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  port = (server.address() as AddressInfo).port
-})
-afterEach(async () => {
-  for (const socket of open) socket.destroy()
-  for (const socket of secured) socket.destroy()
-  open.clear()
-  handshakes.destroy()
-  server.close()
-  await once(server, 'close')
-  mock.timers.reset()
-})
-
-async function client(bytes?: Buffer | string): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  open.add(socket)
-  socket.on('error', () => undefined)
-  await once(socket, 'connect')
-  if (bytes !== undefined) socket.write(bytes)
-  return socket
-}
-
-async function completeHandshake(): Promise<void> {
-  const socket = await handshake(port, { servername: NAME, ca: certificate.cert })
-  socket.destroy()
-}
-
-test('a ClientHello sent byte by byte completes a handshake', async () => {
-  const relay = createServer((near) => {
-    const far = connect({ port, host: '127.0.0.1', noDelay: true })
-    far.pipe(near)
-    near.on('data', async (chunk: Buffer) => {
-      for (const byte of chunk) {
-        far.write(Buffer.of(byte))
-        await turn()
-      }
-    })
-    near.on('close', () => far.destroy()).on('error', () => undefined)
-    far.on('error', () => near.destroy())
-  }).listen(0, '127.0.0.1')
-  await once(relay, 'listening')
-  // TLS 1.2: its first flight does not overlap with later bytes of the relay.
-  const { port: relayed } = relay.address() as AddressInfo
-  const socket = await handshake(relayed, { servername: NAME, ca: certificate.cert, maxVersion: 'TLSv1.2' })
-  socket.destroy()
-  relay.close()
-  assert.equal(handshakes.refused.broken, 0)
-})
-
-test('HTTP on the HTTPS port gets a response that names HTTPS', async () => {
-  const socket = await client(`GET / HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`)
-  const response = (await untilClosed(socket)).toString()
-  assert.match(response, /^HTTP\/1\.1 400 Bad Request\r\n/)
-  const [head = '', body = ''] = response.split('\r\n\r\n')
-  assert.equal(body, 'This port speaks HTTPS: use https://\n')
-  assert.equal(Number(/Content-Length: (\d+)/.exec(head)?.[1]), body.length)
-})
-
-test('any other protocol is disconnected without a response', async () => {
-  for (const bytes of ['SSH-2.0-x\r\n', '\0\0\0\0', Buffer.alloc(100_000, 22)]) {
-    assert.equal((await untilClosed(await client(bytes))).length, 0)
-  }
-  await waitFor(() => handshakes.count === 0)
-  assert.equal(handshakes.refused.broken, 3)
-})
-
-for (const [what, alert, bytes] of [
-  ['an alert', '0a', Buffer.of(21, 3, 3, 0, 2, 2, 40)],
-  ['a ChangeCipherSpec', '0a', Buffer.of(20, 3, 3, 0, 1, 1)],
-  ['a hello above 16 KiB', '2f', records(Buffer.concat([Buffer.of(1, 0, 0x80, 0), Buffer.alloc(2 ** 15)]))],
-  ['a hello in more than 64 records', '2f', records(helloMessage({ serverName: NAME }), 1)],
-  [
-    'a hello that is cut short',
-    '32',
-    records(Buffer.concat([Buffer.of(1, 0, 0, 40), helloMessage({ serverName: NAME }).subarray(4, 44)])),
-  ],
-] as const) {
-  test(`a client that begins with ${what} gets the matching alert`, async () => {
-    assert.equal((await untilClosed(await client(bytes))).toString('hex'), `150303000202${alert}`)
-    await waitFor(() => handshakes.count === 0)
-    assert.equal(handshakes.refused.broken, 1)
-  })
-}
-
-test('a handshake without a certificate ends with an alert', async () => {
-  const alert = async () => (await untilClosed(await client(hello({ serverName: NAME })))).toString('hex')
-  choose = () => undefined
-  assert.equal(await alert(), '15030300020270')
-  choose = async () => undefined
-  assert.equal(await alert(), '15030300020270')
-  assert.deepEqual(logged, [])
-  choose = () => {
-    throw new Error('selection failed')
-  }
-  assert.equal(await alert(), '15030300020250')
-  choose = () => Promise.reject(new Error('lookup failed'))
-  assert.equal(await alert(), '15030300020250')
-  assert.equal(logged.length, 2)
-  assert.match(logged.join(), /selection failed.*lookup failed/s)
-  for (const line of logged) assert.match(line, new RegExp(NAME))
-  await waitFor(() => handshakes.count === 0)
-})
-
-test('unfinished handshakes are closed after ten seconds, at whatever step', async () => {
-  const held = Promise.withResolvers<SelectedCertificate>()
-  choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
-  const whole = hello({ serverName: NAME })
-  const unfinished = [
-    await client(),
-    await client(whole.subarray(0, 3)),
-    await client(whole.subarray(0, 40)),
-    await client(hello({ serverName: 'held.test' })),
-    await client(whole),
-  ]
-  const ends = unfinished.map((socket) => untilClosed(socket))
-  await waitFor(() => handshakes.count === unfinished.length)
-  mock.timers.tick(10_000)
-  await completeHandshake()
-  await waitFor(() => handshakes.count === unfinished.length)
-  mock.timers.tick(1000)
-  await Promise.all(ends)
-  await waitFor(() => handshakes.count === 0)
-  assert.equal(handshakes.refused.slow, unfinished.length)
-  held.resolve(choice)
-  await completeHandshake()
-})
-
-test('the timeout does not apply after the handshake', async () => {
-  const socket = await handshake(port, { servername: NAME, ca: certificate.cert })
-  await waitFor(() => secured.length === 1)
-  mock.timers.tick(60_000)
-  secured[0]!.write('still here')
-  const [chunk] = await once(socket, 'data')
-  assert.equal(String(chunk), 'still here')
-  socket.destroy()
-})
-
-test('one address has a limit of concurrent handshakes, independent of other addresses', async () => {
-  for (let index = 0; index < MAX_HANDSHAKES_PER_ADDRESS; index++) await client(Buffer.of(22))
-  await waitFor(() => handshakes.count === MAX_HANDSHAKES_PER_ADDRESS)
-  await untilClosed(await client())
-  assert.equal(handshakes.refused.busy, 1)
-  addresses = ['192.0.2.9']
-  await completeHandshake()
-  for (const socket of open) socket.destroy()
-  await waitFor(() => handshakes.count === 0)
-  await completeHandshake()
-  assert.equal(handshakes.refused.busy, 1)
-})
-
-test('addresses of one IPv6 network count as one', async () => {
-  addresses = Array.from(
-    { length: MAX_HANDSHAKES_PER_ADDRESS + 1 },
-    (_, index) => `2001:db8:0:1::${index.toString(16)}`,
-  )
-  for (let index = 0; index <= MAX_HANDSHAKES_PER_ADDRESS; index++) await client()
-  await waitFor(() => handshakes.refused.busy === 1)
-  assert.equal(handshakes.count, MAX_HANDSHAKES_PER_ADDRESS)
-})
-
-test('all addresses together have a limit of concurrent handshakes', async () => {
-  addresses = Array.from({ length: MAX_HANDSHAKES + 1 }, (_, index) => `192.0.2.${index % 100}`)
-  for (let index = 0; index <= MAX_HANDSHAKES; index++) await client()
-  await waitFor(() => handshakes.refused.busy === 1)
-  assert.equal(handshakes.count, MAX_HANDSHAKES)
-})
-
-test('addresses that hold all handshakes lose some to other addresses', async () => {
-  const few = MAX_HANDSHAKES / MAX_HANDSHAKES_PER_ADDRESS
-  addresses = Array.from({ length: MAX_HANDSHAKES }, (_, index) => `192.0.2.${index % few}`)
-  for (let index = 0; index < MAX_HANDSHAKES; index++) await client(Buffer.of(22))
-  await waitFor(() => handshakes.count === MAX_HANDSHAKES)
-  for (let index = 0; index < 20; index++) {
-    addresses = ['198.51.100.1']
-    open.add(await handshake(port, { servername: NAME, ca: certificate.cert }))
-    await waitFor(() => secured.length === index + 1)
-    addresses = ['192.0.2.0']
-    await client(Buffer.of(22))
-    await waitFor(() => handshakes.count === MAX_HANDSHAKES)
-  }
-  assert.equal(handshakes.refused.busy, 20)
-})
-
-test('clients that disconnect during a handshake leave no state behind', async () => {
-  const held = Promise.withResolvers<SelectedCertificate>()
-  choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
-  const whole = hello({ serverName: NAME })
-  const prefixes = [
-    undefined,
-    whole.subarray(0, 1),
-    whole.subarray(0, 60),
-    whole,
-    hello({ serverName: 'held.test' }),
-  ]
-  const disconnects: ((socket: Socket) => unknown)[] = [
-    (socket) => socket.destroy(),
-    (socket) => socket.resetAndDestroy(),
-    (socket) => socket.end(),
-  ]
-  for (const bytes of prefixes) {
-    for (const disconnect of disconnects) {
-      const socket = await client(bytes)
-      await waitFor(() => handshakes.count === 1)
-      if (bytes === whole) await once(socket, 'data')
-      disconnect(socket)
-      if (bytes === prefixes[4]) {
-        // The socket has no listeners before a certificate is selected; the timeout ends it.
-        mock.timers.tick(11_000)
-      }
-      await waitFor(() => handshakes.count === 0)
-    }
-  }
-  held.resolve(choice)
-  await completeHandshake()
-  await waitFor(() => handshakes.count === 0)
-})
-
-test('handshakes in progress end when the service stops', async () => {
-  const ends = [await client(), await client(hello({ serverName: NAME }))].map(untilClosed)
-  await waitFor(() => handshakes.count === 2)
-  handshakes.destroy()
-  await Promise.all(ends)
-  await waitFor(() => handshakes.count === 0)
-})
-
-test('connections made before the service is ready wait for it, and may disconnect', async () => {
-  const listener = await SecureListener.open('127.0.0.1', 0)
-  const disconnected = connect(listener.port, '127.0.0.1')
-  await once(disconnected, 'connect')
-  const early = handshake(listener.port, { servername: NAME, ca: certificate.cert, ALPNProtocols: ['h2'] })
-  for (let round = 0; round < 100; round++) await turn()
-  disconnected.resetAndDestroy()
-  for (let round = 0; round < 100; round++) await turn()
-  listener.serve(
-    {
-      select: () => ({ ...choice, protocols: ['h2', 'http/1.1'] }),
-      http1: (socket) => void socket.end('one'),
-      http2: (socket) => void socket.end('two'),
+  beforeEach(async () => {
+    mock.timers.enable({ apis: ['setInterval'] })
+    secured = []
+    logged = []
+    addresses = []
+    choose = () => choice
+    handshakes = new TlsAcceptor({
+      select: (hello) => choose(hello),
       read: readIntoSharedBuffer,
-    },
-    makeLog({ level: 'silent', text: false, write: () => undefined }),
-  )
-  const socket = await early
-  const [data] = await once(socket, 'data')
-  assert.equal(String(data), 'two')
-  socket.end()
-  await listener.drain(60)
+      onSecure: (socket) => void secured.push(socket.on('error', () => undefined)),
+      log: makeLog({ level: 'debug', text: true, write: (line) => void logged.push(line) }),
+    })
+    server = createServer({ allowHalfOpen: true }, (raw) => {
+      raw.on('error', () => raw.destroy())
+      const address = addresses.shift()
+      if (address !== undefined) Object.defineProperty(raw, 'remoteAddress', { value: address })
+      handshakes.accept(raw)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+  afterEach(async () => {
+    for (const socket of open) socket.destroy()
+    for (const socket of secured) socket.destroy()
+    open.clear()
+    handshakes.destroy()
+    server.close()
+    await once(server, 'close')
+    mock.timers.reset()
+  })
+
+  async function client(bytes?: Buffer | string): Promise<Socket> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    open.add(socket)
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    if (bytes !== undefined) socket.write(bytes)
+    return socket
+  }
+
+  async function completeHandshake(): Promise<void> {
+    const socket = await handshake(port, { servername: NAME, ca: certificate.cert })
+    socket.destroy()
+  }
+
+  test('a ClientHello sent byte by byte completes a handshake', async () => {
+    const relay = createServer((near) => {
+      const far = connect({ port, host: '127.0.0.1', noDelay: true })
+      far.pipe(near)
+      near.on('data', async (chunk: Buffer) => {
+        for (const byte of chunk) {
+          far.write(Buffer.of(byte))
+          await turn()
+        }
+      })
+      near.on('close', () => far.destroy()).on('error', () => undefined)
+      far.on('error', () => near.destroy())
+    }).listen(0, '127.0.0.1')
+    await once(relay, 'listening')
+    // TLS 1.2: its first flight does not overlap with later bytes of the relay.
+    const { port: relayed } = relay.address() as AddressInfo
+    const socket = await handshake(relayed, { servername: NAME, ca: certificate.cert, maxVersion: 'TLSv1.2' })
+    socket.destroy()
+    relay.close()
+    assert.equal(handshakes.refused.broken, 0)
+  })
+
+  test('HTTP on the HTTPS port gets a response that names HTTPS', async () => {
+    const socket = await client(`GET / HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`)
+    const response = (await untilClosed(socket)).toString()
+    assert.match(response, /^HTTP\/1\.1 400 Bad Request\r\n/)
+    const [head = '', body = ''] = response.split('\r\n\r\n')
+    assert.equal(body, 'This port speaks HTTPS: use https://\n')
+    assert.equal(Number(/Content-Length: (\d+)/.exec(head)?.[1]), body.length)
+  })
+
+  test('any other protocol is disconnected without a response', async () => {
+    for (const bytes of ['SSH-2.0-x\r\n', '\0\0\0\0', Buffer.alloc(100_000, 22)]) {
+      assert.equal((await untilClosed(await client(bytes))).length, 0)
+    }
+    await waitFor(() => handshakes.count === 0)
+    assert.equal(handshakes.refused.broken, 3)
+  })
+
+  test('a client that begins with another message, or a hello that is too long or cut short, gets the matching alert', async () => {
+    const short = records(
+      Buffer.concat([Buffer.of(1, 0, 0, 40), helloMessage({ serverName: NAME }).subarray(4, 44)]),
+    )
+    for (const [alert, bytes] of [
+      ['0a', Buffer.of(20, 3, 3, 0, 1, 1)],
+      ['2f', records(Buffer.concat([Buffer.of(1, 0, 0x80, 0), Buffer.alloc(2 ** 15)]))],
+      ['32', short],
+    ] as const)
+      assert.equal((await untilClosed(await client(bytes))).toString('hex'), `150303000202${alert}`)
+    await waitFor(() => handshakes.count === 0)
+    assert.equal(handshakes.refused.broken, 3)
+  })
+
+  test('a handshake without a certificate ends with an alert', async () => {
+    const alert = async () => (await untilClosed(await client(hello({ serverName: NAME })))).toString('hex')
+    choose = () => undefined
+    assert.equal(await alert(), '15030300020270')
+    choose = async () => undefined
+    assert.equal(await alert(), '15030300020270')
+    assert.deepEqual(logged, [])
+    choose = () => {
+      throw new Error('selection failed')
+    }
+    assert.equal(await alert(), '15030300020250')
+    choose = () => Promise.reject(new Error('lookup failed'))
+    assert.equal(await alert(), '15030300020250')
+    assert.equal(logged.length, 2)
+    assert.match(logged.join(), /selection failed.*lookup failed/s)
+    for (const line of logged) assert.match(line, new RegExp(NAME))
+    await waitFor(() => handshakes.count === 0)
+  })
+
+  test('unfinished handshakes are closed after ten seconds, at whatever step', async () => {
+    const held = Promise.withResolvers<SelectedCertificate>()
+    choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
+    const whole = hello({ serverName: NAME })
+    const unfinished = [
+      await client(),
+      await client(whole.subarray(0, 3)),
+      await client(whole.subarray(0, 40)),
+      await client(hello({ serverName: 'held.test' })),
+      await client(whole),
+    ]
+    const ends = unfinished.map((socket) => untilClosed(socket))
+    await waitFor(() => handshakes.count === unfinished.length)
+    mock.timers.tick(10_000)
+    await completeHandshake()
+    await waitFor(() => handshakes.count === unfinished.length)
+    mock.timers.tick(1000)
+    await Promise.all(ends)
+    await waitFor(() => handshakes.count === 0)
+    assert.equal(handshakes.refused.slow, unfinished.length)
+    held.resolve(choice)
+    await completeHandshake()
+  })
+
+  test('the timeout does not apply after the handshake', async () => {
+    const socket = await handshake(port, { servername: NAME, ca: certificate.cert })
+    await waitFor(() => secured.length === 1)
+    mock.timers.tick(60_000)
+    secured[0]!.write('still here')
+    const [chunk] = await once(socket, 'data')
+    assert.equal(String(chunk), 'still here')
+    socket.destroy()
+  })
+
+  test('one address has a limit of concurrent handshakes, independent of other addresses', async () => {
+    for (let index = 0; index < MAX_HANDSHAKES_PER_ADDRESS; index++) await client(Buffer.of(22))
+    await waitFor(() => handshakes.count === MAX_HANDSHAKES_PER_ADDRESS)
+    await untilClosed(await client())
+    assert.equal(handshakes.refused.busy, 1)
+    addresses = ['192.0.2.9']
+    await completeHandshake()
+    for (const socket of open) socket.destroy()
+    await waitFor(() => handshakes.count === 0)
+    await completeHandshake()
+    assert.equal(handshakes.refused.busy, 1)
+  })
+
+  for (const [what, limit, address] of [
+    [
+      'the addresses of one IPv6 network',
+      MAX_HANDSHAKES_PER_ADDRESS,
+      (index: number) => `2001:db8:0:1::${index.toString(16)}`,
+    ],
+    ['all addresses', MAX_HANDSHAKES, (index: number) => `192.0.2.${index % 100}`],
+  ] as const)
+    test(`${what} together have a limit of concurrent handshakes`, async () => {
+      addresses = Array.from({ length: limit + 1 }, (_, index) => address(index))
+      for (let index = 0; index <= limit; index++) await client()
+      await waitFor(() => handshakes.refused.busy === 1)
+      assert.equal(handshakes.count, limit)
+    })
+
+  test('addresses that hold all handshakes lose some to other addresses', async () => {
+    const few = MAX_HANDSHAKES / MAX_HANDSHAKES_PER_ADDRESS
+    addresses = Array.from({ length: MAX_HANDSHAKES }, (_, index) => `192.0.2.${index % few}`)
+    for (let index = 0; index < MAX_HANDSHAKES; index++) await client(Buffer.of(22))
+    await waitFor(() => handshakes.count === MAX_HANDSHAKES)
+    for (let index = 0; index < 20; index++) {
+      addresses = ['198.51.100.1']
+      open.add(await handshake(port, { servername: NAME, ca: certificate.cert }))
+      await waitFor(() => secured.length === index + 1)
+      addresses = ['192.0.2.0']
+      await client(Buffer.of(22))
+      await waitFor(() => handshakes.count === MAX_HANDSHAKES)
+    }
+    assert.equal(handshakes.refused.busy, 20)
+  })
+
+  test('clients that disconnect during a handshake leave no state behind', async () => {
+    const held = Promise.withResolvers<SelectedCertificate>()
+    choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
+    const whole = hello({ serverName: NAME })
+    const prefixes = [
+      undefined,
+      whole.subarray(0, 1),
+      whole.subarray(0, 60),
+      whole,
+      hello({ serverName: 'held.test' }),
+    ]
+    const disconnects: ((socket: Socket) => unknown)[] = [
+      (socket) => socket.destroy(),
+      (socket) => socket.resetAndDestroy(),
+      (socket) => socket.end(),
+    ]
+    for (const bytes of prefixes) {
+      for (const disconnect of disconnects) {
+        const socket = await client(bytes)
+        await waitFor(() => handshakes.count === 1)
+        if (bytes === whole) await once(socket, 'data')
+        disconnect(socket)
+        if (bytes === prefixes[4]) {
+          // The socket has no listeners before a certificate is selected; the timeout ends it.
+          mock.timers.tick(11_000)
+        }
+        await waitFor(() => handshakes.count === 0)
+      }
+    }
+    held.resolve(choice)
+    await completeHandshake()
+    await waitFor(() => handshakes.count === 0)
+  })
+
+  test('handshakes in progress end when the service stops', async () => {
+    const ends = [await client(), await client(hello({ serverName: NAME }))].map(untilClosed)
+    await waitFor(() => handshakes.count === 2)
+    handshakes.destroy()
+    await Promise.all(ends)
+    await waitFor(() => handshakes.count === 0)
+  })
+
+  test('connections made before the service is ready wait for it, and may disconnect', async () => {
+    const listener = await SecureListener.open('127.0.0.1', 0)
+    const disconnected = connect(listener.port, '127.0.0.1')
+    await once(disconnected, 'connect')
+    const early = handshake(listener.port, { servername: NAME, ca: certificate.cert, ALPNProtocols: ['h2'] })
+    for (let round = 0; round < 100; round++) await turn()
+    disconnected.resetAndDestroy()
+    for (let round = 0; round < 100; round++) await turn()
+    listener.serve(
+      {
+        select: () => ({ ...choice, protocols: ['h2', 'http/1.1'] }),
+        http1: (socket) => void socket.end('one'),
+        http2: (socket) => void socket.end('two'),
+        read: readIntoSharedBuffer,
+      },
+      makeLog({ level: 'silent', text: false, write: () => undefined }),
+    )
+    const socket = await early
+    const [data] = await once(socket, 'data')
+    assert.equal(String(data), 'two')
+    socket.end()
+    await listener.drain(60)
+  })
 })

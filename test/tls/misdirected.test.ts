@@ -9,101 +9,93 @@ import { BASE, issuer, SecureService, SITES } from './secure-service.ts'
 const CUSTOM = 'www.custom.test'
 const OTHER = 'www.other.test'
 
-for (const engine of ENGINE_NAMES)
-  describe(`with the engine ${engine}`, () => {
-    let service: SecureService
-    let slugs: string[]
-    before(async () => {
-      service = await SecureService.start({ DNS_HOOK: '/bin/false', HTTP2: engine })
-      slugs = []
-      for (const text of ['one', 'two']) slugs.push((await service.publish({ 'index.html': text })).slug)
-      await service.certify(`*.${SITES}`)
-      await service.certify(BASE)
+describe('a request for a host that the certificate of its connection does not cover gets 421:', () => {
+  const services = new Map<string, SecureService>()
+  const slugs = ['', '']
+  before(async () => {
+    for (const engine of ENGINE_NAMES) {
+      const data = services.get('own')?.running.data
+      const service = await SecureService.start({
+        DNS_HOOK: '/bin/false',
+        HTTP2: engine,
+        ...(data && { DATA: data }),
+      })
+      services.set(engine, service)
+      if (data) continue
+      for (const index of [0, 1]) slugs[index] = (await service.publish({ 'index.html': 'home' })).slug
+      for (const name of [`*.${SITES}`, BASE]) await service.certify(name)
       for (const domain of [CUSTOM, OTHER]) await service.addSecureDomain(domain, slugs[0]!)
-    })
-    after(() => service[Symbol.asyncDispose]())
-
-    interface Row {
-      what: string
-      servername: () => string
-      host: () => string
-      statuses: [site: number, service: number]
-    }
-
-    const site = (index: number) => `${slugs[index]}.${SITES}`
-
-    // biome-ignore format: one row per case
-    const ROWS: Row[] = [
-      { what: 'its own site', servername: () => site(0), host: () => site(0), statuses: [200, 405] },
-      { what: 'another site of the wildcard', servername: () => site(0), host: () => site(1), statuses: [200, 405] },
-      { what: 'a custom domain on the wildcard', servername: () => site(0), host: () => CUSTOM, statuses: [421, 421] },
-      { what: 'a site on a custom domain', servername: () => CUSTOM, host: () => site(0), statuses: [421, 421] },
-      { what: 'another custom domain', servername: () => CUSTOM, host: () => OTHER, statuses: [421, 421] },
-      { what: 'an unknown domain', servername: () => CUSTOM, host: () => 'not.there.test', statuses: [421, 421] },
-      { what: 'the service on a custom domain', servername: () => CUSTOM, host: () => BASE, statuses: [421, 421] },
-      { what: 'its own domain, in capitals', servername: () => CUSTOM, host: () => 'WWW.Custom.Test.', statuses: [200, 405] },
-    ]
-
-    describe('a request for a host that the certificate of its connection does not cover gets 421:', () => {
-      for (const { what, servername, host, statuses } of ROWS) {
-        test(`${what}, over HTTP/1.1: ${statuses}`, async () => {
-          const received = []
-          // The second goes to Node's parser, the third is not a visit.
-          for (const [method, more] of [
-            ['GET', ''],
-            ['GET', 'TE: trailers\r\n'],
-            ['POST', 'Content-Length: 0\r\n'],
-          ] as const) {
-            const socket = await service.handshake(servername(), { ALPNProtocols: ['http/1.1'] })
-            socket.write(`${method} / HTTP/1.1\r\nHost: ${host()}\r\n${more}\r\n`)
-            received.push(await readStatus(socket))
-          }
-          assert.deepEqual(received, [statuses[0], statuses[0], statuses[1]])
-        })
-
-        test(`${what}, over HTTP/2: ${statuses}`, async () => {
-          const session = connect(`https://127.0.0.1:${service.port}`, {
-            servername: servername(),
-            ca: issuer.root,
-          })
-          session.on('error', () => undefined)
-          const received = []
-          for (const method of ['GET', 'HEAD', 'POST']) {
-            const { status } = await sendRequest(session, {
-              ':method': method,
-              ':path': '/',
-              ':authority': host(),
-            })
-            received.push(status)
-          }
-          assert.deepEqual(received, [statuses[0], statuses[0], statuses[1]])
-          const own = await sendRequest(session, { ':path': '/', ':authority': servername() })
-          assert.equal(own.status, 200)
-          session.destroy()
-        })
-      }
-    })
-
-    test('an HTTP/1.1 connection that served its own host refuses another host', async () => {
-      const socket = await service.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
-      socket.write(`GET / HTTP/1.1\r\nHost: ${CUSTOM}\r\n\r\n`)
-      assert.equal(await readStatus(socket, false), 200)
-      socket.write(`GET / HTTP/1.1\r\nHost: ${OTHER}\r\n\r\n`)
-      assert.equal(await readStatus(socket), 421)
-    })
-
-    test('a trusted proxy may send requests for any host over one connection', async () => {
-      await using proxied = await SecureService.start({ TRUSTED_PROXIES: '1' })
-      const { slug } = await proxied.publish({ 'index.html': 'home' })
-      for (const domain of [CUSTOM, OTHER]) await proxied.addSecureDomain(domain, slug)
-      const socket = await proxied.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
-      socket.write(`GET / HTTP/1.1\r\nHost: ${OTHER}\r\n\r\n`)
-      assert.equal(await readStatus(socket), 200)
-    })
-
-    async function readStatus(socket: TLSSocket, isLast = true): Promise<number> {
-      const [bytes] = await once(socket, 'data')
-      if (isLast) socket.destroy()
-      return Number(String(bytes).slice(9, 12))
     }
   })
+  after(async () => {
+    for (const service of [...services.values()].reverse()) await service[Symbol.asyncDispose]()
+  })
+
+  const site = (index: number) => () => `${slugs[index]}.${SITES}`
+
+  const ROWS: [what: string, servername: () => string, host: () => string, site: number, service: number][] =
+    [
+      ['its own site', site(0), site(0), 200, 405],
+      ['another site of the wildcard', site(0), site(1), 200, 405],
+      ['a custom domain on the wildcard', site(0), () => CUSTOM, 421, 421],
+      ['a site on a custom domain', () => CUSTOM, site(0), 421, 421],
+      ['another custom domain', () => CUSTOM, () => OTHER, 421, 421],
+      ['an unknown domain', () => CUSTOM, () => 'not.there.test', 421, 421],
+      ['the service on a custom domain', () => CUSTOM, () => BASE, 421, 421],
+      ['its own domain, in capitals', () => CUSTOM, () => 'WWW.Custom.Test.', 200, 405],
+    ]
+
+  for (const [what, servername, host, ofSite, ofService] of ROWS) {
+    test(`${what}, over HTTP/1.1: ${ofSite}, ${ofService}`, async () => {
+      const received = []
+      // The second goes to Node's parser, the third is not a visit.
+      for (const [method, more] of [
+        ['GET', ''],
+        ['GET', 'TE: trailers\r\n'],
+        ['POST', 'Content-Length: 0\r\n'],
+      ] as const) {
+        const socket = await services.get('own')!.handshake(servername(), { ALPNProtocols: ['http/1.1'] })
+        received.push(await send(socket, `${method} / HTTP/1.1\r\nHost: ${host()}\r\n${more}\r\n`))
+        socket.destroy()
+      }
+      assert.deepEqual(received, [ofSite, ofSite, ofService])
+    })
+
+    for (const engine of ENGINE_NAMES)
+      test(`${what}, over HTTP/2 by the engine ${engine}: ${ofSite}, ${ofService}`, async () => {
+        const { port } = services.get(engine)!
+        const session = connect(`https://127.0.0.1:${port}`, { servername: servername(), ca: issuer.root })
+        session.on('error', () => undefined)
+        const status = async (method: string, authority: string) =>
+          (await sendRequest(session, { ':method': method, ':path': '/', ':authority': authority })).status
+        assert.deepEqual(
+          [await status('GET', host()), await status('HEAD', host()), await status('POST', host())],
+          [ofSite, ofSite, ofService],
+        )
+        assert.equal(await status('GET', servername()), 200)
+        session.destroy()
+      })
+  }
+
+  test('an HTTP/1.1 connection that served its own host refuses another host', async () => {
+    const socket = await services.get('own')!.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
+    assert.equal(await send(socket, `GET / HTTP/1.1\r\nHost: ${CUSTOM}\r\n\r\n`), 200)
+    assert.equal(await send(socket, `GET / HTTP/1.1\r\nHost: ${OTHER}\r\n\r\n`), 421)
+    socket.destroy()
+  })
+
+  test('a trusted proxy may send requests for any host over one connection', async () => {
+    const { data } = services.get('own')!.running
+    await using proxied = await SecureService.start({ TRUSTED_PROXIES: '1', DATA: data })
+    const socket = await proxied.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
+    assert.equal(await send(socket, `GET / HTTP/1.1\r\nHost: ${OTHER}\r\n\r\n`), 200)
+    socket.destroy()
+  })
+})
+
+/** Sends a request and returns the status of the response. */
+async function send(socket: TLSSocket, request: string): Promise<number> {
+  socket.write(request)
+  const [bytes] = await once(socket, 'data')
+  return Number(String(bytes).slice(9, 12))
+}

@@ -16,78 +16,78 @@ const OTHER = 'other.test'
 const SECRET = 'a secret of two services, that is long enough'
 const HALF_A_DAY = 12 * HOUR_MS
 
-for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-  describe(`a session of ${version}`, () => {
-    let service: SecureService
-    let slug: string
-    before(async () => {
-      service = await SecureService.start({ SECRET })
-      ;({ slug } = await service.publish({ 'index.html': 'home' }))
-      for (const name of [NAME, OTHER]) await service.addSecureDomain(name, slug)
-    })
-    after(() => service[Symbol.asyncDispose]())
-
-    /** Connects and reads the site; returns the session and whether it was resumed. */
-    async function connectAndRead(at: SecureService, options: ConnectionOptions = {}) {
-      const socket = await handshake(at.port, { servername: NAME, ...only(version), ...options })
-      const resumed = socket.isSessionReused()
-      let session = socket.getSession()
-      socket.on('session', (given) => {
-        session = given
-      })
-      socket.write(`GET / HTTP/1.1\r\nHost: ${socket.servername}\r\nConnection: close\r\n\r\n`)
-      assert.match((await untilClosed(socket)).toString(), /\r\n\r\nhome$/)
-      return { session, resumed }
-    }
-
-    test('is resumed by the same process', async () => {
-      const { session, resumed } = await connectAndRead(service)
-      assert.equal(resumed, false)
-      const again = await connectAndRead(service, { session })
-      assert.equal(again.resumed, true)
-      assert.equal((await connectAndRead(service, { session: again.session })).resumed, true)
-    })
-
-    test('is resumed after an invalidation of the name, and after a renewal', async () => {
-      const { session } = await connectAndRead(service)
-      service.running.service.invalidate([NAME])
-      assert.equal((await connectAndRead(service, { session })).resumed, true)
-      await service.renew(NAME)
-      assert.equal((await connectAndRead(service, { session })).resumed, true)
-    })
-
-    test('is resumed by another process with the same secret', async () => {
-      const { session } = await connectAndRead(service)
-      await using other = await SecureService.start({ SECRET, DATA: service.running.data })
-      assert.equal((await connectAndRead(other, { session })).resumed, true)
-    })
-
-    test('is not resumed by a process with another secret', async () => {
-      const { session } = await connectAndRead(service)
-      await using other = await SecureService.start({ SECRET: `${SECRET}, almost` })
-      const published = await other.publish({ 'index.html': 'home' })
-      await other.addSecureDomain(NAME, published.slug)
-      assert.equal((await connectAndRead(other, { session })).resumed, false)
-    })
-
-    test('is not resumed for another name', async () => {
-      const { session } = await connectAndRead(service)
-      // `checkServerIdentity` is disabled, because Node would not offer the session otherwise.
-      assert.equal((await connectAndRead(service, { session, servername: OTHER })).resumed, false)
-    })
-
-    test('is resumed until the ticket keys change', async () => {
-      const now = service.running.clock.now
-      service.running.clock.now = Math.ceil(now / HALF_A_DAY) * HALF_A_DAY - 1
-      const { session } = await connectAndRead(service)
-      assert.equal((await connectAndRead(service, { session })).resumed, true)
-      service.running.clock.now++
-      const next = await connectAndRead(service, { session })
-      assert.equal(next.resumed, false)
-      assert.equal((await connectAndRead(service, { session: next.session })).resumed, true)
-    })
+describe('a TLS session', () => {
+  let service: SecureService
+  /** A process on the same store, and a service with another secret. */
+  let sibling: SecureService
+  let stranger: SecureService
+  before(async () => {
+    service = await SecureService.start({ SECRET })
+    const { slug } = await service.publish({ 'index.html': 'home' })
+    for (const name of [NAME, OTHER]) await service.addSecureDomain(name, slug)
+    sibling = await SecureService.start({ SECRET, DATA: service.running.data })
+    stranger = await SecureService.start({ SECRET: `${SECRET}, almost` })
+    const published = await stranger.publish({ 'index.html': 'home' })
+    await stranger.addSecureDomain(NAME, published.slug)
   })
-}
+  after(async () => {
+    for (const one of [sibling, service, stranger]) await one[Symbol.asyncDispose]()
+  })
+
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    describe(`of ${version}`, () => {
+      /** Connects and reads the site; returns the session and whether it was resumed. */
+      async function connectAndRead(at: SecureService, options: ConnectionOptions = {}) {
+        const socket = await handshake(at.port, { servername: NAME, ...only(version), ...options })
+        const resumed = socket.isSessionReused()
+        let session = socket.getSession()
+        socket.on('session', (given) => {
+          session = given
+        })
+        socket.write(`GET / HTTP/1.1\r\nHost: ${socket.servername}\r\nConnection: close\r\n\r\n`)
+        assert.match((await untilClosed(socket)).toString(), /\r\n\r\nhome$/)
+        return { session, resumed }
+      }
+
+      test('is resumed by every process with the same store and secret, and by no other', async () => {
+        const { session, resumed } = await connectAndRead(service)
+        assert.equal(resumed, false)
+        const again = await connectAndRead(service, { session })
+        assert.equal(again.resumed, true)
+        assert.equal((await connectAndRead(service, { session: again.session })).resumed, true)
+        sibling.running.clock.now = service.running.clock.now
+        assert.equal((await connectAndRead(sibling, { session })).resumed, true)
+        stranger.running.clock.now = service.running.clock.now
+        assert.equal((await connectAndRead(stranger, { session })).resumed, false)
+      })
+
+      test('is resumed after an invalidation of the name, and after a renewal', async () => {
+        const { session } = await connectAndRead(service)
+        service.running.service.invalidate([NAME])
+        assert.equal((await connectAndRead(service, { session })).resumed, true)
+        await service.renew(NAME)
+        assert.equal((await connectAndRead(service, { session })).resumed, true)
+      })
+
+      test('is not resumed for another name', async () => {
+        const { session } = await connectAndRead(service)
+        // `checkServerIdentity` is disabled, because Node would not offer the session otherwise.
+        assert.equal((await connectAndRead(service, { session, servername: OTHER })).resumed, false)
+      })
+
+      test('is resumed until the ticket keys change', async () => {
+        const now = service.running.clock.now
+        service.running.clock.now = Math.ceil(now / HALF_A_DAY) * HALF_A_DAY - 1
+        const { session } = await connectAndRead(service)
+        assert.equal((await connectAndRead(service, { session })).resumed, true)
+        service.running.clock.now++
+        const next = await connectAndRead(service, { session })
+        assert.equal(next.resumed, false)
+        assert.equal((await connectAndRead(service, { session: next.session })).resumed, true)
+      })
+    })
+  }
+})
 
 test('ticket keys are random, shared over one store, encrypted in it, and deleted after two periods', async () => {
   let now = 10 * HALF_A_DAY

@@ -5,7 +5,9 @@ const summary = {
   versionId,
   createdAt: time('Creation'),
   publishedAt: nullable(time('When it first went live; null for a draft')),
-  publishedBy: nullable(text('Its author, the owner’s address; null before the site had an owner')),
+  publishedBy: nullable(
+    text('The address of its author; null before the site had an owner, and when the account was deleted'),
+  ),
   publishedWith: {
     type: ['string', 'null'],
     enum: ['key', 'dashboard', 'anonymous', null],

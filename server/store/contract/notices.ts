@@ -4,14 +4,16 @@ import type { Site } from './sites.ts'
 /** An event that the owner of an account is notified of by email, and what the email names. */
 export type NoticeEvent =
   | { kind: 'site-expires'; slug: string; title: string | null; expiresAt: number }
-  | { kind: 'site-deleted'; slug: string; title: string | null; at: number }
+  | { kind: 'site-deleted'; slug: string; title: string | null; at: number; keptUntil?: number | null }
+  /** Of the account that shares a site: the email goes to `to`. */
+  | { kind: 'site-shared'; slug: string; ownerEmail: string; to: string }
   | { kind: 'domain-fails'; domain: string; slug: string; problem: string; servedUntil: number }
   | { kind: 'certificate-fails'; domain: string; problem: string; notAfter: number | null }
   | { kind: 'new-browser'; browser: string | null; at: number }
 
 /** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */
 export interface Notice {
-  /** Identifies the event. */
+  /** Identifies the event; begins with its kind and a space. */
   id: string
   accountId: string
   event: NoticeEvent
@@ -36,6 +38,9 @@ export interface NoticeQueries {
   add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void>
 
   find(id: string): Promise<Notice | undefined>
+
+  /** Number of notices of a kind that an account has had since then. */
+  count(accountId: string, kind: NoticeEvent['kind'], since: number): Promise<number>
 
   /** The longest due first. */
   due(now: number, limit: number): Promise<Notice[]>

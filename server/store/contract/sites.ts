@@ -1,4 +1,9 @@
-/** A site. It is never removed, so that its slug is never reused; a deleted one has no versions. A former name of a site is one, too. */
+import type { Domain } from './domains.ts'
+
+/**
+ * A site. It is never removed, so that its slug is never reused; a deleted one has no versions, unless it is in the
+ * trash. A former name of a site is one, too.
+ */
 export interface Site {
   slug: string
   /** Null while it is anonymous. */
@@ -22,17 +27,54 @@ export interface Site {
   renamedTo: string | null
   /** The first name of the site, under which its visits are counted. */
   visitsKey: string
+  /** Of a deleted site: until when it is in the trash and can be restored; null when it cannot. */
+  keptUntil: number | null
+  /** Domains that a site in the trash had. */
+  keptDomains: readonly KeptDomain[]
 }
 
-/** The end of a page of a listing. */
+export type KeptDomain = Pick<Domain, 'domain' | 'verificationToken' | 'primaryDomain'>
+
+/** A site without an owner and without a version. */
+export function emptySite(slug: string, now: number): Site {
+  return {
+    slug,
+    ownerId: null,
+    claimTokenHash: null,
+    liveVersionId: null,
+    previousVersionId: null,
+    liveSince: null,
+    title: null,
+    description: null,
+    ogImagePath: null,
+    spaMode: false,
+    passwordHash: null,
+    createdAt: now,
+    updatedAt: now,
+    expiresAt: null,
+    deletedAt: null,
+    deletionReason: null,
+    renamedTo: null,
+    visitsKey: slug,
+    keptUntil: null,
+    keptDomains: [],
+  }
+}
+
+/** The last site of a page of a listing. */
 export interface SiteCursor {
-  createdAt: number
+  /** Its creation; in the trash, its deletion. */
+  at: number
   slug: string
 }
 
 export interface OwnerPage {
   limit: number
   after?: SiteCursor | undefined
+  /** Also lists the sites with this collaborator. */
+  sharedWith?: string | undefined
+  /** Lists the sites in the trash, the last deleted one first. */
+  trash?: boolean | undefined
   /** Words that all occur in the slug or in the title: the site's own, else that of its live version. */
   words?: readonly string[] | undefined
 }
@@ -48,7 +90,8 @@ export interface SiteQueries {
   update(slug: string, change: Partial<Omit<Site, 'slug'>>): Promise<void>
 
   /**
-   * Gives a site a new name that no row has, with its versions, blob references and domains. The former one stays as a
+   * Gives a site a new name that no row has, with its versions, blob references, collaborators and
+   * domains. The former one stays as a
    * row of its own that leads to the new one, as earlier ones do. Returns all former names; none for an absent site.
    */
   rename(slug: string, name: string, now: number): Promise<string[]>
@@ -65,7 +108,10 @@ export interface SiteQueries {
   /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
   endRedirects(before: number, slug?: string): Promise<string[]>
 
-  /** An account's sites after the cursor, newest first, then by slug downwards. Case matters only beyond ASCII. */
+  /**
+   * An account's sites after the cursor, newest first, then by slug downwards; deleted ones only from the trash. Case
+   * matters only beyond ASCII.
+   */
   byOwner(ownerId: string, page: OwnerPage): Promise<Site[]>
 
   /** Number of sites of an account and bytes of their live versions. */
@@ -73,6 +119,9 @@ export interface SiteQueries {
 
   /** Sites that have expired but are not deleted yet, the longest expired first. */
   expired(now: number, limit: number): Promise<Site[]>
+
+  /** Sites whose time in the trash has ended, the longest ended first. */
+  overdueInTrash(now: number, limit: number): Promise<Site[]>
 
   /** Sites created before `before` without a finalized version and without a newer pending one, the oldest first. */
   abandoned(before: number, limit: number): Promise<Site[]>

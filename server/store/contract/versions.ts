@@ -117,7 +117,7 @@ export interface VersionQueries {
   notPrecompressed(limit: number): Promise<VersionHeader[]>
 
   /**
-   * Slugs of sites changed since `since` with more versions that were live, or more drafts, than are kept, in no order.
+   * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than are kept, in no order.
    */
   overVersionLimit(
     kept: { versions: number; drafts: number },
@@ -125,7 +125,7 @@ export interface VersionQueries {
     limit: number,
   ): Promise<string[]>
 
-  /** Slugs of sites with drafts from before that time, in no order. */
+  /** Slugs of sites with drafts from before that time, none of them deleted, in no order. */
   withOldDrafts(before: number, limit: number): Promise<string[]>
 
   /** The versions among these that are still pending. */

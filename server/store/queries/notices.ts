@@ -35,6 +35,17 @@ export class SqlNoticeQueries implements NoticeQueries {
     )
   }
 
+  async count(accountId: string, kind: Notice['event']['kind'], since: number) {
+    const row = await this.#db
+      .selectFrom('notices')
+      .select((e) => e.fn.countAll<number>().as('notices'))
+      .where('account_id', '=', accountId)
+      .where('id', 'like', `${kind} %`)
+      .where('created_at', '>', since)
+      .executeTakeFirstOrThrow()
+    return Number(row.notices)
+  }
+
   async due(now: number, limit: number) {
     const query = this.#db.selectFrom('notices').selectAll().where('due_at', '<=', now)
     return mapper.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())

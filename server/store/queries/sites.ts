@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { OwnerPage, Site, SiteQueries } from '../contract/sites.ts'
-import { flag, RowMapper } from '../row-mapper.ts'
+import { emptySite, type OwnerPage, type Site, type SiteQueries } from '../contract/sites.ts'
+import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow } from '../schema.ts'
 
 export const siteMapper = new RowMapper<Site, SiteRow>({
@@ -22,6 +22,8 @@ export const siteMapper = new RowMapper<Site, SiteRow>({
   deletionReason: 'gone_reason',
   renamedTo: 'renamed_to',
   visitsKey: 'visits_key',
+  keptUntil: 'kept_until',
+  keptDomains: json('kept_domains', []),
 })
 
 const { toEntities, toEntityIfFound } = siteMapper
@@ -49,7 +51,7 @@ export class SqlSiteQueries implements SiteQueries {
     const site = await this.bySlug(slug)
     if (!site) return []
     await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
-    for (const table of ['versions', 'blob_names', 'domains'] as const)
+    for (const table of ['versions', 'blob_names', 'collaborators', 'domains'] as const)
       await this.#db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
     await this.insert(formerName(site, now))
     await this.#db
@@ -93,14 +95,20 @@ export class SqlSiteQueries implements SiteQueries {
     return names
   }
 
-  async byOwner(ownerId: string, { limit, after, words = [] }: OwnerPage) {
+  async byOwner(ownerId: string, { limit, after, sharedWith, trash = false, words = [] }: OwnerPage) {
+    const time = trash ? 'sites.gone_at' : 'sites.created_at'
     let query = this.#db
       .selectFrom('sites')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .selectAll('sites')
-      .where('owner_id', '=', ownerId)
-      .where('gone_at', 'is', null)
-      .orderBy('sites.created_at', 'desc')
+      .where((e) => {
+        const own = e('owner_id', '=', ownerId)
+        return sharedWith === undefined
+          ? own
+          : e.or([own, e('sites.slug', 'in', this.#sharedWith(sharedWith))])
+      })
+      .where((e) => (trash ? e('kept_until', 'is not', null) : e('gone_at', 'is', null)))
+      .orderBy(time, 'desc')
       .orderBy('sites.slug', 'desc')
       .limit(limit)
     for (const word of words) {
@@ -111,10 +119,7 @@ export class SqlSiteQueries implements SiteQueries {
     }
     if (after) {
       query = query.where((e) =>
-        e.or([
-          e('sites.created_at', '<', after.createdAt),
-          e.and([e('sites.created_at', '=', after.createdAt), e('sites.slug', '<', after.slug)]),
-        ]),
+        e.or([e(time, '<', after.at), e.and([e(time, '=', after.at), e('sites.slug', '<', after.slug)])]),
       )
     }
     return toEntities(await query.execute())
@@ -145,6 +150,11 @@ export class SqlSiteQueries implements SiteQueries {
     )
   }
 
+  async overdueInTrash(now: number, limit: number) {
+    const overdue = this.#all().where('kept_until', '<=', now)
+    return toEntities(await overdue.orderBy('kept_until').limit(limit).execute())
+  }
+
   async abandoned(before: number, limit: number) {
     return toEntities(await this.#abandoned(before).orderBy('created_at').limit(limit).execute())
   }
@@ -155,6 +165,10 @@ export class SqlSiteQueries implements SiteQueries {
 
   #all() {
     return this.#db.selectFrom('sites').selectAll()
+  }
+
+  #sharedWith(email: string) {
+    return this.#db.selectFrom('collaborators').select('slug').where('email', '=', email)
   }
 
   #redirects() {
@@ -182,23 +196,11 @@ export class SqlSiteQueries implements SiteQueries {
 /** The row that keeps the name that a site gives up. */
 function formerName({ slug, ownerId, createdAt, visitsKey }: Site, now: number): Site {
   return {
-    slug,
+    ...emptySite(slug, now),
     ownerId,
     createdAt,
     visitsKey,
-    claimTokenHash: null,
-    liveVersionId: null,
-    previousVersionId: null,
-    liveSince: null,
-    title: null,
-    description: null,
-    ogImagePath: null,
-    spaMode: false,
-    passwordHash: null,
-    updatedAt: now,
-    expiresAt: null,
     deletedAt: now,
     deletionReason: 'renamed',
-    renamedTo: null,
   }
 }

@@ -198,6 +198,7 @@ export class SqlVersionQueries implements VersionQueries {
       .innerJoin('versions', 'versions.slug', 'sites.slug')
       .select('sites.slug')
       .where('sites.updated_at', '>=', since)
+      .where('gone_at', 'is', null)
       .where('versions.state', '=', 'ready')
       .groupBy('sites.slug')
       .having(({ eb, fn, or }) => {
@@ -212,11 +213,13 @@ export class SqlVersionQueries implements VersionQueries {
   async withOldDrafts(before: number, limit: number) {
     const rows = await this.#db
       .selectFrom('versions')
-      .select('slug')
+      .innerJoin('sites', 'sites.slug', 'versions.slug')
+      .select('versions.slug')
       .distinct()
       // Written literally, because it must match a partial index.
       .where(sql<boolean>`state = 'ready' and published_at is null`)
-      .where('created_at', '<', before)
+      .where('versions.created_at', '<', before)
+      .where('gone_at', 'is', null)
       .limit(limit)
       .execute()
     return rows.map((row) => row.slug)

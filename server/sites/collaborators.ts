@@ -1,0 +1,105 @@
+import {
+  type Collaborator,
+  type CollaboratorList,
+  MAX_COLLABORATORS,
+  type RemoveCollaboratorResponse,
+} from '../../protocol/api/sites.ts'
+import { requireAccess } from '../accounts/authorization.ts'
+import { readEmail } from '../accounts/email-address.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
+
+/** Each invitation is an email to an address that the account chooses. */
+const MAX_INVITATIONS_PER_DAY = 20
+
+interface CollaboratorsOptions {
+  store: Store
+  clock: () => number
+}
+
+/** The accounts that may publish to a site beside its owner, by their verified addresses. */
+export class Collaborators {
+  readonly #options: CollaboratorsOptions
+
+  constructor(options: CollaboratorsOptions) {
+    this.#options = options
+  }
+
+  async list(account: Account, slug: string): Promise<CollaboratorList> {
+    const { store, clock } = this.#options
+    const { read } = store
+    const { ownerId } = await requireAccess(read, 'publish', { slug, account, now: clock() })
+    const owner = await read.accounts.byId(ownerId!)
+    const found = await read.collaborators.bySite(slug)
+    return { slug, ownerEmail: owner?.email ?? '', collaborators: found.map(toCollaborator) }
+  }
+
+  /**
+   * Adds an address, which needs no account yet, and notifies it by email. Repeating it changes nothing. RATE_LIMITED
+   * beyond the invitations of a day, COLLABORATOR_LIMIT_REACHED beyond those of a site.
+   */
+  async add(account: Account, slug: string, typed: string): Promise<Collaborator> {
+    const { store, clock } = this.#options
+    const email = readEmail(typed)
+    return store.write('durable', async (tx) => {
+      const now = clock()
+      const site = await requireAccess(tx, 'manage', { slug, account, now })
+      if (email === account.email)
+        throw validationError([{ field: 'email', message: 'is the address of the owner' }])
+      const present = await tx.collaborators.bySite(slug)
+      const known = present.find((collaborator) => collaborator.email === email)
+      if (known) return toCollaborator(known)
+      if (present.length >= MAX_COLLABORATORS) throw tooManyCollaborators()
+      const added = { slug, email, addedAt: now }
+      await tx.collaborators.add(added)
+      await invite(tx, { account, site, email, now })
+      return toCollaborator(added)
+    })
+  }
+
+  /** The owner removes any collaborator, a collaborator only itself. NOT_FOUND for an address that the site does not have. */
+  async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
+    const { store, clock } = this.#options
+    const email = readEmail(typed)
+    await store.write('durable', async (tx) => {
+      const right = email === account.email ? 'publish' : 'manage'
+      await requireAccess(tx, right, { slug, account, now: clock() })
+      if (await tx.collaborators.remove(slug, email)) return
+      throw new ApiError('NOT_FOUND', 'The site has no collaborator with this address')
+    })
+    return { slug, email, removed: true }
+  }
+}
+
+function toCollaborator({ email, addedAt }: { email: string; addedAt: number }): Collaborator {
+  return { email, addedAt: toIso(addedAt) }
+}
+
+async function invite(
+  tx: WriteTransaction,
+  { account, site, email, now }: { account: Account; site: Site; email: string; now: number },
+): Promise<void> {
+  const { id: accountId, email: ownerEmail } = account
+  const sent = await tx.notices.count(accountId, 'site-shared', now - DAY_MS)
+  if (sent >= MAX_INVITATIONS_PER_DAY) throw tooManyInvitations()
+  const event = { kind: 'site-shared', slug: site.slug, ownerEmail, to: email } as const
+  await tx.notices.add({ id: `site-shared ${site.slug} ${email} ${now}`, accountId, event, createdAt: now })
+}
+
+function tooManyInvitations(): ApiError {
+  return new ApiError(
+    'RATE_LIMITED',
+    `An account can invite ${MAX_INVITATIONS_PER_DAY} collaborators a day`,
+    { retryAfterSeconds: DAY_SECONDS },
+  )
+}
+
+function tooManyCollaborators(): ApiError {
+  return new ApiError(
+    'COLLABORATOR_LIMIT_REACHED',
+    `A site can have at most ${MAX_COLLABORATORS} collaborators`,
+  )
+}

@@ -1,0 +1,164 @@
+import type { DeleteResponse } from '../../protocol/api/sites.ts'
+import {
+  assertNotBeingDeleted,
+  isInTrash,
+  requireAccess,
+  requireNotExpired,
+} from '../accounts/authorization.ts'
+import type { Plans } from '../accounts/plans.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import { type DomainCertificates, removeSiteDomains, restoreSiteDomains } from '../domains/status.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { KeptDomain, Site } from '../store/contract/sites.ts'
+import type { Queries, Store, WriteTransaction } from '../store/store.ts'
+import { updateReferences } from './blob-references.ts'
+import { deleteVersions } from './version.ts'
+
+interface TrashOptions {
+  store: Store
+  blobs: Blobs
+  precompressor: { enqueue(slug: string, versionId: string): void }
+  plans: Plans
+  certificates?: DomainCertificates | undefined
+  clock: () => number
+  /** How long deleted sites are kept, in seconds; with 0 there is no trash. */
+  lifetimeSeconds: number
+}
+
+/** Deleted sites of accounts, which can be restored for a time. */
+export class Trash {
+  readonly #options: TrashOptions
+
+  constructor(options: TrashOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Spec 4.9: deletes a site; invisible to visitors immediately. It is in the trash afterwards, unless it was never
+   * finalized or `permanent`, with which sites in the trash are deleted, too.
+   */
+  async remove(account: Account, slug: string, permanent = false): Promise<DeleteResponse> {
+    const { store, blobs, clock, certificates, lifetimeSeconds } = this.#options
+    const now = clock()
+    const areas = await store.write('durable', async (tx) => {
+      const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
+      if (trashed) return deleteSite(tx, slug, 'deleted', now, certificates)
+      const site = await requireAccess(tx, 'manage', { slug, account, now })
+      const isKept = !permanent && lifetimeSeconds > 0 && site.liveVersionId !== null
+      // The bytes of an expired site are deleted in any case.
+      const keptUntil = isKept ? Math.min(now + lifetimeSeconds * 1000, site.expiresAt ?? Infinity) : null
+      if (account.reminders) await noticeDeletion(tx, { account, site, keptUntil, now })
+      return keptUntil === null
+        ? deleteSite(tx, slug, 'deleted', now, certificates)
+        : moveToTrash(tx, site, { keptUntil, now, certificates })
+    })
+    await Promise.all(areas.map((area) => blobs.discard(area)))
+    return { slug, deleted: true }
+  }
+
+  /**
+   * Restores a site from the trash with its name, versions, settings and collaborators. Its domains are pending until they
+   * are verified again. Changes nothing for a site that is not deleted.
+   */
+  async undelete(account: Account, slug: string): Promise<void> {
+    const { store, plans, precompressor, clock } = this.#options
+    const liveVersionId = await store.write('durable', async (tx) => {
+      const now = clock()
+      const trashed = await findInTrash(tx, slug, account)
+      if (!trashed) {
+        await requireAccess(tx, 'manage', { slug, account, now })
+        return null
+      }
+      const restored = {
+        deletedAt: null,
+        deletionReason: null,
+        keptUntil: null,
+        keptDomains: [],
+        updatedAt: now,
+      }
+      requireNotExpired({ ...trashed, ...restored }, now)
+      await assertNotBeingDeleted(tx, account)
+      await tx.sites.update(slug, restored)
+      const maxDomains = plans[account.plan].domains
+      const kept = { slug, accountId: account.id, kept: trashed.keptDomains }
+      await restoreSiteDomains(tx, kept, { maxDomains, now })
+      await tx.notifyChanged(slug)
+      return trashed.liveVersionId
+    })
+    if (liveVersionId) precompressor.enqueue(slug, liveVersionId)
+  }
+}
+
+/**
+ * Deletes a site permanently with its versions, domains, collaborators and references; the row stays, so that the slug is
+ * retired. Returns the staging areas to discard after the commit.
+ */
+export async function deleteSite(
+  tx: WriteTransaction,
+  slug: string,
+  reason: NonNullable<Site['deletionReason']>,
+  now: number,
+  certificates?: DomainCertificates,
+): Promise<string[]> {
+  const versions = await tx.versions.bySlug(slug)
+  for (const version of versions) await tx.versions.remove(version.id)
+  await updateReferences(tx, slug, now)
+  await tx.collaborators.removeOfSite(slug)
+  await releaseHosts(tx, slug, now, certificates)
+  await tx.sites.update(slug, {
+    liveVersionId: null,
+    previousVersionId: null,
+    title: null,
+    description: null,
+    ogImagePath: null,
+    passwordHash: null,
+    deletedAt: now,
+    deletionReason: reason,
+    updatedAt: now,
+    keptUntil: null,
+    keptDomains: [],
+  })
+  return versions.filter((version) => version.state === 'pending').map((version) => version.id)
+}
+
+/** Deletes a site without its finalized versions; as `deleteSite` otherwise. */
+async function moveToTrash(
+  tx: WriteTransaction,
+  { slug }: Site,
+  o: { keptUntil: number; now: number; certificates: DomainCertificates | undefined },
+): Promise<string[]> {
+  const versions = await tx.versions.bySlug(slug)
+  const pending = versions.filter(({ state }) => state === 'pending').map(({ id }) => id)
+  if (pending.length > 0) await deleteVersions(tx, slug, pending, o.now)
+  const keptDomains = await releaseHosts(tx, slug, o.now, o.certificates)
+  const { keptUntil, now: deletedAt } = o
+  await tx.sites.update(slug, { deletedAt, deletionReason: 'deleted', keptUntil, keptDomains })
+  return pending
+}
+
+/** Ends the domains and the former names of a deleted site. Returns its domains. */
+async function releaseHosts(
+  tx: WriteTransaction,
+  slug: string,
+  now: number,
+  certificates: DomainCertificates | undefined,
+): Promise<KeptDomain[]> {
+  const domains = await removeSiteDomains(tx, slug, now, certificates)
+  for (const former of await tx.sites.endRedirects(now, slug)) await tx.notifyChanged(former)
+  await tx.notifyChanged(slug)
+  return domains
+}
+
+async function findInTrash(queries: Queries, slug: string, account: Account): Promise<Site | undefined> {
+  const site = await queries.sites.bySlug(slug)
+  return site && site.ownerId === account.id && isInTrash(site) ? site : undefined
+}
+
+async function noticeDeletion(
+  tx: WriteTransaction,
+  { account, site, keptUntil, now }: { account: Account; site: Site; keptUntil: number | null; now: number },
+): Promise<void> {
+  const { slug, title } = site
+  const event = { kind: 'site-deleted', slug, title, at: now, keptUntil } as const
+  await tx.notices.add({ id: `site-deleted ${slug} ${now}`, accountId: account.id, event, createdAt: now })
+}

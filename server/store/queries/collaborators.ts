@@ -1,0 +1,49 @@
+import type { Kysely } from 'kysely'
+import type { Collaborator, CollaboratorQueries } from '../contract/collaborators.ts'
+import { RowMapper } from '../row-mapper.ts'
+import type { CollaboratorRow, Schema } from '../schema.ts'
+
+const mapper = new RowMapper<Collaborator, CollaboratorRow>({
+  slug: 'slug',
+  email: 'email',
+  addedAt: 'added_at',
+})
+
+export class SqlCollaboratorQueries implements CollaboratorQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async bySite(slug: string) {
+    const rows = this.#db.selectFrom('collaborators').selectAll().where('slug', '=', slug)
+    return mapper.toEntities(await rows.orderBy('added_at').orderBy('email').execute())
+  }
+
+  async has(slug: string, email: string) {
+    const row = this.#db.selectFrom('collaborators').select('slug').where('slug', '=', slug)
+    return (await row.where('email', '=', email).executeTakeFirst()) !== undefined
+  }
+
+  async add(collaborator: Collaborator) {
+    await this.#db
+      .insertInto('collaborators')
+      .values(mapper.toRow(collaborator))
+      .onConflict((c) => c.doNothing())
+      .execute()
+  }
+
+  async remove(slug: string, email: string) {
+    const row = this.#db.deleteFrom('collaborators').where('slug', '=', slug)
+    return (await row.where('email', '=', email).executeTakeFirst()).numDeletedRows > 0n
+  }
+
+  async removeOfSite(slug: string) {
+    await this.#db.deleteFrom('collaborators').where('slug', '=', slug).execute()
+  }
+
+  async removeEmail(email: string) {
+    await this.#db.deleteFrom('collaborators').where('email', '=', email).execute()
+  }
+}

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, globSync, readdirSync, readlinkSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Bytes } from '../../client/sdk/slipway.ts'
+import type { CreateResponse } from '../../protocol/api/publish.ts'
+import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
+import { noise } from '../edge/fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { Api, blobFolder, expectFailure, MINUTE_MS } from './api.ts'
+
+// Attacks of one client on the service: each of these once exhausted a resource or got unauthorized access.
+
+let api: Api
+before(async () => {
+  api = await Api.start()
+})
+after(() => api[Symbol.asyncDispose]())
+
+describe('a client that disconnects', () => {
+  for (const method of ['GET', 'HEAD']) {
+    for (const path of ['files/b.bin', 'archive']) {
+      test(`at any stage of ${method} ${path} leaves no file open`, async (t) => {
+        if (!existsSync('/proc/self/fd')) return t.skip('open files cannot be counted here')
+        const { client, key } = await api.account()
+        const { slug } = await api.publish(client, { 'a.bin': noise(1000), 'b.bin': noise(300_000) })
+        const head = `${method} /api/v1/publish/${slug}/${path} HTTP/1.1\r\nHost: localhost\r\n`
+        for (let turns = 0; turns < 80; turns++) {
+          const socket = await send(`${head}Authorization: Bearer ${key}\r\n\r\n`)
+          for (let left = turns; left > 0; left--) await turn()
+          socket.destroy()
+        }
+        await waitFor(() => openBlobs() === 0)
+      })
+    }
+  }
+})
+
+describe('the disk stores each file of a version once', () => {
+  for (const size of [1000, 300_000]) {
+    test(`however often one of ${size} bytes is uploaded`, async () => {
+      const { version, put } = await pending(size)
+      const same = noise(size)
+      for (const bytes of [noise(size), same, same, noise(size), same]) await put(bytes)
+      assert.equal(staged(version).length, 1)
+      await Promise.allSettled([noise(size), same, noise(size)].map(put))
+      await waitFor(() => staged(version).length <= 1)
+      await put(same)
+      await put(same)
+      const { versionId, slug } = version
+      assert.equal((await api.anonymous.finalize(slug, { versionId })).success, true)
+    })
+  }
+
+  test('and separately from another file with the same bytes', async () => {
+    const size = 1000
+    const { slug, upload } = await api.anonymous.create({ files: [named('a', size), named('b', size)] })
+    const [a, b] = upload.uploads
+    const same = noise(size)
+    await api.anonymous.upload(a!, same)
+    await api.anonymous.upload(b!, same)
+    await api.anonymous.upload(a!, noise(size))
+    const { versionId } = upload
+    assert.equal((await api.anonymous.finalize(slug, { versionId })).success, true)
+  })
+
+  test('and nothing that is uploaded after finalize or after the deletion of the site', async () => {
+    const { client } = await api.account()
+    const finalized = await pending(1000)
+    await finalized.put(noise(1000))
+    await api.anonymous.finalize(finalized.version.slug, { versionId: finalized.version.versionId })
+    await waitFor(() => staged(finalized.version).length === 0)
+    const deleted = await pending(1000, client)
+    await client.delete(deleted.version.slug)
+    for (const { version, put } of [finalized, deleted]) {
+      for (let times = 0; times < 3; times++) await expectFailure(put(noise(1000)), 'UPLOAD_EXPIRED')
+      assert.deepEqual(staged(version), [])
+    }
+  })
+
+  test('and none of a version that can never go live', async () => {
+    const { client } = await api.account()
+    const { slug, versionId: baseVersionId } = await api.publish(client, { 'a.bin': 'one' })
+    const { upload } = await client.update(slug, { files: [named('a.bin', 1000)], baseVersionId })
+    await api.publish(client, { 'a.bin': 'two' }, { slug })
+    const before = settled()
+    await client.upload(upload.uploads[0]!, noise(1000))
+    await expectFailure(client.finalize(slug, { versionId: upload.versionId }), 'VERSION_CONFLICT')
+    assert.deepEqual(settled(), before)
+  })
+})
+
+test('an upload during finalize is UPLOAD_EXPIRED, not an internal error', async () => {
+  const { version, put } = await pending(300_000)
+  await put(noise(300_000))
+  let go = () => {}
+  const held = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  async function* slowly() {
+    yield noise(150_000)
+    await held
+    yield noise(150_000)
+  }
+  const late = put(slowly())
+  await waitFor(() => staged(version).length === 2)
+  await api.anonymous.finalize(version.slug, { versionId: version.versionId })
+  await waitFor(() => staged(version).length === 0)
+  go()
+  await expectFailure(late, 'UPLOAD_EXPIRED')
+})
+
+describe('a body larger than the route accepts', () => {
+  const large = 'Content-Type: application/json\r\nContent-Length: 2000000\r\n\r\n'
+
+  test('is not read by a preflight, which is not charged', async () => {
+    const socket = await send(`OPTIONS /api/v1/publish HTTP/1.1\r\nHost: localhost\r\n${large}{`)
+    assert.match(await firstBytes(socket), /^HTTP\/1\.1 204 /)
+  })
+
+  test('is not read by a finalize, which is charged only afterwards', async () => {
+    const socket = await send(`POST /api/v1/publish/a/finalize HTTP/1.1\r\nHost: localhost\r\n${large}{`)
+    assert.match(await firstBytes(socket), /^HTTP\/1\.1 413 /)
+  })
+
+  test('is refused, and the largest valid one is read', async () => {
+    const { key, client } = await api.account()
+    const { slug } = await api.publish(client, { 'a.txt': 'a' })
+    const [title, description, password] = [200, 500, 200].map((length) => '\u{1f600}'.repeat(length))
+    const change = JSON.stringify({ title, description, password })
+    const body = change.replace(/[\ud800-\udfff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`)
+    const headers = { 'content-type': 'application/json' }
+    const { status, json } = await api.request('PATCH', `/api/v1/publish/${slug}/metadata`, {
+      key,
+      headers,
+      body,
+    })
+    assert.deepEqual([status, json.description], [200, description])
+  })
+})
+
+test('pipelined requests on one connection open one large file at a time', async (t) => {
+  if (!existsSync('/proc/self/fd')) return t.skip('open files cannot be counted here')
+  const bytes = noise(400_000)
+  const { slug } = await api.publish(api.anonymous, { 'big.bin': bytes })
+  const host = `Host: ${slug}.localhost:${api.port}\r\n`
+  const get = `GET /big.bin HTTP/1.1\r\n${host}`
+  const socket = await send(`${`${get}\r\n`.repeat(99)}${get}Connection: close\r\n\r\n`)
+  let most = 0
+  let came = 0
+  socket.on('data', (chunk: Buffer) => {
+    most = Math.max(most, openBlobs())
+    came += chunk.length
+  })
+  socket.resume()
+  await once(socket, 'close')
+  assert.ok(came > 100 * bytes.length)
+  assert.ok(most > 0 && most < 5, `${most} were open`)
+})
+
+test('correct passwords are rate limited, too, because they cost the same work', async () => {
+  const operator = await api.operator()
+  const guesses = new AttemptLimiter({ store: operator.store, clock: () => api.clock.now })
+  const guess = async (address: string) => {
+    const leave = await guesses.begin(address, 'a-site')
+    if ('windows' in leave) await guesses.reset(leave)
+    return 'windows' in leave
+  }
+  for (let times = 0; times < 60; times++) assert.ok(await guess('192.0.2.1'))
+  assert.equal(await guess('192.0.2.1'), false)
+  assert.equal(await guess('192.0.2.2'), true)
+  api.pass(MINUTE_MS)
+  assert.equal(await guess('192.0.2.1'), true)
+})
+
+interface Pending {
+  version: { slug: string; versionId: string }
+  put(bytes: Bytes): Promise<unknown>
+}
+
+/** Creates a site with one file of `size` bytes to upload. */
+async function pending(size: number, client = api.anonymous): Promise<Pending> {
+  const { slug, upload }: CreateResponse = await client.create({ files: [named('a.bin', size)] })
+  const [target] = upload.uploads
+  return {
+    version: { slug, versionId: upload.versionId },
+    put: (bytes) => client.upload(target!, bytes, { size }),
+  }
+}
+
+function named(path: string, size: number) {
+  return { path, size, contentType: 'application/octet-stream' }
+}
+
+function staged({ versionId }: { versionId: string }): string[] {
+  return globSync('*', { cwd: join(blobFolder(api), 'staged', versionId) })
+}
+
+function settled(): string[] {
+  return globSync('??/*', { cwd: blobFolder(api) }).toSorted()
+}
+
+/** Sends these bytes and leaves the connection open without reading. */
+function send(bytes: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: api.port, host: '127.0.0.1' }, () => resolve(socket))
+    socket.on('error', reject)
+    socket.pause()
+    socket.write(bytes)
+  })
+}
+
+/** Reads the first bytes of the response and closes the connection. */
+async function firstBytes(socket: Socket): Promise<string> {
+  socket.resume()
+  const [bytes] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer]
+  socket.destroy()
+  return bytes.toString()
+}
+
+function openBlobs(): number {
+  return readdirSync('/proc/self/fd').filter((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(blobFolder(api))
+    } catch {
+      return false
+    }
+  }).length
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { sha256 } from './content.ts'
+
+const api = await startApi()
+
+/** A deleted site with two versions, a draft, settings and bytes that no other site has. */
+async function deletedSite() {
+  const account = await api.account()
+  const { client } = account
+  const bytes = `the first version of ${account.email}`
+  const first = await api.publish(client, { 'index.html': bytes })
+  const { slug } = first
+  const live = await api.publish(client, { 'index.html': 'live' }, { slug, title: 'Bakery' })
+  const draft = await api.publish(client, { 'index.html': 'draft' }, { slug, live: false })
+  await client.setMetadata(slug, { password: 'open sesame' })
+  await client.addCollaborator(slug, 'colleague@example.com')
+  const before = await client.details(slug)
+  assert.deepEqual(await client.delete(slug), { slug, deleted: true })
+  return { ...account, slug, first, live, draft, bytes, before }
+}
+
+describe('a deleted site', () => {
+  test('is in the trash of its owner for 30 days, and in no other list', async () => {
+    const { client, slug } = await deletedSite()
+    const [deletedAt, deletedUntil] = [0, 30 * DAY_MS].map((more) =>
+      new Date(api.clock.now + more).toISOString(),
+    )
+    const { publishes } = await client.list({ deleted: true })
+    assert.deepEqual(
+      publishes.map((site) => [site.slug, site.title, site.role, site.deletedAt, site.deletedUntil]),
+      [[slug, 'Bakery', 'owner', deletedAt, deletedUntil]],
+    )
+    assert.deepEqual((await client.list()).publishes, [])
+    assert.deepEqual((await (await api.account()).client.list({ deleted: true })).publishes, [])
+  })
+
+  test('can be restored with its name, versions, settings and collaborators until that time ends', async () => {
+    const { client, slug, before, first, live, draft, bytes } = await deletedSite()
+    for (const { siteUrl, previewUrl } of [live, draft])
+      for (const url of [siteUrl, previewUrl]) assert.equal((await api.visit(url)).status, 404)
+    api.pass(30 * DAY_MS - 1)
+    for (const job of ['trash', 'old-versions', 'abandoned', 'visits', 'unnamed', 'blobs'])
+      await api.sweep(job)
+
+    const restored = await client.undelete(slug)
+
+    assert.deepEqual(restored, { ...before, updatedAt: new Date(api.clock.now).toISOString() })
+    assert.equal((await api.visit(live.siteUrl)).status, 401)
+    const { versions } = await client.versions(slug)
+    assert.deepEqual(
+      versions.map(({ versionId }) => versionId),
+      [draft, live, first].map(({ versionId }) => versionId),
+    )
+    await client.setMetadata(slug, { password: null })
+    await client.restore(slug, first.versionId)
+    assert.ok((await api.visit(live.siteUrl)).text.endsWith(bytes))
+    assert.equal((await client.collaborators(slug)).collaborators.length, 1)
+    assert.deepEqual((await client.list({ deleted: true })).publishes, [])
+    // A repetition changes nothing.
+    assert.equal((await client.undelete(slug)).versionId, first.versionId)
+  })
+
+  test('is deleted permanently when its time in the trash has ended, with its blobs and not with its name', async () => {
+    const { client, slug, bytes } = await deletedSite()
+    api.pass(30 * DAY_MS)
+    assert.equal(await api.sweep('trash'), 1)
+    assert.equal(await api.sweep('trash'), 0)
+    api.pass(HOUR_MS)
+    await api.sweep('blobs')
+    assert.equal(await (await api.operator()).blobs.bytes(sha256(bytes)), undefined)
+    assert.deepEqual((await client.list({ deleted: true })).publishes, [])
+    const { hint } = await expectFailure(client.undelete(slug), 'NOT_FOUND')
+    assert.doesNotMatch(hint ?? '', /undelete/)
+    const { store } = await api.operator()
+    assert.equal((await store.read.sites.bySlug(slug))?.deletionReason, 'deleted')
+  })
+
+  test('is answered with a hint to restore it, for its owner only', async () => {
+    const { client, slug } = await deletedSite()
+    const stranger = await api.account()
+    const colleague = await api.account('colleague@example.com')
+    const hints = async ({ client }: { client: typeof stranger.client }) => {
+      const calls = [client.details(slug), client.delete(slug), client.versions(slug), client.duplicate(slug)]
+      const failures = await Promise.all(calls.map((call) => expectFailure(call, 'NOT_FOUND')))
+      return new Set(failures.map(({ hint }) => hint))
+    }
+    assert.deepEqual(
+      [...(await hints({ client }))],
+      [`Restore the site with POST /api/v1/publish/${slug}/undelete.`],
+    )
+    const [unknown] = await hints(stranger)
+    assert.doesNotMatch(unknown ?? '', /undelete/)
+    assert.deepEqual(await hints(colleague), new Set([unknown]))
+    for (const other of [stranger, colleague]) {
+      await expectFailure(other.client.undelete(slug), 'NOT_FOUND')
+      await expectFailure(other.client.delete(slug, { permanent: true }), 'NOT_FOUND')
+    }
+  })
+
+  test('can be deleted permanently from the trash, and at once', async () => {
+    const { client, slug } = await deletedSite()
+    assert.deepEqual(await client.delete(slug, { permanent: true }), { slug, deleted: true })
+    const { slug: other } = await api.publish(client, { 'index.html': 'x' })
+    await client.delete(other, { permanent: true })
+    for (const gone of [slug, other]) {
+      await expectFailure(client.undelete(gone), 'NOT_FOUND')
+      await expectFailure(client.delete(gone, { permanent: true }), 'NOT_FOUND')
+    }
+    assert.deepEqual((await client.list({ deleted: true })).publishes, [])
+  })
+
+  test('is not kept when it was never finalized, nor beyond its expiry', async () => {
+    const { client } = await api.account()
+    const { slug } = await api.create(client, { 'index.html': 'x' })
+    await client.delete(slug)
+    assert.deepEqual((await client.list({ deleted: true })).publishes, [])
+    const brief = await api.publish(client, { 'index.html': 'x' }, { ttlSeconds: 3600 })
+    const { expiresAt } = await client.details(brief.slug)
+    await client.delete(brief.slug)
+    const { publishes } = await client.list({ deleted: true })
+    assert.equal(publishes[0]!.deletedUntil, expiresAt)
+    api.pass(HOUR_MS)
+    await expectFailure(client.undelete(brief.slug), 'SITE_EXPIRED')
+  })
+
+  test('leaves its domains free, and gets them back pending with the same records', async () => {
+    const { client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'x' })
+    const other = await api.publish(client, { 'index.html': 'other' })
+    const records = async (domain: string) =>
+      (await client.domains()).domains.find((record) => record.domain === domain)?.records
+    await client.addDomain('www.trash-test.example.com', slug)
+    const before = await records('www.trash-test.example.com')
+    await client.delete(slug)
+    assert.deepEqual((await client.domains()).domains, [])
+    await client.undelete(slug)
+    const [domain] = (await client.domains()).domains
+    assert.deepEqual(
+      [domain!.siteSlug, domain!.status, domain!.domain],
+      [slug, 'pending', 'www.trash-test.example.com'],
+    )
+    assert.deepEqual(
+      domain!.records.map(({ value }) => value),
+      before!.map(({ value }) => value),
+    )
+    // The free plan has one domain: another one takes its place.
+    await client.delete(slug)
+    await client.addDomain('www.other-test.example.com', other.slug)
+    await client.undelete(slug)
+    assert.deepEqual(
+      (await client.domains()).domains.map(({ domain }) => domain),
+      ['www.other-test.example.com'],
+    )
+  })
+
+  test('is deleted permanently with its account', async () => {
+    const { client, email, slug, bytes } = await deletedSite()
+    await client.deleteAccount(email)
+    api.pass(HOUR_MS)
+    await api.sweep('blobs')
+    const { store, blobs } = await api.operator()
+    assert.equal((await store.read.sites.bySlug(slug))?.keptUntil, null)
+    assert.equal(await blobs.bytes(sha256(bytes)), undefined)
+  })
+})
+
+test('the trash is listed in pages, the last deleted site first', async () => {
+  const { client } = await api.account()
+  const slugs: string[] = []
+  for (const text of ['one', 'two', 'three'])
+    slugs.push((await api.publish(client, { 'index.html': text })).slug)
+  const deleted = [slugs[1]!, slugs[2]!, slugs[0]!]
+  for (const slug of deleted) {
+    api.pass()
+    await client.delete(slug)
+  }
+  const page = await client.list({ deleted: true, limit: 2 })
+  const rest = await client.list({ deleted: true, limit: 2, cursor: page.nextCursor! })
+  assert.deepEqual(
+    [...page.publishes, ...rest.publishes].map(({ slug }) => slug),
+    deleted.toReversed(),
+  )
+  assert.equal(rest.nextCursor, null)
+})
+
+test('SLIPWAY_TRASH_LIFETIME=0 deletes sites permanently at once', async () => {
+  await using immediate = await Api.start({ TRASH_LIFETIME: '0' })
+  const { client } = await immediate.account()
+  const { slug } = await immediate.publish(client, { 'index.html': 'x' })
+  await client.delete(slug)
+  await expectFailure(client.undelete(slug), 'NOT_FOUND')
+})

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { slugOf, useRealService } from './real-cli.ts'
+
+const PROJECT = { 'package.json': '{}', 'src/main.js': 'x', 'dist/index.html': 'built' }
+const SITE = { 'site/index.html': 'home', 'site/a.txt': 'a', 'site/b.txt': 'b', 'site/c.txt': 'c' }
+const ALL = ['a.txt', 'b.txt', 'c.txt', 'index.html']
+
+/** A choice: arguments after `publish`, typed lines at a terminal, and the exit code. */
+type Choice = [name: string, args: string[], typed: string[] | undefined, code: number]
+
+describe('publish', () => {
+  const start = useRealService()
+
+  describe('without a folder', () => {
+    it('ends with exit code 2 in a project with a built site', async () => {
+      using fixture = start(PROJECT)
+      for (const args of [['publish'], ['publish', '--dry-run']]) {
+        const { code, stdout, stderr } = await fixture.cli.run(args)
+        assert.deepEqual([code, stdout], [2, ''])
+        assert.match(stderr, /Its built site is in dist\n/)
+        assert.match(stderr, /slipway publish dist\n[\s\S]*slipway publish \.\n/)
+      }
+    })
+
+    const choices: [...Choice, path: string][] = [
+      ['publishes a project with a dot', ['.'], undefined, 0, '/src/main.js'],
+      ['publishes the built site after 1', [], ['1'], 0, '/index.html'],
+      ['publishes the project after 2', [], ['2'], 0, '/src/main.js'],
+      ['publishes nothing after 3', [], ['3'], 6, ''],
+    ]
+    for (const [name, args, typed, code, path] of choices) {
+      it(name, async () => {
+        using fixture = start(PROJECT)
+        const run = await fixture.cli.run(['publish', ...args], { ...(typed && { typed }) })
+        assert.equal(run.code, code, run.stderr)
+        assert.equal(run.stdout !== '', code === 0)
+        if (code === 0) assert.equal(await fixture.status(run.stdout, path), 200)
+      })
+    }
+
+    it('publishes the folder that was published last, to the same server', async () => {
+      using fixture = start(PROJECT)
+      const { cli } = fixture
+      const first = await cli.run(['publish', 'dist'])
+      cli.write({ 'dist/more.html': 'more' })
+      cli.env = {}
+      const second = await cli.run(['publish'])
+      assert.deepEqual([second.code, second.stdout], [0, first.stdout])
+      assert.match(second.stderr, /^Publishing dist, like last time\.$/m)
+    })
+
+    it('publishes this folder when it is no project, or has no built site', async () => {
+      using page = start({ 'index.html': 'x', 'dist/index.html': 'y' })
+      using unbuilt = start({ 'package.json': '{}', 'a.html': 'x' })
+      for (const { cli } of [page, unbuilt]) assert.equal((await cli.run(['publish'])).code, 0)
+    })
+  })
+
+  describe('of a site that was published before the user signed in', () => {
+    const choices: [...Choice, isOwned: boolean][] = [
+      ['makes it a site of the account', [], undefined, 0, true],
+      ['makes it a site of the account after a yes on a terminal', [], [''], 0, true],
+      ['leaves it without an owner after a no', [], ['n'], 0, false],
+    ]
+    for (const [name, , typed, code, isOwned] of choices) {
+      it(name, async () => {
+        using fixture = start({ 'site/index.html': 'x' })
+        const { cli } = fixture
+        const { stdout: address } = await cli.run(['publish', 'site'])
+        const client = await fixture.signIn()
+        cli.write({ 'site/index.html': 'y' })
+        fixture.pass()
+        const run = await cli.run(['publish', 'site'], { ...(typed && { typed }) })
+        assert.deepEqual([run.code, run.stdout], [code, address])
+        assert.equal(/http:\S+ is now yours and won't expire\.$/m.test(run.stderr), isOwned)
+        assert.equal(/^Expires in /m.test(run.stderr), !isOwned)
+        const sites = await Array.fromAsync(client.sites())
+        assert.equal(
+          sites.some(({ slug }) => slug === slugOf(address)),
+          isOwned,
+        )
+        cli.write({ 'site/index.html': 'z' })
+        if (isOwned) assert.equal((await cli.run(['publish', 'site'])).stdout, address)
+      })
+    }
+  })
+
+  describe('of an update that removes most of a site', () => {
+    /** A published site of four files, of which the folder has lost all but these, and has a new one. */
+    async function startShrunken(kept = ['site/a.txt']) {
+      const fixture = start(SITE)
+      const client = await fixture.signIn()
+      const { stdout } = await fixture.cli.run(['publish', 'site'])
+      for (const path of Object.keys(SITE)) {
+        if (!kept.includes(path)) rmSync(join(fixture.cli.cwd, path))
+      }
+      fixture.cli.write({ 'site/new.txt': 'new' })
+      fixture.pass()
+      const paths = async () => (await client.details(slugOf(stdout))).files.map(({ path }) => path).sort()
+      return { ...fixture, paths }
+    }
+
+    it('ends with exit code 2 without a terminal, and names the options', async () => {
+      using fixture = await startShrunken()
+      const { code, stdout, stderr } = await fixture.cli.run(['publish', 'site'])
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /This update removes 3 of the 4 files of http:\S+, including index\.html\n/)
+      assert.match(stderr, /--merge[\s\S]*--replace/)
+      assert.deepEqual(await fixture.paths(), ALL)
+      const again = await fixture.cli.run(['publish', 'site'])
+      assert.equal(again.code, 2, 'the resumed version is checked as well')
+    })
+
+    const choices: [...Choice, paths: string[]][] = [
+      ['replaces everything with --replace', ['--replace'], undefined, 0, ['a.txt', 'new.txt']],
+      ['adds the files with --merge', ['--merge'], undefined, 0, [...ALL, 'new.txt']],
+      ['adds the files after 1', [], ['1'], 0, [...ALL, 'new.txt']],
+      ['replaces everything after 2', [], ['x', '', '2'], 0, ['a.txt', 'new.txt']],
+      ['publishes nothing after 3', [], ['3'], 6, ALL],
+      ['publishes nothing at the end of input', [], [], 1, ALL],
+      ['asks nothing about a draft', ['--draft'], undefined, 0, ALL],
+    ]
+    for (const [name, args, typed, expected, paths] of choices) {
+      it(name, async () => {
+        using fixture = await startShrunken()
+        const run = await fixture.cli.run(['publish', 'site', ...args], { ...(typed && { typed }) })
+        assert.equal(run.code, expected, run.stderr)
+        assert.deepEqual(await fixture.paths(), paths)
+        if (typed) assert.match(run.stderr, /Replace all 4 files with 2\?\n {2}1 {2}Add to the site\n/)
+      })
+    }
+
+    it('counts less than half of the files as few, also with index.html', async () => {
+      using fixture = await startShrunken(['site/index.html'])
+      assert.equal((await fixture.cli.run(['publish', 'site'])).code, 2)
+      fixture.cli.write({ 'site/a.txt': 'a' })
+      assert.equal((await fixture.cli.run(['publish', 'site'])).code, 0)
+    })
+  })
+
+  it('--merge needs a site, and no --replace or --new, and adds files to an anonymous site', async () => {
+    using fixture = start({ 'site/index.html': 'home', 'site/a.txt': 'a' })
+    const publish = (...args: string[]) => fixture.cli.run(['publish', 'site', ...args])
+    for (const args of [['--merge'], ['--merge', '--replace']]) assert.equal((await publish(...args)).code, 2)
+    await publish()
+    assert.equal((await publish('--merge', '--new')).code, 2)
+    rmSync(join(fixture.cli.cwd, 'site/index.html'))
+    assert.match((await publish('--merge')).stderr, /No changes/)
+    fixture.cli.write({ 'site/b.txt': 'b' })
+    assert.match((await publish('--merge')).stderr, /✓ Added 2 files/)
+  })
+
+  it('without a change creates no version and exits with 0, but creates one for a new title', async () => {
+    using fixture = start({ 'site/index.html': 'x', 'site/style.css': 'y' })
+    const { cli } = fixture
+    const client = await fixture.signIn()
+    const first = await cli.run(['publish', 'site'])
+    const second = await cli.run(['publish', 'site'])
+    assert.deepEqual([second.code, second.stdout], [0, first.stdout])
+    assert.match(second.stderr, /^✓ No changes\. Already live\.$/m)
+    const json = JSON.parse((await cli.run(['publish', 'site', '--json'])).stdout)
+    assert.equal(json.unchanged, true)
+    assert.equal((await client.versions(json.slug)).versions.length, 1)
+    assert.match((await cli.run(['publish', 'site', '--title', 'New'])).stderr, /Published 2 files /)
+  })
+})

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import type { CreateResponse } from '../../protocol/api/publish.ts'
+import { guideContent } from '../../scripts/reference/guides.ts'
+import { referenceContent } from '../../scripts/reference/reference.ts'
+import { type BrowserUser, ContextPool } from '../support/browser.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
+import { requires } from '../tools/part.ts'
+
+const inBrowser = requires('chromium')
+const withCurl = spawnSync('curl', ['--version']).error ? { skip: 'needs curl' } : {}
+
+let service: RunningService
+let contexts: ContextPool | undefined
+
+before(async () => {
+  service = await startTestService()
+  if (!inBrowser.skip) contexts = await ContextPool.open()
+})
+
+after(async () => {
+  await contexts?.[Symbol.asyncDispose]()
+  await service[Symbol.asyncDispose]()
+})
+
+describe('the front page, from a terminal', inBrowser, () => {
+  test('has the command for this server', async () => {
+    const [command] = await commands('terminal')
+    assert.equal(command, `npx ${service.baseUrl}/cli.tgz publish ./folder`)
+  })
+
+  test('links to the API reference', async () => {
+    await using visitor = await visit()
+    const { page } = visitor
+    await page.goto(`${service.baseUrl}/?from=api`)
+    await page.getByRole('main').getByRole('link', { name: 'API reference' }).click()
+    const heading = page.getByRole('heading', { name: 'API reference', level: 1 })
+    await heading.waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    assert.ok((await heading.boundingBox())!.x >= 16, 'the text touches the edge of the screen')
+    visitor.assertNoComplaints()
+  })
+
+  test('has a curl call that publishes a folder', withCurl, async () => {
+    const [archive = ''] = await commands('api')
+    const folder = await folderWith('<h1>Hello</h1>')
+    const { siteUrl } = JSON.parse(await shell(archive, folder)) as CreateResponse
+    await assertHeading(siteUrl, 'Hello')
+  })
+
+  test('has three curl calls that publish a page', withCurl, async () => {
+    const [, create = '', upload = '', finalize = ''] = await commands('api')
+    const folder = mkdtempSync(join(service.data, 'curl-'))
+    const { siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateResponse
+    await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
+    await shell(
+      finalize.replace('FINALIZE_URL', plan.finalizeUrl).replace('VERSION_ID', plan.versionId),
+      folder,
+    )
+    await assertHeading(siteUrl, 'Hello')
+  })
+})
+
+describe('the front page, from an agent', inBrowser, () => {
+  test(
+    'has a text whose commands publish a folder and update it, without its secrets',
+    withCurl,
+    async () => {
+      const [text = ''] = await commands('agent')
+      const [publish = '', update = '', ...more] = text.split('\n').filter((line) => line.startsWith('tar '))
+      assert.deepEqual(more, [])
+      const folder = await folderWith('<h1>Hello</h1>')
+      await shell(
+        'cd folder && echo SECRET=1 | tee .env > .env.local && mkdir .git && echo a > .git/HEAD',
+        folder,
+      )
+      const answer = JSON.parse(await shell(publish.replaceAll('FOLDER', 'folder'), folder)) as CreateResponse
+      const { slug, siteUrl, claimToken = '', claimUrl = '' } = answer
+      await assertHeading(siteUrl, 'Hello')
+      await shell("printf '<h1>Hello again</h1>' > folder/index.html", folder)
+      const filled = update.replaceAll('FOLDER', 'folder').replace('SLUG', slug)
+      await shell(filled.replace('CLAIM_TOKEN', claimToken), folder)
+      await assertHeading(siteUrl, 'Hello again')
+      const key = await service.signIn(`${slug}@example.test`)
+      await service.client(key).claim(slug, new URL(claimUrl).searchParams.get('token')!)
+      const { files } = await service.client(key).details(slug)
+      assert.deepEqual(
+        files.map(({ path }) => path),
+        ['index.html'],
+      )
+    },
+  )
+
+  test('has a text that names the fields of the response', async () => {
+    const [text = ''] = await commands('agent')
+    const document = await (await fetch(`${service.baseUrl}/api/openapi.json`)).text()
+    assert.ok(text.includes(`${service.baseUrl}/api/openapi.json`))
+    for (const word of ['siteUrl', 'claimUrl', 'slug', 'claimToken']) {
+      assert.ok(text.includes(word) && document.includes(word), word)
+    }
+  })
+})
+
+/** Texts with a copy button. */
+async function commands(from: 'terminal' | 'agent' | 'api'): Promise<string[]> {
+  await using visitor = await visit()
+  await visitor.page.goto(`${service.baseUrl}/?from=${from}`)
+  await visitor.page.locator('pre').first().waitFor()
+  return await visitor.page.locator('pre').allTextContents()
+}
+
+async function folderWith(page: string): Promise<string> {
+  const folder = mkdtempSync(join(service.data, 'curl-'))
+  await shell(`mkdir folder && printf '${page}' > folder/index.html`, folder)
+  return folder
+}
+
+async function assertHeading(siteUrl: string, name: string): Promise<void> {
+  await using visitor = await visit()
+  await visitor.page.goto(siteUrl)
+  await visitor.page.getByRole('heading', { name, exact: true }).waitFor()
+}
+
+describe('the API reference', () => {
+  test('is accessible', inBrowser, async () => {
+    await using visitor = await visit()
+    const { page } = visitor
+    await page.goto(`${service.baseUrl}/docs`)
+    for (const details of await page.locator('details').all())
+      await details.evaluate((d) => d.setAttribute('open', ''))
+    await visitor.assertReadableInAllViewports()
+    visitor.assertNoComplaints()
+  })
+
+  test('lists every route and every error code', inBrowser, async () => {
+    await using visitor = await visit()
+    const { page } = visitor
+    await page.goto(`${service.baseUrl}/docs`)
+    const text = (await page.locator('main').textContent()) ?? ''
+    const document = await (await fetch(`${service.baseUrl}/api/openapi.json`)).json()
+    const calls = Object.entries(document.paths as Record<string, object>).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    assert.ok(calls.length > 20)
+    for (const call of calls) assert.ok(text.includes(call), call)
+    for (const word of ['VALIDATION_ERROR', 'RATE_LIMITED', 'INSUFFICIENT_STORAGE'])
+      assert.ok(text.includes(word))
+  })
+
+  test('links each entry of its contents to an anchor', inBrowser, async () => {
+    await using visitor = await visit()
+    await visitor.page.goto(`${service.baseUrl}/docs`)
+    const lost = await visitor.page
+      .locator('.contents a[href^="#"]')
+      .evaluateAll((links) =>
+        links.map((link) => link.getAttribute('href') ?? '').filter((href) => !document.querySelector(href)),
+      )
+    assert.deepEqual(lost, [])
+  })
+
+  test('describes a schema in words', () => {
+    const page = referenceContent({
+      paths: {
+        '/things/{id}': {
+          put: {
+            tags: ['Things'],
+            summary: 'Keep a thing <here>',
+            parameters: [
+              {
+                in: 'path',
+                name: 'id',
+                required: true,
+                description: 'Which one',
+                schema: { type: 'string' },
+              },
+              { in: 'query', name: 'page', schema: { type: 'integer', minimum: 1, maximum: 9 } },
+            ],
+            requestBody: { content: { 'application/json': { schema: THING } } },
+            responses: { 200: { content: { 'application/json': { schema: THING } } }, '4XX': {} },
+          },
+        },
+      },
+    })
+    const text = page.replace(/<[^>]+>/g, '')
+    for (const words of [
+      'Keep a thing &#60;here&#62;',
+      'id string required',
+      'page integer1 to 9',
+      'kind &#34;boat&#34; or &#34;ship&#34; required',
+      'name string or null',
+      'Its name; at most 20 characters; matches ^[a-z]+$',
+      'masts list of objects',
+      'masts[].height number requiredat least 1',
+      'size stringone of &#34;s&#34;, &#34;l&#34;',
+      '{&#34;kind&#34;:&#34;boat&#34;}',
+    ]) {
+      assert.ok(text.includes(words), `${words} is not in ${text}`)
+    }
+  })
+})
+
+const THING = {
+  type: 'object',
+  required: ['kind'],
+  properties: {
+    kind: {
+      anyOf: [
+        { const: 'boat', type: 'string' },
+        { const: 'ship', type: 'string' },
+      ],
+    },
+    name: {
+      anyOf: [{ type: 'string' }, { type: 'null' }],
+      description: 'Its name',
+      maxLength: 20,
+      pattern: '^[a-z]+$',
+    },
+    masts: {
+      type: 'array',
+      items: { type: 'object', required: ['height'], properties: { height: { type: 'number', minimum: 1 } } },
+    },
+    size: { type: 'string', enum: ['s', 'l'] },
+  },
+}
+
+test('a guide escapes HTML, has anchors, and links to other guides and no other file', () => {
+  const source =
+    '# Guide\n\n## A `part`, two\n\n<script>x</script>\n\n[a](domains.md#b) [c](../README.md) <b>d</b>'
+  const page = guideContent({ name: 'publish', source }, ['publish', 'domains'])
+  assert.match(page, /<h2 id="a-part-two">/)
+  assert.match(page, /<li><a href="#a-part-two">A part, two<\/a>/)
+  assert.match(page, /&#60;script&#62;x/)
+  assert.match(page, /<a href="\/docs\/domains#b">a<\/a> c &#60;b&#62;d/)
+})
+
+describe('an unknown path', () => {
+  test('has a page for it', inBrowser, async () => {
+    await using visitor = await visit()
+    const answer = await visitor.page.goto(`${service.baseUrl}/no/such/page`)
+    assert.equal(answer?.status(), 404)
+    assert.match(answer?.headers()['content-security-policy'] ?? '', /default-src 'none'/)
+    await visitor.page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await visitor.assertReadable()
+  })
+})
+
+function visit(): Promise<BrowserUser> {
+  return contexts!.visitor()
+}
+
+async function shell(command: string, folder: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-ec', command], { cwd: folder })
+  return stdout
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { ClientMemory } from '../../server/lib/client-memory.ts'
+import { Connections } from '../../server/lib/connections.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { Listener } from '../../server/net/listener.ts'
+import { startTestService } from '../support/service.ts'
+import { KIB, MIB } from '../support/units.ts'
+import { SecureService } from '../tls/secure-service.ts'
+
+const HEALTH = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+/** Sends a request from this address; returns the beginning of the response, or '' when the connection is closed. */
+async function visit(port: number, localAddress: string): Promise<{ socket: Socket; answer: string }> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
+  socket.on('error', () => undefined)
+  socket.write(HEALTH)
+  const answer = await Promise.race([
+    once(socket, 'data').then(([bytes]) => String(bytes).slice(0, 12)),
+    once(socket, 'close').then(() => ''),
+  ])
+  return { socket, answer }
+}
+
+describe('an address has a limited number of connections', () => {
+  test('further ones are closed at once and logged in one line, and other addresses are served', async () => {
+    await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '3' })
+    const { port, log } = running
+    const first = []
+    for (let count = 0; count < 3; count++) first.push(await visit(port, '127.0.0.2'))
+    assert.deepEqual(
+      first.map(({ answer }) => answer),
+      Array(3).fill('HTTP/1.1 200'),
+    )
+    for (let count = 0; count < 3; count++) assert.equal((await visit(port, '127.0.0.2')).answer, '')
+    const other = await visit(port, '127.0.0.3')
+    assert.equal(other.answer, 'HTTP/1.1 200')
+    const lines = log.filter(({ message }) => String(message).startsWith('connections refused'))
+    assert.deepEqual(
+      lines.map(({ refused, limit }) => [refused, limit]),
+      [[1, 3]],
+    )
+    const { socket } = first[0]!
+    socket.destroy()
+    let again = await visit(port, '127.0.0.2')
+    // Until the service has noticed that the first one is closed.
+    while (again.answer === '') again = await visit(port, '127.0.0.2')
+    for (const { socket } of [...first, other, again]) socket.destroy()
+  })
+
+  test('counted over HTTP and HTTPS together', async () => {
+    await using service = await SecureService.start({ CONNECTIONS_PER_ADDRESS: '2' })
+    const one = await visit(service.running.port, '127.0.0.2')
+    const two = connect({ port: service.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    await once(two, 'connect')
+    assert.equal((await visit(service.port, '127.0.0.2')).answer, '')
+    for (const socket of [one.socket, two]) socket.destroy()
+  })
+
+  test('unless the peers are trusted proxies', async () => {
+    await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '1', TRUSTED_PROXIES: '1' })
+    const visits = []
+    for (let count = 0; count < 3; count++) visits.push(await visit(running.port, '127.0.0.2'))
+    for (const { answer, socket } of visits) {
+      assert.equal(answer, 'HTTP/1.1 200')
+      socket.destroy()
+    }
+  })
+})
+
+test('a client that resets its connection after CONNECT does not end the service', async () => {
+  await using running = await startTestService()
+  const { socket } = await visit(running.port, '127.0.0.1')
+  socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', () => socket.resetAndDestroy())
+  await once(socket, 'close')
+  assert.equal((await visit(running.port, '127.0.0.1')).answer, 'HTTP/1.1 200')
+})
+
+/** A request of 12 KB that takes 100 KB of heap while pending. */
+const LINES = Array.from({ length: 700 }, (_, number) => `h${number}: ${'v'.repeat(10)}\r\n`).join('')
+const REQUEST = `GET / HTTP/1.1\r\nHost: a\r\n${LINES}\r\n`
+
+test('pending requests use the memory share of their address, and no other client is disconnected', async () => {
+  await using disposal = new AsyncDisposableStack()
+  const memory = new ClientMemory({ totalBytes: 16 * MIB, perNetworkBytes: 4 * MIB })
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const connections = disposal.use(new Connections({ memory, perNetwork: 1000, log }))
+  const listener = await Listener.open('127.0.0.1', 0, { connections })
+  disposal.defer(() => listener.drain(0))
+  let waiting = 0
+  listener.serve({
+    request: (_request, response) => {
+      waiting++
+      response.once('close', () => waiting--)
+    },
+  })
+  const sockets: Socket[] = []
+  const send = async (localAddress: string, text: string): Promise<Socket> => {
+    const socket = connect({ port: listener.port, host: '127.0.0.1', localAddress })
+    socket.on('error', () => undefined)
+    sockets.push(socket)
+    await once(socket, 'connect')
+    socket.write(text)
+    return socket
+  }
+
+  const other = await send('127.0.0.2', REQUEST)
+  while (memory.heldBytes === 0) await turn()
+  const ofOther = memory.heldBytes
+  assert.ok(ofOther > 90 * KIB && ofOther < 150 * KIB, `one request counts ${ofOther} bytes`)
+  for (let count = 0; count < 6; count++) await send('127.0.0.3', REQUEST.repeat(20))
+  while (memory.evicted === 0) await turn()
+  assert.ok(memory.heldBytes <= 4 * MIB + ofOther)
+  assert.equal(other.destroyed, false)
+
+  for (const socket of sockets) socket.destroy()
+  while (waiting > 0 || memory.heldBytes > 0) await turn()
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+import { run } from './program.ts'
+
+test('an invalid setting stops commands that use the data, with a line that names the help', async () => {
+  for (const args of [[], ['sweep', 'all'], ['account', 'plan', 'a@example.com', 'hobby']]) {
+    const { code, stderr } = await run(args, { PROT: '80' })
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^slipway-server: SLIPWAY_PROT is not a setting[^\n]*`slipway-server settings`[^\n]*\n$/,
+    )
+  }
+})
+
+test('an invalid setting does not stop commands that print help', async () => {
+  for (const [command, output] of [
+    ['settings', /^SLIPWAY_PORT +8080 /m],
+    ['help', /slipway-server settings/],
+    ['sweeps', /^blobs +every +300 s/m],
+    ['version', /^\d+\.\d+\.\d+$/m],
+  ] as const) {
+    const { code, lines, stderr } = await run([command], { PORT: 'eighty' })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(lines.join('\n'), output)
+  }
+})
+
+test('an unknown command prints the known ones', async () => {
+  const { code, stderr } = await run(['sweeep'])
+  assert.equal(code, 2)
+  assert.match(stderr, /^Unknown command: sweeep\n/)
+  assert.match(stderr, /slipway-server sweep NAME/)
+})
+
+test('the health check of the container succeeds while the service is operational, and fails otherwise', async () => {
+  const script = join(import.meta.dirname, '..', '..', 'deploy', 'health')
+  const check = (port: number) =>
+    new Promise<number>((resolve) => {
+      const env = { PATH: process.env.PATH, SLIPWAY_PORT: String(port) }
+      execFile(script, { env }, (error) => resolve(error ? 1 : 0))
+    })
+  const service = await startTestService()
+  try {
+    assert.equal(await check(service.port), 0)
+    await rm(join(service.data, 'blobs'), { recursive: true })
+    assert.equal(await check(service.port), 1, 'a response with 503')
+  } finally {
+    await service[Symbol.asyncDispose]()
+  }
+  assert.equal(await check(service.port), 1, 'no response')
+})

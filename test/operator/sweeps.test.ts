@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openForOperator } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { keep, received } from '../blobs/bytes.ts'
+import { accountRow, certificateRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
+import { type ReadLetter, readLetter } from '../tools/letter.ts'
+
+const DAY_MS = 86_400_000
+
+/** Seconds that a blob without references is kept. */
+const GRACE_SECONDS = 600
+
+/** A data folder with its store and blobs, and a clock that starts at `start`. */
+async function emptyFolder(start: number) {
+  const clock = { now: start }
+  const stack = new AsyncDisposableStack()
+  const data = await mkdtemp(join(tmpdir(), 'slipway-sweeps-'))
+  stack.defer(() => rm(data, { recursive: true, force: true }))
+  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
+  const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: `${GRACE_SECONDS}` })
+  const context = stack.use(await openForOperator(config, { log, version: 'test', clock: () => clock.now }))
+  const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, context.sweepOptions)
+  const { store, blobs } = context
+  return { data, store, blobs, clock, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+test('an abandoned site is deleted behind any number of older drafts', async () => {
+  await using folder = await emptyFolder(3 * DAY_MS)
+  await folder.store.write('durable', async (tx) => {
+    for (let number = 0; number < 150; number++) {
+      const slug = `draft-${number}`
+      await tx.sites.insert(siteRow(slug, { createdAt: number }))
+      await tx.versions.insert(versionRow(`${number}`, slug, { state: 'ready', createdAt: number }))
+    }
+    await tx.sites.insert(siteRow('staged-again', { createdAt: 500 }))
+    await tx.versions.insert(
+      versionRow('new', 'staged-again', { state: 'pending', createdAt: 3 * DAY_MS - 1 }),
+    )
+    await tx.sites.insert(siteRow('abandoned', { createdAt: 1000 }))
+    await tx.versions.insert(versionRow('old', 'abandoned', { state: 'pending', createdAt: 1000 }))
+  })
+  await folder.sweep('abandoned')
+  const deletionReason = async (slug: string) => (await folder.store.read.sites.bySlug(slug))?.deletionReason
+  assert.equal(await deletionReason('abandoned'), 'abandoned')
+  assert.equal(await deletionReason('draft-149'), null)
+  assert.equal(await deletionReason('staged-again'), null)
+  assert.equal(await folder.sweep('abandoned'), 0)
+})
+
+test('a blob without references is deleted after the grace period, not before', async () => {
+  await using folder = await emptyFolder(DAY_MS)
+  const { blobs, clock, store, sweep } = folder
+  const bytes = Buffer.from('without references')
+  await keep(blobs, bytes)
+  const { hash } = received(bytes)
+  await store.write('relaxed', (tx) => tx.blobReferences.markForDeletion([hash], clock.now))
+  clock.now += GRACE_SECONDS * 1000 - 1
+  await sweep('blobs')
+  assert.deepEqual(await blobs.bytes(hash), bytes)
+  clock.now += 1
+  await sweep('blobs')
+  assert.equal(await blobs.bytes(hash), undefined)
+})
+
+const HOUR_MS = 3_600_000
+const NOW = 100 * DAY_MS
+
+/** Rows of accounts, sites, domains and certificates of which some are worth an email. */
+async function addEvents({ store }: Awaited<ReturnType<typeof emptyFolder>>): Promise<void> {
+  const old = { ownerId: 'ann', updatedAt: NOW - DAY_MS }
+  const active = { accountId: 'ann', status: 'active', verifiedAt: NOW - 2 * DAY_MS } as const
+  const certificate = { problem: 'The CA says <no>', notAfter: NOW + 9 * DAY_MS, failures: 3 }
+  await store.write('durable', async (tx) => {
+    await tx.accounts.insert(accountRow('ann'))
+    await tx.accounts.insert(accountRow('bob', { reminders: false }))
+    for (const [slug, change] of Object.entries({
+      soon: { ...old, expiresAt: NOW + 6 * HOUR_MS, title: 'Bakery\n<b>' },
+      later: { ...old, expiresAt: NOW + 6 * HOUR_MS + 1 },
+      'changed-now': { ...old, expiresAt: NOW + HOUR_MS, updatedAt: NOW - HOUR_MS },
+      'without-owner': { ...old, ownerId: null, expiresAt: NOW + HOUR_MS },
+      'without-reminders': { ...old, ownerId: 'bob', expiresAt: NOW + HOUR_MS },
+      deleted: { ...old, expiresAt: NOW + HOUR_MS, deletedAt: NOW },
+    }))
+      await tx.sites.insert(siteRow(slug, change))
+    for (const [name, change] of Object.entries({
+      'gone.example': { failingSince: NOW - HOUR_MS, reason: 'no CNAME record; if that stays' },
+      'blip.example': { failingSince: NOW - HOUR_MS + 1 },
+      'fine.example': {},
+      'unrenewed.example': {},
+    }))
+      await tx.domains.insert(domainRow(name, { ...active, slug: 'soon', ...change }))
+    for (const [name, change] of Object.entries({
+      'unrenewed.example': { renewAt: NOW - DAY_MS },
+      'fine.example': { renewAt: NOW - DAY_MS + HOUR_MS },
+      'of-nobody.example': { renewAt: NOW - DAY_MS },
+    }))
+      await tx.certificates.insert(certificateRow(name, { ...certificate, ...change }))
+  })
+}
+
+async function sentEmails(data: string): Promise<ReadLetter[]> {
+  const files = await readdir(join(data, 'mail')).catch(() => [])
+  return Promise.all(files.map(async (name) => readLetter(await readFile(join(data, 'mail', name), 'utf8'))))
+}
+
+test('an owner gets one email about each expiring site, failing domain and failing certificate', async () => {
+  await using folder = await emptyFolder(NOW)
+  await addEvents(folder)
+  await Promise.all([folder.sweep('emails'), folder.sweep('emails')])
+  folder.clock.now += HOUR_MS / 2
+  await folder.sweep('emails')
+  const emails = await sentEmails(folder.data)
+  const about = (subject: RegExp) => {
+    const { text, html } = emails.find((one) => subject.test(one.subject))!
+    return { text: text.replaceAll(/\s+/g, ' '), html }
+  }
+  assert.deepEqual(emails.map(({ subject }) => subject).sort(), [
+    'Bakery <b> expires in 6 hours',
+    'blip.example no longer points to your site',
+    'gone.example no longer points to your site',
+    'later expires in 6 hours',
+    'unrenewed.example has a problem with its certificate',
+  ])
+  assert.ok(emails.every(({ to }) => to === 'ann@example.test'))
+  const { text, html } = about(/^Bakery/)
+  assert.match(html, /Bakery\s&#60;b&#62;/)
+  assert.match(text, /expires on 1970-04-11 06:00:00 UTC/)
+  assert.match(text, /http:\/\/localhost:8080\/sites\/soon\/settings/)
+  assert.match(text, /Turn reminders off/)
+  assert.match(about(/^gone/).text, /no CNAME record\. Correct the records .* by 1970-04-11 23:00:00 UTC/)
+  assert.match(about(/^unrenewed/).text, /valid until 1970-04-20.*Last error: The CA says <no>\./)
+  assert.match(about(/^unrenewed/).html, /The CA says &#60;no&#62;/)
+})
+
+test('an email that cannot be sent is tried five times, at growing intervals', async () => {
+  await using folder = await emptyFolder(NOW)
+  await addEvents(folder)
+  await writeFile(join(folder.data, 'mail'), 'a file where the folder should be')
+  const { store, clock, sweep } = folder
+  const attempts = async () => (await store.read.notices.find(`site-expires soon ${NOW + 6 * HOUR_MS}`))!
+  const times: number[] = []
+  for (let minute = 0; minute < 300; minute += 5) {
+    const before = (await store.read.notices.find(`site-expires soon ${NOW + 6 * HOUR_MS}`))?.attempts ?? 0
+    await sweep('emails')
+    if ((await attempts()).attempts > before) times.push(minute)
+    clock.now += HOUR_MS / 12
+  }
+  assert.deepEqual(times.length, 5)
+  assert.equal((await attempts()).dueAt, null)
+  await rm(join(folder.data, 'mail'))
+  await sweep('emails')
+  assert.ok((await sentEmails(folder.data)).every(({ subject }) => !subject.startsWith('Bakery')))
+})

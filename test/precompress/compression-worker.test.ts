@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { platform } from 'node:process'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import {
+  type Encoding,
+  isCompressible,
+  isWorthKeeping,
+  shouldPrecompress,
+} from '../../server/blobs/encoding.ts'
+import { CompressionWorker } from '../../server/precompress/compression-worker.ts'
+import { deterministicBytes } from '../blobs/bytes.ts'
+import { compressibleText, decoded } from './encoded.ts'
+
+const MINUTE_MS = 60_000
+
+test('bytes of any size are encoded in every encoding, and each decodes to them', async () => {
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  for (const size of [256, 1000, 65_536, 1_000_003]) {
+    const bytes = Buffer.from(compressibleText(`text of ${size}`, size))
+    const encodings = await encoder.encode(bytes)
+    assert.deepEqual([...encodings.keys()], ['br', 'zstd', 'gzip'])
+    for (const [encoding, encoded] of encodings) assert.ok(decoded[encoding](encoded).equals(bytes))
+  }
+})
+
+test('encodings are deterministic, so that they can have an ETag', async () => {
+  const bytes = Buffer.from(compressibleText('text', 50_000))
+  const times: Map<Encoding, Buffer>[] = []
+  for (let time = 0; time < 2; time++) {
+    using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+    times.push(await encoder.encode(bytes))
+  }
+  for (const [encoding, encoded] of times[0]!) assert.ok(times[1]!.get(encoding)?.equals(encoded))
+})
+
+test('zstd uses no larger window than browsers support', async () => {
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  const bytes = Buffer.from(compressibleText('more than a window', 9 * 2 ** 20))
+  const zstd = (await encoder.encode(bytes)).get('zstd')!
+  assert.ok(windowOf(zstd) <= 8 * 2 ** 20, `${windowOf(zstd)} bytes`)
+})
+
+/** RFC 8878, 3.1.1.1: the window of a single-segment frame is the content size, here a field of four bytes. */
+function windowOf(frame: Buffer): number {
+  const singleSegment = (frame[4]! & 0x20) !== 0
+  if (singleSegment) return frame.readUInt32LE(5)
+  const base = 2 ** (10 + (frame[5]! >> 3))
+  return base + (base / 8) * (frame[5]! & 7)
+}
+
+test('incompressible bytes have no encoding', async () => {
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  assert.equal((await encoder.encode(deterministicBytes('noise', 100_000))).size, 0)
+  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
+})
+
+test('the encoding process has low priority', { skip: platform !== 'linux' }, async () => {
+  const niceOf = (pid: number) =>
+    Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
+  const own = niceOf(process.pid)
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  await encoder.encode(Buffer.alloc(1000))
+  assert.equal(niceOf(encoder.pid!), constants.priority.PRIORITY_LOW)
+  assert.equal(niceOf(process.pid), own, 'the service itself stays as it is')
+})
+
+test('the process starts with the first work and ends when idle', async () => {
+  using encoder = new CompressionWorker({ idleTimeoutMs: 1 })
+  assert.equal(encoder.pid, undefined)
+  const pids: number[] = []
+  for (let time = 0; time < 2; time++) {
+    await encoder.encode(Buffer.alloc(1000))
+    pids.push(encoder.pid!)
+    await untilGone(encoder.pid!)
+    assert.equal(encoder.pid, undefined)
+  }
+  assert.notEqual(pids[0], pids[1])
+})
+
+test('work of a killed process rejects, and another process takes the next', async () => {
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  await encoder.encode(Buffer.alloc(1000))
+  const { pid } = encoder
+  const refused = assert.rejects(encoder.encode(Buffer.from(compressibleText('much', 5_000_000))))
+  process.kill(pid!, 'SIGKILL')
+  await refused
+  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
+  assert.notEqual(encoder.pid, pid)
+})
+
+test('a process killed while idle is replaced', async () => {
+  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  await encoder.encode(Buffer.alloc(1000))
+  const pid = encoder.pid!
+  process.kill(pid, 'SIGKILL')
+  await untilGone(pid)
+  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
+})
+
+test('disposal ends the process at any point, and no other starts', async () => {
+  const encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  await encoder.encode(Buffer.alloc(1000))
+  const pid = encoder.pid!
+  const refused = assert.rejects(encoder.encode(Buffer.from(compressibleText('much', 10_000_000))))
+  encoder[Symbol.dispose]()
+  await refused
+  await untilGone(pid)
+  await assert.rejects(encoder.encode(Buffer.alloc(1000)), { code: 'UNAVAILABLE' })
+  assert.equal(encoder.pid, undefined)
+})
+
+async function untilGone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    await turn()
+  }
+}
+
+const TYPES: Record<string, boolean> = {
+  'text/html': true,
+  'TEXT/HTML; charset=UTF-8': true,
+  'text/css ;charset=utf-8': true,
+  'text/javascript': true,
+  'text/markdown': true,
+  'text/csv': true,
+  'application/javascript': true,
+  'application/json': true,
+  'application/ld+json': true,
+  'application/manifest+json': true,
+  'application/vnd.api+json;profile=x': true,
+  'application/xml': true,
+  'application/rss+xml': true,
+  'application/xhtml+xml': true,
+  'application/wasm': true,
+  'application/yaml': true,
+  'application/vnd.ms-fontobject': true,
+  'image/svg+xml': true,
+  'image/bmp': true,
+  'image/x-icon': true,
+  'image/vnd.microsoft.icon': true,
+  'font/ttf': true,
+  'font/otf': true,
+  'image/png': false,
+  'image/jpeg': false,
+  'image/webp': false,
+  'image/avif': false,
+  'image/gif': false,
+  'video/mp4': false,
+  'audio/mpeg': false,
+  'font/woff': false,
+  'font/woff2': false,
+  'application/pdf': false,
+  'application/zip': false,
+  'application/gzip': false,
+  'application/epub+zip': false,
+  'application/octet-stream': false,
+  'application/x-unheard-of': false,
+  'application/jsonsomething': false,
+  'x-text/html': false,
+}
+
+test('files of uncompressed types are encoded', () => {
+  const compressible = Object.keys(TYPES).map((type) => [type, isCompressible(type)])
+  assert.deepEqual(Object.fromEntries(compressible), TYPES)
+})
+
+test('tiny and huge files are not encoded', () => {
+  const sizes = [0, 1, 255, 256, 2 ** 24, 2 ** 24 + 1]
+  const prepared = sizes.filter((size) => shouldPrecompress({ contentType: 'text/html', size }))
+  assert.deepEqual(prepared, [256, 2 ** 24])
+})
+
+test('an encoding is stored when it saves 32 bytes and two percent', () => {
+  const cases: [before: number, after: number, kept: boolean][] = [
+    [300, 268, true],
+    [300, 269, false],
+    [300, 400, false],
+    [100_000, 98_000, true],
+    [100_000, 98_001, false],
+  ]
+  for (const [before, after, kept] of cases)
+    assert.equal(isWorthKeeping(before, after), kept, `${before}, ${after}`)
+})

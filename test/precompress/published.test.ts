@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import { type Published, Slipway } from '../../client/sdk/slipway.ts'
+import { openForOperator } from '../../server/app.ts'
+import { ENCODINGS } from '../../server/blobs/encoding.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import type { BlobEncodings } from '../../server/store/contract/encodings.ts'
+import { Api, blobFolder, HOUR_MS, MINUTE_MS } from '../api/api.ts'
+import { type Contents, sha256, toFiles } from '../api/content.ts'
+import { deterministicBytes } from '../blobs/bytes.ts'
+import { silence } from '../blobs/service-with-internals.ts'
+import { Program } from '../operator/program.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { compressibleText, decoded } from './encoded.ts'
+
+describe('after a publish', () => {
+  let api: Api
+  before(async () => {
+    api = await Api.start()
+  })
+  after(() => api[Symbol.asyncDispose]())
+
+  test('compressible files have encodings of their bytes, and all others have none', async () => {
+    const compressible: Contents = {
+      'index.html': compressibleText('page', 5000),
+      'style.css': compressibleText('style', 300),
+      'app.js': compressibleText('script', 700_000),
+      'data.json': compressibleText('data', 20_000),
+      'drawing.svg': compressibleText('drawing', 2000),
+    }
+    const others: Contents = {
+      'photo.png': compressibleText('not really a photo', 5000),
+      'program.bin': compressibleText('a program', 5000),
+      'tiny.txt': compressibleText('tiny', 255),
+    }
+    const noise = deterministicBytes('noise', 5000)
+    const { slug, versionId } = await publish({ ...compressible, ...others, 'noise.txt': noise })
+    for (const content of Object.values(compressible)) await assertPrepared(slug, content)
+    for (const content of [...Object.values(others), noise]) assert.deepEqual(await beside(content), [])
+    for (const content of Object.values(others)) assert.equal(await rowOf(slug, content), undefined)
+    const tried = { hash: sha256(noise), br: null, zstd: null, gzip: null }
+    assert.deepEqual({ ...(await rowOf(slug, noise)) }, tried, 'it is not tried again')
+    const { store } = await api.operator()
+    assert.equal((await store.read.versions.header(versionId))?.isEncoded, true)
+  })
+
+  test('a file of several sites is encoded once, and recorded for each', async () => {
+    const shared = compressibleText('of several', 3000)
+    await publish({ 'one.html': shared, 'two.html': shared })
+    const [path] = await beside(shared)
+    const { ino } = await stat(path!)
+    const other = await publish({ 'index.html': shared, 'own.css': compressibleText('its own', 3000) })
+    await assertPrepared(other.slug, shared)
+    assert.equal((await stat(path!)).ino, ino, 'the file was not made anew')
+  })
+
+  test('encodings are kept while their blob is referenced, and deleted with it', async () => {
+    const { client } = await api.account()
+    const [shared, own] = [compressibleText('shared', 3000), compressibleText('own', 3000)]
+    const { slug } = await publish({ 'index.html': shared, 'own.html': own }, client)
+    const other = await publish({ 'index.html': shared })
+    await client.delete(slug)
+    await collect()
+    assert.deepEqual(await beside(own), [])
+    await assertPrepared(other.slug, shared)
+    const again = await publish({ 'index.html': own })
+    await assertPrepared(again.slug, own)
+  })
+
+  test('a draft has encodings, and a deleted version loses them', async () => {
+    const { client } = await api.account()
+    const { slug } = await publish({ 'index.html': compressibleText('live', 3000) }, client)
+    const draft = compressibleText('draft', 3000)
+    const { versionId } = await client.publish({ files: toFiles({ 'index.html': draft }), slug, live: false })
+    await api.running.service.precompressor.onIdle()
+    await assertPrepared(slug, draft)
+    await client.deleteVersion(slug, versionId)
+    await collect()
+    assert.deepEqual(await beside(draft), [])
+  })
+
+  /** Publishes and waits for the background work. */
+  async function publish(contents: Contents, client = api.anonymous): Promise<Published> {
+    const published = await api.publish(client, contents)
+    await api.running.service.precompressor.onIdle()
+    return published
+  }
+
+  async function collect(): Promise<void> {
+    api.pass(HOUR_MS)
+    await api.sweep('blobs')
+  }
+
+  async function rowOf(slug: string, content: string | Buffer): Promise<BlobEncodings | undefined> {
+    const { store } = await api.operator()
+    return (await store.read.encodings.ofSite(slug)).find((row) => row.hash === sha256(content))
+  }
+
+  /** Paths of the files stored beside a blob. */
+  async function beside(content: string | Buffer): Promise<string[]> {
+    const hash = sha256(content)
+    const folder = join(blobFolder(api), hash.slice(0, 2))
+    const names = (await readdir(folder)).filter((name) => name.startsWith(`${hash}.`))
+    return names.sort().map((name) => join(folder, name))
+  }
+
+  /** Asserts that each encoding exists with the recorded size and decodes to the content. */
+  async function assertPrepared(slug: string, content: string | Buffer): Promise<void> {
+    const { blobs } = await api.operator()
+    const row = await rowOf(slug, content)
+    for (const encoding of ENCODINGS) {
+      const bytes = await blobs.bytes(sha256(content), encoding)
+      assert.ok(bytes && bytes.length < content.length, `smaller as ${encoding}`)
+      assert.ok(decoded[encoding](bytes).equals(Buffer.from(content)), `itself as ${encoding}`)
+      assert.equal(row?.[encoding], bytes.length)
+    }
+  }
+})
+
+test('a service killed during the work leaves it to the next', async () => {
+  await using folder = await memoryFolder()
+  const pages = Array.from({ length: 15 }, (_, number) => deterministicBytes(number, 30_000).toString('hex'))
+  const contents = Object.fromEntries(pages.map((page, number) => [`${number}.html`, page]))
+  await using program = await Program.serve({ DATA: folder.path })
+  const transport = nodeTransport()
+  const client = new Slipway({ baseUrl: program.baseUrl, send: transport.send })
+  const { slug, versionId } = await client.publish({ files: toFiles(contents) })
+  transport.close()
+  program.child.kill('SIGKILL')
+  await program.ended
+
+  const later = Date.now() + 5 * MINUTE_MS
+  const surroundings = { log: silence, version: 'test', clock: () => later }
+  await using context = await openForOperator(readConfig({ SLIPWAY_DATA: folder.path }), surroundings)
+  const { store, blobs, sweepOptions } = context
+  assert.equal((await store.read.versions.header(versionId))?.isEncoded, false, 'there is work left')
+  const sweep = sweeps.find(({ name }) => name === 'encodings')!
+  assert.equal(await runOnce(sweep, sweepOptions), 1)
+  assert.equal((await store.read.versions.header(versionId))?.isEncoded, true)
+  const rows = await store.read.encodings.ofSite(slug)
+  assert.deepEqual(rows.map((row) => row.hash).sort(), pages.map(sha256).sort())
+  for (const page of pages) {
+    const bytes = await blobs.bytes(sha256(page), 'br')
+    assert.ok(decoded.br(bytes!).equals(Buffer.from(page)))
+  }
+  assert.equal(await runOnce(sweep, sweepOptions), 0, 'nothing is left to be done')
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SiteKind } from '../../protocol/api/sites.ts'
+import { describeSite } from '../../server/sites/site-preview.ts'
+import { toManifest } from '../api/content.ts'
+
+/** The preview of a site with these files, each of one byte. */
+const describePaths = (...paths: string[]) =>
+  describeSite(toManifest(Object.fromEntries(paths.map((path) => [path, 'x']))))
+
+const kinds: [kind: SiteKind, paths: string[]][] = [
+  ['page', ['index.html']],
+  ['page', ['a.jpg', 'b.jpg', 'c.jpg', 'about/page.html']],
+  ['page', ['page.xhtml']],
+  ['image', ['cat.jpg']],
+  ['image', ['a.jpg', 'b.png', 'c.webp', 'readme.txt']],
+  ['video', ['film.mp4']],
+  ['video', ['film.mp4', 'trailer.webm', 'poster.jpg']],
+  ['audio', ['one.mp3', 'two.ogg']],
+  ['document', ['paper.pdf']],
+  ['document', ['notes.txt', 'read.md', 'table.xlsx', 'logo.png']],
+  ['files', ['archive.zip']],
+  ['files', ['style.css', 'script.js']],
+  ['files', ['a.jpg', 'film.mp4']],
+  ['files', ['_redirects']],
+  ['image', ['cat.jpg', '_headers', '_redirects']],
+]
+for (const [kind, paths] of kinds)
+  test(`the kind of a site is that of most files, or page if it has pages: ${paths.join(', ')} is ${kind}`, () => {
+    assert.equal(describePaths(...paths).kind, kind)
+  })
+
+const images: [image: string | null, paths: string[]][] = [
+  [null, ['index.html', 'style.css']],
+  ['favicon.svg', ['index.html', 'favicon.svg', 'favicon.ico', 'logo.png']],
+  ['apple-touch-icon.png', ['favicon.svg', 'apple-touch-icon.png', 'index.html']],
+  ['apple-touch-icon-180x180.png', ['index.html', 'apple-touch-icon-180x180.png']],
+  ['favicon-32x32.png', ['index.html', 'favicon.ico', 'favicon-32x32.png']],
+  ['icon.png', ['index.html', 'icon.png', 'logo.svg']],
+  ['Logo.PNG', ['index.html', 'Logo.PNG', 'photo.jpg']],
+  ['favicon.ico', ['index.html', 'favicon.ico', 'photo.jpg']],
+  [null, ['index.html', 'assets/favicon.svg', 'blog/logo.png']],
+  [null, ['index.html', 'photo.jpg']],
+  ['photo.jpg', ['photo.jpg']],
+  ['deep/in/a folder/photo.jpg', ['deep/in/a folder/photo.jpg', '_headers']],
+  [null, ['one.jpg', 'two.jpg']],
+  [null, ['film.mp4']],
+]
+for (const [image, paths] of images)
+  test(`the image of a site is its icon or its only image: ${image} of ${paths.join(', ')}`, () => {
+    assert.equal(describePaths(...paths).image, image)
+  })
+
+test('a file named as an icon without an image type is not one', () => {
+  const files = [{ path: 'favicon.png', size: 1, contentType: 'text/html', hash: 'x' }]
+  assert.deepEqual(describeSite(files), { kind: 'page', image: null, icon: null })
+})

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const PROGRAM = join(import.meta.dirname, 'task-process.ts')
+
+/** Processes that run the tasks of task-process.ts. */
+export class TaskProcesses implements AsyncDisposable {
+  readonly #processes: TaskProcess[]
+  readonly #stack: AsyncDisposableStack
+
+  /** Resolves when all are ready, so that they begin a task at the same time. */
+  static async start(count: number): Promise<TaskProcesses> {
+    await using stack = new AsyncDisposableStack()
+    const processes = Array.from({ length: count }, () => stack.use(start()))
+    await Promise.all(processes.map((one) => one.readLine()))
+    return new TaskProcesses(processes, stack.move())
+  }
+
+  private constructor(processes: TaskProcess[], stack: AsyncDisposableStack) {
+    this.#processes = processes
+    this.#stack = stack
+  }
+
+  /** Runs a task on the store at an address in all processes; returns their results, and rejects when one fails. */
+  run<Result>(task: string, address: string): Promise<Result[]> {
+    return Promise.all(this.#processes.map((one) => one.perform(task, address) as Promise<Result>))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync()
+  }
+}
+
+type TaskProcess = ReturnType<typeof start>
+
+function start() {
+  const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const readLine = async () => {
+    const { value, done } = await lines.next()
+    if (done) throw new Error(`the process ended with exit code ${(await ended)[0]}`)
+    return JSON.parse(value)
+  }
+  return {
+    readLine,
+    async perform(task: string, address: string): Promise<unknown> {
+      child.stdin.write(`${task} ${address}\n`)
+      const { answer, error } = await readLine()
+      if (error !== undefined) throw new Error(`${task} at ${address}: ${error}`)
+      return answer
+    },
+    async [Symbol.asyncDispose]() {
+      child.stdin.end()
+      await ended
+    },
+  }
+}

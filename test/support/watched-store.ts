@@ -1,0 +1,58 @@
+import { ApiError } from '../../server/lib/errors.ts'
+import type { Queries, Store } from '../../server/store/store.ts'
+
+/** Counts reads of a store; tests can delay reads and make the store unavailable. */
+export class WatchedStore {
+  reads = 0
+  unavailable = false
+  /** Called after each read; a promise delays its result. */
+  delayRead: (query: string) => Promise<unknown> | undefined = () => undefined
+  readonly real: Store
+  readonly read: Queries
+
+  constructor(real: Store) {
+    this.real = real
+    this.read = this.#wrap(real.read) as Queries
+  }
+
+  get watched(): Store {
+    const { real, read } = this
+    return {
+      read,
+      write: (durability, work) => {
+        this.#assertAvailable()
+        return real.write(durability, work)
+      },
+      onChange: (forget) => real.onChange(forget),
+      pollChanges: () => real.pollChanges(),
+      check: () => real.check(),
+      [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
+    }
+  }
+
+  #wrap(queries: Queries): unknown {
+    const groups = Object.entries(queries).map(([group, methods]) => [
+      group,
+      new Proxy(methods as Record<string, (...given: unknown[]) => Promise<unknown>>, {
+        get:
+          (target, name: string) =>
+          (...given: unknown[]) =>
+            this.#forward(`${group}.${name}`, () => target[name]!(...given)),
+      }),
+    ])
+    return Object.fromEntries(groups)
+  }
+
+  async #forward(name: string, query: () => Promise<unknown>): Promise<unknown> {
+    this.reads++
+    this.#assertAvailable()
+    const answer = await query()
+    await this.delayRead(name)
+    return answer
+  }
+
+  #assertAvailable(): void {
+    if (this.unavailable)
+      throw new ApiError('UNAVAILABLE', 'The store is unavailable', { retryAfterSeconds: 7 })
+  }
+}
