@@ -124,6 +124,7 @@ describe('the command palette', requiresBrowser, () => {
     const run = async (name: string) => {
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox', { name: 'Search sites and pages' }).fill(name)
+      await page.getByRole('option', { name, selected: true }).waitFor()
       await page.keyboard.press('Enter')
     }
     await run('Copy address')

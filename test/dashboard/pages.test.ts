@@ -151,6 +151,20 @@ describe('the API reference', () => {
       assert.ok(text.includes(word))
   })
 
+  test('has its contents beside the text, and folded above it on a phone', inBrowser, async () => {
+    await using visitor = await visit()
+    const { page } = visitor
+    const entry = page.locator('.contents').getByRole('link', { name: 'Glossary' })
+    await page.goto(`${service.baseUrl}/docs/publish`)
+    await entry.waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await entry.waitFor({ state: 'hidden' })
+    const heading = await page.getByRole('heading', { level: 1 }).boundingBox()
+    assert.ok(heading!.y < 300, `the text begins ${heading!.y} px from the top`)
+    await page.getByText('Contents', { exact: true }).click()
+    await entry.waitFor()
+  })
+
   test('links each entry of its contents to an anchor', inBrowser, async () => {
     await using visitor = await visit()
     await visitor.page.goto(`${service.baseUrl}/docs`)

@@ -436,6 +436,9 @@ describe('the files of a live site', requiresBrowser, () => {
     assert.deepEqual(await paths(), ['index.html', 'notes/c.txt'])
     const { versions } = await ada.client.versions(slug)
     assert.equal(versions.find(({ current }) => current)?.message, 'Delete b.bin')
+    // The picture of each version is stored after it is live.
+    while ((await ada.client.versions(slug)).versions.filter(({ thumbnailUrl }) => thumbnailUrl).length < 4)
+      await page.waitForResponse((response) => response.url().endsWith('/thumbnail'))
     await ada.client.delete(slug)
     ada.assertNoComplaints()
   })
