@@ -18,7 +18,7 @@ import { runTestGroup, type TestGroup } from './test-group.ts'
  */
 const SEPARATE_FOLDERS = ['test', 'test/dashboard', 'test/journeys']
 
-const MAX_GROUP_FILES = 12
+const MAX_GROUP_FILES = 18
 
 const report = new Report(process.env.CI === 'true')
 const durations = new TestDurations()

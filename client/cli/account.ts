@@ -50,20 +50,21 @@ export function notSignedIn(work: CommandContext, server: string): AuthError {
 }
 
 /**
- * A client for operations of a site's owner. Throws an AuthError when the site has no owner yet, or without a key.
+ * The chosen site and a client with the account's key. Throws an AuthError when the site has no owner yet, or without a
+ * key.
  */
-export function ownerClient(
+export async function openSite(
   work: CommandContext,
   options: OptionValues,
-  { server, remembered }: ChosenSite,
-): Slipway {
-  if (remembered?.claimToken !== undefined) {
+): Promise<ChosenSite & { slipway: Slipway }> {
+  const site = await chooseSite(work, options)
+  if (site.remembered?.claimToken !== undefined) {
     throw new AuthError(
-      `${remembered.siteUrl} is unclaimed`,
+      `${site.remembered.siteUrl} is unclaimed`,
       `Claim it first: ${work.settings.program} claim`,
     )
   }
-  return accountClient(work, options, server)
+  return { ...site, slipway: accountClient(work, options, site.server) }
 }
 
 /** The named site, or the one that was published from here; on a terminal it asks which of several. */

@@ -1,15 +1,7 @@
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { chooseSite, notSignedIn, resolveKey } from './account.ts'
 import { CliError, RefusedError, UsageError } from './cli-error.ts'
-import {
-  type Command,
-  type CommandContext,
-  JSON_OPTION,
-  type OptionValues,
-  printResult,
-  SERVER_OPTION,
-  SITE_OPTION,
-} from './command.ts'
+import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTIONS } from './command.ts'
 import type { PublishPlan } from './publish-target.ts'
 import { serverAddress } from './server.ts'
 import { signIn } from './sign-in.ts'
@@ -24,7 +16,7 @@ export const claim: Command = {
   about: `
 Moves a site that was published without an account to your account, so that it doesn't expire. Without a link it claims
 the site that was published from this folder. Signs you in first, if needed.`,
-  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
+  options: SITE_OPTIONS,
   async run(work, options, [link]) {
     const { terminal, siteMemory } = work
     const { server, slug, claimToken } = link === undefined ? await fromFolder(work, options) : fromLink(link)

@@ -62,6 +62,12 @@ export const SITE_OPTION: CommandOption = {
 
 export const JSON_OPTION: CommandOption = { type: 'boolean', help: 'Print JSON on stdout, errors included' }
 
+/** The options of a command about the account. */
+export const ACCOUNT_OPTIONS = { json: JSON_OPTION, server: SERVER_OPTION }
+
+/** The options of a command about a site. */
+export const SITE_OPTIONS = { site: SITE_OPTION, ...ACCOUNT_OPTIONS }
+
 export const YES_OPTION: CommandOption = {
   type: 'boolean',
   short: 'y',

@@ -1,5 +1,5 @@
-import { chooseSite, ownerClient } from './account.ts'
-import { type Command, JSON_OPTION, printResult, SERVER_OPTION, SITE_OPTION, YES_OPTION } from './command.ts'
+import { openSite } from './account.ts'
+import { type Command, printResult, SITE_OPTIONS, YES_OPTION } from './command.ts'
 import { confirmByName } from './terminal/choose.ts'
 
 /** `slipway delete` */
@@ -7,22 +7,29 @@ export const remove: Command = {
   name: 'delete',
   operands: '',
   maxOperands: 0,
-  summary: 'Delete a site permanently',
+  summary: 'Delete a site',
   about: `
-Permanently deletes a site with its files, versions, analytics and domains. The address can't be reused.
-Asks you to type the name of the site, unless --yes.`,
-  options: { site: SITE_OPTION, yes: YES_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
+Deletes a site for visitors, and disconnects its domains. It can be restored with undelete for a time (30 days by
+default), unless --permanent. Its name can't be reused. Asks you to type the name of the site, unless --yes.`,
+  options: {
+    permanent: {
+      type: 'boolean',
+      help: 'Delete its files, versions and analytics, also of a site in the trash',
+    },
+    yes: YES_OPTION,
+    ...SITE_OPTIONS,
+  },
   async run(work, options) {
-    const { terminal, siteMemory } = work
-    const site = await chooseSite(work, options)
-    const slipway = ownerClient(work, options, site)
-    if (options.yes !== true) {
-      await confirmByName(terminal, site.slug, `This permanently deletes ${site.slug}.`)
-    }
-    const deleted = await slipway.delete(site.slug)
-    siteMemory.forget(site.slug, site.server)
-    printResult(work, options, deleted, () =>
-      terminal.printNote(`${terminal.green('✓')} Deleted ${site.slug}`),
-    )
+    const { terminal, siteMemory, settings } = work
+    const { slug, server, slipway } = await openSite(work, options)
+    const permanent = options.permanent === true
+    const what = permanent ? `permanently deletes ${slug}` : `deletes ${slug}`
+    if (options.yes !== true) await confirmByName(terminal, slug, `This ${what}.`)
+    const deleted = await slipway.delete(slug, permanent ? { permanent } : {})
+    siteMemory.forget(slug, server)
+    printResult(work, options, deleted, () => {
+      terminal.printNote(`${terminal.green('✓')} Deleted ${slug}${permanent ? ' permanently' : ''}`)
+      if (!permanent) terminal.printNote(`Restore it: ${settings.program} undelete ${slug}`)
+    })
   },
 }

@@ -2,6 +2,7 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
+import { type Action, findAction } from './action.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import {
   type Command,
@@ -15,10 +16,7 @@ import {
 } from './command.ts'
 import { add } from './domain/add.ts'
 import { formatDomainList, formatFindings } from './domain/record.ts'
-import { findNearest } from './nearest.ts'
 import { confirmByName } from './terminal/choose.ts'
-
-type Action = (work: CommandContext, options: OptionValues, domain: string | undefined) => Promise<void>
 
 const ACTIONS: Record<string, Action> = {
   list,
@@ -48,9 +46,8 @@ Connects your own domains to your sites. HTTPS certificates are issued and renew
     server: SERVER_OPTION,
   },
   async run(work, options, [action = 'list', domain]) {
-    const act = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
-    if (!act) throw unknownAction(action, work.settings.program)
-    await act(work, options, domain)
+    const { program } = work.settings
+    await findAction(ACTIONS, action, { command: 'domains', program, operand: /\./ })(work, options, domain)
   },
 }
 
@@ -113,15 +110,4 @@ async function withKnownDomain<T extends Pick<DomainRecord, 'domain'>>(
 function requireDomain({ settings }: CommandContext, action: string, domain: string | undefined): string {
   if (domain !== undefined) return domain
   throw new UsageError('Name a domain', `Such as: ${settings.program} domains ${action} www.example.com`)
-}
-
-function unknownAction(action: string, program: string): UsageError {
-  const near = findNearest(action, Object.keys(ACTIONS))
-  const suggestion = action.includes('.') ? `add ${stripControlChars(action)}` : near
-  const hints = suggestion === undefined ? [] : [`Did you mean: ${program} domains ${suggestion}`]
-  return new UsageError(
-    `Unknown action "${stripControlChars(action)}"`,
-    ...hints,
-    `See: ${program} help domains`,
-  )
 }

@@ -54,6 +54,7 @@ const LIMIT_CODES = new Set([
   'PAYLOAD_TOO_LARGE',
   'DOMAIN_LIMIT_REACHED',
   'KEY_LIMIT_REACHED',
+  'COLLABORATOR_LIMIT_REACHED',
 ])
 
 function exitCodeOf(error: SlipwayError): number {
@@ -115,7 +116,9 @@ function suggestNextSteps(
     case 'RATE_LIMITED':
       return rateLimit(error, work.retryPolicy.now(), caller?.hasKey === true ? undefined : login)
     case 'NOT_FOUND':
-      return [`List what exists: ${program} sites, ${program} versions, ${program} domains`]
+      return isInTrash(error)
+        ? [`See the trash: ${program} trash. Restore the site: ${program} undelete NAME`]
+        : [`List what exists: ${program} sites, ${program} versions, ${program} domains`]
     case 'SITE_EXPIRED':
       return [`Publish the folder as a new site: ${program} publish`]
     case 'UPLOADS_MISSING':
@@ -132,11 +135,19 @@ function suggestNextSteps(
       return [`List your domains: ${program} domains. Remove one: ${program} domains remove DOMAIN`]
     case 'KEY_LIMIT_REACHED':
       return [`Run ${program} logout on a machine that you no longer use.`]
+    case 'COLLABORATOR_LIMIT_REACHED':
+      return [`Remove one first: ${program} people remove EMAIL`]
+    case 'OWNER_REQUIRED':
+      return [`See who owns the site: ${program} people`]
     case 'ALREADY_CLAIMED':
       return [`Sign in as the owner of the site: ${login}`]
     default:
       return suggestForRefusal(error, program, caller?.hasKey === true ? undefined : login)
   }
+}
+
+function isInTrash({ details }: SlipwayError): boolean {
+  return (details as { deletedUntil?: unknown } | undefined)?.deletedUntil !== undefined
 }
 
 /** The hints of the server name requests, which no user of the command sends. `login` is set without a key. */

@@ -3,7 +3,7 @@ import { stripControlChars } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { CliError, UsageError } from './cli-error.ts'
-import { type Command, type CommandContext, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
+import { ACCOUNT_OPTIONS, type Command, type CommandContext, printResult } from './command.ts'
 import { assertFolder } from './publish-folder.ts'
 import { choose } from './terminal/choose.ts'
 
@@ -19,7 +19,7 @@ export const link: Command = {
   about: `
 Connects a folder, by default this one, to a site of your account: the next publish updates that site. On a terminal,
 leave the site out to choose from a list. The connection is stored in .slipway/.`,
-  options: { json: JSON_OPTION, server: SERVER_OPTION },
+  options: ACCOUNT_OPTIONS,
   async run(work, options, [named, operand = '.']) {
     const { terminal, siteMemory, settings, cwd } = work
     const folder = resolve(cwd, operand)

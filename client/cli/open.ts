@@ -1,5 +1,5 @@
 import { accountClient, chooseSite } from './account.ts'
-import { type Command, JSON_OPTION, printResult, SERVER_OPTION, SITE_OPTION } from './command.ts'
+import { type Command, printResult, SITE_OPTIONS } from './command.ts'
 import { browse } from './terminal/browser.ts'
 
 /** `slipway open` */
@@ -9,7 +9,7 @@ export const open: Command = {
   maxOperands: 0,
   summary: 'Open a site in the browser',
   about: 'Prints the URL of a site and opens it in the browser, if there is one.',
-  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
+  options: SITE_OPTIONS,
   async run(work, options) {
     const { server, slug, remembered } = await chooseSite(work, options)
     const siteUrl = remembered?.siteUrl ?? (await accountClient(work, options, server).details(slug)).siteUrl

@@ -9,17 +9,9 @@ import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { validatePath } from '../../protocol/manifest/paths.ts'
 import type { Slipway } from '../sdk/slipway.ts'
-import { chooseSite, ownerClient } from './account.ts'
+import { openSite } from './account.ts'
 import { RefusedError } from './cli-error.ts'
-import {
-  type Command,
-  type CommandContext,
-  JSON_OPTION,
-  printResult,
-  SERVER_OPTION,
-  SITE_OPTION,
-  stringOption,
-} from './command.ts'
+import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { readTar, type TarEntry } from './folder/read-tar.ts'
 import { ProgressView } from './terminal/progress.ts'
 import { resolveVersionId } from './version-id.ts'
@@ -39,23 +31,20 @@ site. Every file is verified against its SHA-256.`,
   options: {
     version: { type: 'string', value: 'ID', help: 'Another saved version; the start of its id is enough' },
     force: { type: 'boolean', help: 'Write into a folder that is not empty, and replace files in it' },
-    site: SITE_OPTION,
-    json: JSON_OPTION,
-    server: SERVER_OPTION,
+    ...SITE_OPTIONS,
   },
   async run(work, options, [operand]) {
     const { terminal, cwd } = work
-    const site = await chooseSite(work, options)
-    const folder = resolve(cwd, operand ?? site.slug)
+    const { slug, slipway } = await openSite(work, options)
+    const folder = resolve(cwd, operand ?? slug)
     if (options.force !== true) assertEmpty(folder)
-    const slipway = ownerClient(work, options, site)
-    const versionId = await versionToPull(work, slipway, site.slug, stringOption(options, 'version'))
-    const { files } = await slipway.version(site.slug, versionId)
+    const versionId = await versionToPull(work, slipway, slug, stringOption(options, 'version'))
+    const { files } = await slipway.version(slug, versionId)
     const wanted = files.filter(({ path }) => isWritable(path))
-    await download(work, slipway, { slug: site.slug, versionId, folder, files: wanted })
+    await download(work, slipway, { slug, versionId, folder, files: wanted })
     const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)
     const result = {
-      slug: site.slug,
+      slug,
       versionId,
       folder,
       files: wanted.length,

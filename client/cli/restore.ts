@@ -1,15 +1,7 @@
 import type { FinalizeResponse } from '../../protocol/api/publish.ts'
 import { stripControlChars } from '../../protocol/format.ts'
-import { chooseSite, ownerClient } from './account.ts'
-import {
-  type Command,
-  type CommandContext,
-  JSON_OPTION,
-  type OptionValues,
-  printResult,
-  SERVER_OPTION,
-  SITE_OPTION,
-} from './command.ts'
+import { openSite } from './account.ts'
+import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTIONS } from './command.ts'
 import { resolveVersionId } from './version-id.ts'
 import { printWarnings } from './warnings.ts'
 
@@ -22,12 +14,11 @@ export const restore: Command = {
   about: `
 Makes a saved version or a draft live, immediately and without uploading. The start of its id is enough; on a
 terminal, leave it out to choose from a list.`,
-  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
+  options: SITE_OPTIONS,
   async run(work, options, [typed]) {
-    const site = await chooseSite(work, options)
-    const slipway = ownerClient(work, options, site)
-    const versionId = await resolveVersionId(work, slipway, { slug: site.slug, typed })
-    reportRestored(work, options, await slipway.restore(site.slug, versionId))
+    const { slug, slipway } = await openSite(work, options)
+    const versionId = await resolveVersionId(work, slipway, { slug, typed })
+    reportRestored(work, options, await slipway.restore(slug, versionId))
   },
 }
 

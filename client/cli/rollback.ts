@@ -1,6 +1,6 @@
-import { chooseSite, ownerClient } from './account.ts'
+import { openSite } from './account.ts'
 import { RefusedError } from './cli-error.ts'
-import { type Command, JSON_OPTION, SERVER_OPTION, SITE_OPTION } from './command.ts'
+import { type Command, SITE_OPTIONS } from './command.ts'
 import { reportRestored } from './restore.ts'
 
 /** `slipway rollback` */
@@ -12,17 +12,16 @@ export const rollback: Command = {
   about: `
 Makes the newest version live that was live before the current one. Repeat it to go further back; restore goes to any
 version.`,
-  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
+  options: SITE_OPTIONS,
   async run(work, options) {
-    const site = await chooseSite(work, options)
-    const slipway = ownerClient(work, options, site)
-    const { versions } = await slipway.versions(site.slug)
+    const { slug, slipway } = await openSite(work, options)
+    const { versions } = await slipway.versions(slug)
     const older = versions.slice(versions.findIndex(({ current }) => current) + 1)
     const previous = older.find(({ publishedAt }) => publishedAt !== null)
     if (!previous) {
       const hint = `List the saved versions: ${work.settings.program} versions`
       throw new RefusedError('There is no earlier live version', hint)
     }
-    reportRestored(work, options, await slipway.restore(site.slug, previous.versionId))
+    reportRestored(work, options, await slipway.restore(slug, previous.versionId))
   },
 }

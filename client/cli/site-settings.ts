@@ -1,15 +1,7 @@
 import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.ts'
 import { stripControlChars } from '../../protocol/format.ts'
-import { chooseSite, ownerClient } from './account.ts'
-import {
-  type Command,
-  type CommandContext,
-  JSON_OPTION,
-  printResult,
-  SERVER_OPTION,
-  SITE_OPTION,
-  stringOption,
-} from './command.ts'
+import { openSite } from './account.ts'
+import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { METADATA_OPTIONS, readMetadata, readPassword } from './metadata-options.ts'
 import { NAME_OPTION, renameSite } from './site-name.ts'
 import { formatTable } from './terminal/table.ts'
@@ -26,9 +18,7 @@ Changes settings of a site without publishing it again. Without options it shows
   options: {
     name: NAME_OPTION,
     ...METADATA_OPTIONS,
-    site: SITE_OPTION,
-    json: JSON_OPTION,
-    server: SERVER_OPTION,
+    ...SITE_OPTIONS,
   },
   async run(work, options) {
     const password = await readPassword(work, options)
@@ -36,8 +26,7 @@ Changes settings of a site without publishing it again. Without options it shows
       ...readMetadata(options),
       ...(password !== undefined && { password }),
     }
-    const site = await chooseSite(work, options)
-    const slipway = ownerClient(work, options, site)
+    const { slipway, ...site } = await openSite(work, options)
     const name = stringOption(options, 'name')
     const slug = name === undefined ? site.slug : await renameSite(work, slipway, { ...site, name })
     const isChange = Object.keys(change).length > 0

@@ -1,7 +1,7 @@
 import type { SiteSummary } from '../../protocol/api/sites.ts'
 import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
-import { type Command, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
+import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
 import { formatTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
@@ -11,8 +11,8 @@ export const sites: Command = {
   operands: '',
   maxOperands: 0,
   summary: 'List your sites',
-  about: 'Lists the sites of your account, newest first.',
-  options: { json: JSON_OPTION, server: SERVER_OPTION },
+  about: 'Lists the sites of your account and those that are shared with you, newest first.',
+  options: ACCOUNT_OPTIONS,
   async run(work, options) {
     const slipway = accountClient(work, options, resolveServer(work, options))
     const found: SiteSummary[] = []
@@ -28,7 +28,17 @@ export const sites: Command = {
 }
 
 function formatSites(found: SiteSummary[], now: number): string[] {
-  const head = ['NAME', 'URL', 'FILES', 'SIZE', 'UPDATED', 'EXPIRES', 'TITLE']
+  const isAnyShared = found.some(({ role }) => role === 'collaborator')
+  const head = [
+    'NAME',
+    'URL',
+    'FILES',
+    'SIZE',
+    'UPDATED',
+    'EXPIRES',
+    ...(isAnyShared ? ['OWNER'] : []),
+    'TITLE',
+  ]
   const rows = found.map((site) => [
     site.slug,
     site.status === 'pending' ? '(not published yet)' : site.siteUrl,
@@ -36,6 +46,7 @@ function formatSites(found: SiteSummary[], now: number): string[] {
     formatBytes(site.totalBytes),
     formatLocalTime(site.updatedAt, now),
     site.expiresAt === null ? 'never' : formatLocalTime(site.expiresAt, now),
+    ...(isAnyShared ? [site.role === 'owner' ? 'you' : stripControlChars(site.ownerEmail ?? '')] : []),
     stripControlChars(site.title ?? ''),
   ])
   return formatTable([head, ...rows])

@@ -1,7 +1,7 @@
 import type { VersionSummary } from '../../protocol/api/sites.ts'
 import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
-import { chooseSite, ownerClient } from './account.ts'
-import { type Command, JSON_OPTION, printResult, SERVER_OPTION, SITE_OPTION } from './command.ts'
+import { openSite } from './account.ts'
+import { type Command, printResult, SITE_OPTIONS } from './command.ts'
 import { formatTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
@@ -13,10 +13,10 @@ export const versions: Command = {
   summary: 'List the saved versions of a site',
   about:
     'Lists the saved versions of a site and its drafts: the author, the changes since the previous version, and the preview URL.',
-  options: { site: SITE_OPTION, json: JSON_OPTION, server: SERVER_OPTION },
+  options: SITE_OPTIONS,
   async run(work, options) {
-    const site = await chooseSite(work, options)
-    const { versions: found } = await ownerClient(work, options, site).versions(site.slug)
+    const { slug, slipway } = await openSite(work, options)
+    const { versions: found } = await slipway.versions(slug)
     printResult(work, options, found, () => {
       for (const line of formatVersions(found, work.retryPolicy.now())) work.terminal.print(line)
       if (found.length > 1) work.terminal.printNote(`Make one live: ${work.settings.program} restore VERSION`)
@@ -30,7 +30,7 @@ function formatVersions(found: VersionSummary[], now: number): string[] {
     version.versionId,
     version.current ? 'live' : version.publishedAt === null ? 'draft' : 'saved',
     formatLocalTime(version.createdAt, now),
-    formatAuthor(version),
+    stripControlChars(formatAuthor(version)),
     formatChanges(version),
     formatNumber(version.fileCount),
     formatBytes(version.totalBytes),
@@ -42,8 +42,9 @@ function formatVersions(found: VersionSummary[], now: number): string[] {
 
 function formatAuthor({ publishedBy, publishedWith }: VersionSummary): string {
   if (publishedWith === 'anonymous') return 'anonymous'
-  if (publishedBy) return publishedWith === 'dashboard' ? 'you, from the browser' : 'you, with a key'
-  return publishedWith ? 'another account' : UNKNOWN
+  if (publishedBy)
+    return `${publishedBy}, ${publishedWith === 'dashboard' ? 'from the browser' : 'with a key'}`
+  return publishedWith ? 'a deleted account' : UNKNOWN
 }
 
 function formatChanges({ changes: counts }: VersionSummary): string {

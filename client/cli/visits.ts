@@ -1,15 +1,8 @@
 import type { VisitCount, VisitRange, Visits } from '../../protocol/api/visits.ts'
 import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
-import { chooseSite, ownerClient } from './account.ts'
+import { openSite } from './account.ts'
 import { UsageError } from './cli-error.ts'
-import {
-  type Command,
-  JSON_OPTION,
-  printResult,
-  SERVER_OPTION,
-  SITE_OPTION,
-  stringOption,
-} from './command.ts'
+import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { formatTable } from './terminal/table.ts'
 
 const RANGES: Record<VisitRange, string> = {
@@ -30,16 +23,14 @@ export const visits: Command = {
   about: 'Shows the visits of a site: visitors, requests, bandwidth, top pages, referrers and missing pages.',
   options: {
     range: { type: 'string', value: 'RANGE', help: '24h, 7d (default), 30d or 90d' },
-    site: SITE_OPTION,
-    json: JSON_OPTION,
-    server: SERVER_OPTION,
+    ...SITE_OPTIONS,
   },
   async run(work, options) {
     const range = stringOption(options, 'range') ?? '7d'
     if (!isRange(range))
       throw new UsageError('Unknown range', `Use one of: ${Object.keys(RANGES).join(', ')}`)
-    const site = await chooseSite(work, options)
-    const found = await ownerClient(work, options, site).visits(site.slug, range)
+    const { slug, slipway } = await openSite(work, options)
+    const found = await slipway.visits(slug, range)
     printResult(work, options, found, () => {
       for (const line of formatVisits(found)) work.terminal.print(line)
     })

@@ -1,5 +1,6 @@
 import type { PublishedWith, SiteRole } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
+import { toIsoOrNull } from '../lib/time.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
@@ -41,7 +42,7 @@ export async function requireAccess(
   const site = await queries.sites.bySlug(slug)
   const role = site && (await findRole(queries, site, account))
   if (!role) throw siteNotFound()
-  if (isRetired(site)) throw role === 'owner' && isInTrash(site) ? siteInTrash(slug) : siteNotFound()
+  if (isRetired(site)) throw role === 'owner' && isInTrash(site) ? siteInTrash(site) : siteNotFound()
   const current = requireNotExpired(site, now)
   if (role === 'owner' || right === 'publish') return current
   throw new ApiError('OWNER_REQUIRED', 'Only the owner of this site can do this')
@@ -137,8 +138,9 @@ export function requireKeyHash(caller: Caller): string {
   throw needsKey()
 }
 
-function siteInTrash(slug: string): ApiError {
+function siteInTrash({ slug, keptUntil }: Site): ApiError {
   return new ApiError('NOT_FOUND', 'The site is in the trash', {
+    details: { deletedUntil: toIsoOrNull(keptUntil) },
     hint: `Restore the site with POST /api/v1/publish/${slug}/undelete.`,
   })
 }

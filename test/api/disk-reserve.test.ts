@@ -10,8 +10,8 @@ import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Api, expectFailure, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { filesIn, make, send, TYPES } from './archive-requests.ts'
-import { buildTar } from './bundle-fixture.ts'
 import { toEntry, toManifest } from './content.ts'
+import { buildTar } from './pending-version.ts'
 
 describe('the reserve', () => {
   for (const [what, size, disk, reserve] of [

@@ -10,9 +10,8 @@ import { STATUS } from '../../server/lib/errors.ts'
 import { pausedBody } from '../support/paused-body.ts'
 import { KIB } from '../support/units.ts'
 import { Api, startApi } from './api.ts'
-import { buildTar } from './bundle-fixture.ts'
 import { toEntry } from './content.ts'
-import { createPendingUpload, send } from './upload-fixture.ts'
+import { buildTar, createPending, send } from './pending-version.ts'
 
 const api = await startApi({ UPLOADS_AT_ONCE: '1' })
 const owner = await api.account()
@@ -48,7 +47,7 @@ test('every error code has its status of the contract', () => {
 describe('an overloaded or broken service', () => {
   test('answers UNAVAILABLE with Retry-After to an upload or a bundle above the limit of concurrent ones', async () => {
     const bytes = Buffer.alloc(300 * KIB, 'x')
-    const slow = await createPendingUpload(owner, toEntry('a.bin', bytes))
+    const slow = await createPending(owner, { 'a.bin': bytes })
     const { upload: other } = await owner.client.create({ files: [toEntry('a.txt', 'hello')] })
     const { body, resume } = pausedBody(bytes.subarray(1), bytes.subarray(0, 1))
     const upload = send(api, slow.target, body)

@@ -125,25 +125,6 @@ describe('two pending versions', () => {
     await expectFailure(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
     assert.equal(await text(siteUrl), 'same')
   })
-
-  test('finalized at the same time are both published, one after the other', async () => {
-    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
-    const names = ['one', 'two', 'three', 'four']
-    const plans = []
-    for (const name of names) {
-      const { upload } = await api.update(owner.client, slug, { 'index.html': name })
-      await api.upload(upload, { 'index.html': name })
-      plans.push(upload)
-    }
-    const answers = await Promise.all(
-      plans.map(({ versionId }) => owner.client.finalize(slug, { versionId })),
-    )
-    const before = new Set(answers.map(({ previousVersionId }) => previousVersionId))
-    assert.equal(before.size, names.length, 'each followed another one')
-    const { currentVersionId } = await owner.client.details(slug)
-    const live = plans.findIndex(({ versionId }) => versionId === currentVersionId)
-    assert.equal(await text(siteUrl), names[live])
-  })
 })
 
 describe('a publish based on an older version', () => {

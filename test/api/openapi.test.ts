@@ -6,7 +6,6 @@ import { OpenAPIClientAxios } from 'openapi-client-axios'
 import { STATUS } from '../../server/lib/errors.ts'
 import { HOUR_MS, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
-import { toManifest } from './content.ts'
 import { operations } from './document.ts'
 import { webp } from './webp.ts'
 
@@ -185,29 +184,6 @@ describe('the OpenAPI document', () => {
       (await client.getSite!(slug)).data.files.map(({ path }: { path: string }) => path),
       ['a/index.html'],
     )
-  })
-
-  test('requires exactly the fields of a manifest that the spec requires', () => {
-    const { requestBody } = document.paths['/api/v1/publish']!.post!
-    const ajv = new Ajv2020({ strict: false })
-    const takes = ajv.compile(requestBody!.content['application/json']!.schema)
-    assert.ok(takes({ files: toManifest({ 'index.html': 'x' }) }))
-    assert.ok(
-      takes({ files: [{ path: 'a', size: 1, contentType: 'text/plain', more: 1 }], more: 1, viewer: {} }),
-    )
-    for (const left of ['path', 'size', 'contentType']) {
-      const [entry] = toManifest({ 'index.html': 'x' })
-      assert.equal(takes({ files: [{ ...entry, [left]: undefined }] }), false, left)
-    }
-    assert.equal(takes({}), false)
-    const types = Object.keys(requestBody!.content).sort()
-    assert.deepEqual(types, [
-      'application/gzip',
-      'application/json',
-      'application/x-tar',
-      'application/zip',
-      'text/html',
-    ])
   })
 
   test('documents every successful response as it is sent', async () => {

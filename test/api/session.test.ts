@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SessionList } from '../../protocol/api/account.ts'
 import { pluck } from '../support/pluck.ts'
-import { type Account, Api, DAY_MS, expectFailure, startApi } from './api.ts'
+import { type Account, DAY_MS, expectFailure, startApi } from './api.ts'
 import { browser, type SignedIn } from './browser.ts'
 import { mailsTo } from './sign-in-mails.ts'
 
@@ -12,7 +12,7 @@ const me = (headers: Record<string, string>) => api.request('GET', '/api/v1/me',
 
 describe('an account', () => {
   test('gets an email about a sign-in from an unknown network and about each deletion, at most five an hour of a kind', async () => {
-    await using own = await Api.start({ TRUSTED_PROXIES: '1' })
+    const own = await startApi({ TRUSTED_PROXIES: '1' })
     const { email, client } = await own.account()
     for (const from of ['192.0.2.1', '198.51.100.1', '198.51.100.1']) {
       await client.requestCode(email)

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { sha256 } from './content.ts'
 
-const api = await startApi()
+const LIFETIME_DAYS = 10
+const api = await startApi({ TRASH_LIFETIME: `${LIFETIME_DAYS}d` })
 
 /** A deleted site with two versions, a draft, settings and bytes that no other site has. */
 async function deletedSite() {
@@ -22,9 +23,9 @@ async function deletedSite() {
 }
 
 describe('a deleted site', () => {
-  test('is in the trash of its owner for 30 days, and in no other list', async () => {
+  test('is in the trash of its owner for its lifetime, and in no other list', async () => {
     const { client, slug } = await deletedSite()
-    const [deletedAt, deletedUntil] = [0, 30 * DAY_MS].map((more) =>
+    const [deletedAt, deletedUntil] = [0, LIFETIME_DAYS * DAY_MS].map((more) =>
       new Date(api.clock.now + more).toISOString(),
     )
     const { publishes } = await client.list({ deleted: true })
@@ -40,7 +41,7 @@ describe('a deleted site', () => {
     const { client, slug, before, first, live, draft, bytes } = await deletedSite()
     for (const { siteUrl, previewUrl } of [live, draft])
       for (const url of [siteUrl, previewUrl]) assert.equal((await api.visit(url)).status, 404)
-    api.pass(30 * DAY_MS - 1)
+    api.pass(LIFETIME_DAYS * DAY_MS - 1)
     for (const job of ['trash', 'old-versions', 'abandoned', 'visits', 'unnamed', 'blobs'])
       await api.sweep(job)
 
@@ -64,7 +65,7 @@ describe('a deleted site', () => {
 
   test('is deleted permanently when its time in the trash has ended, with its blobs and not with its name', async () => {
     const { client, slug, bytes } = await deletedSite()
-    api.pass(30 * DAY_MS)
+    api.pass(LIFETIME_DAYS * DAY_MS)
     assert.equal(await api.sweep('trash'), 1)
     assert.equal(await api.sweep('trash'), 0)
     api.pass(HOUR_MS)

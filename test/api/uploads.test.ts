@@ -14,17 +14,22 @@ import { KIB, MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Api, blobFolder, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import { sha256, toEntry } from './content.ts'
-import { assertNothingKept, createPendingUpload, type PendingUpload, send } from './upload-fixture.ts'
+import { assertMissing, createPending, type PendingVersion, send, stagedFiles } from './pending-version.ts'
 
 const api = await startApi()
 const owner = await api.account()
 
-const createUpload = (entry: FileEntry) => createPendingUpload(owner, entry)
+const createUpload = (entry: FileEntry) => createPending(owner, [entry])
 const put = (target: Pick<UploadTarget, 'url' | 'headers'>, body: string | Buffer | Readable, headers = {}) =>
   send(api, target, body, headers)
-const putTo = (target: string, { target: { headers } }: PendingUpload) =>
+const putTo = (target: string, { target: { headers } }: PendingVersion) =>
   api.request('PUT', target, { body: 'hello', headers })
-const assertNothingStored = (upload: PendingUpload) => assertNothingKept(api, owner, upload)
+
+/** Asserts that the file is missing at finalize and on the disk. */
+async function assertNothingStored(upload: PendingVersion): Promise<void> {
+  await assertMissing(owner, upload, [upload.target.path])
+  assert.deepEqual(await stagedFiles(api, upload, 0), [])
+}
 
 describe('an upload', () => {
   for (const size of [1, 256 * KIB, 256 * KIB + 1, 3 * MIB + 7]) {
@@ -128,9 +133,7 @@ describe('an upload URL', () => {
       nothing: path!.slice(0, -1),
       'an empty token': `${path}token=&${ct}&${exp}`,
       'an expiry with a plus': `${path}${token}&${ct}&${exp!.replace('=', '=%2B')}`,
-      'an expiry with a fraction': `${path}${token}&${ct}&${exp}.0`,
       'an expiry with a zero': `${path}${token}&${ct}&${exp!.replace('=', '=0')}`,
-      'an expiry with an exponent': `${path}${token}&${ct}&${exp}e0`,
       'an expiry that never comes': `${path}${token}&${ct}&exp=Infinity`,
     }
     for (const [what, target] of Object.entries(mixtures)) {
@@ -150,15 +153,9 @@ describe('an upload URL', () => {
   })
 
   test('is refused by a service with another secret', async () => {
-    await using one = await Api.start({ SECRET: 'the first secret, which is long enough' })
-    const { upload } = await one.anonymous.create({ files: [toEntry('a.txt', 'hello')] })
-    const [target] = upload.uploads
-    await using other = await Api.start({ SECRET: 'the second secret, it is long as well' })
-    const answer = await other.request('PUT', toTarget(target!.url), {
-      body: 'hello',
-      headers: target!.headers,
-    })
-    assert.equal(answer.json.code, 'INVALID_UPLOAD_TOKEN')
+    const { target } = await createUpload(toEntry('a.txt', 'hello'))
+    await using other = await Api.start({ SECRET: 'another secret, which is long enough' })
+    assert.equal((await send(other, target, 'hello')).json.code, 'INVALID_UPLOAD_TOKEN')
   })
 })
 
@@ -228,7 +225,7 @@ describe('bytes that differ from the manifest', () => {
 
 describe('an interrupted upload', () => {
   /** The bytes of the request. */
-  function requestBytes({ target }: PendingUpload, bytes: Buffer, chunked: boolean): Buffer {
+  function requestBytes({ target }: PendingVersion, bytes: Buffer, chunked: boolean): Buffer {
     const head = [
       `PUT ${toTarget(target.url)} HTTP/1.1`,
       'Host: localhost',
@@ -273,7 +270,7 @@ const SIZE = 600_000
 const BYTES = noise(SIZE)
 const HALF = BYTES.subarray(0, SIZE / 2)
 
-function staged({ versionId }: PendingUpload): string[] {
+function staged({ versionId }: Pick<PendingVersion, 'versionId'>): string[] {
   try {
     return readdirSync(join(blobFolder(api), 'staged', versionId))
   } catch {
@@ -331,22 +328,21 @@ describe('a newer upload of a file replaces one in progress', () => {
   })
 
   test('also in a bundle, by another bundle or a single upload', async () => {
-    const { slug, siteUrl, upload } = await owner.client.create({ files: [toEntry('a.bin', BYTES)] })
+    const { upload } = await owner.client.create({ files: [toEntry('a.bin', BYTES)] })
     const [target] = upload.uploads
-    const version = { slug, siteUrl, versionId: upload.versionId, target: target! }
     const part = tarPart({ name: 'a.bin', data: BYTES })
     const bodies = [1, 2].map(() => pausedBody(part.subarray(0, SIZE / 2), part.subarray(SIZE / 2)))
     const answers = []
     for (const { body } of bodies) {
-      const before = new Set(staged(version))
+      const before = new Set(staged(upload))
       answers.push(put(upload.bundle!, body))
-      await waitFor(() => staged(version).some((name) => !before.has(name)))
+      await waitFor(() => staged(upload).some((name) => !before.has(name)))
     }
     assert.deepEqual([(await answers[0])!.status, (await answers[0])!.json.code], [410, 'UPLOAD_EXPIRED'])
     assert.equal((await put(target!, BYTES)).status, 200)
     assert.equal((await answers[1])!.status, 410)
     for (const { resume } of bodies) resume()
-    await waitFor(() => staged(version).length === 1)
+    await waitFor(() => staged(upload).length === 1)
   })
 })
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type Api, toTarget } from '../api/api.ts'
 import { make } from '../api/archive-requests.ts'
-import { buildTar } from '../api/bundle-fixture.ts'
 import { toManifest } from '../api/content.ts'
+import { buildTar } from '../api/pending-version.ts'
 import { noise } from '../edge/fixture.ts'
 
 /** A request with a body. */

@@ -42,9 +42,19 @@ describe('the site of this folder', () => {
   it('versions lists the live version and drafts, with the publisher and the changes of each', async () => {
     const counts = (added: number, changed: number, removed: number) => ({ added, changed, removed })
     const cases: [by: string | null, made: string | null, changes: object | null, words: RegExp][] = [
-      ['ann@example.test', 'key', counts(1, 2, 3), /you, with a key +1 new, 2 changed, 3 removed /],
-      ['ann@example.test', 'dashboard', counts(0, 0, 1000), /you, from the browser +1,000 removed /],
-      [null, 'key', counts(0, 0, 0), /another account +none /],
+      [
+        'ann@example.test',
+        'key',
+        counts(1, 2, 3),
+        /ann@example.test, with a key +1 new, 2 changed, 3 removed /,
+      ],
+      [
+        'ann@example.test',
+        'dashboard',
+        counts(0, 0, 1000),
+        /ann@example.test, from the browser +1,000 removed /,
+      ],
+      [null, 'key', counts(0, 0, 0), /a deleted account +none /],
       [null, 'anonymous', null, /anonymous +– /],
     ]
     const made = cases.map(([publishedBy, publishedWith, changes]) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -85,6 +85,14 @@ describe('the installed program', () => {
       assert.match(stderr, /Run the same command to resume/)
     })
   }
+
+  it('fails when stdout cannot be written, and not when its reader has closed it', () => {
+    const program = `'${process.execPath}' '${join(installed, 'bin/slipway.js')}'`
+    const { status } = spawnSync('sh', ['-c', `${program} help > /dev/full`])
+    assert.equal(status, 1)
+    const closed = spawnSync('sh', ['-c', `{ ${program} help; echo $? >&2; } | head -n 0`])
+    assert.equal(closed.stderr.toString(), '0\n')
+  })
 
   interface Setting {
     cli?: CliHarness

@@ -344,6 +344,15 @@ describe('publish', () => {
       )
     })
 
+    it('or the address when it is not one of a Slipway server', async () => {
+      fixture.server.reply(/./, [404, '<h1>no</h1>', { 'Content-Type': 'text/html' }])
+      const { code, stdout, stderr } = await fixture.publish()
+      assert.deepEqual([code, stdout], [5, ''])
+      const url = `${fixture.server.url}/api/v1/publish`
+      assert.ok(stderr.includes(`${url} answered 404, which no Slipway server sends`), stderr)
+      assert.match(stderr, /To use another server: --server URL/)
+    })
+
     it('without control characters, which could move the cursor', async () => {
       fixture.server.reply(/./, [400, { error: `${ESCAPE}[2Jgone`, code: 'VALIDATION_ERROR', status: 400 }])
       assert.ok(!(await fixture.publish()).stderr.includes(ESCAPE))

@@ -2,12 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { getUrl } from '../support/http-client.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
 const FILES = {
   'site/index.html': 'one',
   'site/a.txt': 'a',
   [`site/${'long-folder-name/'.repeat(8)}ü.txt`]: 'deep',
+  'site/großes & kleines #1?.html': 'ü',
+  'site/100%.txt': 'all',
+  'site/_headers.d/+plus': 'plus',
   'site/large.bin': Buffer.alloc(300_000, 'x').toString(),
 }
 
@@ -54,6 +58,15 @@ describe('a site of an account', () => {
     const several = await cli.run(['restore', newest.versionId.slice(0, 4)])
     assert.deepEqual([several.code, several.stderr.includes(newest.versionId)], [2, true])
     assert.equal((await cli.run(['restore', 'zz'])).code, 2)
+  })
+
+  it('is served completely, whatever the names of its files', async () => {
+    using fixture = start(FILES)
+    const { stdout } = await fixture.cli.run(['publish', 'site'])
+    for (const [path, text] of Object.entries(FILES)) {
+      const url = path.split('/').slice(1).map(encodeURIComponent).join('/')
+      assert.equal((await getUrl(stdout.trim() + url)).text, text, path)
+    }
   })
 
   it('can be downloaded, into a folder that is empty or with --force, with every byte verified', async () => {
@@ -119,6 +132,49 @@ describe('a site of an account', () => {
     assert.equal((await cli.run(['deploy', '--replace'])).code, 0)
     assert.equal(await live(), 'linked')
     assert.equal((await cli.run(['link', 'no-such-site'])).code, 6)
+  })
+
+  it('can be deleted, found in the trash and restored, and deleted permanently from there', async () => {
+    using fixture = await startOwned('one')
+    const { cli, slug, live, runJson } = fixture
+    const deleted = await cli.run(['delete', '--yes'])
+    assert.match(deleted.stderr, new RegExp(`Deleted ${slug}\nRestore it: slipway undelete ${slug}\n`))
+    assert.match((await cli.run(['trash'])).stdout, new RegExp(`^NAME .*\n${slug} +`))
+    const gone = await cli.run(['versions', '--site', slug])
+    assert.deepEqual([gone.code, /slipway undelete/.test(gone.stderr)], [6, true])
+    assert.equal((await cli.run(['undelete'])).code, 2)
+    assert.equal(slugOf((await cli.run(['undelete', slug])).stdout), slug)
+    assert.equal(await live(), 'one')
+    await cli.run(['rm', '--site', slug, '--yes'])
+    const final = await cli.run(['delete', '--site', slug, '--permanent'], { typed: [slug] })
+    assert.deepEqual([final.code, /permanently deletes/.test(final.stderr)], [0, true])
+    assert.deepEqual((await runJson('trash')).json, [])
+    assert.equal((await cli.run(['undelete', slug])).code, 6)
+  })
+
+  it('can be shared, listed by its collaborators, and no longer shared', async () => {
+    using fixture = await startOwned('one')
+    const { client, cli, slug, runJson } = fixture
+    const { email } = await client.me()
+    const added = await cli.run(['people', 'add', 'bob@example.test'])
+    assert.deepEqual(
+      [added.code, added.stderr.includes(`bob@example.test can publish to ${slug}`)],
+      [0, true],
+    )
+    const { stdout: people } = await cli.run(['people'])
+    assert.match(people, new RegExp(`^EMAIL .*\n${email} +owner\nbob@example.test +collaborator `))
+    const removed = await runJson('people', 'remove', 'bob@example.test')
+    assert.deepEqual(removed.json, { slug, email: 'bob@example.test', removed: true })
+    await cli.run(['people', 'add', 'bob@example.test'])
+    cli.env.SLIPWAY_KEY = await fixture.service.signIn('bob@example.test')
+    assert.match((await cli.run(['sites'])).stdout, new RegExp(`OWNER +TITLE\n.* ${email}`))
+    const refused = await runJson('delete', '--site', slug, '--yes')
+    assert.deepEqual([refused.exit, refused.json.code], [6, 'OWNER_REQUIRED'])
+    assert.match(
+      (await cli.run(['people', 'bob@example.test'])).stderr,
+      /Did you mean: slipway people add bob@/,
+    )
+    assert.equal((await cli.run(['people', 'add'])).code, 2)
   })
 
   it('stays as it is when a publish has warnings and --strict', async () => {

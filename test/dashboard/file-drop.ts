@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { after } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type ZipPart, zip } from '../archive/zip-file.ts'
-import { httpGet } from '../journeys/http-get.ts'
+import { getUrl } from '../support/http-client.ts'
 
 export type Contents = Record<string, string | Buffer>
 
@@ -109,7 +109,7 @@ export function recordCalls(page: Page): string[] {
 
 /** Requests a file of a site as a visitor. */
 export async function visited(siteUrl: string, path = ''): Promise<string> {
-  return (await httpGet(siteUrl + path)).body.toString()
+  return (await getUrl(siteUrl + path)).text
 }
 
 /** Waits until the site is live and returns its address. */

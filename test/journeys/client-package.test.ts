@@ -6,153 +6,135 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { npxCommand } from '../../protocol/client-package.ts'
-import { sendRequest } from '../support/http-client.ts'
+import { getUrl, sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
-import type { Result } from './cli-user.ts'
-import { httpGet } from './http-get.ts'
 
 // The client as a user gets it: from a running service with npm, without any other server.
 
-let service: RunningService
-
-before(async () => {
-  service = await startTestService()
-})
-
-after(() => service[Symbol.asyncDispose]())
-
-describe('the package', () => {
-  it('publishes with npx to the server it came from, in an empty folder on a new machine', async () => {
-    using machine = new Machine()
-    machine.write('folder/index.html', '<h1>Ahoy</h1>')
-    const { code, stdout, stderr } = await machine.shell(`${npxCommand(service.baseUrl)} publish ./folder`)
-    assert.equal(code, 0, stderr)
-    assert.equal((await httpGet(stdout.trim())).body.toString(), '<h1>Ahoy</h1>')
-    assert.ok(stderr.includes(`Keep it: npx ${service.baseUrl}/cli.tgz claim`), stderr)
+describe('the client of a service', () => {
+  let service: RunningService
+  before(async () => {
+    service = await startTestService()
   })
+  after(() => service[Symbol.asyncDispose]())
 
-  it('contains the SDK: the example of docs/publish.md publishes', async () => {
-    using machine = new Machine()
-    const docs = readFileSync(join(import.meta.dirname, '../../docs/publish.md'), 'utf8')
-    const [, install = ''] = /^```sh\n(npm install http.*)\n```$/m.exec(docs) ?? []
-    const [, example = ''] = /^```ts\n(import \{ Slipway \}[\s\S]*?)^```$/m.exec(docs) ?? []
-    const here = (text: string) => text.replaceAll('http://localhost:8080', service.baseUrl)
-    machine.write('example.mjs', `${here(example)}\nconsole.log(siteUrl)\n`)
-    const { code, stdout, stderr } = await machine.shell(`${here(install)} >&2 && node example.mjs`)
-    assert.equal(code, 0, stderr)
-    assert.equal((await httpGet(stdout.trim())).body.toString(), '<h1>Hello</h1>')
-  })
-
-  it('has no dependencies and no install scripts', async () => {
-    const { dependencies, scripts, bin } = (
-      await import('../../client/package.json', { with: { type: 'json' } })
-    ).default as Record<string, unknown>
-    assert.deepEqual([dependencies, scripts, bin], [undefined, undefined, { slipway: 'bin/slipway.js' }])
-  })
-})
-
-describe('/cli.tgz and /install.sh', () => {
-  for (const [path, type] of [
-    ['/cli.tgz', 'application/gzip'],
-    ['/install.sh', 'text/x-shellscript; charset=utf-8'],
-  ] as const) {
-    it(`${path} is revalidated by etag, and answers HEAD`, async () => {
-      const { status, headers, body } = await sendRequest(service.port, { path })
-      assert.deepEqual([status, headers['content-type'], headers['cache-control']], [200, type, 'no-cache'])
-      assert.equal(Number(headers['content-length']), body.length)
-      const { etag = '' } = headers
-      assert.match(etag, /^"\w+"$/)
-      const head = await sendRequest(service.port, { path, method: 'HEAD' })
-      assert.deepEqual(
-        [head.status, head.headers.etag, head.headers['content-length'], head.body.length],
-        [200, etag, String(body.length), 0],
-      )
-      const known = await sendRequest(service.port, { path, headers: { 'If-None-Match': etag } })
-      assert.deepEqual([known.status, known.headers.etag, known.body.length], [304, etag, 0])
+  describe('the package', () => {
+    it('publishes with npx, as the front page says, to the server it came from, in an empty folder on a new machine', async () => {
+      using machine = new Machine()
+      machine.write('folder/index.html', '<h1>Ahoy</h1>')
+      const front = await sendRequest(service.port, { path: '/' })
+      assert.ok(front.text.includes(`<code>${npxCommand(service.baseUrl)} publish ./folder</code>`))
+      const { code, stdout, stderr } = await machine.shell(`${npxCommand(service.baseUrl)} publish ./folder`)
+      assert.equal(code, 0, stderr)
+      assert.equal((await getUrl(stdout.trim())).text, '<h1>Ahoy</h1>')
+      assert.ok(stderr.includes(`Keep it: npx ${service.baseUrl}/cli.tgz claim`), stderr)
     })
-  }
 
-  it('are the same from every process of a server, and name it', async () => {
-    await using one = await startTestService({ BASE_URL: 'https://slipway.example' })
-    await using two = await startTestService({ BASE_URL: 'https://slipway.example' })
-    for (const path of ['/cli.tgz', '/install.sh']) {
-      const [first, second, other] = await Promise.all(
-        [one, two, service].map(async ({ port }) => (await sendRequest(port, { path })).headers.etag),
-      )
-      assert.equal(first, second)
-      assert.notEqual(first, other)
+    it('contains the SDK: the example of docs/publish.md publishes', async () => {
+      using machine = new Machine()
+      const docs = readFileSync(join(import.meta.dirname, '../../docs/publish.md'), 'utf8')
+      const [, install = ''] = /^```sh\n(npm install http.*)\n```$/m.exec(docs) ?? []
+      const [, example = ''] = /^```ts\n(import \{ Slipway \}[\s\S]*?)^```$/m.exec(docs) ?? []
+      const here = (text: string) => text.replaceAll('http://localhost:8080', service.baseUrl)
+      machine.write('example.mjs', `${here(example)}\nconsole.log(siteUrl)\n`)
+      const { code, stdout, stderr } = await machine.shell(`${here(install)} >&2 && node example.mjs`)
+      assert.equal(code, 0, stderr)
+      assert.equal((await getUrl(stdout.trim())).text, '<h1>Hello</h1>')
+    })
+  })
+
+  describe('/cli.tgz and /install.sh', () => {
+    for (const [path, type] of [
+      ['/cli.tgz', 'application/gzip'],
+      ['/install.sh', 'text/x-shellscript; charset=utf-8'],
+    ] as const) {
+      it(`${path} is revalidated by etag, and answers HEAD`, async () => {
+        const { status, headers, body } = await sendRequest(service.port, { path })
+        assert.deepEqual([status, headers['content-type'], headers['cache-control']], [200, type, 'no-cache'])
+        assert.equal(Number(headers['content-length']), body.length)
+        const { etag = '' } = headers
+        assert.match(etag, /^"\w+"$/)
+        const head = await sendRequest(service.port, { path, method: 'HEAD' })
+        assert.deepEqual(
+          [head.status, head.headers.etag, head.headers['content-length'], head.body.length],
+          [200, etag, String(body.length), 0],
+        )
+        const known = await sendRequest(service.port, { path, headers: { 'If-None-Match': etag } })
+        assert.deepEqual([known.status, known.headers.etag, known.body.length], [304, etag, 0])
+      })
+    }
+
+    it('are the same from every process of a server, and name it', async () => {
+      await using one = await startTestService({ BASE_URL: 'https://slipway.example' })
+      await using two = await startTestService({ BASE_URL: 'https://slipway.example' })
+      for (const path of ['/cli.tgz', '/install.sh']) {
+        const [first, second, other] = await Promise.all(
+          [one, two, service].map(async ({ port }) => (await sendRequest(port, { path })).headers.etag),
+        )
+        assert.equal(first, second)
+        assert.notEqual(first, other)
+      }
+    })
+  })
+
+  describe('install.sh', () => {
+    it('installs below $HOME/.local without permission for the global folder, and again', async () => {
+      using machine = new Machine()
+      machine.env.npm_config_prefix = '/dev/null/global'
+      const script = await machine.download(service, '/install.sh')
+      const first = await machine.shell(`sh ${script}`)
+      assert.equal(first.code, 0, first.stderr)
+      const bin = join(machine.home, '.local/bin')
+      assert.ok(first.stdout.includes(`export PATH="${bin}:$PATH"`), first.stdout)
+      machine.env.PATH = `${bin}:${process.env.PATH}`
+      const again = await machine.shell(`sh ${script} && slipway --version`)
+      assert.equal(again.code, 0, again.stderr)
+      assert.match(again.stdout, /^Publish a folder: slipway publish \.\/folder\n\d+\.\d+\.\d+\n$/m)
+      assert.doesNotMatch(again.stdout, /export PATH/)
+    })
+
+    it('installs into the global folder with permission', async () => {
+      using machine = new Machine()
+      const prefix = join(machine.home, 'global')
+      machine.env.npm_config_prefix = prefix
+      const { code, stderr } = await machine.shell(`sh ${await machine.download(service, '/install.sh')}`)
+      assert.equal(code, 0, stderr)
+      assert.deepEqual(readdirSync(join(prefix, 'bin')), ['slipway'])
+    })
+
+    for (const [name, programs, message] of [
+      ['Node.js', {}, /^slipway: Node\.js is not installed\./],
+      ['a recent Node.js', { node: 'echo 16', npm: 'exit 9' }, /^slipway: Node\.js 16 is too old\./],
+      ['npm', { node: 'echo 18' }, /^slipway: npm is not installed\./],
+    ] as const) {
+      it(`fails with a message without ${name}`, async () => {
+        using machine = new Machine()
+        machine.usePrograms(programs)
+        const { code, stderr } = await machine.shell(`. ${await machine.download(service, '/install.sh')}`)
+        assert.equal(code, 1)
+        assert.match(stderr, message)
+      })
     }
   })
-})
 
-describe('the front page without JavaScript', () => {
-  it('has the command of this server', async () => {
-    const { body } = await sendRequest(service.port, { path: '/' })
-    assert.ok(body.includes(`<code>npx ${service.baseUrl}/cli.tgz publish ./folder</code>`))
+  describe('a base URL', () => {
+    for (const baseUrl of ['http://[::1]:8080', "http://it's-$(id)-`id`;id&.localhost"]) {
+      it(`${baseUrl} is passed on as it is, and not evaluated by the shell`, async () => {
+        await using odd = await startTestService({ BASE_URL: baseUrl })
+        const { origin } = new URL(baseUrl)
+        const { body } = await sendRequest(odd.port, { path: '/cli.tgz' })
+        assert.ok(gunzipSync(body).includes(`\0${JSON.stringify({ server: origin })}\0`))
+        using machine = new Machine()
+        machine.usePrograms({ node: 'echo 22', npm: `printf '%s\\n' "$@"`, npx: `printf '%s\\n' "$@"` })
+        const installed = await machine.shell(`. ${await machine.download(odd, '/install.sh')}`)
+        assert.equal(installed.code, 0, installed.stderr)
+        assert.ok(installed.stdout.includes(`\n${origin}/cli.tgz\n`), installed.stdout)
+        const run = await machine.shell(`${npxCommand(origin)} publish`)
+        assert.equal(run.stdout, `${origin}/cli.tgz\npublish\n`)
+        assert.deepEqual(readdirSync(machine.folder), ['install.sh'])
+      })
+    }
   })
-})
-
-describe('install.sh', () => {
-  it('installs below $HOME/.local without permission for the global folder, and again', async () => {
-    using machine = new Machine()
-    machine.env.npm_config_prefix = '/dev/null/global'
-    const script = await machine.download(service, '/install.sh')
-    const first = await machine.shell(`sh ${script}`)
-    assert.equal(first.code, 0, first.stderr)
-    const bin = join(machine.home, '.local/bin')
-    assert.ok(first.stdout.includes(`export PATH="${bin}:$PATH"`), first.stdout)
-    machine.env.PATH = `${bin}:${process.env.PATH}`
-    const again = await machine.shell(`sh ${script} && slipway --version`)
-    assert.equal(again.code, 0, again.stderr)
-    assert.match(again.stdout, /^Publish a folder: slipway publish \.\/folder\n\d+\.\d+\.\d+\n$/m)
-    assert.doesNotMatch(again.stdout, /export PATH/)
-  })
-
-  it('installs into the global folder with permission', async () => {
-    using machine = new Machine()
-    const prefix = join(machine.home, 'global')
-    machine.env.npm_config_prefix = prefix
-    const { code, stderr } = await machine.shell(`sh ${await machine.download(service, '/install.sh')}`)
-    assert.equal(code, 0, stderr)
-    assert.deepEqual(readdirSync(join(prefix, 'bin')), ['slipway'])
-  })
-
-  for (const [name, programs, message] of [
-    ['Node.js', {}, /^slipway: Node\.js is not installed\./],
-    ['a recent Node.js', { node: 'echo 16', npm: 'exit 9' }, /^slipway: Node\.js 16 is too old\./],
-    ['npm', { node: 'echo 18' }, /^slipway: npm is not installed\./],
-  ] as const) {
-    it(`fails with a message without ${name}`, async () => {
-      using machine = new Machine()
-      machine.usePrograms(programs)
-      const { code, stderr } = await machine.shell(`. ${await machine.download(service, '/install.sh')}`)
-      assert.equal(code, 1)
-      assert.match(stderr, message)
-    })
-  }
-})
-
-describe('a base URL', () => {
-  for (const baseUrl of [
-    'http://[::1]:8080',
-    'http://bücher.example',
-    "http://it's-$(id)-`id`;id&.localhost",
-  ]) {
-    it(`${baseUrl} is passed on as it is, and not evaluated by the shell`, async () => {
-      await using odd = await startTestService({ BASE_URL: baseUrl })
-      const { origin } = new URL(baseUrl)
-      const { body } = await sendRequest(odd.port, { path: '/cli.tgz' })
-      assert.ok(gunzipSync(body).includes(`\0${JSON.stringify({ server: origin })}\0`))
-      using machine = new Machine()
-      machine.usePrograms({ node: 'echo 22', npm: `printf '%s\\n' "$@"`, npx: `printf '%s\\n' "$@"` })
-      const installed = await machine.shell(`. ${await machine.download(odd, '/install.sh')}`)
-      assert.equal(installed.code, 0, installed.stderr)
-      assert.ok(installed.stdout.includes(`\n${origin}/cli.tgz\n`), installed.stdout)
-      const run = await machine.shell(`${npxCommand(origin)} publish`)
-      assert.equal(run.stdout, `${origin}/cli.tgz\npublish\n`)
-      assert.deepEqual(readdirSync(machine.folder), ['install.sh'])
-    })
-  }
 })
 
 /** A user's machine: a working folder, a home folder and an npm without a registry. */
@@ -190,8 +172,12 @@ class Machine implements Disposable {
     }
   }
 
-  shell(line: string): Promise<Result> {
-    const { promise, resolve } = Promise.withResolvers<Result>()
+  shell(line: string) {
+    const { promise, resolve } = Promise.withResolvers<{
+      code: number | null
+      stdout: string
+      stderr: string
+    }>()
     const child = execFile(
       '/bin/sh',
       ['-c', line],

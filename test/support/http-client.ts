@@ -30,6 +30,12 @@ export async function sendRequest(port: number, spec: RequestSpec): Promise<Http
   return toResponse(outgoing, response)
 }
 
+/** Sends a GET request to the service at the port of a URL, whatever its host name. */
+export function getUrl(address: string): Promise<HttpResponse> {
+  const { host, port, pathname, search } = new URL(address)
+  return sendRequest(Number(port), { path: pathname + search, headers: { host } })
+}
+
 /** A request whose head is sent and whose body is held back. */
 export class HeldRequest implements Disposable {
   readonly #request: ClientRequest

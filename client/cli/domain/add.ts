@@ -2,7 +2,7 @@ import type { DomainRecord } from '../../../protocol/api/domains.ts'
 import { stripControlChars } from '../../../protocol/format.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError } from '../../sdk/slipway-error.ts'
-import { chooseSite, ownerClient } from '../account.ts'
+import { openSite } from '../account.ts'
 import type { CommandContext, OptionValues } from '../command.ts'
 import { confirm } from '../terminal/choose.ts'
 import { domainUrl, formatDnsEntries, toZone } from './record.ts'
@@ -13,8 +13,7 @@ import { waitUntilActive } from './wait.ts'
  */
 export async function add(work: CommandContext, options: OptionValues, domain: string): Promise<void> {
   const { terminal } = work
-  const site = await chooseSite(work, options)
-  const slipway = ownerClient(work, options, site)
+  const { slipway, ...site } = await openSite(work, options)
   const record = await addOrFind(slipway, domain, site.slug)
   if (options.json === true) return terminal.print(JSON.stringify(record, undefined, 2))
   const other = await addAlternate(work, slipway, record)

@@ -1,28 +1,29 @@
 import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { BundleTarget, FileEntry } from '../../protocol/api/publish.ts'
+import type { BundleTarget, FileEntry, UploadTarget } from '../../protocol/api/publish.ts'
 import { TAR_END, tarPart } from '../archive/tar-file.ts'
 import { type Account, type Api, expectFailure, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toManifest } from './content.ts'
 
-/** A pending version and the target of its bundles. */
+/** A pending version, the target of its first file and that of its bundles. */
 export interface PendingVersion {
   slug: string
   siteUrl: string
   versionId: string
+  target: UploadTarget
   bundle: BundleTarget
 }
 
-/** Creates a site with these pending files, by default with their hashes. */
-export async function createPending(
-  owner: Account,
-  contents: Contents,
-  files: FileEntry[] = toManifest(contents),
-): Promise<PendingVersion> {
-  const { slug, siteUrl, upload } = await owner.client.create({ files })
-  return { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
+/** Creates a site with these files to upload. */
+export async function createPending(owner: Account, files: Contents | FileEntry[]): Promise<PendingVersion> {
+  const entries = Array.isArray(files) ? files : toManifest(files)
+  const { slug, siteUrl, upload } = await owner.client.create({ files: entries })
+  const { versionId, uploads, bundle } = upload
+  return { slug, siteUrl, versionId, target: uploads[0]!, bundle: bundle! }
 }
 
 /** A tar with these files. */
@@ -35,17 +36,21 @@ export function buildTarParts(contents: Contents): Buffer[] {
   return Object.entries(contents).map(([name, content]) => tarPart({ name, data: Buffer.from(content) }))
 }
 
+/** Uploads a file or a bundle. */
 export function send(
   api: Api,
-  { bundle }: Pick<PendingVersion, 'bundle'>,
-  body: Buffer | Readable,
-  headers: Record<string, string> = {},
+  { url, headers }: Pick<UploadTarget, 'url' | 'headers'>,
+  body: string | Buffer | Readable,
+  more = {},
 ): Promise<ApiResponse> {
-  return api.request('PUT', toTarget(bundle.url), { body, headers: { ...bundle.headers, ...headers } })
+  return api.request('PUT', toTarget(url), { body, headers: { ...headers, ...more } })
 }
 
 /** The paths that still have to be uploaded. */
-export async function missingPaths(owner: Account, { slug, versionId }: PendingVersion): Promise<string[]> {
+export async function missingPaths(
+  owner: Account,
+  { slug, versionId }: Pick<PendingVersion, 'slug' | 'versionId'>,
+): Promise<string[]> {
   const { upload } = await owner.client.refresh(slug, { versionId })
   return upload.uploads.map(({ path }) => path).sort()
 }
@@ -64,11 +69,26 @@ export async function waitForMissing(
   assert.deepEqual(left, paths)
 }
 
+/** The names of the staged files of a version, once there are at most `count`. */
+export async function stagedFiles(
+  api: Api,
+  { versionId }: Pick<PendingVersion, 'versionId'>,
+  count: number,
+): Promise<string[]> {
+  const staged = () => readdir(join(api.data, 'blobs', 'staged', versionId)).catch(() => [])
+  let names = await staged()
+  for (let round = 0; names.length > count && round < 10_000; round++) {
+    await setImmediate()
+    names = await staged()
+  }
+  return names
+}
+
 /** Finalizes, and asserts that every file is served as it was sent. */
 export async function assertPublished(
   api: Api,
   owner: Account,
-  { slug, siteUrl, versionId }: PendingVersion,
+  { slug, siteUrl, versionId }: Pick<PendingVersion, 'slug' | 'siteUrl' | 'versionId'>,
   contents: Contents,
 ): Promise<void> {
   await owner.client.finalize(slug, { versionId })

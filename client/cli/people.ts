@@ -1,0 +1,77 @@
+import type { CollaboratorList } from '../../protocol/api/sites.ts'
+import { stripControlChars } from '../../protocol/format.ts'
+import { openSite } from './account.ts'
+import { type Action, findAction } from './action.ts'
+import { UsageError } from './cli-error.ts'
+import { type Command, type CommandContext, printResult, SITE_OPTIONS } from './command.ts'
+import { formatTable } from './terminal/table.ts'
+import { formatLocalDate } from './terminal/time.ts'
+
+const ACTIONS: Record<string, Action> = { list, add, remove }
+
+/** `slipway people` */
+export const people: Command = {
+  name: 'people',
+  operands: '[action] [email]',
+  maxOperands: 2,
+  summary: 'Share a site with other people',
+  about: `
+Lets other accounts publish to a site, restore versions and see its visits. Only its owner can delete or rename it, change
+its password, expiry and domains, and share it.
+
+  people                list the owner and the collaborators of a site
+  people add EMAIL      share the site with an address, which gets an email
+  people remove EMAIL   end the access of an address; with your own you leave the site`,
+  options: SITE_OPTIONS,
+  async run(work, options, [action = 'list', email]) {
+    const { program } = work.settings
+    await findAction(ACTIONS, action, { command: 'people', program, operand: /@/ })(work, options, email)
+  },
+}
+
+async function list(...[work, options]: Parameters<Action>): Promise<void> {
+  const { slug, slipway } = await openSite(work, options)
+  const found = await slipway.collaborators(slug)
+  printResult(work, options, found, () => {
+    for (const line of formatPeople(found, work.retryPolicy.now())) work.terminal.print(line)
+  })
+}
+
+async function add(...[work, options, typed]: Parameters<Action>): Promise<void> {
+  const email = requireAddress(work, 'add', typed)
+  const { terminal } = work
+  const { slug, slipway } = await openSite(work, options)
+  const added = await slipway.addCollaborator(slug, email)
+  printResult(work, options, added, () =>
+    terminal.printNote(`${terminal.green('✓')} ${stripControlChars(added.email)} can publish to ${slug}`),
+  )
+}
+
+async function remove(...[work, options, typed]: Parameters<Action>): Promise<void> {
+  const email = requireAddress(work, 'remove', typed)
+  const { terminal } = work
+  const { slug, slipway } = await openSite(work, options)
+  const removed = await slipway.removeCollaborator(slug, email)
+  printResult(work, options, removed, () =>
+    terminal.printNote(
+      `${terminal.green('✓')} ${stripControlChars(removed.email)} no longer has access to ${slug}`,
+    ),
+  )
+}
+
+function requireAddress({ settings }: CommandContext, action: string, email: string | undefined): string {
+  if (email !== undefined) return email
+  throw new UsageError(
+    'Name an email address',
+    `Such as: ${settings.program} people ${action} ann@example.com`,
+  )
+}
+
+function formatPeople({ ownerEmail, collaborators }: CollaboratorList, now: number): string[] {
+  const rows = collaborators.map(({ email, addedAt }) => [
+    stripControlChars(email),
+    'collaborator',
+    formatLocalDate(addedAt, now),
+  ])
+  return formatTable([['EMAIL', 'ROLE', 'SINCE'], [stripControlChars(ownerEmail), 'owner', ''], ...rows])
+}

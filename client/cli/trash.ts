@@ -1,0 +1,37 @@
+import type { SiteSummary } from '../../protocol/api/sites.ts'
+import { stripControlChars } from '../../protocol/format.ts'
+import { accountClient, resolveServer } from './account.ts'
+import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
+import { formatTable } from './terminal/table.ts'
+import { formatLocalTime } from './terminal/time.ts'
+
+/** `slipway trash` */
+export const trash: Command = {
+  name: 'trash',
+  operands: '',
+  maxOperands: 0,
+  summary: 'List deleted sites that can be restored',
+  about:
+    'Lists the deleted sites of your account and until when each can be restored, the last deleted one first.',
+  options: ACCOUNT_OPTIONS,
+  async run(work, options) {
+    const slipway = accountClient(work, options, resolveServer(work, options))
+    const found: SiteSummary[] = []
+    for await (const site of slipway.sites({ deleted: true })) found.push(site)
+    printResult(work, options, found, () => {
+      if (found.length === 0) return work.terminal.printNote('The trash is empty.')
+      for (const line of formatTrash(found, work.retryPolicy.now())) work.terminal.print(line)
+      work.terminal.printNote(`Restore one: ${work.settings.program} undelete NAME`)
+    })
+  },
+}
+
+function formatTrash(found: SiteSummary[], now: number): string[] {
+  const rows = found.map(({ slug, deletedAt, deletedUntil, title }) => [
+    slug,
+    formatLocalTime(deletedAt!, now),
+    formatLocalTime(deletedUntil!, now),
+    stripControlChars(title ?? ''),
+  ])
+  return formatTable([['NAME', 'DELETED', 'KEPT UNTIL', 'TITLE'], ...rows])
+}
