@@ -97,8 +97,8 @@ describe('the API key', requiresBrowser, () => {
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
     assert.ok(!kept.includes(key))
 
-    await page.getByRole('link', { name: 'Domains' }).click()
-    await page.waitForURL('**/domains')
+    await page.getByRole('link', { name: 'Sites' }).click()
+    await page.waitForURL('**/sites')
     await page.goBack()
     await page.getByRole('button', { name: 'Replace key' }).waitFor()
     assert.ok(!(await page.content()).includes(key))
