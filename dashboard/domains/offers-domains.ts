@@ -6,7 +6,7 @@ import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
 
 /** Pages that only signed-in users see. Others send no request that an expired session would fail. */
-const OWN_PAGES = /^\/(sites|domains|account)\b/
+const OWN_PAGES = /^\/(sites|trash|domains|account)\b/
 
 /**
  * Whether pages offer custom domains, of one site or in general: where the server cannot serve any, only when the

@@ -1,5 +1,6 @@
 import type { SiteSummary } from '../../protocol/api/sites.ts'
 import { signedInAs } from '../api/session.ts'
+import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { useOffersDomains } from '../domains/offers-domains.ts'
 import { type PaletteOption, pageCommands } from './page-commands.ts'
@@ -10,6 +11,7 @@ const DOCS: PaletteOption = { key: 'docs', name: 'Docs', icon: 'document', targe
 const OWNER_OPTIONS: readonly PaletteOption[] = [
   PUBLISH,
   { key: 'sites', name: 'Sites', icon: 'files', target: '/sites' },
+  { key: 'trash', name: 'Trash', icon: 'trash', target: '/trash' },
   { key: 'domains', name: 'Domains', icon: 'globe', target: '/domains' },
   { key: 'account', name: 'Account', icon: 'lock', target: '/account' },
   DOCS,
@@ -26,10 +28,11 @@ export function usePageOptions(words: string, signOut: () => unknown): readonly 
   const isSignedIn = useSignal(signedInAs) !== null
   const commands = useSignal(pageCommands)
   const offersDomains = useOffersDomains()
+  const isShown: Record<string, boolean> = { domains: offersDomains, trash: settings.trashLifetime > 0 }
   const pages = isSignedIn ? OWNER_OPTIONS : VISITOR_OPTIONS
   const all = [
     ...commands,
-    ...pages.filter(({ key }) => key !== 'domains' || offersDomains),
+    ...pages.filter(({ key }) => isShown[key] ?? true),
     ...(isSignedIn ? [{ key: 'sign-out', name: 'Sign out', icon: 'leave' as const, target: signOut }] : []),
   ]
   const wanted = words.toLowerCase().split(/\s+/)

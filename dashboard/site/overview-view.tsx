@@ -23,7 +23,7 @@ interface OverviewViewProps {
 /** An overview of a site, and a drop zone for its next version. */
 export function OverviewView({ site, onPublished }: OverviewViewProps) {
   const { slug, siteUrl, currentVersionId: versionId } = site
-  const offersDomains = useOffersDomains(slug)
+  const offersDomains = useOffersDomains(slug) && site.role === 'owner'
   return (
     <>
       <Unfinished site={site} />

@@ -6,6 +6,7 @@ const SECTIONS = [
   ['link-preview', 'Link preview'],
   ['access', 'Access'],
   ['routing', 'Routing'],
+  ['people', 'People'],
   ['domains', 'Domains'],
   ['danger-zone', 'Danger zone'],
 ] as const
@@ -13,8 +14,8 @@ const SECTIONS = [
 type SectionId = (typeof SECTIONS)[number][0]
 
 /** Links to the sections of this page; marks the one at the top of the window, in the middle of a narrow list. */
-export function SectionList({ hasDomains }: { hasDomains: boolean }) {
-  const sections = SECTIONS.filter(([id]) => id !== 'domains' || hasDomains)
+export function SectionList({ shown }: { shown: Partial<Record<SectionId, boolean>> }) {
+  const sections = SECTIONS.filter(([id]) => shown[id] ?? true)
   const current = useVisibleSection(sections.map(([id]) => id))
   const list = useRef<HTMLElement>(null)
   useEffect(() => {

@@ -8,6 +8,7 @@ import { Access } from './settings-access.tsx'
 import { DangerZone } from './settings-danger.tsx'
 import { General } from './settings-general.tsx'
 import { LinkPreview } from './settings-link-preview.tsx'
+import { People } from './settings-people.tsx'
 import { Routing } from './settings-routing.tsx'
 import { SaveBar } from './settings-save-bar.tsx'
 import { SectionList, SettingsSection } from './settings-sections.tsx'
@@ -38,10 +39,16 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
     else void saveNow()
   }
   const props = { site, settings }
-  const offersDomains = useOffersDomains(site.slug)
+  const isOwner = site.role === 'owner'
+  // A collaborator cannot change these.
+  const shown = {
+    access: isOwner,
+    domains: useOffersDomains(site.slug) && isOwner,
+    'danger-zone': isOwner,
+  }
   return (
     <div class="settings">
-      <SectionList hasDomains={offersDomains} />
+      <SectionList shown={shown} />
       <div class="stack">
         <form class="stack" ref={box} tabIndex={-1} onKeyDown={(event) => submitOnEnter(event, submit)}>
           <SettingsSection id="general">
@@ -50,21 +57,28 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
           <SettingsSection id="link-preview">
             <LinkPreview {...props} onPublished={onPublished} />
           </SettingsSection>
-          <SettingsSection id="access">
-            <Access {...props} />
-          </SettingsSection>
+          {shown.access && (
+            <SettingsSection id="access">
+              <Access {...props} />
+            </SettingsSection>
+          )}
           <SettingsSection id="routing">
             <Routing {...props} />
           </SettingsSection>
         </form>
-        {offersDomains && (
+        <SettingsSection id="people">
+          <People site={site} />
+        </SettingsSection>
+        {shown.domains && (
           <SettingsSection id="domains">
             <DomainsPanel slug={site.slug} />
           </SettingsSection>
         )}
-        <SettingsSection id="danger-zone">
-          <DangerZone site={site} />
-        </SettingsSection>
+        {shown['danger-zone'] && (
+          <SettingsSection id="danger-zone">
+            <DangerZone site={site} />
+          </SettingsSection>
+        )}
         {isChanged && <SaveBar settings={settings} canSave={canSave} onSave={submit} />}
       </div>
       {isConfirming && (

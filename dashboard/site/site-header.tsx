@@ -6,7 +6,7 @@ import { beginJob } from '../drop/jobs.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyButton, copyAddress } from '../kit/copy.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { Menu } from '../kit/menu.tsx'
+import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { type PaletteOption, usePageCommands } from '../palette/page-commands.ts'
@@ -44,6 +44,7 @@ export function SiteState({ site }: { site: SiteDetails }) {
             </a>
           </>
         )}
+        {site.ownerEmail && <Badge tone="plain">Shared by {site.ownerEmail}</Badge>}
         {site.hasPassword && (
           <Badge tone="plain">
             <Icon name="lock" size={14} /> Password
@@ -67,7 +68,7 @@ interface SiteActionsProps {
 
 /** What a user does with a site: visit, publish an update, and a menu of the rest. The command palette has them too. */
 export function SiteActions({ site, onRestored }: SiteActionsProps) {
-  const { slug, siteUrl, currentVersionId } = site
+  const { slug, siteUrl, currentVersionId, role } = site
   const [isDeleting, setDeleting] = useState(false)
   const duplicate = useDuplicate(slug)
   const pickers = useUpdatePickers(slug)
@@ -81,6 +82,14 @@ export function SiteActions({ site, onRestored }: SiteActionsProps) {
     { key: 'settings', name: 'Settings of this site', icon: 'edit', target: `/sites/${slug}/settings` },
     ...(isLive ? [undoCommand(slug, onRestored)] : []),
   ])
+  const items: MenuItem[] = []
+  if (isLive)
+    items.push(
+      { name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true },
+      { name: 'Duplicate site', icon: 'files', onClick: duplicate },
+    )
+  if (role === 'owner')
+    items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
   return (
     <>
       {isLive && (
@@ -89,23 +98,7 @@ export function SiteActions({ site, onRestored }: SiteActionsProps) {
         </ButtonLink>
       )}
       <PublishUpdate pickers={pickers} />
-      <Menu
-        label="Site actions"
-        items={[
-          ...(isLive
-            ? [
-                {
-                  name: 'Download files',
-                  icon: 'download' as const,
-                  href: archiveUrl(slug),
-                  download: true,
-                },
-                { name: 'Duplicate site', icon: 'files' as const, onClick: duplicate },
-              ]
-            : []),
-          { name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) },
-        ]}
-      />
+      {items.length > 0 && <Menu label="Site actions" items={items} />}
       {isDeleting && <DeleteSite site={site} onClose={() => setDeleting(false)} />}
     </>
   )

@@ -54,6 +54,7 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
                 <Icon name="lock" size={14} /> Password
               </Badge>
             )}
+            {site.ownerEmail && <Badge tone="plain">Shared by {site.ownerEmail}</Badge>}
             {site.expiresAt && (
               <Badge tone={isNear(site.expiresAt) ? 'warn' : 'plain'}>
                 <Expiry at={site.expiresAt} />
@@ -77,7 +78,8 @@ function SiteMenu({ site, onDeleted }: { site: SiteSummary; onDeleted: () => voi
   ]
   if (currentVersionId !== null)
     items.push({ name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true })
-  items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
+  if (site.role === 'owner')
+    items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
   return (
     <div class="site-menu">
       <Menu label={`Actions of ${title ?? slug}`} items={items} />

@@ -444,6 +444,56 @@ describe('the files of a live site', requiresBrowser, () => {
   })
 })
 
+describe('a deleted site', requiresBrowser, () => {
+  test('is restored from the trash, or deleted permanently', async () => {
+    const { page, owner } = await web.asOwner()
+    const [kept, lost] = await Promise.all(
+      ['Kept', 'Lost'].map((title) => owner.client.publish({ title, files: toFiles(FILES) })),
+    )
+    for (const { slug } of [kept!, lost!]) await owner.client.delete(slug)
+    await page.goto(web.url('/sites'))
+    await page.getByRole('link', { name: 'Trash' }).click()
+    await page.getByText('Deleted sites can be restored for 30 days.').waitFor()
+    await page.getByRole('button', { name: 'Restore Kept' }).waitFor()
+    await owner.assertAccessibleInAllViewports()
+    await page.getByRole('button', { name: 'Restore Kept' }).click()
+    await page.getByText('Kept restored.').waitFor()
+    await page.getByRole('button', { name: 'Delete permanently: Lost' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete permanently' }).click()
+    await page.getByText('The trash is empty').waitFor()
+    assert.deepEqual(
+      (await owner.client.list()).publishes.map(({ title }) => title),
+      ['Kept'],
+    )
+    owner.assertNoComplaints()
+  })
+})
+
+describe('a shared site', requiresBrowser, () => {
+  test('is published to by the people whom its owner invited, until they leave', async () => {
+    const { page, owner } = await web.asOwner()
+    await using guest = await web.owner()
+    const { slug } = await owner.client.publish({ title: 'Shared', files: toFiles(FILES) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
+    const people = page.getByRole('region', { name: 'People' })
+    await people.getByLabel('Email address').fill(guest.email)
+    await people.getByRole('button', { name: 'Invite' }).click()
+    await people.getByRole('button', { name: `Remove ${guest.email}` }).waitFor()
+    await owner.assertAccessibleInAllViewports()
+
+    await guest.page.goto(web.url('/sites'))
+    await guest.page.getByText(`Shared by ${owner.email}`).waitFor()
+    await guest.page.goto(web.url(`/sites/${slug}/settings`))
+    await guest.page.getByRole('button', { name: 'Leave' }).click()
+    assert.equal(await guest.page.getByText(/^(Danger zone|Access|Site name)$/).count(), 0)
+    await guest.page.getByRole('button', { name: 'Leave site' }).click()
+    await guest.page.getByText('No sites yet').waitFor()
+    assert.deepEqual((await owner.client.collaborators(slug)).collaborators, [])
+    guest.assertNoComplaints()
+    owner.assertNoComplaints()
+  })
+})
+
 /** Publishes sites of every kind; the newest ones are this old. */
 async function severalSites({ key }: Owner) {
   const client = web.service.client(key)
