@@ -16,7 +16,7 @@ import { runTestGroup, type TestGroup } from './test-group.ts'
  * Folders whose files run in a process each: their top-level hooks would apply to every file of the process. A file
  * directly under `test/` also has its own, because it measures or ends its process.
  */
-const SEPARATE_FOLDERS = ['test', 'test/dashboard', 'test/journeys']
+const SEPARATE_FOLDERS = ['test', 'test/dashboard']
 
 const MAX_GROUP_FILES = 18
 

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
 import { ARCHIVE_MEMORY_BYTES, reserveBody } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import { publishDirectly, readArchiveRequest } from './publish.ts'
+import { ARCHIVE_TYPES } from './schemas.ts'
 import type { ApiServices } from './services.ts'
 
 /** The path of a direct upload: a file name, or the slug of the site to update. */
@@ -68,6 +70,6 @@ function tokenWithoutSite(): ApiError {
 function unknownKind(): ApiError {
   return new ApiError(
     'UNSUPPORTED_MEDIA_TYPE',
-    'The body must be a zip, tar or tar.gz archive, or an HTML page',
+    `The body must be a zip, tar or tar.gz archive, or an HTML page. Use ${formatAlternatives(ARCHIVE_TYPES)} if its type is not recognized.`,
   )
 }

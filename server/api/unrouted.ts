@@ -2,12 +2,13 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
+import { PUBLISH_HINT } from '../web/pages.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
 import { linger } from './linger.ts'
 
 /** The methods of a request's path, as `Allow` lists them; undefined for an unknown path. */
-type MethodLookup = (request: FastifyRequest) => string | undefined
+type MethodLookup = (request: Pick<FastifyRequest, 'url'>) => string | undefined
 
 /** A route, as `Allow` needs it. */
 interface KnownRoute {
@@ -31,13 +32,18 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
     url: API_PREFIX_PATTERN,
     config: { auth: 'optional' },
     onRequest: async (request, reply) => {
-      throw methodError(request, reply, allowed(request))
+      const allow = allowed(request)
+      throw allow === undefined ? unknownEndpoint(request, allowed) : methodError(request, reply, allow)
     },
     handler: () => undefined,
   })
   app.options(API_PREFIX_PATTERN, {
     config: { charge: 'none', auth: 'none' },
-    onRequest: (request, reply) => preflight(reply, allowed(request)),
+    onRequest: async (request, reply) => {
+      const allow = allowed(request)
+      if (allow === undefined) throw unknownEndpoint(request, allowed)
+      return preflight(reply, allow)
+    },
     handler: () => undefined,
   })
 }
@@ -69,11 +75,15 @@ export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMetho
   }
 }
 
+/** A path such as `/api/v1/publish/`, whose final slash the router would read as an empty slug. */
+const EMPTY_NAME = /^\/api\/v1\/\w+\/(\?|$)/
+
 /**
- * The URL by which a request is routed. One that is not percent-encoded UTF-8 is rewritten to an unknown
- * path, so that it gets the 404 of the contract instead of the framework's error.
+ * The URL by which a request is routed. One that is not percent-encoded UTF-8, or ends before a name, is rewritten to an
+ * unknown path, so that it gets the 404 of the contract instead of the framework's error.
  */
 export function readableUrl({ url = '/' }: { url?: string | undefined }): string {
+  if (EMPTY_NAME.test(url)) return '/api/'
   try {
     decodeURIComponent(url.split('?', 1)[0]!)
     return url
@@ -104,22 +114,26 @@ function toPathPattern(url: string): RegExp {
   return new RegExp(`^${segments.join('/')}$`)
 }
 
-function methodError({ method }: FastifyRequest, reply: FastifyReply, allow: string | undefined): ApiError {
-  if (allow === undefined) return unknownEndpoint()
+function methodError({ method, url }: FastifyRequest, reply: FastifyReply, allow: string): ApiError {
   reply.header('Allow', allow)
   const usable = allow.split(', ').filter((one) => one !== 'OPTIONS')
   return new ApiError(
     'METHOD_NOT_ALLOWED',
     `Method ${method} not allowed. Use ${formatAlternatives(usable)}.`,
+    { hint: url.split('?', 1)[0] === '/' ? PUBLISH_HINT : undefined },
   )
 }
 
-function unknownEndpoint(): ApiError {
-  return new ApiError('NOT_FOUND', 'Unknown endpoint. See /docs.')
+/** Names the path without a final slash, where that is known. */
+function unknownEndpoint({ originalUrl }: FastifyRequest, allowed: MethodLookup): ApiError {
+  const path = originalUrl.split('?', 1)[0]!
+  const url = path.slice(0, -1)
+  const isKnown = path.endsWith('/') && allowed({ url }) !== undefined
+  const hint = isKnown ? `Use ${url}, without the final slash.` : undefined
+  return new ApiError('NOT_FOUND', 'Unknown endpoint. See /docs.', { hint })
 }
 
-async function preflight(reply: FastifyReply, allow: string | undefined): Promise<FastifyReply> {
-  if (allow === undefined) throw unknownEndpoint()
+async function preflight(reply: FastifyReply, allow: string): Promise<FastifyReply> {
   return reply
     .code(204)
     .header('Allow', allow)

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/time.ts'
-import type { Certificate } from '../store/contract/certificates.ts'
+import { emptyCertificate } from '../store/contract/certificates.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { hasRoom, prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
@@ -23,7 +23,7 @@ const MAX_BATCHES = 1000
  */
 export async function requestCertificate(tx: WriteTransaction, name: string, now: number): Promise<void> {
   const certificate = await tx.certificates.findSummary(name)
-  if (!certificate) return tx.certificates.insert(newCertificate(name, now))
+  if (!certificate) return tx.certificates.insert({ ...emptyCertificate(name), dueAt: now })
   const isValid = certificate.notAfter !== null && certificate.notAfter > now
   const next = Math.min(certificate.renewAt ?? now, certificate.informationAt ?? Number.POSITIVE_INFINITY)
   const dueAt = isValid && certificate.orderUrl === null ? Math.max(now, next) : now
@@ -109,27 +109,5 @@ async function repairInBatches(
     const names = await find()
     if (names.length > 0) await repair(names)
     if (names.length < BATCH_SIZE) return
-  }
-}
-
-function newCertificate(name: string, dueAt: number): Certificate {
-  return {
-    name,
-    chain: null,
-    key: null,
-    notBefore: null,
-    notAfter: null,
-    issuedAt: null,
-    certificateId: null,
-    hasRenewalInfo: false,
-    renewAt: null,
-    informationAt: null,
-    orderUrl: null,
-    orderKey: null,
-    challengeType: null,
-    failures: 0,
-    problem: null,
-    dueAt,
-    unusedSince: null,
   }
 }

@@ -16,6 +16,9 @@ export class Scheduler implements AsyncDisposable {
   readonly #holder = randomUUID()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #running = new Set<Promise<unknown>>()
+  /** Jobs whose lease another process held at the last interval. */
+  readonly #refused = new Set<string>()
+  #hasReportedOthers = false
   /** Failures of each job since the process started. */
   readonly #failures = new Map<string, number>()
   #stopped = false
@@ -46,6 +49,15 @@ export class Scheduler implements AsyncDisposable {
     this.#timers.push(timer)
   }
 
+  /** Logs once that another process runs: a lease that is held at two intervals was renewed in between. */
+  #noticeHolder(name: string): void {
+    const isRenewed = this.#refused.has(name)
+    this.#refused.add(name)
+    if (!isRenewed || this.#hasReportedOthers) return
+    this.#hasReportedOthers = true
+    this.#options.log.info('another process uses the same data folder: each job runs in one of them')
+  }
+
   async #tick(sweep: Sweep): Promise<void> {
     const { clock, log, store } = this.#options
     try {
@@ -54,7 +66,8 @@ export class Scheduler implements AsyncDisposable {
       const fence = await store.write('relaxed', (tx) =>
         tx.leases.acquire(sweep.name, this.#holder, now, until),
       )
-      if (fence === undefined) return
+      if (fence === undefined) return this.#noticeHolder(sweep.name)
+      this.#refused.delete(sweep.name)
       const count = await sweep.run(this.#options, {
         since: now - sweep.intervalSeconds * 1000 - LOOKBACK_MS,
       })

@@ -7,7 +7,7 @@ interface ApiErrorOptions {
   /** Becomes `details` of the response (contract, "Everywhere"). */
   details?: unknown
   /** What the caller can do next, when it is more specific than the hint of the code. */
-  hint?: string
+  hint?: string | undefined
   /** For RATE_LIMITED and UNAVAILABLE: seconds until a retry makes sense. */
   retryAfterSeconds?: number
   /** For UNAVAILABLE: whether the source of the data may be reachable for other requests. */
@@ -38,11 +38,11 @@ export class ApiError extends Error {
 }
 
 /** A VALIDATION_ERROR with the first 20 problems in `details` and the first one in the message. */
-export function validationError(problems: FieldError[]): ApiError {
+export function validationError(problems: FieldError[], hint?: string): ApiError {
   const [first] = problems
   const sentence = first ? `${first.field}: ${first.message}` : 'The request is invalid'
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  return new ApiError('VALIDATION_ERROR', sentence + more, { details: problems.slice(0, 20) })
+  return new ApiError('VALIDATION_ERROR', sentence + more, { details: problems.slice(0, 20), hint })
 }
 
 /** NOT_FOUND for a site: the same message whether it is absent or belongs to another account (spec 2.1). */

@@ -28,7 +28,7 @@ import { deleteSite } from '../sites/trash.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
 import { emptySite, type Site } from '../store/contract/sites.ts'
-import type { Version } from '../store/contract/versions.ts'
+import { emptyVersion, type Version } from '../store/contract/versions.ts'
 import type { Store } from '../store/store.ts'
 import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
 
@@ -236,9 +236,7 @@ function pendingVersion(
   { caller, metadata, message = '', now, id, base, reused }: NewVersion,
 ): Version {
   return {
-    id: id ?? newId(now),
-    slug,
-    state: 'pending',
+    ...emptyVersion(id ?? newId(now), slug, now),
     files: files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, ...(hash && { hash }), ...(reused?.has(index) && { known: true }) }
     }),
@@ -246,19 +244,9 @@ function pendingVersion(
     totalBytes: sumSizes(files),
     metadata,
     baseVersionId: base ?? null,
-    createdAt: now,
-    publishedAt: null,
-    rules: null,
-    warnings: [],
-    injectedDocumentHash: null,
-    isEncoded: false,
     publishedBy: caller.account?.id ?? null,
     publishedWith: caller.signedInWith,
-    preview: null,
-    title: null,
     message: toPlainLine(message, MAX_MESSAGE_LENGTH) || null,
-    thumbnailHash: null,
-    contentHash: null,
   }
 }
 

@@ -32,6 +32,9 @@ export const ICON_FILES = [
   'site.webmanifest',
 ] as const
 
+/** For requests to the address of the server and to unknown paths outside the API. */
+export const PUBLISH_HINT = 'To publish, send POST /api/v1/publish, or PUT / with an archive or an HTML page.'
+
 interface PageOptions {
   builtSite: BuiltSite
   clientDownload: ClientDownload
@@ -98,7 +101,7 @@ export async function pages(
 export const notFoundPage: RouteHandlerMethod = async ({ headers }, reply) => {
   if (!headers.accept?.includes('text/html')) {
     reply.header('Vary', 'Accept')
-    throw new ApiError('NOT_FOUND', 'Unknown path. See /docs for the API.')
+    throw new ApiError('NOT_FOUND', 'Unknown path. See /docs for the API.', { hint: PUBLISH_HINT })
   }
   const response = PAGE_NOT_FOUND.for(headers)
   return send(reply, { response, body: response.body })

@@ -24,3 +24,6 @@ export function assertInvalid({ json, text }: ApiResponse, ...fields: string[]):
   assert.equal(json.code, 'VALIDATION_ERROR', text)
   assert.deepEqual(pluck((json as ValidationError).details, 'field').sort(), fields.sort())
 }
+
+/** The requests that the rate limit still allows in this hour. */
+export const readRemaining = ({ headers }: ApiResponse) => Number(headers['x-ratelimit-remaining'])

@@ -11,7 +11,7 @@ export interface ApiDocument {
   components: { securitySchemes: Record<string, object> }
 }
 
-export interface Operation {
+interface Operation {
   operationId: string
   summary?: string
   tags?: string[]

@@ -44,6 +44,36 @@ test('every error code has its status of the contract', () => {
   assert.deepEqual({ ...STATUS }, Object.fromEntries(expected))
 })
 
+describe('a request that misses its endpoint', () => {
+  for (const [method, path, code, hint] of [
+    ['POST', '/', 'METHOD_NOT_ALLOWED', /POST \/api\/v1\/publish/],
+    ['POST', '/publish', 'NOT_FOUND', /POST \/api\/v1\/publish/],
+    ['POST', '/api/v1/publish/', 'NOT_FOUND', /Use \/api\/v1\/publish, without the final slash/],
+    ['GET', '/api/v1/publish/?limit=1', 'NOT_FOUND', /Use \/api\/v1\/publish, without the final slash/],
+    ['GET', '/api/v1/domains/', 'NOT_FOUND', /without the final slash/],
+    ['GET', '/api/v1/nothing/', 'NOT_FOUND', /Check the path/],
+  ] as const)
+    test(`${method} ${path} is answered with JSON that names the right one`, async () => {
+      const { json } = await api.request(method, path)
+      assert.equal(json.code, code)
+      assert.match(json.hint, hint)
+    })
+
+  test('with a body of another type gets the accepted ones, and with a damaged archive a hint', async () => {
+    const types = /application\/zip, application\/x-tar, application\/gzip or text\/html/
+    for (const target of ['/', '/notes.txt']) {
+      const { json } = await api.request('PUT', target, { body: 'some notes' })
+      assert.equal(json.code, 'UNSUPPORTED_MEDIA_TYPE')
+      assert.match(json.error, types)
+    }
+    for (const type of ['application/zip', 'application/gzip', 'application/x-tar']) {
+      const headers = { 'content-type': type }
+      const { json } = await api.request('POST', '/api/v1/publish', { body: 'no archive', headers })
+      assert.match(json.hint, /^Create the archive again/)
+    }
+  })
+})
+
 describe('an overloaded or broken service', () => {
   test('answers UNAVAILABLE with Retry-After to an upload or a bundle above the limit of concurrent ones', async () => {
     const bytes = Buffer.alloc(300 * KIB, 'x')

@@ -1,24 +1,48 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import type { CreateResponse } from '../../protocol/api/publish.ts'
-import { Api, type ApiRequest, HOUR_MS, startApi, toTarget } from './api.ts'
-import type { ApiResponse } from './api-response.ts'
+import { Api, type ApiRequest, HOUR_MS, MINUTE_MS, startApi, toTarget } from './api.ts'
+import { type ApiResponse, readRemaining } from './api-response.ts'
 import { make, TYPES } from './archive-requests.ts'
 import { browser } from './browser.ts'
-import {
-  exhaust,
-  manifest,
-  newAddress,
-  nextHour,
-  publishFrom,
-  RATES,
-  readLimit,
-  readRemaining,
-  readReset,
-} from './counted-requests.ts'
+import { toManifest } from './content.ts'
 
-const api = await startApi({ ...RATES, RATE_SESSION: '1000', TRUSTED_PROXIES: '1' })
+const RATES = {
+  RATE_ANONYMOUS: '5',
+  RATE_FREE: '60',
+  RATE_HOBBY: '200',
+  RATE_SIGN_IN: '60',
+  RATE_SESSION: '1000',
+  TRUSTED_PROXIES: '1',
+}
+
+const api = await startApi(RATES)
 beforeEach(() => nextHour(api))
+
+/** Moves the clock to a quarter past the next hour, in which no requests are counted yet. */
+function nextHour({ clock }: Api): void {
+  clock.now = (Math.floor(clock.now / HOUR_MS) + 1) * HOUR_MS + 15 * MINUTE_MS
+}
+
+const manifest = { files: toManifest({ 'index.html': 'hello' }) }
+
+/** Publishes without a key from an address, through one proxy. */
+function publishFrom(api: Api, address: string): Promise<ApiResponse> {
+  return api.request('POST', '/api/v1/publish', { headers: { 'x-forwarded-for': address }, json: manifest })
+}
+
+const readLimit = ({ headers }: ApiResponse) => Number(headers['x-ratelimit-limit'])
+const readReset = ({ headers }: ApiResponse) => Number(headers['x-ratelimit-reset'])
+
+let hosts = 0
+/** A new client address. */
+const newAddress = () => `198.51.${100 + Math.floor(++hosts / 250)}.${hosts % 250}`
+
+/** Uses up the rate limit of an address. */
+async function exhaust(address: string): Promise<void> {
+  for (let round = 0; round < 5; round++) assert.equal((await publishFrom(api, address)).status, 201)
+  assert.equal((await publishFrom(api, address)).status, 429)
+}
 
 const getAccount = (key: string) => api.request('GET', '/api/v1/me', { key })
 
@@ -51,7 +75,7 @@ describe('without a key', () => {
 
   test('the limit resets at the full hour, to the millisecond', async () => {
     const address = newAddress()
-    await exhaust(api, address)
+    await exhaust(address)
     api.clock.now = (Math.floor(api.clock.now / HOUR_MS) + 1) * HOUR_MS - 1
     const late = await publishFrom(api, address)
     assert.equal(late.status, 429)
@@ -140,9 +164,14 @@ describe('with a key', () => {
       assert.equal(answer.json.usage.requestsThisHour, used)
       assert.equal(Date.parse(answer.json.usage.resetsAt) / 1000, readReset(answer))
     }
+    const address = newAddress()
+    await exhaust(address)
     const refused = await getAccount(key)
     assert.equal(refused.status, 429)
     assert.deepEqual(refused.json.details, { countedBy: 'account' })
+    const headers = { 'x-forwarded-for': address }
+    const other = await api.request('GET', '/api/v1/me', { key: (await api.account()).key, headers })
+    assert.equal(readRemaining(other), 59, 'accounts and addresses count separately')
   })
 
   test('an account that moves to a larger plan has its limit at once, and no more of concurrent requests', async () => {
@@ -167,29 +196,12 @@ describe('with a key', () => {
     assert.deepEqual([second.json.limits.requestsPerHour, second.json.usage.requestsThisHour], [60, 60])
   })
 
-  test('accounts and addresses count separately', async () => {
-    const address = newAddress()
-    const [one, other] = [await api.account(), await api.account()]
-    await exhaust(api, address)
-    for (const { key } of [one, other]) {
-      const answer = await api.request('GET', '/api/v1/me', { key, headers: { 'x-forwarded-for': address } })
-      assert.equal(readRemaining(answer), 59)
-    }
-  })
-
   test('requests with an invalid key count for their address, on every route', async () => {
-    const calls = [
-      ['GET', '/api/v1/me'],
-      ['POST', '/api/v1/publish'],
-      ['POST', '/api/v1/publish/some-site-234567/finalize'],
-      ['GET', '/api/nowhere'],
-    ] as const
-    for (const [method, target] of calls) {
+    for (const target of ['/api/v1/me', '/api/v1/publishes', '/api/nowhere']) {
       const headers = { 'x-forwarded-for': newAddress(), authorization: 'Bearer sl_live_nothing' }
-      for (let round = 0; round < 5; round++) {
-        assert.equal((await api.request(method, target, { headers })).status, 401)
-      }
-      assert.equal((await api.request(method, target, { headers })).status, 429, target)
+      for (let round = 0; round < 5; round++)
+        assert.equal((await api.request('GET', target, { headers })).status, 401)
+      assert.equal((await api.request('GET', target, { headers })).status, 429, target)
     }
   })
 })
@@ -206,7 +218,6 @@ describe('a counted request', () => {
     ['a manifest that is refused', 'POST', '/api/v1/publish', { json: { files: [] } }],
     ['a call that needs a key', 'GET', '/api/v1/me'],
     ['a finalize of nothing', 'POST', '/api/v1/publish/some-site-234567/finalize', version],
-    ['a finalize without a version', 'POST', '/api/v1/publish/some-site-234567/finalize', { json: {} }],
     ['a refresh of nothing', 'POST', '/api/v1/publish/some-site-234567/uploads/refresh', version],
   ]
   test('is every request to the API, whether it succeeds or not', async () => {
@@ -293,9 +304,9 @@ describe('signing in', () => {
       assert.equal(answer.status, 429)
       assert.equal(answer.headers['retry-after'], `${45 * 60}`)
     }
-    await exhaust(api, address)
+    await exhaust(address)
     nextHour(api)
-    await exhaust(api, address)
+    await exhaust(address)
     await call(address, '/api/auth/agent/request-code', { email: 5 })
     assert.equal(readRemaining(await call(address)), 58, 'publishes do not count, refused requests do')
   })
@@ -305,15 +316,14 @@ describe('signing in', () => {
 
 /** Creates a site from an address, with one file to upload. */
 async function created(address: string) {
-  const answer = (await publishFrom(api, address)).json as CreateResponse
-  const { slug, siteUrl, upload } = answer
-  const finalize = (body: object = {}, from = address): Promise<ApiResponse> =>
+  const { slug, siteUrl, upload } = (await publishFrom(api, address)).json as CreateResponse
+  const finalize = (body: object = {}): Promise<ApiResponse> =>
     api.request('POST', `/api/v1/publish/${slug}/finalize`, {
-      headers: { 'x-forwarded-for': from },
+      headers: { 'x-forwarded-for': address },
       json: { versionId: upload.versionId, ...body },
     })
   const put = () => api.anonymous.upload(upload.uploads[0]!, Buffer.from('hello'))
-  return { siteUrl, finalize, put, claimToken: answer.claimToken! }
+  return { siteUrl, finalize, put }
 }
 
 describe('concurrent finalizes of one version', () => {
@@ -366,7 +376,7 @@ describe('a finalize that changes nothing is charged', () => {
       files: [{ path: 'a', size: 5, contentType: 'text/plain' }],
     })
     const otherAddress = newAddress()
-    await exhaust(api, newAddress())
+    await exhaust(newAddress())
     const finalize = (more: object) =>
       api.request('POST', `/api/v1/publish/${slug}/finalize`, {
         json: { versionId: upload.versionId },
@@ -388,7 +398,7 @@ describe('the rate limit', () => {
   test('counts over all processes of a machine, whenever they started', async () => {
     const address = newAddress()
     assert.equal(readRemaining(await publishFrom(api, address)), 4)
-    await using other = await Api.start({ ...RATES, TRUSTED_PROXIES: '1', DATA: api.data })
+    await using other = await Api.start({ ...RATES, DATA: api.data })
     other.clock.now = api.clock.now
     for (const [at, service] of [other, api, other, api].entries())
       assert.equal(readRemaining(await publishFrom(service, address)), 3 - at)
@@ -397,7 +407,7 @@ describe('the rate limit', () => {
 
   test('deletes the counts of past hours', async () => {
     const address = newAddress()
-    await exhaust(api, address)
+    await exhaust(address)
     api.pass(3 * HOUR_MS)
     await api.sweep('sign-ins')
     const operator = await api.operator()

@@ -23,22 +23,16 @@ async function namedKey(email: string, keyName: string) {
 }
 
 describe('requesting a code', () => {
-  test('returns the address of the mail and the lifetime of the code', async () => {
+  test('sends a mail with the code on a line of its own, its lifetime and what to do if it was not requested', async () => {
     const email = newEmail()
     const { message, attempt, ...rest } = await api.anonymous.requestCode(email)
     assert.deepEqual(rest, { email, expiresInSeconds: 600, delivery: 'log' })
     assert.match(attempt, /^[\w-]{22}$/)
     assert.ok(message.length > 0)
-  })
-
-  test('sends a mail with the code on a line of its own, its lifetime and what to do if it was not requested', async () => {
-    const email = newEmail()
-    await api.anonymous.requestCode(email)
     const [letter, ...others] = await mailsTo(api, email)
     assert.equal(others.length, 0)
-    assert.match(letter!, /^ *[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\r?$/m)
-    assert.match(letter!, /10 minutes/)
-    assert.match(letter!, /Didn't request it/)
+    for (const text of [/^ *[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\r?$/m, /10 minutes/, /Didn't request it/])
+      assert.match(letter!, text)
   })
 
   test('has the same response with and without an account', async () => {
@@ -64,18 +58,18 @@ describe('requesting a code', () => {
   })
 
   const invalid = [
-    '',
-    ' ',
-    'no-at-sign',
-    '@example.org',
-    'a@',
-    'a@b',
-    'a b@example.org',
-    'a@exa mple.org',
-    'a@example.org\r\nBcc: b@example.org',
-    'a@example.org, b@example.org',
-    '<a@example.org>',
-    'a@b@example.org',
+    ...[
+      '',
+      ' ',
+      'no-at-sign',
+      '@example.org',
+      'a@',
+      'a@b',
+      'a b@example.org',
+      'a@exa mple.org',
+      '<a@example.org>',
+    ],
+    ...['a@example.org\r\nBcc: b@example.org', 'a@example.org, b@example.org', 'a@b@example.org'],
     `${'a'.repeat(250)}@example.org`,
   ]
   test('is refused for what is not an address', async () => {

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Published } from '../../client/sdk/slipway.ts'
-import type { VersionDetails, VersionSummary } from '../../protocol/api/sites.ts'
+import type { VersionSummary } from '../../protocol/api/sites.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, startApi, toTarget } from './api.ts'
-import { assertInvalid } from './api-response.ts'
+import { assertInvalid, readRemaining } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
 import { browser } from './browser.ts'
 import { type Contents, sha256, toManifest } from './content.ts'
-import { readRemaining } from './counted-requests.ts'
 import { webp } from './webp.ts'
 
 const api = await startApi()
@@ -146,33 +145,21 @@ const newest = async (slug: string) => (await owner.client.versions(slug)).versi
 
 describe('what changed in a version', () => {
   const first = { 'index.html': 'home', 'a/b.css': 'b', 'c.js': 'c' }
-  const cases: [
-    what: string,
-    later: Contents,
-    differs: Pick<VersionDetails, 'added' | 'changed' | 'removed'>,
-  ][] = [
-    ['nothing', first, { added: [], changed: [], removed: [] }],
-    ['other bytes', { ...first, 'c.js': 'C' }, { added: [], changed: ['c.js'], removed: [] }],
-    ['a new file', { ...first, 'd.txt': 'd' }, { added: ['d.txt'], changed: [], removed: [] }],
-    ['removed files', { 'index.html': 'home' }, { added: [], changed: [], removed: ['a/b.css', 'c.js'] }],
-    [
-      'a file under another name',
-      { 'index.html': 'home', 'a/b.css': 'b', 'e.js': 'c' },
-      { added: ['e.js'], changed: [], removed: ['c.js'] },
-    ],
-    [
-      'everything',
-      { 'index.html': 'new', 'f.svg': 'f' },
-      { added: ['f.svg'], changed: ['index.html'], removed: ['a/b.css', 'c.js'] },
-    ],
+  const cases: [what: string, later: Contents, ...differs: string[][]][] = [
+    ['nothing', first, [], [], []],
+    ['other bytes', { ...first, 'c.js': 'C' }, [], ['c.js'], []],
+    ['a new file', { ...first, 'd.txt': 'd' }, ['d.txt'], [], []],
+    ['removed files', { 'index.html': 'home' }, [], [], ['a/b.css', 'c.js']],
+    ['another name', { 'index.html': 'home', 'a/b.css': 'b', 'e.js': 'c' }, ['e.js'], [], ['c.js']],
+    ['everything', { 'index.html': 'new', 'f.svg': 'f' }, ['f.svg'], ['index.html'], ['a/b.css', 'c.js']],
   ]
   test('is returned by path, and counted in the list', async () => {
-    for (const [what, later, differs] of cases) {
+    for (const [what, later, ...differs] of cases) {
       const { slug, ids } = await publishVersions(first, later)
       const version = await owner.client.version(slug, ids[1]!)
       const { files, comparedWith, added, changed, removed, ...summary } = version
       assert.equal(comparedWith, ids[0])
-      assert.deepEqual({ added, changed, removed }, differs, what)
+      assert.deepEqual([added, changed, removed], differs, what)
       assert.deepEqual(summary, await newest(slug))
       const counts = { added: added.length, changed: changed.length, removed: removed.length }
       assert.deepEqual(summary.changes, counts)

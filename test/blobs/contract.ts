@@ -45,9 +45,10 @@ function receiving(promises: Promises): void {
     }
   })
 
-  promises('any range of a blob can be read', async (blobs) => {
+  promises('any range of a blob and of its encodings can be read', async (blobs) => {
     const bytes = deterministicBytes('ranges', 200_000)
     const hash = await keep(blobs, bytes)
+    await blobs.putEncoding(hash, 'br', bytes)
     for (const [start, end] of [
       [0, 0],
       [0, 199_999],
@@ -55,9 +56,9 @@ function receiving(promises: Promises): void {
       [65_535, 65_536],
       [199_999, 199_999],
     ] as const) {
-      assert.ok(
-        (await readAll(blobs, hash, { range: { start, end } }))?.equals(bytes.subarray(start, end + 1)),
-      )
+      const part = bytes.subarray(start, end + 1)
+      for (const encoding of [{}, { encoding: 'br' as const }])
+        assert.ok((await readAll(blobs, hash, { ...encoding, range: { start, end } }))?.equals(part))
     }
   })
 

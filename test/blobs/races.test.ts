@@ -8,8 +8,9 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import { withMethods } from '../store/with-methods.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { deterministicBytes, received } from './bytes.ts'
-import { type ServiceWithInternals, silence, startServiceWithInternals } from './service-with-internals.ts'
+import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
 
 // The races of publishes, claims and sweeps, each of them forced: no referenced blob is deleted (promise 3 of the design).
 
@@ -304,7 +305,7 @@ function toFinalizer(
     precompressor: operator.sweepOptions.precompressor,
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,
-    log: silence,
+    log: silentLog,
   }
   return new Finalizer(dependencies)
 }

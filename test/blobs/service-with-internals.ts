@@ -2,11 +2,9 @@ import { type OperatorContext, openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-
-export const silence = makeLog({ level: 'silent', text: false, write: () => undefined })
 
 /** A service, and its dependencies once more beside it as another process opens them. */
 export interface ServiceWithInternals extends AsyncDisposable {
@@ -44,5 +42,5 @@ export function openOperator(
 ): Promise<OperatorContext & AsyncDisposable> {
   const given = Object.entries({ BASE_URL: baseUrl, ...settings, DATA: data })
   const config = readConfig(Object.fromEntries(given.map(([name, value]) => [`SLIPWAY_${name}`, value])))
-  return openForOperator(config, { log: silence, version: 'test', clock: () => clock.now })
+  return openForOperator(config, { log: silentLog, version: 'test', clock: () => clock.now })
 }

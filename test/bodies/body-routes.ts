@@ -22,31 +22,23 @@ const LARGE_BYTES = 300 * 1024
 
 /** One request to each route that reads a body. */
 export async function bodyRequests(api: Api): Promise<BodyRequest[]> {
-  const large = noise(LARGE_BYTES)
   const upload = async (name: string, body: Buffer): Promise<BodyRequest> => {
     const { upload } = await api.create(api.anonymous, { 'a.bin': body })
     const [{ url, headers }] = upload.uploads as [(typeof upload.uploads)[0]]
     return { name, method: 'PUT', target: toTarget(url), type: headers['Content-Type']!, body, status: 200 }
   }
   const { upload: plan } = await api.create(api.anonymous, SMALL)
-  const json = { method: 'POST', type: 'application/json' } as const
-  const publish = { method: 'POST', target: '/api/v1/publish', status: 201 } as const
+  const post = (name: string, target: string, type: string, body: string | Buffer, status: number) => {
+    return { name, method: 'POST', target, type, body: Buffer.from(body), status } as const
+  }
+  const publish = (name: string, type: string, body: string | Buffer) =>
+    post(name, '/api/v1/publish', `application/${type}`, body, 201)
+  const signIn = JSON.stringify({ email: 'a@example.org', code: 'ABCD-2345' })
   return [
-    {
-      name: 'a manifest',
-      ...publish,
-      ...json,
-      body: Buffer.from(JSON.stringify({ files: toManifest(SMALL) })),
-    },
-    {
-      name: 'a request to sign in',
-      ...json,
-      target: '/api/auth/agent/verify-code',
-      body: Buffer.from(JSON.stringify({ email: 'a@example.org', code: 'ABCD-2345' })),
-      status: 400,
-    },
+    publish('a manifest', 'json', JSON.stringify({ files: toManifest(SMALL) })),
+    post('a request to sign in', '/api/auth/agent/verify-code', 'application/json', signIn, 400),
     await upload('a small file', noise(3000)),
-    await upload('a large file', large),
+    await upload('a large file', noise(LARGE_BYTES)),
     {
       name: 'a bundle',
       method: 'PUT',
@@ -55,26 +47,15 @@ export async function bodyRequests(api: Api): Promise<BodyRequest[]> {
       body: buildTar(SMALL),
       status: 200,
     },
-    { name: 'a zip', ...publish, type: 'application/zip', body: make('zip', SMALL) },
-    { name: 'a tar', ...publish, type: 'application/x-tar', body: make('tar', SMALL) },
-    { name: 'a tar.gz', ...publish, type: 'application/gzip', body: make('tar.gz', SMALL) },
-    {
-      name: 'a report of a browser',
-      method: 'POST',
-      target: '/_reports/csp',
-      type: 'application/csp-report',
-      body: Buffer.from('{"csp-report":{}}'),
-      status: 204,
-    },
+    publish('a zip', 'zip', make('zip', SMALL)),
+    publish('a tar', 'x-tar', make('tar', SMALL)),
+    publish('a tar.gz', 'gzip', make('tar.gz', SMALL)),
+    post('a report of a browser', '/_reports/csp', 'application/csp-report', '{"csp-report":{}}', 204),
   ]
 }
 
 /** The head of the request, for a chunked body. */
-export function formatHead({
-  method,
-  target,
-  type,
-}: Pick<BodyRequest, 'method' | 'target' | 'type'>): string {
+export function formatHead({ method, target, type }: Record<'method' | 'target' | 'type', string>): string {
   return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`
 }
 

@@ -4,6 +4,7 @@ import { TransferRates } from '../../server/lib/transfer-rates.ts'
 import { KIB } from '../support/units.ts'
 
 /** Received bytes as [seconds, bytes per second], and the second of the abort (undefined: never). */
+// biome-ignore format: one row per case
 const transfers: [
   sentence: string,
   phases: [seconds: number, bytes: number][],
@@ -15,23 +16,10 @@ const transfers: [
   ['of half a KiB a second ends after a minute', [[600, KIB / 2]], 60],
   [
     'that was fast may pause for less than a minute, as often as it was',
-    [
-      [10, 100 * KIB],
-      [59, 0],
-      [10, 100 * KIB],
-      [59, 0],
-      [1, 100 * KIB],
-    ],
+    [10, 59, 10, 59, 1].map((seconds, index) => [seconds, index % 2 === 0 ? 100 * KIB : 0]),
     undefined,
   ],
-  [
-    'that was fast for an hour ends after a minute without a byte',
-    [
-      [3600, 100 * KIB],
-      [600, 0],
-    ],
-    3660,
-  ],
+  ['that was fast for an hour ends after a minute without a byte', [[3600, 100 * KIB], [600, 0]], 3660],
 ]
 
 describe('a transfer', () => {

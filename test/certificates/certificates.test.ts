@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { AcmeError } from '../../server/certificates/acme/acme.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { domainRow } from '../store/rows.ts'
 import { activate, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
 
@@ -45,42 +45,6 @@ test('a certificate is renewed in the window of the CA, which is requested at le
   assert.ok(longest <= 6 * HOUR_MS)
   assert.notEqual((await issuing.served())!.key, first.key, 'a new key for every certificate')
   assert.ok(!ca.issued.has(first.id), 'the order names the replaced certificate')
-})
-
-test('a window in the past renews at once', async () => {
-  await using issuing = await startActive()
-  const { ca, time, certificates } = issuing
-  await certificates.runDue()
-  time.now += 3 * DAY_MS
-  ca.window = () => ({ start: time.now - 2 * HOUR_MS, end: time.now - HOUR_MS })
-  await certificates.runDue()
-  time.now += 10 * SECOND_MS
-  assert.equal(await certificates.runDue(), 1)
-})
-
-test('without renewal information certificates are renewed by the default schedule', async () => {
-  await using issuing = await startActive({ renewalInformation: false, life: 160 * HOUR_MS })
-  const { ca, time, certificates } = issuing
-  await certificates.runDue()
-  const first = (await issuing.served())!
-  for (let turns = 0; ca.certificates === 1; turns++) {
-    await issuing.next(certificates)
-    assert.ok(turns < 3, 'no runs in between')
-  }
-  assert.ok(first.notAfter - time.now >= 80 * HOUR_MS && first.notAfter - time.now < 86 * HOUR_MS)
-  assert.equal(ca.requests.information, 0)
-})
-
-test('a response without a window keeps the default schedule', async () => {
-  await using issuing = await startActive()
-  const { ca, time, certificates } = issuing
-  ca.before = (step) => {
-    if (step === 'information') throw new AcmeError('unreachable', 'not now')
-  }
-  await certificates.runDue()
-  const first = (await issuing.served())!
-  while (ca.certificates === 1) await issuing.next(certificates)
-  assert.ok(first.notAfter - time.now >= 30 * DAY_MS && first.notAfter - time.now < 34 * DAY_MS)
 })
 
 test('a released name is not renewed, and keeps its certificate for 8 days', async () => {
@@ -145,7 +109,7 @@ test('a challenge is stored before the CA validates it, http-01 first and tls-al
 })
 
 test('a name keeps its challenge type, and changes it only after a failed validation', async () => {
-  await using issuing = await startActive()
+  await using issuing = await startActive({ renewalInformation: false })
   const { store, ca, time, certificates } = issuing
   const types: string[] = []
   let provable = 'tls-alpn-01'

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AcmeError } from '../../server/certificates/acme/acme.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
-import { activate, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
+import { activate, activateMany, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
 
 test('two concurrent nodes place one order for a name', async () => {
   await using issuing = await startIssuing()
   const nodes = [issuing.node(), issuing.node({ store: await issuing.openStore() }), issuing.node()]
-  const names = Array.from({ length: 30 }, (_, number) => `www.domain-${number}.test`)
-  for (const name of names) await activate(issuing.store, nodes[0]!, name)
+  const names = await activateMany(issuing.store, nodes[0]!, 30)
   await Promise.all([...nodes, ...nodes].map((node) => node.runDue()))
   issuing.time.now += 10 * SECOND_MS
   await Promise.all(nodes.map((node) => node.runDue()))
@@ -23,8 +22,7 @@ test('a new name does not wait for a hundred renewals at a slow CA', async () =>
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing
   const certificates = issuing.node()
-  const names = Array.from({ length: 60 }, (_, number) => `www.domain-${number}.test`)
-  for (const name of names) await activate(store, certificates, name)
+  const names = await activateMany(store, certificates, 60)
   while (ca.certificates < names.length) {
     await certificates.runDue()
     time.now += 10 * SECOND_MS
@@ -115,8 +113,7 @@ test('a Retry-After of a day pauses all names and nodes, without failures of nam
   await using issuing = await startIssuing()
   const { ca, store, time } = issuing
   const certificates = issuing.node()
-  const names = Array.from({ length: 40 }, (_, number) => `www.domain-${number}.test`)
-  for (const name of names) await activate(store, certificates, name)
+  const names = await activateMany(store, certificates, 40)
   const until = time.now + DAY_MS
   ca.before = (step) => {
     if (step === 'order' && time.now < until)
@@ -161,15 +158,14 @@ test('an unavailable CA is probed with one name, and issuance resumes within min
   await using issuing = await startIssuing()
   const { ca, store, time } = issuing
   const certificates = issuing.node()
-  const names = Array.from({ length: 50 }, (_, number) => `www.domain-${number}.test`)
-  for (const name of names) await activate(store, certificates, name)
+  const names = await activateMany(store, certificates, 50)
   let away = true
   ca.before = () => {
     if (away) throw new AcmeError('unreachable', 'the CA does not answer')
   }
   const started = time.now
-  for (; time.now - started < DAY_MS / 2; time.now += 10 * SECOND_MS) await certificates.runDue()
-  assert.ok(ca.requests.order < 12 * 13 + 10, `${ca.requests.order} orders`)
+  for (; time.now - started < 3 * HOUR_MS; time.now += 10 * SECOND_MS) await certificates.runDue()
+  assert.ok(ca.requests.order < 3 * 14 + 20, `${ca.requests.order} orders`)
   for (const name of names) assert.ok((await issuing.row(name)).failures <= 1)
   away = false
   const back = time.now
@@ -186,7 +182,7 @@ test('a name that always fails neither delays others nor causes constant request
     broken++
     throw new AcmeError('unreachable', 'the CA answered 500')
   }
-  for (let minutes = 0; minutes < 3 * 24 * 60; minutes += 4) {
+  for (let minutes = 0; minutes < 24 * 60; minutes += 4) {
     if (minutes % 60 === 0) {
       const name = `www.domain-${minutes}.test`
       await activate(store, certificates, name)
@@ -194,8 +190,8 @@ test('a name that always fails neither delays others nor causes constant request
     await certificates.runDue()
     time.now += 4 * MINUTE_MS
   }
-  assert.equal(ca.certificates, 72)
-  assert.ok(broken < 40, `${broken} orders`)
+  assert.equal(ca.certificates, 24)
+  assert.ok(broken < 30, `${broken} orders`)
 })
 
 test('a chain that does not match is not used; the old one remains, and the record has the reason', async () => {
@@ -245,7 +241,7 @@ test('a failing store loses no order: the order is resumed when the store works 
   assert.equal(ca.ordered.get(NAME), 1)
 })
 
-for (const ahead of [3 * 365 * DAY_MS, 75 * DAY_MS, 4 * HOUR_MS]) {
+for (const ahead of [3 * 365 * DAY_MS, 4 * HOUR_MS]) {
   test(`a clock ahead by ${ahead / DAY_MS} days orders a few certificates a day, within the limits`, async () => {
     await using issuing = await startIssuing()
     const { ca, store, time, parts } = issuing
@@ -264,7 +260,7 @@ for (const ahead of [3 * 365 * DAY_MS, 75 * DAY_MS, 4 * HOUR_MS]) {
   })
 }
 
-for (const minutes of [1, 10, 240]) {
+for (const minutes of [1, 240]) {
   test(`a clock set back by ${minutes} minutes, after an order and while the CA is unreachable, delays renewals by no more`, async () => {
     await using issuing = await startActive()
     const { ca, store, time, certificates } = issuing

@@ -86,6 +86,17 @@ export async function activate(
   })
 }
 
+/** Adds active domains of an account each; returns their names. */
+export async function activateMany(
+  store: Store,
+  certificates: CertificateManager,
+  count: number,
+): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, number) => `www.domain-${number}.test`)
+  for (const name of names) await activate(store, certificates, name)
+  return names
+}
+
 /** Removes the domain and releases its certificate. */
 export async function deactivate(store: Store, certificates: CertificateManager, name = NAME): Promise<void> {
   await store.write('durable', async (tx) => {

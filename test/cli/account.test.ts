@@ -75,6 +75,16 @@ describe('login', () => {
     assert.equal(fixture.server.calls.at(-1)!.key, KEY)
   })
 
+  it('sends nothing when a proxy variable is invalid', async () => {
+    const { code, stderr } = await fixture.cli.run(['login'], {
+      env: { SLIPWAY_URL: 'http://slipway.test', HTTP_PROXY: 'socks5://proxy:1080' },
+      typed: SIGN_IN,
+    })
+    assert.equal(code, 2)
+    assert.match(stderr, /HTTP_PROXY must be the http or https URL of a proxy, not socks5/)
+    assert.equal(fixture.server.calls.length, 0)
+  })
+
   it('is suggested for the server of the command, and uses the server that the folder remembers', async () => {
     fixture.cli.env = {}
     const elsewhere = await fixture.cli.run(['sites', '--server', 'https://other.test'])
@@ -96,6 +106,7 @@ describe('login', () => {
     fixture.responses['DELETE /api/v1/me/key'] = { ended: true }
     const ci = await login('--key-name', 'ci', '--print-key')
     assert.match(ci.stdout, /^sl_live_[0-9a-f]{32}\n$/)
+    assert.equal((await fixture.cli.run(['sites'])).code, 3, 'the printed key is not stored')
     await login('--key-name', 'desk')
     assert.match((await fixture.cli.run(['logout'])).stderr, /Signed out of http/)
     const { method, path, key } = fixture.server.calls.at(-1)!

@@ -36,10 +36,7 @@ export class CliHarness implements Disposable {
   now = Date.parse('2030-01-01T00:00:00.000Z')
 
   readonly retryPolicy: RetryPolicy = {
-    wait: async (milliseconds, signal) => {
-      signal?.throwIfAborted()
-      this.pauses.push(milliseconds)
-    },
+    ...recordPauses(this.pauses),
     random: () => 0.5,
     now: () => this.now,
   }
@@ -81,6 +78,16 @@ export class CliHarness implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.cwd, { recursive: true, force: true })
     rmSync(this.home, { recursive: true, force: true })
+  }
+}
+
+/** Pauses that take no time. */
+export function recordPauses(pauses: number[]): Pick<RetryPolicy, 'wait'> {
+  return {
+    async wait(milliseconds, signal) {
+      signal?.throwIfAborted()
+      pauses.push(milliseconds)
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { type PublishFile, type PublishOptions, type Send, Slipway } from '../../client/sdk/slipway.ts'
 import { sha256 } from '../api/content.ts'
+import { recordPauses } from './cli-harness.ts'
 import { FakeServer } from './fake-server.ts'
 
 export function file(path: string, content: string | Buffer, open?: PublishFile['open']): PublishFile {
@@ -31,10 +32,7 @@ export async function startClientFixture({ send, idleMs, tries: maxAttempts }: C
     baseUrl: server.url,
     send: send ?? transport.send,
     retryPolicy: {
-      wait: async (milliseconds, signal) => {
-        signal?.throwIfAborted()
-        pauses.push(milliseconds)
-      },
+      ...recordPauses(pauses),
       random: () => 1,
       now: () => clock.now,
       ...(maxAttempts !== undefined && { maxAttempts }),

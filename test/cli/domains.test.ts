@@ -2,14 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { CliSession } from './cli-harness.ts'
-import {
-  activeRecord,
-  pendingRecord,
-  type ScriptedReply,
-  startDomainCli,
-  withDnsAnswers,
-} from './domain-cli.ts'
 import { errorResponse } from './fake-server.ts'
+import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 const ADD = 'POST /api/v1/domains'
 const CHECK = 'GET /api/v1/domains/www.example.test'
@@ -20,18 +14,84 @@ CNAME  www           domains.sites.test
 TXT    _slipway.www  slipway-0123
 `
 
-const right = (more: Partial<DomainRecord> = {}) =>
-  withDnsAnswers(pendingRecord(more), ['domains.sites.test'], ['slipway-0123'])
+const EXPECTED = 'domains.sites.test'
+const PROOF = 'slipway-0123'
+
+/** A scripted response: a record with status 200 or 201, or a status and body. */
+type ScriptedReply = DomainRecord | [status: number, body: unknown, headers?: Record<string, string>]
+
+/** A domain that was just added to the site `otter`: `www.example.test`. */
+function pending(more: Partial<DomainRecord> = {}): DomainRecord {
+  return {
+    domain: 'www.example.test',
+    siteSlug: 'otter',
+    status: 'pending',
+    records: [
+      { type: 'CNAME', name: 'www', value: EXPECTED, found: null, right: null },
+      { type: 'TXT', name: '_slipway.www', value: PROOF, found: null, right: null },
+    ],
+    reason: 'Waiting for both DNS records',
+    redirectsTo: null,
+    alternate: null,
+    certificate: { status: 'none', issuedAt: null, expiresAt: null, renewsAt: null, problem: null },
+    createdAt: '2030-01-01T00:00:00.000Z',
+    verifiedAt: null,
+    checkedAt: null,
+    nextCheckAt: '2030-01-01T00:00:10.000Z',
+    ...more,
+  }
+}
+
+/** The record after a check that found these values in DNS, by default the right ones. */
+function checked({
+  cname = [EXPECTED],
+  txt = [PROOF],
+  ...more
+}: Partial<DomainRecord> & DnsAnswers = {}): DomainRecord {
+  const answers = [cname, txt]
+  const records = pending().records.map((one, index) => {
+    return { ...one, found: answers[index]!, right: answers[index]!.includes(one.value) }
+  })
+  return pending({ records, checkedAt: '2030-01-01T00:00:05.000Z', ...more })
+}
+
+interface DnsAnswers {
+  cname?: string[]
+  txt?: string[]
+}
+
+function active(more: Partial<DomainRecord> = {}): DomainRecord {
+  return checked({ status: 'active', reason: null, verifiedAt: '2030-01-01T00:00:09.000Z', ...more })
+}
+
 const certificate = (more: Partial<DomainRecord['certificate']>) => ({
-  certificate: { ...pendingRecord().certificate, status: 'pending' as const, ...more },
+  certificate: { ...pending().certificate, status: 'pending' as const, ...more },
 })
-const issued = activeRecord(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' }))
+const issued = active(certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' }))
 const taken: ScriptedReply = errorResponse(409, 'DOMAIN_TAKEN')
-const limited = (): ScriptedReply => [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1800' }]
+const limited: ScriptedReply = [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1800' }]
+
+/**
+ * A signed-in CLI whose folder remembers the site `otter`, and a server that answers each "METHOD /path" with its
+ * scripted responses in order and repeats the last one.
+ */
+async function startDomainCli(turns: Record<string, ScriptedReply[]>) {
+  const fixture = await startScriptedCli()
+  fixture.remember('otter')
+  fixture.cli.env.SLIPWAY_KEY = KEY
+  const remaining = new Map(Object.entries(turns).map(([call, list]) => [call, [...list]]))
+  fixture.server.reply(/./, ({ method, path }) => {
+    const list = remaining.get(`${method} ${path}`)
+    const turn = list && list.length > 1 ? list.shift() : list?.[0]
+    if (turn === undefined) return errorResponse(404, 'NOT_FOUND')
+    return Array.isArray(turn) ? turn : [method === 'POST' ? 201 : 200, turn]
+  })
+  return fixture
+}
 
 /** Runs `domains add` for a domain that is pending, unless the responses say otherwise. */
 async function add(turns: Record<string, ScriptedReply[]> = {}, session: CliSession = {}) {
-  await using fixture = await startDomainCli({ [ADD]: [pendingRecord()], ...turns })
+  await using fixture = await startDomainCli({ [ADD]: [pending()], ...turns })
   const run = await fixture.cli.run(['domains', 'add', 'www.example.test'], session)
   const { port } = new URL(fixture.server.url)
   return { ...run, port, bodies: fixture.bodies(), pauses: fixture.cli.pauses }
@@ -52,13 +112,13 @@ describe('domains add', () => {
   })
 
   it('waits on a terminal until the domain has its certificate, prints each step once, and then the address', async () => {
-    const first = withDnsAnswers(pendingRecord(), [], ['slipway-0123'])
+    const first = checked({ cname: [] })
     const { code, stdout, stderr } = await addAndWait([
       first,
       first,
-      withDnsAnswers(pendingRecord(), ['elsewhere.test'], ['slipway-0123']),
-      right(),
-      activeRecord(certificate({})),
+      checked({ cname: ['elsewhere.test'] }),
+      checked(),
+      active(certificate({})),
       issued,
     ])
     assert.equal(code, 0)
@@ -69,31 +129,24 @@ describe('domains add', () => {
       text,
       /✗ CNAME www of www\.example\.test: expected domains\.sites\.test, found elsewhere\.test/,
     )
-    assert.match(
-      text,
-      /✓ CNAME www is correct\n[\s\S]*✓ www\.example\.test is active\n[\s\S]*✓ www\.example\.test has its certificate\n/,
-    )
+    assert.match(text, /✓ CNAME www is correct\n[\s\S]*✓ www\.example\.test is active\n/)
+    assert.match(text, /is active\n[\s\S]*✓ www\.example\.test has its certificate\n/)
     assert.match(text, /Waiting for CNAME www and TXT _slipway\.www\. Next check in 5 s\. Ctrl-C stops/)
     assert.match(text, /Waiting for the certificate of www\.example\.test/)
   })
 
-  it('does not wait for a certificate that the service does not issue', async () => {
-    const { stdout, port } = await addAndWait([activeRecord()])
-    assert.equal(stdout, `${TABLE}http://www.example.test:${port}/\n`)
-  })
-
   it('does not wait with --no-wait or --json, which prints only the record', async () => {
-    await using fixture = await startDomainCli({ [ADD]: [pendingRecord({ alternate: 'example.test' })] })
+    await using fixture = await startDomainCli({ [ADD]: [pending({ alternate: 'example.test' })] })
     const typed = ['n']
     const noWait = await fixture.cli.run(['domains', 'add', 'www.example.test', '--no-wait'], { typed })
     assert.equal(noWait.stdout, TABLE)
     const json = await fixture.cli.run(['domains', 'add', 'www.example.test', '--json'], { typed: [] })
-    assert.deepEqual(JSON.parse(json.stdout), pendingRecord({ alternate: 'example.test' }))
+    assert.deepEqual(JSON.parse(json.stdout), pending({ alternate: 'example.test' }))
     assert.ok(fixture.server.log.every((call) => call === ADD))
   })
 
   it('uses at most half of the hourly requests of the Free plan, and ends after two hours', async () => {
-    const { code, stderr, pauses } = await addAndWait([right()])
+    const { code, stderr, pauses } = await addAndWait([checked()])
     assert.equal(code, 0)
     assert.match(
       stderr,
@@ -112,7 +165,7 @@ describe('domains add', () => {
   })
 
   it('ends at the rate limit with the time of its reset', async () => {
-    const { code, stderr } = await addAndWait([right(), limited()])
+    const { code, stderr } = await addAndWait([checked(), limited])
     assert.equal(code, 0)
     assert.match(stderr, /Hourly limit reached\. Try again at 1 Jan, 01:30\.\n/)
     assert.match(stderr, /becomes active automatically[\s\S]+slipway domains check www\.example\.test\n$/)
@@ -120,7 +173,7 @@ describe('domains add', () => {
 
   it('explains after Ctrl-C that the service continues, and how to check', async () => {
     const stop = new AbortController()
-    const { code, stderr } = await addAndWait([right()], {
+    const { code, stderr } = await addAndWait([checked()], {
       signal: stop.signal,
       onStderr: (text) => {
         if (text.includes('CNAME www is correct')) stop.abort()
@@ -133,7 +186,7 @@ describe('domains add', () => {
 
   it('continues when some checks fail, and gives up when all of them fail', async () => {
     const unavailable: ScriptedReply = errorResponse(503, 'UNAVAILABLE')
-    const some = await addAndWait([unavailable, unavailable, unavailable, activeRecord()])
+    const some = await addAndWait([unavailable, unavailable, unavailable, active()])
     assert.equal(some.code, 0)
     const { code, stderr } = await addAndWait([unavailable])
     assert.equal(code, 5)
@@ -141,10 +194,10 @@ describe('domains add', () => {
   })
 
   it('explains why it waits when the records are right, and the error of the CA', async () => {
-    const reason = (minute: string) => right({ reason: `Another account had it until 00:${minute}` })
+    const reason = (minute: string) => checked({ reason: `Another account had it until 00:${minute}` })
     const { stderr } = await addAndWait([
       ...['10', '11', '12', '13', '14'].map(reason),
-      activeRecord(certificate({ problem: 'CAA forbids it' })),
+      active(certificate({ problem: 'CAA forbids it' })),
       issued,
     ])
     assert.equal(stderr.match(/Another account had it until/g)?.length, 1)
@@ -152,13 +205,13 @@ describe('domains add', () => {
   })
 
   it('continues with a domain that was added to this site before, and to no other', async () => {
-    const there = [pendingRecord(), activeRecord(), pendingRecord({ siteSlug: 'badger' })]
+    const there = [pending(), active(), pending({ siteSlug: 'badger' })]
     await using fixture = await startDomainCli({ [ADD]: [taken], [CHECK]: there })
     const run = () => fixture.cli.run(['domains', 'add', 'www.example.test'])
     assert.equal((await run()).stdout, TABLE)
-    const active = await run()
-    assert.match(active.stdout, /^http:\/\/www\.example\.test:\d+\/\n$/)
-    assert.equal(active.stderr, 'www.example.test is active\n')
+    const again = await run()
+    assert.match(again.stdout, /^http:\/\/www\.example\.test:\d+\/\n$/)
+    assert.equal(again.stderr, 'www.example.test is active\n')
     const other = await run()
     assert.equal(other.code, 6)
     assert.match(other.stderr, /The server says DOMAIN_TAKEN/)
@@ -166,7 +219,7 @@ describe('domains add', () => {
   })
 
   describe('the counterpart of a www or root domain', () => {
-    const root = pendingRecord({
+    const root = pending({
       domain: 'example.test',
       redirectsTo: 'www.example.test',
       records: [
@@ -175,8 +228,8 @@ describe('domains add', () => {
       ],
     })
     const turns = {
-      [ADD]: [pendingRecord({ alternate: 'example.test' }), root],
-      [CHECK]: [activeRecord()],
+      [ADD]: [pending({ alternate: 'example.test' }), root],
+      [CHECK]: [active()],
       'GET /api/v1/domains/example.test': [{ ...root, status: 'active' as const }],
     }
 
@@ -210,11 +263,9 @@ describe('domains add', () => {
 
 describe('domains', () => {
   it('lists them with what each waits for, alone and as domains list, and how to add the first one', async () => {
-    const until = certificate({ status: 'active', expiresAt: '2030-04-01T00:00:00.000Z' })
     const reason = 'www.example.test is an alias of elsewhere.test (expected domains.sites.test)'
-    const pending = pendingRecord({ domain: 'example.test' })
-    const wrong = withDnsAnswers(pendingRecord({ reason }), ['elsewhere.test'], ['slipway-0123'])
-    const list: ScriptedReply = [200, { domains: [activeRecord(until), pending, wrong] }]
+    const wrong = checked({ reason, cname: ['elsewhere.test'] })
+    const list: ScriptedReply = [200, { domains: [issued, pending({ domain: 'example.test' }), wrong] }]
     const none: ScriptedReply = [200, { domains: [] }]
     await using fixture = await startDomainCli({ [LIST]: [list, list, list, none] })
     const { stdout, stderr } = await fixture.cli.run(['domains'])
@@ -230,17 +281,13 @@ describe('domains', () => {
   })
 
   const DATES = { expiresAt: '2030-04-01T00:00:00.000Z', renewsAt: '2030-03-01T00:00:00.000Z' }
-  const alias = pendingRecord({
+  const alias = pending({
     records: [{ type: 'ALIAS', name: '@', value: 'domains.sites.test', found: ['192.0.2.1'], right: true }],
   })
   const findings: [string, DomainRecord, RegExp[]][] = [
     [
       'a record that is wrong, with what is there and what should be',
-      withDnsAnswers(
-        pendingRecord({ reason: 'It leads to elsewhere.test' }),
-        ['elsewhere.test'],
-        ['slipway-0123'],
-      ),
+      checked({ cname: ['elsewhere.test'], reason: 'It leads to elsewhere.test' }),
       [
         /^www\.example\.test is pending\. Once active, it shows otter\.$/m,
         /^✗ CNAME www\n {4}found: {4}elsewhere\.test\n {4}expected: domains\.sites\.test\n✓ TXT _slipway\.www: slipway-0123$/m,
@@ -250,13 +297,13 @@ describe('domains', () => {
     ],
     [
       'records that are not entered',
-      withDnsAnswers(pendingRecord({ nextCheckAt: null, reason: 'Check it when they are there' }), [], []),
+      checked({ cname: [], txt: [], nextCheckAt: null, reason: 'Check it when they are there' }),
       [/^✗ CNAME www\n {4}found: {4}nothing$/m, /^Check it when they are there\.$/m],
     ],
     ['an alias that shows as addresses', alias, [/^✓ ALIAS @: 192\.0\.2\.1$/m]],
     [
       'a certificate with its dates',
-      activeRecord(certificate({ status: 'active', ...DATES })),
+      active(certificate({ status: 'active', ...DATES })),
       [
         /^www\.example\.test is active and shows otter$/m,
         /^Certificate: valid until 1 Apr, renewed around 1 Mar$/m,
@@ -264,12 +311,12 @@ describe('domains', () => {
     ],
     [
       'what keeps a certificate from coming',
-      activeRecord(certificate({ problem: 'CAA forbids it', renewsAt: '2030-01-01T00:10:00.000Z' })),
+      active(certificate({ problem: 'CAA forbids it', renewsAt: '2030-01-01T00:10:00.000Z' })),
       [/^Certificate: being issued\n {4}CAA forbids it\n {4}next attempt: 1 Jan, 01:10$/m],
     ],
     [
       'where a domain redirects to',
-      activeRecord({ redirectsTo: 'example.test' }),
+      active({ redirectsTo: 'example.test' }),
       [/is active and redirects to example\.test$/m, /^Certificate: not issued by this service$/m],
     ],
   ]

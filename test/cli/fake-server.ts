@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { extract } from 'tar-stream'
 import type { FileEntry } from '../../protocol/api/publish.ts'
 import { sha256 } from '../api/content.ts'
-import { filesInTar } from './tar-files.ts'
 
 export interface Call {
   method: string
@@ -73,7 +76,7 @@ export class FakeServer implements AsyncDisposable {
 
   static async start(): Promise<FakeServer> {
     const fake = new FakeServer()
-    await new Promise<void>((resolve) => fake.#server.listen(0, '127.0.0.1', resolve))
+    await once(fake.#server.listen(0, '127.0.0.1'), 'listening')
     return fake
   }
 
@@ -111,9 +114,7 @@ export class FakeServer implements AsyncDisposable {
     }
     this.calls.push(call)
     if (this.interceptBeforeBody && this.intercept(call, request, response)) return
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    call.body = Buffer.concat(chunks)
+    call.body = await buffer(request)
     if (!this.interceptBeforeBody && this.intercept(call, request, response)) return
     const [status, body] = await this.#answer(call, request)
     sendJson(response, status, body)
@@ -197,15 +198,11 @@ export class FakeServer implements AsyncDisposable {
     const version = this.sites.get(slug)?.versions.get(versionId)
     if (!version || this.bundleBytes === undefined) return errorResponse(403, 'INVALID_UPLOAD_TOKEN')
     if (body.length > this.bundleBytes) return errorResponse(413, 'PAYLOAD_TOO_LARGE')
-    const files: { path: string; size: number; hash: string }[] = []
+    const files: unknown[] = []
     for (const [path, bytes] of await filesInTar(body)) {
-      const file = version.files.find((one) => one.path === path)
-      const hash = sha256(bytes)
-      if (!file) return errorResponse(400, 'VALIDATION_ERROR')
-      if (bytes.length !== file.size) return errorResponse(400, 'SIZE_MISMATCH')
-      if (file.hash !== undefined && hash !== file.hash) return errorResponse(400, 'HASH_MISMATCH')
-      version.arrived.set(path, bytes)
-      files.push({ path, size: bytes.length, hash })
+      const [status, receipt] = receive(version, path, bytes)
+      if (status !== 200) return [status, receipt]
+      files.push(receipt)
     }
     return [200, { files }]
   }
@@ -216,13 +213,9 @@ export class FakeServer implements AsyncDisposable {
     const version = this.sites.get(slug)?.versions.get(versionId)
     const file = version?.files.find((one) => one.path === path)
     if (!version || !file) return errorResponse(403, 'INVALID_UPLOAD_TOKEN')
-    const hash = sha256(body)
-    if (body.length !== file.size) return errorResponse(400, 'SIZE_MISMATCH')
-    if (file.hash !== undefined && hash !== file.hash) return errorResponse(400, 'HASH_MISMATCH')
     if (request.headers['content-type'] !== file.contentType)
       return errorResponse(400, 'CONTENT_TYPE_MISMATCH')
-    version.arrived.set(path, body)
-    return [200, { path, size: body.length, hash }]
+    return receive(version, path, body)
   }
 
   #finalize(slug: string, site: FakeSite, body: { versionId: string; live?: boolean }): [number, unknown] {
@@ -232,20 +225,31 @@ export class FakeServer implements AsyncDisposable {
     if (missing.length > 0) return errorResponse(409, 'UPLOADS_MISSING', { missing, count: missing.length })
     const previousVersionId = site.live ?? null
     if (body.live !== false) site.live = body.versionId
-    return [
-      200,
-      {
-        success: true,
-        slug,
-        siteUrl: siteUrl(slug),
-        status: 'active',
-        versionId: body.versionId,
-        currentVersionId: site.live ?? null,
-        previousVersionId,
-        previewUrl: `http://${body.versionId}--${slug}.sites.test/`,
-      },
-    ]
+    const { versionId } = body
+    const previewUrl = siteUrl(`${versionId}--${slug}`)
+    const versions = { versionId, currentVersionId: site.live ?? null, previousVersionId }
+    return [200, { success: true, slug, siteUrl: siteUrl(slug), status: 'active', ...versions, previewUrl }]
   }
+}
+
+/** Stores a file with the size and hash of the manifest; its receipt. */
+function receive({ files, arrived }: FakeVersion, path: string, bytes: Buffer): [number, unknown] {
+  const file = files.find((one) => one.path === path)
+  const [size, hash] = [bytes.length, sha256(bytes)]
+  if (!file) return errorResponse(400, 'VALIDATION_ERROR')
+  if (size !== file.size) return errorResponse(400, 'SIZE_MISMATCH')
+  if (file.hash !== undefined && hash !== file.hash) return errorResponse(400, 'HASH_MISMATCH')
+  arrived.set(path, bytes)
+  return [200, { path, size, hash }]
+}
+
+/** The files in a tar in their order, as another implementation reads them. */
+export async function filesInTar(tar: Buffer): Promise<[path: string, bytes: Buffer][]> {
+  const files: [string, Buffer][] = []
+  for await (const entry of Readable.from([tar]).pipe(extract())) {
+    files.push([entry.header.name, Buffer.concat(await Array.fromAsync(entry as AsyncIterable<Buffer>))])
+  }
+  return files
 }
 
 export function sendJson(

@@ -310,7 +310,15 @@ describe('publish', () => {
       fixture.server.reply(/./, errorResponse(400, 'VALIDATION_ERROR', details))
       const message =
         'Error: The server says VALIDATION_ERROR\n  files[0].path: is odd\n  title: is too long\n'
-      assert.ok((await fixture.publish()).stderr.includes(message))
+      const { code, stderr } = await fixture.publish()
+      assert.equal(code, 6)
+      assert.ok(stderr.includes(message))
+    })
+
+    it('about an option only, and exits as for an invalid one', async () => {
+      const details = [{ field: 'title', message: 'is too long' }]
+      fixture.server.reply(/./, errorResponse(400, 'VALIDATION_ERROR', details))
+      assert.equal((await fixture.publish('--title', 'x')).code, 2)
     })
 
     it('about a rate limit with the time of its reset', async () => {

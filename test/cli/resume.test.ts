@@ -6,17 +6,19 @@ import {
   type ResumableOptions,
   SiteOwnedError,
 } from '../../client/sdk/resume.ts'
+import { startForEachTest } from '../support/each-test.ts'
 import { file, startClientFixture } from './client-fixture.ts'
 import { errorResponse } from './fake-server.ts'
 
 const FILES = [file('index.html', 'the larger one'), file('style.css', 'two')]
 
 describe('a publish that is remembered', () => {
+  const publisher = startForEachTest(startPublisher)
+
   it('stores the claim token and the pending version before the first upload', async () => {
-    await using publisher = await startPublisher()
     let stored: PublishedSite | undefined
     publisher.server.intercept = (call) => {
-      if (call.path.includes('/_upload/')) stored ??= publisher.site
+      if (call.path.includes('/_upload/')) stored ??= publisher.site()
       return false
     }
     const { published, site } = await publisher.publish()
@@ -25,22 +27,20 @@ describe('a publish that is remembered', () => {
     assert.deepEqual(stored?.pending, { versionId: [...versions.keys()][0], manifest: 'm1' })
     assert.equal(published.versionId, stored.pending?.versionId)
     const { pending: _, ...finished } = stored
-    assert.deepEqual([site, publisher.site], [finished, finished])
+    assert.deepEqual([site, publisher.site()], [finished, finished])
   })
 
   it('resumes an interrupted publish of the same files, and uploads only missing files', async () => {
-    await using publisher = await startPublisher()
     await publisher.interrupt()
     const resumed: boolean[] = []
     await publisher.publish({ onStaged: (_staged, isResumed) => void resumed.push(isResumed) })
     assert.equal(publisher.server.log[0], 'POST /api/v1/publish/site-1/uploads/refresh')
     assert.equal(publisher.server.uploads.length, 1)
     assert.deepEqual(resumed, [true])
-    assert.equal(publisher.site?.pending, undefined)
+    assert.equal(publisher.site()?.pending, undefined)
   })
 
   it('stages a new version of the same site when the files differ', async () => {
-    await using publisher = await startPublisher()
     await publisher.interrupt()
     await publisher.publish({ manifest: 'm2', files: [file('index.html', 'other')] })
     assert.equal(publisher.server.log[0], 'PUT /api/v1/publish/site-1')
@@ -48,21 +48,19 @@ describe('a publish that is remembered', () => {
   })
 
   it('updates by claim token, also with an account, until the site is claimed', async () => {
-    await using publisher = await startPublisher()
     await publisher.publish()
     await publisher.publish({ hasAccount: true })
-    const token = publisher.site?.claimToken
+    const token = publisher.site()?.claimToken
     assert.ok(token)
     publisher.claim()
     await publisher.publish({ hasAccount: true })
     assert.equal(publisher.server.sites.size, 1)
-    assert.deepEqual(publisher.site, { slug: 'site-1', siteUrl: 'http://site-1.sites.test/' })
+    assert.deepEqual(publisher.site(), { slug: 'site-1', siteUrl: 'http://site-1.sites.test/' })
   })
 
   it('that was claimed is refused without an account, and no new site is created', async () => {
-    await using publisher = await startPublisher()
     await publisher.publish()
-    const before = publisher.site
+    const before = publisher.site()
     publisher.claim()
     await assert.rejects(publisher.publish(), (error) => {
       assert.ok(error instanceof SiteOwnedError)
@@ -70,11 +68,10 @@ describe('a publish that is remembered', () => {
       return error.cause !== undefined
     })
     assert.equal(publisher.server.sites.size, 1)
-    assert.deepEqual(publisher.site, before)
+    assert.deepEqual(publisher.site(), before)
   })
 
   it('of an account is refused without one, before any request', async () => {
-    await using publisher = await startPublisher()
     await publisher.publish({ hasAccount: true })
     publisher.server.calls.length = 0
     await assert.rejects(publisher.publish(), (error) => {
@@ -88,7 +85,6 @@ describe('a publish that is remembered', () => {
     ['SITE_EXPIRED', 410, 'expired'],
   ] as const) {
     it(`is replaced by a new site when it is ${reason}`, async () => {
-      await using publisher = await startPublisher()
       await publisher.publish()
       publisher.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(status, code))
       const replaced: string[] = []
@@ -104,7 +100,6 @@ describe('a publish that is remembered', () => {
   }
 
   it('to a named site is never replaced by a new one', async () => {
-    await using publisher = await startPublisher()
     await assert.rejects(publisher.publish({ slug: 'missing', hasAccount: true }), { code: 'NOT_FOUND' })
     await publisher.publish()
     publisher.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(404, 'NOT_FOUND'))
@@ -114,7 +109,6 @@ describe('a publish that is remembered', () => {
   })
 
   it('sends no claim token of the remembered site to another one that is named', async () => {
-    await using publisher = await startPublisher()
     await publisher.publish()
     await assert.rejects(publisher.publish({ slug: 'other' }), SiteOwnedError)
     await publisher.publish({ slug: undefined })
@@ -122,16 +116,14 @@ describe('a publish that is remembered', () => {
   })
 
   it('tries no other credentials once a version is staged', async () => {
-    await using publisher = await startPublisher()
     await publisher.publish()
     publisher.server.reply(/^POST \/api\/v1\/publish\/site-1\/finalize$/, errorResponse(410, 'SITE_EXPIRED'))
     publisher.server.calls.length = 0
     const files = [file('index.html', 'other')]
-    await assert.rejects(publisher.publish({ files, manifest: 'm2', hasAccount: true }), {
-      code: 'SITE_EXPIRED',
-    })
+    const failed = publisher.publish({ files, manifest: 'm2', hasAccount: true })
+    await assert.rejects(failed, { code: 'SITE_EXPIRED' })
     assert.equal(publisher.server.log.filter((line) => line.startsWith('PUT /api/v1/publish/')).length, 1)
-    assert.equal(publisher.site?.pending?.manifest, 'm2')
+    assert.equal(publisher.site()?.pending?.manifest, 'm2')
   })
 })
 
@@ -143,9 +135,7 @@ async function startPublisher() {
   return {
     server,
     forgotten,
-    get site() {
-      return site
-    },
+    site: () => site,
     publish: (options: Partial<ResumableOptions> = {}) =>
       publishRemembered({
         files: FILES,

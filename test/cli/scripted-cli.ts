@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { CliHarness } from './cli-harness.ts'
-import { errorResponse, FakeServer, sendJson } from './fake-server.ts'
+import { errorResponse, FakeServer } from './fake-server.ts'
 
 /** The API key that a sign-in returns. */
 export const KEY = 'sl_live_0123456789abcdef0123456789abcdef'
@@ -27,12 +27,10 @@ export async function startScriptedCli(overrides: Record<string, unknown> = {}) 
     },
     ...overrides,
   }
-  server.intercept = ({ method, path }, _request, response) => {
+  server.reply(/./, ({ method, path }) => {
     const body = responses[`${method} ${path}`]
-    if (body === undefined) sendJson(response, ...errorResponse(404, 'NOT_FOUND'))
-    else sendJson(response, 200, body)
-    return true
-  }
+    return body === undefined ? errorResponse(404, 'NOT_FOUND') : [200, body]
+  })
   return {
     server,
     cli,

@@ -95,6 +95,8 @@ describe('a site of an account', () => {
     assert.deepEqual([title, spaMode, hasPassword], ['Bakery', true, true])
     const { stdout } = await cli.run(['settings', '--no-password', '--no-spa'])
     assert.match(stdout, /^Title +Bakery\n(?:.*\n)*Single-page app +Off\nPassword +Off\nExpires +Never$/m)
+    const { stdout: expiring } = await cli.run(['settings', '--ttl', '365d'])
+    assert.match(expiring, /^Expires +\d+ \w{3} \d{4}, \d\d:\d\d$/m)
     assert.equal((await client.versions(slug)).versions.length, 1)
     assert.match((await cli.run(['visits'])).stdout, /^No visits in the last 7 days\.\n$/)
     assert.equal((await fixture.runJson('visits', '--range', '24h')).json.range, '24h')
@@ -177,16 +179,17 @@ describe('a site of an account', () => {
     assert.equal((await cli.run(['people', 'add'])).code, 2)
   })
 
-  it('stays as it is when a publish has warnings and --strict', async () => {
+  it('stays as it is, with its name, when a publish has warnings and --strict', async () => {
     using fixture = await startOwned('one')
-    const { cli, live } = fixture
+    const { cli, client, slug, live } = fixture
     const publish = async (...args: string[]) => {
       fixture.pass()
       return cli.run(['publish', 'site', '--strict', ...args])
     }
     cli.write({ 'site/index.html': 'two', 'site/_redirects': '/a /b 999\n' })
-    const refused = await publish('--json')
+    const refused = await publish('--json', '--name', 'other-name')
     assert.deepEqual([refused.code, await live()], [6, 'one'])
+    assert.equal((await client.details(slug)).slug, slug)
     const { code, hint } = JSON.parse(refused.stdout)
     assert.equal(code, 'REFUSED')
     assert.match(hint, /^_redirects:1: .*\nDraft: http:/)

@@ -8,8 +8,7 @@ import { sha256 } from '../api/content.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { file, forget, startClientFixture, stream } from './client-fixture.ts'
-import { type Call, errorResponse, type Reply } from './fake-server.ts'
-import { filesInTar } from './tar-files.ts'
+import { type Call, errorResponse, filesInTar, type Reply } from './fake-server.ts'
 
 const ONE = [file('a', 'one')]
 const EXPIRED = errorResponse(410, 'UPLOAD_EXPIRED')
@@ -380,6 +379,12 @@ describe('the client', () => {
     const updated = await fixture.publish({ slug, claimToken, files: [file('a', 'one'), file('b', 'three')] })
     assert.equal(updated.uploaded, 1)
     assert.equal(fixture.server.live(slug).get('b')!.toString(), 'three')
+  })
+
+  it('is anonymous with an empty key, as from an unset variable', async () => {
+    const { claimToken } = await fixture.slipway.with({ key: '' }).publish({ files: ONE })
+    assert.ok(claimToken)
+    assert.ok(fixture.server.calls.every(({ key }) => key === undefined))
   })
 
   it('sends a claim token instead of the key', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { Dns, DnsRecords } from '../../server/domains/dns/dns.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
@@ -10,7 +10,13 @@ import { DomainFixture, expectFailure, needsDns, sharedTestDns } from './domain-
 const testDns = sharedTestDns()
 
 describe('checking domains', needsDns, () => {
-  const addMany = async (fixture: DomainFixture, count: number) => {
+  let fixture: DomainFixture
+  beforeEach(async () => {
+    fixture = await DomainFixture.build(testDns)
+  })
+  afterEach(() => fixture[Symbol.asyncDispose]())
+
+  const addMany = async (count: number) => {
     const user = await fixture.createUser()
     const { id: accountId } = user.account
     const names = Array.from({ length: count }, (_, number) => `many${number}.test`)
@@ -22,8 +28,7 @@ describe('checking domains', needsDns, () => {
   }
 
   test('checks a limited number of due domains per run, with limited concurrency', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    await addMany(fixture, 450)
+    await addMany(450)
     const slow = new SlowDns()
     const domains = fixture.createDomainService({ dns: slow })
     for (const lookups of [200, 400, 450]) {
@@ -35,8 +40,7 @@ describe('checking domains', needsDns, () => {
   })
 
   test('returns the last result when the concurrency limit is reached', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    const { user, names } = await addMany(fixture, 100)
+    const { user, names } = await addMany(100)
     const slow = new SlowDns()
     const domains = fixture.createDomainService({ dns: slow })
     const records = await Promise.all(names.map((name) => domains.check(user.account, name)))
@@ -46,8 +50,7 @@ describe('checking domains', needsDns, () => {
   })
 
   test('leaves capacity for other accounts when one requests checks of many domains', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    const { user, names } = await addMany(fixture, 40)
+    const { user, names } = await addMany(40)
     const other = await fixture.createUser()
     const domain = 'www.other.test'
     await fixture.store.write('relaxed', (tx) =>
@@ -62,8 +65,7 @@ describe('checking domains', needsDns, () => {
   })
 
   test('stops early when the service stops', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    await addMany(fixture, 100)
+    await addMany(100)
     const slow = new SlowDns()
     const domains = fixture.createDomainService({ dns: slow })
     slow.onFirst = () => domains[Symbol.dispose]()
@@ -72,8 +74,7 @@ describe('checking domains', needsDns, () => {
   })
 
   test('continues with other domains when a check fails with an internal error', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    const { user } = await addMany(fixture, 60)
+    const { user } = await addMany(60)
     const slow = new SlowDns()
     slow.brokenName = 'many7.test'
     const domains = fixture.createDomainService({ dns: slow })
@@ -89,7 +90,6 @@ describe('checking domains', needsDns, () => {
   })
 
   test('does not verify a domain that was added again during the check', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     const real = resolverDns({ servers: [testDns.servers] })
     const [started, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -100,8 +100,7 @@ describe('checking domains', needsDns, () => {
       return answer
     }
     await fixture.addRecords(await fixture.add(user, 'www.anew.test'))
-    fixture.advanceClock(10 * SECOND_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(10 * SECOND_MS)
     fixture.advanceClock(10 * SECOND_MS)
     const turn = fixture.createDomainService({ dns: { ...real, txt } }).verifyDue()
     await started.promise
@@ -115,7 +114,6 @@ describe('checking domains', needsDns, () => {
   })
 
   test('requests and releases the certificate of a domain in the transaction that changes its status', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const [owner, other] = [await fixture.createUser(), await fixture.createUser()]
     const certificates = new RecordingCertificates()
     const domains = fixture.createDomainService({ certificates })
@@ -156,8 +154,13 @@ describe('checking domains', needsDns, () => {
 })
 
 describe('a domain', needsDns, () => {
+  let fixture: DomainFixture
+  beforeEach(async () => {
+    fixture = await DomainFixture.build(testDns)
+  })
+  afterEach(() => fixture[Symbol.asyncDispose]())
+
   test('can be read and removed after its name became part of the service or of the public suffix list', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.activate(user, 'shop.taken.test')
     const renamed = fixture.createDomainService({ siteDomain: 'taken.test' })
@@ -170,7 +173,6 @@ describe('a domain', needsDns, () => {
   })
 
   test('is checked on time despite hundreds of others with slow DNS', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const [user, slow] = [await fixture.createUser(), await fixture.createUser()]
     const time = { now: 0 }
     const checked: string[] = []
@@ -202,7 +204,6 @@ describe('a domain', needsDns, () => {
   })
 
   test('can be replaced often, but not so often that one account exhausts the certificate limit', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser('free')
     const use = async (name: string) => {
       await fixture.add(user, name)

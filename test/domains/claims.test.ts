@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { DAY_MS, formatUtc, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { DomainFixture, expectFailure, needsDns, sharedTestDns, type TestUser } from './domain-fixture.ts'
 
 const testDns = sharedTestDns()
 
 describe('a domain that two accounts add', needsDns, () => {
+  let fixture: DomainFixture
+  beforeEach(async () => {
+    fixture = await DomainFixture.build(testDns)
+  })
+  afterEach(() => fixture[Symbol.asyncDispose]())
+
   test('becomes active for one of two accounts that verify it at the same moment, and the other gets the reason', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const users = [await fixture.createUser(), await fixture.createUser(), await fixture.createUser()]
     for (const user of users) await fixture.addRecords(await fixture.add(user, 'www.both.test'))
     const second = await fixture.openNode()
@@ -29,7 +34,6 @@ describe('a domain that two accounts add', needsDns, () => {
   })
 
   test('cannot be added while the TXT record of its owner exists or cannot be looked up', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const [owner, other] = [await fixture.createUser(), await fixture.createUser()]
     await fixture.activate(owner, 'www.kept.test')
     const failure = await expectFailure(fixture.add(other, 'www.kept.test'), 'DOMAIN_TAKEN')
@@ -47,7 +51,6 @@ describe('a domain that two accounts add', needsDns, () => {
   })
 
   test('is verified by, and stays with, an owner whose provider keeps quotes and spaces around its TXT value', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const [owner, other] = [await fixture.createUser(), await fixture.createUser()]
     for (const [at, form] of ['"VALUE"', ' VALUE ', ' "VALUE"'].entries()) {
       const domain = `www.quoted${at}.test`
@@ -60,7 +63,6 @@ describe('a domain that two accounts add', needsDns, () => {
   })
 
   test('moves to another account that verifies it once the TXT record of the first is removed', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const [owner, other] = [await fixture.createUser(), await fixture.createUser()]
     await fixture.activate(owner, 'www.sold.test')
     await testDns.zone.remove('_slipway.www.sold.test')
@@ -97,17 +99,14 @@ describe('a domain that two accounts add', needsDns, () => {
   })
 
   test('stays with its owner when the TXT record is restored before another account has verified it', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const [owner, other] = [await fixture.createUser(), await fixture.createUser()]
     const mine = await fixture.activate(owner, 'www.returned.test')
     await testDns.zone.remove('_slipway.www.returned.test')
     const added = await fixture.add(other, 'www.returned.test')
     await fixture.addRecords(added)
-    fixture.advanceClock(10 * SECOND_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(10 * SECOND_MS)
     await fixture.addRecords(mine)
-    fixture.advanceClock(5 * SECOND_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(5 * SECOND_MS)
     assert.equal((await fixture.record(owner, 'www.returned.test')).status, 'active')
     assert.equal((await fixture.record(other, 'www.returned.test')).status, 'pending')
   })
@@ -117,7 +116,6 @@ describe('a domain that two accounts add', needsDns, () => {
     ['whose site expired', (fixture, { slug }) => expire(fixture, slug)],
   ] as [string, (fixture: DomainFixture, user: { account: never; slug: string }) => Promise<unknown>][]) {
     test(`that was ${how} with its records left in DNS is reserved for a week`, async () => {
-      await using fixture = await DomainFixture.build(testDns)
       await fixture.removeRecords('www.dangling.test')
       const [owner, other] = [await fixture.createUser(), await fixture.createUser()]
       await fixture.activate(owner, 'www.dangling.test')
@@ -135,8 +133,7 @@ describe('a domain that two accounts add', needsDns, () => {
       assert.ok(waiting.reason!.includes(words), waiting.reason!)
       await fixture.addRecords(added)
       for (let checks = 0; checks < 4; checks++) {
-        fixture.advanceClock(10 * SECOND_MS)
-        await fixture.sweep()
+        await fixture.sweepAfter(10 * SECOND_MS)
       }
       const held = await fixture.record(other, 'www.dangling.test')
       assert.equal(held.status, 'pending')
@@ -154,7 +151,6 @@ describe('a domain that two accounts add', needsDns, () => {
   }
 
   test('that was deleted can be added again by the same account without a change in DNS', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const owner = await fixture.createUser()
     const before = await fixture.activate(owner, 'www.regretted.test')
     await fixture.remove(owner, 'www.regretted.test')
@@ -177,7 +173,6 @@ describe('a domain that two accounts add', needsDns, () => {
   })
 
   test('that was deleted while pending is not reserved', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const [one, other] = [await fixture.createUser(), await fixture.createUser()]
     const first = await fixture.add(one, 'www.pending.test')
     await fixture.remove(one, 'www.pending.test')
@@ -187,7 +182,6 @@ describe('a domain that two accounts add', needsDns, () => {
   })
 
   test('that was removed during a check stays removed', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const owner = await fixture.createUser()
     await fixture.addRecords(await fixture.add(owner, 'www.gone.test'))
     await fixture.sweep()
@@ -253,20 +247,17 @@ describe('a root domain and its www', needsDns, () => {
     assert.equal(await fixture.store.read.domains.count(rich.account.id), 2)
   })
 
-  const alternates: [domain: string, alternate: string | null][] = [
-    ['alone.test', 'www.alone.test'],
-    ['www.alone.test', 'alone.test'],
-    ['shop.alone.test', null],
-    ['www.shop.alone.test', null],
-    ['example.co.uk', 'www.example.co.uk'],
-    ['me.github.io', 'www.me.github.io'],
-    ['www.me.github.io', 'me.github.io'],
-  ]
-  for (const [domain, alternate] of alternates) {
-    test(`are offered only as alternates of each other: ${domain}`, async () => {
-      assert.equal((await fixture.add(await fixture.createUser(), domain)).alternate, alternate)
-    })
-  }
+  test('are offered only as alternates of each other', async () => {
+    for (const [domain, alternate] of [
+      ['alone.test', 'www.alone.test'],
+      ['www.alone.test', 'alone.test'],
+      ['shop.alone.test', null],
+      ['www.shop.alone.test', null],
+      ['example.co.uk', 'www.example.co.uk'],
+      ['www.me.github.io', 'me.github.io'],
+    ] as const)
+      assert.equal((await fixture.add(await fixture.createUser(), domain)).alternate, alternate, domain)
+  })
 
   test('count as one domain each when two accounts add them', async () => {
     const [one, other] = [await fixture.createUser('free'), await fixture.createUser('free')]
@@ -281,11 +272,9 @@ describe('a root domain and its www', needsDns, () => {
     await fixture.activate(user, 'www.twins.test')
     assert.equal((await fixture.store.read.domains.active('www.twins.test'))?.primaryDomain, 'twins.test')
     await fixture.removeRecords('twins.test')
-    fixture.advanceClock(13.5 * HOUR_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(13.5 * HOUR_MS)
     fixture.invalidated.length = 0
-    fixture.advanceClock(DAY_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(DAY_MS)
     assert.equal(await fixture.store.read.domains.active('twins.test'), undefined)
     assert.ok(['twins.test', 'www.twins.test', user.slug].every((name) => fixture.invalidated.includes(name)))
     assert.equal((await readPair(user, 'www.twins.test')).redirectsTo, 'twins.test')

@@ -37,15 +37,19 @@ export interface TestDns extends AsyncDisposable {
 /** The programs that `TestDns` needs. */
 export const needsDns = requires('knot', 'unbound')
 
-/** The DNS of all tests of a file. */
+let shared: TestDns | undefined
+
+/** The DNS of all tests of a process. */
 export function sharedTestDns(): TestDns {
-  const shared = {} as TestDns
+  if (shared) return shared
+  const dns = {} as TestDns
+  shared = dns
   const stack = new AsyncDisposableStack()
   before(async () => {
-    if (!needsDns.skip) Object.assign(shared, stack.use(await startTestDns()))
+    if (!needsDns.skip) Object.assign(dns, stack.use(await startTestDns()))
   })
   after(() => stack.disposeAsync())
-  return shared
+  return dns
 }
 
 export async function startTestDns(): Promise<TestDns> {
@@ -156,6 +160,12 @@ export class DomainFixture implements AsyncDisposable {
     return runOnce(sweeps.find((sweep) => sweep.name === name)!, node.sweepOptions)
   }
 
+  /** Advances the clock and runs the checks that are due. */
+  sweepAfter(milliseconds: number): Promise<number> {
+    this.advanceClock(milliseconds)
+    return this.sweep()
+  }
+
   add({ account, slug }: TestUser, domain: string): Promise<DomainRecord> {
     return this.domains.add(account, domain, slug)
   }
@@ -207,10 +217,7 @@ export class DomainFixture implements AsyncDisposable {
 
   /** Advances the clock and runs the two checks that verification requires. */
   async runTwoChecks(): Promise<void> {
-    for (const wait of [10 * SECOND_MS, 5 * SECOND_MS]) {
-      this.advanceClock(wait)
-      await this.sweep()
-    }
+    for (const wait of [10 * SECOND_MS, 5 * SECOND_MS]) await this.sweepAfter(wait)
   }
 
   [Symbol.asyncDispose](): Promise<void> {

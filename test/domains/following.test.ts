@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
-import { describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import type { Dns } from '../../server/domains/dns/dns.ts'
 import type { DomainService } from '../../server/domains/domain.ts'
@@ -100,8 +100,14 @@ test('one network with many accounts cannot exhaust the limit of domain watchers
 const testDns = sharedTestDns()
 
 describe('a watched domain', needsDns, () => {
+  let fixture: DomainFixture
+  beforeEach(async () => {
+    fixture = await DomainFixture.build(testDns)
+  })
+  afterEach(() => fixture[Symbol.asyncDispose]())
+
   /** Polls every millisecond, so that changes arrive without delay. */
-  const createDomainService = (fixture: DomainFixture, dns?: Dns) =>
+  const createDomainService = (dns?: Dns) =>
     fixture.createDomainService({ ...(dns && { dns }), pollIntervalMs: 1 })
 
   const watch = async (domains: DomainService, { account }: TestUser, domain: string) => {
@@ -119,8 +125,7 @@ describe('a watched domain', needsDns, () => {
     [status, ...records.map(({ right }) => right)].join(' ')
 
   test('sends an event for each change of its DNS records and status, without requests', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    const [domains, user] = [createDomainService(fixture), await fixture.createUser()]
+    const [domains, user] = [createDomainService(), await fixture.createUser()]
     const { records } = await fixture.add(user, 'www.followed.test')
     const { listener } = await watch(domains, user, 'www.followed.test')
     assert.equal(describeRecords(await listener.waitFor(() => true)), 'pending  ', 'the current record first')
@@ -139,8 +144,7 @@ describe('a watched domain', needsDns, () => {
   })
 
   test('sends events for changes by another process', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    const [domains, user] = [createDomainService(fixture, new EmptyDns()), await fixture.createUser()]
+    const [domains, user] = [createDomainService(new EmptyDns()), await fixture.createUser()]
     await fixture.add(user, 'www.elsewhere.test')
     const { listener } = await watch(domains, user, 'www.elsewhere.test')
     await listener.waitFor(({ checkedAt }) => checkedAt !== null)
@@ -153,9 +157,8 @@ describe('a watched domain', needsDns, () => {
   })
 
   test('is checked every ten seconds whatever its age, and once a minute when DNS is slow', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const dns = new EmptyDns()
-    const [domains, user] = [createDomainService(fixture, dns), await fixture.createUser()]
+    const [domains, user] = [createDomainService(dns), await fixture.createUser()]
     await fixture.add(user, 'www.late.test')
     fixture.advanceClock(7 * HOUR_MS)
     const { listener } = await watch(domains, user, 'www.late.test')
@@ -181,9 +184,8 @@ describe('a watched domain', needsDns, () => {
   })
 
   test('is checked that often for at most half an hour of each hour', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const dns = new EmptyDns()
-    const [domains, user] = [createDomainService(fixture, dns), await fixture.createUser()]
+    const [domains, user] = [createDomainService(dns), await fixture.createUser()]
     await fixture.add(user, 'www.endless.test')
     fixture.clock.now = Date.UTC(2026, 5, 1, 9)
     for (const lookups of [60, 120, 180]) {
@@ -210,11 +212,10 @@ describe('a watched domain', needsDns, () => {
   })
 
   test('is not checked more often once it is active', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.activate(user, 'www.done.test')
     const dns = new EmptyDns()
-    const domains = createDomainService(fixture, dns)
+    const domains = createDomainService(dns)
     const { listener } = await watch(domains, user, 'www.done.test')
     await listener.waitFor(({ status }) => status === 'active')
     fixture.advanceClock(MINUTE_MS)
@@ -224,10 +225,9 @@ describe('a watched domain', needsDns, () => {
   })
 
   test('is watched for a quarter of an hour, with a heartbeat every twenty seconds', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.activate(user, 'www.long.test')
-    const domains = createDomainService(fixture)
+    const domains = createDomainService()
     const { listener } = await watch(domains, user, 'www.long.test')
     await listener.waitFor(() => true)
     for (let passed = 20 * SECOND_MS; passed < 15 * MINUTE_MS; passed += 20 * SECOND_MS) {
@@ -240,8 +240,7 @@ describe('a watched domain', needsDns, () => {
   })
 
   test('has at most two hundred watchers per process and five per account', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    const domains = createDomainService(fixture, new EmptyDns())
+    const domains = createDomainService(new EmptyDns())
     const stops: (() => void)[] = []
     for (let users = 0; users < 40; users++) {
       const user = await fixture.createUser()
@@ -269,8 +268,7 @@ describe('a watched domain', needsDns, () => {
   })
 
   test('continues to send events after a temporary error of the store', async () => {
-    await using fixture = await DomainFixture.build(testDns)
-    const [domains, user] = [createDomainService(fixture, new EmptyDns()), await fixture.createUser()]
+    const [domains, user] = [createDomainService(new EmptyDns()), await fixture.createUser()]
     await fixture.add(user, 'www.failing.test')
     const { listener } = await watch(domains, user, 'www.failing.test')
     await listener.waitFor(({ checkedAt }) => checkedAt !== null)

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { DAY_MS, formatUtc, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { addProxyRecords, DomainFixture, needsDns, PROXY, sharedTestDns } from './domain-fixture.ts'
 
 const testDns = sharedTestDns()
 
 describe('a domain', needsDns, () => {
+  let fixture: DomainFixture
+  beforeEach(async () => {
+    fixture = await DomainFixture.build(testDns)
+  })
+  afterEach(() => fixture[Symbol.asyncDispose]())
+
   test('is checked often at first, becomes active without a request, and stays active for a day after its removal from DNS', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     const added = await fixture.add(user, 'www.story.test')
     assert.deepEqual(
@@ -31,8 +36,7 @@ describe('a domain', needsDns, () => {
 
     await fixture.addRecords(added)
     assert.equal(await fixture.sweep(), 0, 'the check is not due yet')
-    fixture.advanceClock(10 * SECOND_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(10 * SECOND_MS)
     const once = await fixture.record(user, 'www.story.test')
     assert.equal(once.status, 'pending', 'one check is not enough')
     assert.match(once.reason!, /^Both records are correct\. The domain becomes active after one more check/)
@@ -40,8 +44,7 @@ describe('a domain', needsDns, () => {
       once.records.map(({ found }) => found),
       [[PROXY], [added.records[1]!.value]],
     )
-    fixture.advanceClock(4 * SECOND_MS)
-    assert.equal(await fixture.sweep(), 1)
+    assert.equal(await fixture.sweepAfter(4 * SECOND_MS), 1)
     const active = await fixture.record(user, 'www.story.test')
     assert.deepEqual([active.status, active.reason], ['active', null])
     assert.equal(active.verifiedAt, new Date(fixture.clock.now).toISOString())
@@ -58,12 +61,10 @@ describe('a domain', needsDns, () => {
     )
     assert.ok(failing.reason!.includes(end))
     for (let checks = 0; checks < 23; checks++) {
-      fixture.advanceClock(HOUR_MS)
-      await fixture.sweep()
+      await fixture.sweepAfter(HOUR_MS)
       assert.equal((await fixture.record(user, 'www.story.test')).status, 'active')
     }
-    fixture.advanceClock(HOUR_MS)
-    assert.equal(await fixture.sweep(), 1)
+    assert.equal(await fixture.sweepAfter(HOUR_MS), 1)
     const ended = await fixture.record(user, 'www.story.test')
     assert.deepEqual([ended.status, ended.verifiedAt], ['pending', null])
     assert.match(ended.reason!, /^No CNAME or address record found for www\.story\.test/)
@@ -77,33 +78,28 @@ describe('a domain', needsDns, () => {
   })
 
   test('stays active through a failure of less than a day', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     const added = await fixture.activate(user, 'www.passing.test')
     for (let times = 0; times < 3; times++) {
       await testDns.zone.remove('www.passing.test')
-      fixture.advanceClock(14 * HOUR_MS)
-      await fixture.sweep()
+      await fixture.sweepAfter(14 * HOUR_MS)
       assert.match(
         (await fixture.record(user, 'www.passing.test')).reason!,
         /^No CNAME or address record found/,
       )
       await fixture.pointToProxy(added.domain)
-      fixture.advanceClock(HOUR_MS)
-      await fixture.sweep()
+      await fixture.sweepAfter(HOUR_MS)
       assert.equal((await fixture.record(user, 'www.passing.test')).reason, null)
     }
     assert.equal((await fixture.record(user, 'www.passing.test')).status, 'active')
   })
 
   test('that loses only its TXT record stays active, and its reason names the record', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.activate(user, 'www.untold.test')
     await testDns.zone.remove('_slipway.www.untold.test')
     for (let checks = 0; checks < 4; checks++) {
-      fixture.advanceClock(14 * HOUR_MS)
-      await fixture.sweep()
+      await fixture.sweepAfter(14 * HOUR_MS)
     }
     const record = await fixture.record(user, 'www.untold.test')
     assert.equal(record.status, 'active')
@@ -114,39 +110,33 @@ describe('a domain', needsDns, () => {
   })
 
   test('whose DNS cannot resolve its target loses its status after a day like any other', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.activate(user, 'www.round.test')
     await testDns.zone.set('www.round.test', 'CNAME', 'round.test.')
     await testDns.zone.set('round.test', 'CNAME', 'www.round.test.')
-    fixture.advanceClock(14 * HOUR_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(14 * HOUR_MS)
     const failing = await fixture.record(user, 'www.round.test')
     assert.equal(failing.status, 'active')
     assert.match(
       failing.reason!,
       /^www\.round\.test is an alias of .* could not be looked up: .* stops showing the site/,
     )
-    fixture.advanceClock(DAY_MS)
-    assert.equal(await fixture.sweep(), 1)
+    assert.equal(await fixture.sweepAfter(DAY_MS), 1)
     assert.equal((await fixture.record(user, 'www.round.test')).status, 'pending')
   })
 
   test('is checked on request after the clock was set back, and becomes active once the clock has caught up', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.addRecords(await fixture.add(user, 'www.clock.test'))
     await fixture.sweep()
     fixture.advanceClock(-5 * MINUTE_MS)
     const checked = await fixture.domains.check(user.account, 'www.clock.test')
     assert.equal(checked.checkedAt, new Date(fixture.clock.now).toISOString())
-    fixture.advanceClock(5 * MINUTE_MS + 4 * SECOND_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(5 * MINUTE_MS + 4 * SECOND_MS)
     assert.equal((await fixture.record(user, 'www.clock.test')).status, 'active')
   })
 
   test('stays active while the addresses of the proxy cannot be resolved', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.activate(user, 'blameless.test')
     await fixture.activate(user, 'shop.blameless.test')
@@ -155,8 +145,7 @@ describe('a domain', needsDns, () => {
     await testDns.zone.remove(PROXY)
     try {
       for (let checks = 0; checks < 40; checks++) {
-        fixture.advanceClock(HOUR_MS)
-        await fixture.sweep()
+        await fixture.sweepAfter(HOUR_MS)
       }
       const { status, reason } = await fixture.record(user, 'blameless.test')
       assert.equal(status, 'active')
@@ -171,7 +160,6 @@ describe('a domain', needsDns, () => {
   })
 
   test('that is never verified is no longer checked after nine days, with that reason, and is checked again on request', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     const added = await fixture.add(user, 'www.patient.test')
     let checks = 0
@@ -188,22 +176,18 @@ describe('a domain', needsDns, () => {
     const expired = await fixture.record(user, 'www.patient.test')
     assert.equal(expired.status, 'pending')
     assert.match(expired.reason!, /Automatic checks have stopped: check again/)
-    fixture.advanceClock(30 * DAY_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(30 * DAY_MS)
     assert.equal((await fixture.record(user, 'www.patient.test')).checkedAt, expired.checkedAt)
 
     const rechecked = await fixture.domains.check(user.account, 'www.patient.test')
     assert.equal(rechecked.nextCheckAt, new Date(fixture.clock.now + DAY_MS).toISOString())
     await fixture.addRecords(added)
-    fixture.advanceClock(DAY_MS)
-    await fixture.sweep()
-    fixture.advanceClock(4 * SECOND_MS)
-    await fixture.sweep()
+    await fixture.sweepAfter(DAY_MS)
+    await fixture.sweepAfter(4 * SECOND_MS)
     assert.equal((await fixture.record(user, 'www.patient.test')).status, 'active')
   })
 
   test('is checked on request, at most every three seconds, and those checks can verify it', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     const check = () => fixture.domains.check(user.account, 'www.asked.test')
     const added = await fixture.add(user, 'www.asked.test')
@@ -223,7 +207,6 @@ describe('a domain', needsDns, () => {
   })
 
   test('is checked once for many concurrent requests', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.add(user, 'www.crowd.test')
     const checks = await Promise.all(
@@ -233,22 +216,18 @@ describe('a domain', needsDns, () => {
   })
 
   test('does not become active by two successful checks with a failed one between them', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     const added = await fixture.add(user, 'www.flicker.test')
     for (let times = 0; times < 3; times++) {
       await fixture.addRecords(added)
-      fixture.advanceClock(10 * SECOND_MS)
-      await fixture.sweep()
+      await fixture.sweepAfter(10 * SECOND_MS)
       await fixture.removeRecords('www.flicker.test')
-      fixture.advanceClock(10 * SECOND_MS)
-      await fixture.sweep()
+      await fixture.sweepAfter(10 * SECOND_MS)
     }
     assert.equal((await fixture.record(user, 'www.flicker.test')).status, 'pending')
   })
 
   test('invalidates every cache by name and by site when its status changes', async () => {
-    await using fixture = await DomainFixture.build(testDns)
     const user = await fixture.createUser()
     await fixture.addRecords(await fixture.add(user, 'changed.test'))
     await fixture.addRecords(await fixture.add(user, 'www.changed.test'))

@@ -11,18 +11,20 @@ import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { sha256 } from '../api/content.ts'
+import { KIB, MIB } from '../support/units.ts'
 import { EdgeFixture, noise } from './fixture.ts'
 
-const MIB = 2 ** 20
+describe('the bodies of files', () => {
+  const edge = EdgeFixture.shared()
+  beforeEach(() => {
+    edge.logged.length = 0
+  })
 
-const edge = EdgeFixture.shared()
-beforeEach(() => {
-  edge.logged.length = 0
-})
+  /** Blobs of the edge with other methods. */
+  const blobsWith = (methods: Partial<Blobs>): Blobs => Object.assign(Object.create(edge.blobs), methods)
 
-describe('a blob that is missing', () => {
   for (const size of [100, MIB]) {
-    test(`of ${size} bytes is a logged error that is not cached`, async () => {
+    test(`a lost blob of ${size} bytes is a logged error that is not cached`, async () => {
       const bytes = noise(size)
       const slug = await edge.publish({ 'a/b.bin': bytes, '404.html': 'lost' })
       await edge.blobs.remove(sha256(bytes))
@@ -36,150 +38,123 @@ describe('a blob that is missing', () => {
     })
   }
 
-  test('or truncated never appears complete', async () => {
+  test('a truncated blob never appears complete', async () => {
     const bytes = noise(MIB)
     const slug = await edge.publish({ 'big.bin': bytes, 'small.bin': noise(1000) })
-    const { blobs } = edge
-    const read = blobs.read
-    blobs.read = async () => Readable.from([bytes.subarray(0, MIB - 1)])
+    const { read, bytes: whole } = edge.blobs
+    edge.blobs.read = async () => Readable.from([bytes.subarray(0, MIB - 1)])
     await assert.rejects(edge.get(slug, '/big.bin'), /aborted|terminated|hang up/)
-    blobs.read = read
+    edge.blobs.read = read
     assert.match(String(edge.logged.at(-1)!.fields.error), /1048575 of 1048576 bytes received/)
-    const whole = blobs.bytes
-    blobs.bytes = async () => Buffer.alloc(999)
+    edge.blobs.bytes = async () => Buffer.alloc(999)
     assert.equal((await edge.get(slug, '/small.bin')).status, 500)
-    blobs.bytes = whole
+    edge.blobs.bytes = whole
     assert.equal((await edge.get(slug, '/small.bin')).status, 200)
   })
-})
 
-describe('a client that disconnects', () => {
-  test('during a large file leaves no file open', async () => {
+  test('a client that reads nothing causes no read-ahead, and leaves no file open when it disconnects', async () => {
     const slug = await edge.publish({ 'big.bin': noise(32 * MIB) })
     const opened: Readable[] = []
-    const { blobs } = edge
-    const read = blobs.read
-    blobs.read = async (...given) => {
+    let received = 0
+    const { read } = edge.blobs
+    edge.blobs.read = async (...given) => {
       const stream = await read(...given)
-      if (stream) opened.push(stream)
-      return stream
-    }
-    const socket = connect(edge.port, '127.0.0.1')
-    socket.write(`GET /big.bin HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n\r\n`)
-    await once(socket, 'data')
-    socket.pause()
-    const [stream] = opened
-    socket.destroy()
-    if (!stream!.destroyed) await once(stream!, 'close')
-    blobs.read = read
-    assert.ok(stream!.destroyed)
-    assert.equal(edge.logged.length, 0)
-  })
-
-  test('or reads nothing causes no read-ahead', async () => {
-    const slug = await edge.publish({ 'big.bin': noise(64 * MIB) })
-    let read = 0
-    const { blobs } = edge
-    const original = blobs.read
-    blobs.read = async (...given) => {
-      const stream = await original(...given)
-      stream?.on('data', (chunk: Buffer) => {
-        read += chunk.length
-      })
+      opened.push(stream!.on('data', (chunk: Buffer) => (received += chunk.length)))
       return stream
     }
     const socket = connect(edge.port, '127.0.0.1')
     socket.pause()
     socket.write(`GET /big.bin HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n\r\n`)
     // Reading stops once the socket buffers are full; other requests show that time passes.
-    for (let quiet = 0, last = 0; quiet < 100; quiet = read > last || read === 0 ? 0 : quiet + 1) {
-      last = read
+    for (let quiet = 0, last = 0; quiet < 100; quiet = received > last || received === 0 ? 0 : quiet + 1) {
+      last = received
       await edge.get(slug, '/nowhere')
     }
-    blobs.read = original
+    edge.blobs.read = read
+    assert.ok(received < 16 * MIB, `${received} bytes were read`)
     socket.destroy()
-    assert.ok(read < 16 * MIB, `${read} bytes were read`)
+    for (const stream of opened) if (!stream.destroyed) await once(stream, 'close')
+    assert.equal(edge.logged.length, 0)
   })
-})
 
-test('large files are sent completely in small reads when there is no memory for read-ahead', async () => {
-  const bytes = noise(400_000)
-  const hash = 'large'
-  let open = 0
-  const blobs: Blobs = Object.create(edge.blobs)
-  blobs.read = async (name, { range } = {}) => {
-    if (name === 'broken') throw new Error('broken')
-    if (name === 'missing') return undefined
-    open++
-    const stream = Readable.from([bytes.subarray(range!.start, range!.end + 1)])
-    return stream.once('close', () => open--)
-  }
-  const bodies = new BodyCache({ blobs, budget: new MemoryBudget(MIB) })
-  const clientMemory = new ClientMemory({ totalBytes: MIB, perNetworkBytes: MIB / 2 })
-  const download = (name = hash) =>
-    bodies.open({ path: 'large.bin', hash: name, size: bytes.length }, clientMemory.reserve('192.0.2.1'))
-  const reading = await Promise.all([download(), download()])
-  for (const failing of ['broken', 'missing']) {
-    assert.equal(await download(failing).catch(() => undefined), undefined)
-  }
-  assert.equal(clientMemory.heldBytes, MIB / 2)
-  const economical = (await download()) as ChunkReader
-  assert.equal(open, 2)
-  const parts: Buffer[] = []
-  for (let part = await economical.next(); part; part = await economical.next()) parts.push(part)
-  assert.ok(Buffer.concat(parts).equals(bytes))
-  for (const pieces of [economical, ...(reading as ChunkReader[])]) pieces.close()
-  assert.equal(clientMemory.heldBytes, 0)
-})
-
-test('a download in ranges leaves what is cached in the cache, and chunks that are requested again are cached', async () => {
-  const size = 5 * MIB
-  let reads = 0
-  const blobs: Blobs = Object.create(edge.blobs)
-  blobs.bytes = async () => Buffer.alloc(1000)
-  blobs.read = async (_, { range } = {}) => {
-    reads++
-    return Readable.from([Buffer.alloc(range!.end - range!.start + 1)])
-  }
-  const bodies = new BodyCache({ blobs, budget: new MemoryBudget(4 * size) })
-  const download = async (hash: string, start: number, end: number) => {
-    const pieces = (await bodies.open({ path: 'a', hash, size, range: { start, end } })) as ChunkReader
-    for (let part = await pieces.next(); part; part = await pieces.next());
-    pieces.close()
-  }
-  await bodies.open({ path: 'b', hash: 'small', size: 1000 })
-  for (const rangeBytes of [50_000, 200_000, MIB]) {
-    for (let video = 0; video < 8; video++) {
-      for (let start = 0; start < size; start += rangeBytes)
-        await download(`${rangeBytes} ${video}`, start, Math.min(start + rangeBytes, size) - 1)
+  test('large files are sent completely in small reads when there is no memory for read-ahead', async () => {
+    const bytes = noise(400_000)
+    let open = 0
+    const blobs = blobsWith({
+      read: async (name, { range } = {}) => {
+        if (name === 'broken') throw new Error('broken')
+        if (name === 'missing') return undefined
+        open++
+        const stream = Readable.from([bytes.subarray(range!.start, range!.end + 1)])
+        return stream.once('close', () => open--)
+      },
+    })
+    const bodies = new BodyCache({ blobs, budget: new MemoryBudget(MIB) })
+    const clientMemory = new ClientMemory({ totalBytes: MIB, perNetworkBytes: MIB / 2 })
+    const download = (hash = 'large') =>
+      bodies.open({ path: 'large.bin', hash, size: bytes.length }, clientMemory.reserve('192.0.2.1'))
+    const reading = await Promise.all([download(), download()])
+    for (const failing of ['broken', 'missing']) {
+      assert.equal(await download(failing).catch(() => undefined), undefined)
     }
-  }
-  assert.ok(bodies.peek({ path: 'b', hash: 'small', size: 1000 }))
-  const chunk = 128 * 1024
-  for (const [hash, start] of Object.entries({ 'a whole file': 0, 'a part of it': 2 * chunk + 1000 })) {
-    for (let time = 0; time < 2; time++) await download(hash, start, 3 * chunk)
-    reads = 0
-    await download(hash, start, 3 * chunk)
-    assert.equal(reads, 0, hash)
-  }
-})
+    assert.equal(clientMemory.heldBytes, MIB / 2)
+    const economical = (await download()) as ChunkReader
+    assert.equal(open, 2)
+    const parts: Buffer[] = []
+    for (let part = await economical.next(); part; part = await economical.next()) parts.push(part)
+    assert.ok(Buffer.concat(parts).equals(bytes))
+    for (const pieces of [economical, ...(reading as ChunkReader[])]) pieces.close()
+    assert.equal(clientMemory.heldBytes, 0)
+  })
 
-test('a full cache still serves, within its limit', async () => {
-  const small = await EdgeFixture.start({ cacheBytes: 300_000 })
-  await using _ = small
-  const contents = Object.fromEntries(
-    Array.from({ length: 40 }, (_, index) => [`${index}.bin`, noise(50_000)]),
-  )
-  const slug = await small.publish(contents)
-  for (let round = 0; round < 2; round++) {
-    for (const [name, bytes] of Object.entries(contents)) {
-      assert.equal(sha256((await small.get(slug, `/${name}`)).body), sha256(bytes as Buffer))
+  test('a download in ranges leaves what is cached in the cache, and chunks that are requested again are cached', async () => {
+    const size = 5 * MIB
+    let reads = 0
+    const blobs = blobsWith({
+      bytes: async () => Buffer.alloc(1000),
+      read: async (_, { range } = {}) => {
+        reads++
+        return Readable.from([Buffer.alloc(range!.end - range!.start + 1)])
+      },
+    })
+    const bodies = new BodyCache({ blobs, budget: new MemoryBudget(4 * size) })
+    const download = async (hash: string, start: number, end: number) => {
+      const pieces = (await bodies.open({ path: 'a', hash, size, range: { start, end } })) as ChunkReader
+      for (let part = await pieces.next(); part; part = await pieces.next());
+      pieces.close()
     }
-  }
-  await rm(join(small.folder, 'blobs'), { recursive: true })
-  const left = await Promise.all(
-    Object.keys(contents).map(async (name) => (await small.get(slug, `/${name}`)).status),
-  )
-  const kept = left.filter((status) => status === 200).length
-  assert.ok(kept >= 1 && kept <= 6, `${kept} files of 50,000 bytes are in a cache of 300,000`)
+    await bodies.open({ path: 'b', hash: 'small', size: 1000 })
+    for (const rangeBytes of [50_000, 200_000, MIB]) {
+      for (let video = 0; video < 8; video++) {
+        for (let start = 0; start < size; start += rangeBytes)
+          await download(`${rangeBytes} ${video}`, start, Math.min(start + rangeBytes, size) - 1)
+      }
+    }
+    assert.ok(bodies.peek({ path: 'b', hash: 'small', size: 1000 }))
+    const chunk = 128 * KIB
+    for (const [hash, start] of Object.entries({ 'a whole file': 0, 'a part of it': 2 * chunk + 1000 })) {
+      for (let time = 0; time < 2; time++) await download(hash, start, 3 * chunk)
+      reads = 0
+      await download(hash, start, 3 * chunk)
+      assert.equal(reads, 0, hash)
+    }
+  })
+
+  test('a full cache still serves, within its limit', async () => {
+    await using small = await EdgeFixture.start({ cacheBytes: 300_000 })
+    const contents = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [`${index}.bin`, noise(50_000)]),
+    )
+    const slug = await small.publish(contents)
+    for (let round = 0; round < 2; round++) {
+      for (const [name, bytes] of Object.entries(contents))
+        assert.ok((await small.get(slug, `/${name}`)).body.equals(bytes))
+    }
+    await rm(join(small.folder, 'blobs'), { recursive: true })
+    const left = await Promise.all(
+      Object.keys(contents).map(async (name) => (await small.get(slug, `/${name}`)).status),
+    )
+    const kept = left.filter((status) => status === 200).length
+    assert.ok(kept >= 1 && kept <= 6, `${kept} files of 50,000 bytes are in a cache of 300,000`)
+  })
 })

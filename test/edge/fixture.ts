@@ -1,11 +1,12 @@
-import { randomBytes } from 'node:crypto'
+import { argon2Sync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders, request } from 'node:http'
+import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { after, before } from 'node:test'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
@@ -18,35 +19,38 @@ import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
+import { parseRules, type SiteRules } from '../../server/site-rules/site-rules.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
-import { hashPassword } from '../../server/sites/password.ts'
 import { newSlug } from '../../server/sites/slug.ts'
 import { deleteSite } from '../../server/sites/trash.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { activateVersion, deleteVersions } from '../../server/sites/version.ts'
+import type { Domain } from '../../server/store/contract/domains.ts'
 import type { BlobEncodings } from '../../server/store/contract/encodings.ts'
 import { emptySite, type Site } from '../../server/store/contract/sites.ts'
+import type { Version } from '../../server/store/contract/versions.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
+import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
 import { WatchedStore } from '../support/watched-store.ts'
-import { type Content, readRules, typed } from './contents.ts'
 
 /** The media type of HTML forms. */
 export const FORM = 'application/x-www-form-urlencoded'
 
-export interface Reply {
-  status: number
-  headers: IncomingHttpHeaders
-  body: Buffer
-  text: string
+/** A file's text or bytes, optionally with its type. */
+export type Content = string | Buffer | { type: string; body: string | Buffer }
+
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css',
+  js: 'text/javascript',
+  txt: 'text/plain',
+  json: 'application/json',
 }
 
-export interface RequestOptions {
-  method?: string
-  headers?: Record<string, string>
-  body?: string
-}
+export type RequestOptions = Pick<RequestSpec, 'method' | 'headers' | 'body'>
 
 /** Encodings by path, with arbitrary bytes. */
 type Encoded = Record<string, Partial<Record<Encoding, string | Buffer>>>
@@ -54,6 +58,7 @@ type Encoded = Record<string, Partial<Record<Encoding, string | Buffer>>>
 interface VersionOptions {
   live?: boolean
   encoded?: Encoded
+  row?: Partial<Version>
 }
 
 interface FixtureOptions {
@@ -145,11 +150,15 @@ export class EdgeFixture {
     await this.#stack.disposeAsync()
   }
 
+  #write<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    return this.store.real.write('durable', work)
+  }
+
   /** Creates a site without a version. */
   async createSite(row: Partial<Site> = {}): Promise<string> {
     const slug = row.slug ?? newSlug()
     const now = this.clock.now
-    await this.store.real.write('durable', (tx) => tx.sites.insert({ ...emptySite(slug, now), ...row }))
+    await this.#write((tx) => tx.sites.insert({ ...emptySite(slug, now), ...row }))
     return slug
   }
 
@@ -159,7 +168,7 @@ export class EdgeFixture {
   async createVersion(
     slug: string,
     contents: Record<string, Content>,
-    { live = true, encoded = {} }: VersionOptions = {},
+    { live = true, encoded = {}, row }: VersionOptions = {},
   ): Promise<string> {
     const id = newId(this.clock.now)
     const files = await this.#storeFiles(id, contents)
@@ -168,18 +177,12 @@ export class EdgeFixture {
         this.#encode(files.find((file) => file.path === path)!.hash!, bodies),
       ),
     )
-    await this.store.real.write('durable', async (tx) => {
-      const rules = readRules(contents)
-      await tx.versions.insert(versionRow(id, slug, { createdAt: this.clock.now, files, rules }))
+    const rules = readRules(contents)
+    await this.#write(async (tx) => {
+      await tx.versions.insert(versionRow(id, slug, { createdAt: this.clock.now, files, rules, ...row }))
       await tx.blobReferences.addReferences(slug, [...new Set(files.map((file) => file.hash!))])
       await tx.encodings.record(encodings)
-      if (live)
-        await activateVersion(
-          tx,
-          (await tx.sites.bySlug(slug))!,
-          (await tx.versions.byId(id))!,
-          this.clock.now,
-        )
+      if (live) await this.#activate(tx, slug, id)
     })
     return id
   }
@@ -187,7 +190,7 @@ export class EdgeFixture {
   /** Stores encodings of these bytes, as the precompressor does after a finalize. */
   async encode(slug: string, bytes: string | Buffer, bodies: Encoded[string]): Promise<void> {
     const row = await this.#encode(sha256(bytes), bodies)
-    await this.store.real.write('durable', async (tx) => {
+    await this.#write(async (tx) => {
       await tx.blobReferences.addReferences(slug, [row.hash])
       await tx.encodings.record([row])
       await tx.notifyChanged(slug)
@@ -227,61 +230,49 @@ export class EdgeFixture {
   }
 
   async setPassword(slug: string, password: string | null): Promise<void> {
-    await this.updateSite(slug, { passwordHash: password && (await hashPassword(password)) })
+    await this.updateSite(slug, { passwordHash: password && hashCheaply(password) })
   }
 
   async updateSite(slug: string, row: Partial<Site>): Promise<void> {
-    await this.store.real.write('durable', async (tx) => {
+    await this.#write(async (tx) => {
       await tx.sites.update(slug, row)
       await tx.notifyChanged(slug)
     })
   }
 
-  async deleteSite(slug: string, reason: NonNullable<Site['deletionReason']>): Promise<void> {
-    await this.store.real.write('durable', (tx) => deleteSite(tx, slug, reason, this.clock.now))
+  deleteSite(slug: string, reason: NonNullable<Site['deletionReason']>): Promise<unknown> {
+    return this.#write((tx) => deleteSite(tx, slug, reason, this.clock.now))
   }
 
+  /** Makes a version live. */
   async restore(slug: string, id: string): Promise<void> {
-    await this.store.real.write('durable', async (tx) => {
-      await activateVersion(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
-    })
+    await this.#write((tx) => this.#activate(tx, slug, id))
   }
 
-  async deleteVersion(slug: string, id: string): Promise<void> {
-    await this.store.real.write('durable', (tx) => deleteVersions(tx, slug, [id], this.clock.now))
+  async #activate(tx: WriteTransaction, slug: string, id: string): Promise<void> {
+    await activateVersion(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
   }
 
-  /** Creates a version with all its files, not finalized. */
-  async pendingVersion(slug: string, contents: Record<string, Content>): Promise<string> {
-    const id = await this.createVersion(slug, contents, { live: false })
-    await this.store.real.write('durable', (tx) => tx.versions.update(id, { state: 'pending' }))
-    return id
+  deleteVersion(slug: string, id: string): Promise<unknown> {
+    return this.#write((tx) => deleteVersions(tx, slug, [id], this.clock.now))
   }
 
-  async addDomain(domain: string, slug: string, status: 'pending' | 'active'): Promise<void> {
-    await this.store.real.write('durable', (tx) =>
+  /** Adds an active custom domain, or another row. */
+  addDomain(domain: string, slug: string, row: Partial<Domain> = {}): Promise<unknown> {
+    const accountId = `owner of ${slug}`
+    return this.#write((tx) =>
       tx.domains.insert(
-        domainRow(domain, { slug, status, accountId: `owner of ${slug}`, createdAt: this.clock.now }),
+        domainRow(domain, { slug, status: 'active', accountId, createdAt: this.clock.now, ...row }),
       ),
     )
   }
 
-  async activate(domain: string, slug: string): Promise<void> {
-    await this.removeDomain(domain, slug)
-    await this.addDomain(domain, slug, 'active')
-    await this.store.real.write('durable', (tx) => tx.notifyChanged(domain))
-  }
-
   async moveDomain(domain: string, from: string, to: string): Promise<void> {
-    await this.removeDomain(domain, from)
-    await this.addDomain(domain, to, 'active')
-  }
-
-  async removeDomain(domain: string, slug: string): Promise<void> {
-    await this.store.real.write('durable', async (tx) => {
-      await tx.domains.remove(`owner of ${slug}`, domain)
-      await tx.notifyChanged(slug)
+    await this.#write(async (tx) => {
+      await tx.domains.remove(`owner of ${from}`, domain)
+      await tx.notifyChanged(from)
     })
+    await this.addDomain(domain, to)
   }
 
   host(slug: string): string {
@@ -289,54 +280,55 @@ export class EdgeFixture {
   }
 
   /** Sends a request to a site's own host. */
-  async get(slug: string, path = '/', options: RequestOptions = {}): Promise<Reply> {
+  async get(slug: string, path = '/', options: RequestOptions = {}): Promise<HttpResponse> {
     return this.request(this.host(slug), path, options)
   }
 
   /** Posts the password form. */
-  async submitPassword(slug: string, password: string, next = '/'): Promise<Reply> {
+  async submitPassword(slug: string, password: string, next = '/'): Promise<HttpResponse> {
     return this.post(slug, new URLSearchParams({ password, next }).toString())
   }
 
-  async post(slug: string, body: string, type = FORM): Promise<Reply> {
+  async post(slug: string, body: string, type = FORM): Promise<HttpResponse> {
     return this.get(slug, '/_slipway/password', { method: 'POST', body, headers: { 'content-type': type } })
   }
 
-  async request(
-    host: string,
-    path: string,
-    { method = 'GET', headers = {}, body }: RequestOptions = {},
-  ): Promise<Reply> {
-    const outgoing = request({
-      host: '127.0.0.1',
-      port: this.port,
-      path,
-      method,
-      headers: { host, ...headers },
-      agent: false,
-    })
-    outgoing.end(body)
-    const [response] = await once(outgoing, 'response')
-    const chunks: Buffer[] = []
-    for await (const chunk of response) chunks.push(chunk)
-    const bytes = Buffer.concat(chunks)
-    return { status: response.statusCode, headers: response.headers, body: bytes, text: bytes.toString() }
+  request(host: string, path: string, { headers, ...more }: RequestOptions = {}): Promise<HttpResponse> {
+    return sendRequest(this.port, { path, headers: { host, ...headers }, ...more })
   }
 
   /** Sends bytes with Connection: close on a new connection; returns all bytes received. */
   async raw(bytes: string): Promise<string> {
     const socket = connect(this.port, '127.0.0.1')
     socket.write(bytes, 'latin1')
-    const chunks: Buffer[] = []
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-    await once(socket, 'close')
-    return Buffer.concat(chunks).toString('latin1')
+    return (await buffer(socket)).toString('latin1')
   }
 }
 
-/** The Cookie header for the cookie that a reply set. */
-export function readCookie(reply: Reply): string {
-  return reply.headers['set-cookie']![0]!.split(';')[0]!
+/** The default media type by extension. */
+export function defaultType(path: string): string {
+  return TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream'
+}
+
+function typed(path: string, content: Content): { type: string; body: Buffer } {
+  const isTyped = typeof content === 'object' && 'type' in content
+  const { type, body } = isTyped ? content : { type: defaultType(path), body: content }
+  return { type, body: Buffer.from(body) }
+}
+
+/** The rules as finalize stores them. */
+function readRules(contents: Record<string, Content>): SiteRules | null {
+  const textOf = (path: string) =>
+    path in contents ? typed(path, contents[path]!).body.toString() : undefined
+  return parseRules({ redirects: textOf('_redirects'), headers: textOf('_headers') }).rules
+}
+
+/** The stored form of a password, at the lowest cost: hashing as usual would take most CPU time of these tests. */
+function hashCheaply(password: string): string {
+  const [nonce, memory, passes] = [randomBytes(16), 8, 1]
+  const message = Buffer.from(password.normalize('NFC'))
+  const tag = argon2Sync('argon2id', { message, nonce, memory, passes, parallelism: 1, tagLength: 32 })
+  return ['argon2id', memory, passes, 1, nonce.toString('base64url'), tag.toString('base64url')].join('$')
 }
 
 /** Random bytes. */

@@ -8,7 +8,7 @@ import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { sha256 } from '../api/content.ts'
-import { defaultType } from './contents.ts'
+import { defaultType } from './fixture.ts'
 
 export const HOST = 'amber.sites.test'
 

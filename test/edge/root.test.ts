@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { SiteInput } from '../../server/edge/resolve/route-table.ts'
+import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
 import { previewPolicy, publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
+import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header, LIVE, toStoredFile } from './responses.ts'
 
@@ -26,12 +27,9 @@ describe('a site without a document at its root', () => {
     [['Index.html', 'b.txt'], 'a page'],
     [['_headers'], '404 plain'],
   ]
-  for (const [paths, expected] of rows) {
-    test(`of ${paths} serves ${expected} at its root`, () =>
-      assert.equal(describeResponse(buildTable(paths), '/'), expected))
-  }
-
-  test('keeps the query in the redirect to the first index below', () => {
+  test('serves a generated page there, or redirects to the first index below with its query', () => {
+    for (const [paths, expected] of rows)
+      assert.equal(describeResponse(buildTable(paths), '/'), expected, `${paths}`)
     assert.equal(describeResponse(buildTable(['docs/index.html', 'a.png']), '/?a=b'), '→ 302 /docs/?a=b')
   })
 
@@ -53,64 +51,64 @@ function htmlOf(answer: EdgeResponse): string {
   return answer.body!.toString()
 }
 
-function viewer(path: string, contentType: string, more: Partial<SiteInput> = {}): EdgeResponse {
-  return getResponse(
-    buildTable([], { ...more, files: [{ ...toStoredFile(path), contentType }] } as object),
-    '/',
-  )
+/** The route table of a site of one file with this media type. */
+function tableOf(path: string, contentType: string): RouteTable {
+  return buildTable([], { files: [{ ...toStoredFile(path), contentType }] } as object)
 }
 
 describe('a single file', () => {
-  const rows: [string, string, RegExp, string | undefined][] = [
-    ['a b.png', 'image/png', /<img src="\/a%20b\.png" alt="a b\.png">/, 'img-src'],
-    ['a.svg', 'image/svg+xml', /<img src="\/a\.svg"/, 'img-src'],
-    ['a.mp4', 'video/mp4', /<video src="\/a\.mp4" controls/, 'media-src'],
-    ['a.mp3', 'Audio/MPEG', /<audio src="\/a\.mp3" controls/, 'media-src'],
-    ['a.pdf', 'application/pdf', /<iframe src="\/a\.pdf"/, 'frame-src'],
-    ['a.html', 'text/html; charset=utf-8', /<iframe src="\/a\.html"/, 'frame-src'],
-    ['a.txt', 'text/plain', /<iframe src="\/_slipway\/text"/, 'frame-src'],
-    ['a.md', 'text/markdown', /<iframe src="\/_slipway\/text"/, 'frame-src'],
-    ['a.csv', 'text/csv', /<iframe src="\/_slipway\/text"/, 'frame-src'],
-    ['a.json', 'application/json', /<iframe src="\/_slipway\/text"/, 'frame-src'],
-    ['a.xml', 'application/atom+xml', /<iframe src="\/_slipway\/text"/, 'frame-src'],
-    ['a.js', 'text/javascript', /<iframe src="\/_slipway\/text"/, 'frame-src'],
-    ['a.zip', 'application/zip', /<a href="\/a\.zip" download="a\.zip">Download<\/a><\/main>/, undefined],
-    ['a', 'application/octet-stream', /<a href="\/a" download="a">Download<\/a><\/main>/, undefined],
-    ['d/e f.png', 'image/png', /<img src="\/d\/e%20f\.png" alt="e f\.png">/, 'img-src'],
+  const kinds: [directive: string | undefined, shown: RegExp, files: [path: string, type: string][]][] = [
+    ['img-src', /<img src="\/a%20b\.png" alt="a b\.png">/, [['a b.png', 'image/png']]],
+    ['img-src', /<img src="\/a\.svg"/, [['a.svg', 'image/svg+xml']]],
+    ['img-src', /<img src="\/d\/e%20f\.png" alt="e f\.png">/, [['d/e f.png', 'image/png']]],
+    ['media-src', /<video src="\/a\.mp4" controls/, [['a.mp4', 'video/mp4']]],
+    ['media-src', /<audio src="\/a\.mp3" controls/, [['a.mp3', 'Audio/MPEG']]],
+    ['frame-src', /<iframe src="\/a\.pdf"/, [['a.pdf', 'application/pdf']]],
+    ['frame-src', /<iframe src="\/a\.html"/, [['a.html', 'text/html; charset=utf-8']]],
+    [
+      'frame-src',
+      /<iframe src="\/_slipway\/text"/,
+      [
+        ['a.txt', 'text/plain'],
+        ['a.md', 'text/markdown'],
+        ['a.csv', 'text/csv'],
+        ['a.json', 'application/json'],
+        ['a.xml', 'application/atom+xml'],
+        ['a.js', 'text/javascript'],
+      ],
+    ],
+    [undefined, /<a href="\/a\.zip" download="a\.zip">Download<\/a><\/main>/, [['a.zip', 'application/zip']]],
+    [undefined, /<a href="\/a" download="a">Download<\/a><\/main>/, [['a', 'application/octet-stream']]],
   ]
-  for (const [path, type, shown, lets] of rows) {
-    test(`${path}, ${type}: a page that ${lets ? 'shows' : 'offers'} it, and loads nothing else`, () => {
-      const answer = viewer(path, type)
-      assert.match(htmlOf(answer), shown)
-      const csp = header(answer, 'content-security-policy')!
-      const [, css] = /<style>(.*)<\/style>/s.exec(htmlOf(answer))!
-      const parts = [
-        "default-src 'none'",
-        `style-src 'sha256-${hash('sha256', css!, 'base64')}'`,
-        ...(lets ? [`${lets} 'self'`] : []),
-        "form-action 'none'",
-        "base-uri 'none'",
-      ]
-      assert.equal(csp, parts.join('; '))
-      assert.doesNotMatch(htmlOf(answer), /<script|javascript:/)
+  for (const [directive, shown, files] of kinds) {
+    test(`${files} gets a page that ${directive ? 'shows' : 'offers'} it, and loads nothing else`, () => {
+      for (const [path, type] of files) {
+        const answer = getResponse(tableOf(path, type), '/')
+        assert.match(htmlOf(answer), shown)
+        const [, css] = /<style>(.*)<\/style>/s.exec(htmlOf(answer))!
+        const own = directive ? `${directive} 'self'; ` : ''
+        assert.equal(
+          header(answer, 'content-security-policy'),
+          `default-src 'none'; style-src 'sha256-${hash('sha256', css!, 'base64')}'; ${own}form-action 'none'; base-uri 'none'`,
+        )
+        assert.doesNotMatch(htmlOf(answer), /<script|javascript:/)
+      }
     })
   }
 
-  const texts: [string, string, string][] = [
-    ['a.csv', 'text/csv', 'text/plain; charset=utf-8'],
-    ['a.md', 'text/markdown; charset=UTF-8', 'text/plain; charset=UTF-8'],
-    ['a.txt', 'text/plain; charset="iso-8859-1"', 'text/plain; charset=iso-8859-1'],
-  ]
-  for (const [path, type, shown] of texts) {
-    test(`${path}, ${type}, is available to the viewer as ${shown}, and to other requests as published`, () => {
-      const file = { ...toStoredFile(path), contentType: type }
-      const table = buildTable([], { files: [file] } as object)
+  test('of text is available to the viewer as plain text, and to other requests as published', () => {
+    for (const [path, type, shown] of [
+      ['a.csv', 'text/csv', 'text/plain; charset=utf-8'],
+      ['a.md', 'text/markdown; charset=UTF-8', 'text/plain; charset=UTF-8'],
+      ['a.txt', 'text/plain; charset="iso-8859-1"', 'text/plain; charset=iso-8859-1'],
+    ] as const) {
+      const table = tableOf(path, type)
       const text = getResponse(table, '/_slipway/text')
-      assert.deepEqual([header(text, 'content-type'), text.content!.hash], [shown, file.hash])
+      assert.deepEqual([header(text, 'content-type'), text.content!.hash], [shown, toStoredFile(path).hash])
       assert.equal(header(getResponse(table, `/${path}`), 'content-type'), type)
       assert.equal(getResponse(table, '/_slipway/text', { 'if-none-match': '*' }).status, 304)
-    })
-  }
+    }
+  })
 
   test('that is not text, or not single, is not available as text', () => {
     for (const paths of [['a.png'], ['a.txt', 'b.txt']]) {
@@ -120,7 +118,7 @@ describe('a single file', () => {
 
   test('cannot inject markup by its name', () => {
     const name = '"><script>alert(1)<!--\'&.png'
-    const html = htmlOf(viewer(name, 'image/png'))
+    const html = htmlOf(getResponse(tableOf(name, 'image/png'), '/'))
     assert.doesNotMatch(html, /<script|<!--/)
     assert.ok(html.includes('&#34;&#62;&#60;script&#62;alert(1)&#60;!--&#39;&#38;.png'))
   })
@@ -147,12 +145,7 @@ describe('the metadata of a site', () => {
   }
 
   test('may be absent: then the file name is the title', () => {
-    const image = htmlOf(
-      getResponse(
-        buildTable(['a.png'], { files: [{ ...toStoredFile('a.png'), contentType: 'image/png' }] } as object),
-        '/',
-      ),
-    )
+    const image = htmlOf(getResponse(tableOf('a.png', 'image/png'), '/'))
     assert.match(image, /<title>a\.png<\/title>/)
     assert.match(image, /og:image" content="https:\/\/amber\.sites\.test\/a\.png"/)
     assert.doesNotMatch(image, /description/)
@@ -162,16 +155,8 @@ describe('the metadata of a site', () => {
 
 describe('a file listing', () => {
   test('has every file once, by folder and in natural order, with its size', () => {
-    const paths = [
-      'b10.txt',
-      'B2.txt',
-      'a.txt',
-      'sub/z.txt',
-      'sub/y.txt',
-      'sub/deep/x.txt',
-      'caf\u00e9 100%.txt',
-      '404.html',
-    ]
+    const paths = ['b10.txt', 'B2.txt', 'a.txt', 'sub/z.txt', 'sub/y.txt', 'sub/deep/x.txt']
+    paths.push('caf\u00e9 100%.txt', '404.html')
     const html = htmlOf(getResponse(buildTable([...paths, '_headers', '_redirects']), '/'))
     const found = [...html.matchAll(/<h2>(.*?)<\/h2>|<a href="(.*?)">(.*?)<\/a><span>(.*?)<\/span>/g)]
     assert.deepEqual(
@@ -193,14 +178,8 @@ describe('a file listing', () => {
   })
 
   test('links only to its files, whatever their names', () => {
-    const paths = [
-      '<b>.txt',
-      '"onclick=alert(1).txt',
-      'javascript:alert(1)',
-      'a?b#c.txt',
-      'evil.example/x',
-      '%2e%2e/x',
-    ]
+    const paths = ['<b>.txt', '"onclick=alert(1).txt', 'javascript:alert(1)', 'a?b#c.txt', 'evil.example/x']
+    paths.push('%2e%2e/x')
     const table = buildTable(paths)
     const html = htmlOf(getResponse(table, '/'))
     assert.doesNotMatch(html, /<b>/)
@@ -220,24 +199,22 @@ describe('a generated page', () => {
   const table = buildTable(['a.txt', 'b.txt'])
   const page = getResponse(table, '/')
   const etag = header(page, 'etag')!
+  const publishedAt = toLastModified(LIVE)
+  const MODIFIED = 'Tue, 06 May 2031 07:08:09 GMT'
 
   test('can be cached and revalidated like a file', () => {
     assert.match(etag, /^"[0-9a-f]{32}"$/)
-    assert.equal(header(page, 'last-modified'), 'Tue, 06 May 2031 07:08:09 GMT')
-    assert.equal(header(page, 'cache-control'), 'public, max-age=0, must-revalidate')
-    assert.equal(header(page, 'content-length'), `${page.body!.length}`)
-    assert.equal(header(page, 'x-content-type-options'), 'nosniff')
-    assert.equal(getResponse(table, '/', { 'if-none-match': etag }).status, 304)
-    assert.equal(
-      getResponse(table, '/', { 'if-none-match': etag }),
-      getResponse(table, '/', { 'if-none-match': '*' }),
+    const names = ['last-modified', 'cache-control', 'content-length', 'x-content-type-options']
+    assert.deepEqual(
+      names.map((name) => header(page, name)),
+      [MODIFIED, 'public, max-age=0, must-revalidate', `${page.body!.length}`, 'nosniff'],
     )
-    assert.equal(
-      getResponse(table, '/', { 'if-modified-since': 'Tue, 06 May 2031 07:08:09 GMT' }).status,
-      304,
-    )
-    assert.equal(getResponse(table, '/', { 'if-match': '"other"' }).status, 412)
-    assert.equal(getResponse(table, '/', { range: 'bytes=0-1' }).status, 200)
+    const conditional = (headers: RequestHeaders) => getResponse(table, '/', headers)
+    assert.equal(conditional({ 'if-none-match': etag }).status, 304)
+    assert.equal(conditional({ 'if-none-match': etag }), conditional({ 'if-none-match': '*' }))
+    assert.equal(conditional({ 'if-modified-since': MODIFIED }).status, 304)
+    assert.equal(conditional({ 'if-match': '"other"' }).status, 412)
+    assert.equal(conditional({ range: 'bytes=0-1' }).status, 200)
   })
 
   test('has another entity tag when the metadata changes', () => {
@@ -247,20 +224,14 @@ describe('a generated page', () => {
   })
 
   test('has the date of the last metadata change', () => {
-    const policy = publicPolicy({
-      publishedAt: toLastModified(LIVE),
-      metadataChangedAt: toLastModified(LIVE + 5000),
-    })
+    const policy = publicPolicy({ publishedAt, metadataChangedAt: toLastModified(LIVE + 5000) })
     const later = buildTable(['a.txt', 'b.txt'], { policy })
     assert.equal(header(getResponse(later, '/'), 'last-modified'), 'Tue, 06 May 2031 07:08:14 GMT')
-    assert.equal(header(getResponse(later, '/a.txt'), 'last-modified'), 'Tue, 06 May 2031 07:08:09 GMT')
+    assert.equal(header(getResponse(later, '/a.txt'), 'last-modified'), MODIFIED)
   })
 
   test('of a preview is neither cacheable nor indexable', () => {
-    const policy = previewPolicy({
-      publishedAt: toLastModified(LIVE),
-      metadataChangedAt: toLastModified(LIVE),
-    })
+    const policy = previewPolicy({ publishedAt, metadataChangedAt: publishedAt })
     const answer = getResponse(buildTable(['a.txt', 'b.txt'], { policy }), '/')
     assert.equal(header(answer, 'cache-control'), 'private, no-store')
     assert.equal(header(answer, 'x-robots-tag'), 'noindex')
@@ -278,14 +249,11 @@ describe('generated pages over HTTP', () => {
     assert.deepEqual([head.headers.etag, head.body.length], [first.headers.etag, 0])
     edge.clock.now += 1000
     await edge.updateSite(slug, { title: 'My notes', updatedAt: edge.clock.now })
-    const headers = {
-      'if-none-match': first.headers.etag!,
-      'if-modified-since': first.headers['last-modified']!,
-    }
-    const later = await edge.get(slug, '/', { headers })
-    assert.equal(later.status, 200)
-    assert.match(later.text, /<title>My notes<\/title>/)
     const since = { 'if-modified-since': first.headers['last-modified']! }
-    assert.equal((await edge.get(slug, '/', { headers: since })).status, 200)
+    for (const headers of [since, { ...since, 'if-none-match': first.headers.etag! }]) {
+      const later = await edge.get(slug, '/', { headers })
+      assert.equal(later.status, 200)
+      assert.match(later.text, /<title>My notes<\/title>/)
+    }
   })
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { RequestHeaders } from '../../server/net/http-handler.ts'
-import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header } from './responses.ts'
 
 const FILES = ['index.html', '404.html', 'app.js', 'docs/index.html', 'page.html', 'docs/404.html']
@@ -9,49 +8,41 @@ const PAGE: RequestHeaders = { accept: 'text/html,application/xhtml+xml,applicat
 
 describe('with spaMode, a path without a file', () => {
   const table = buildTable(FILES, { spaMode: true })
-  const rows: [string, RequestHeaders, string][] = [
-    ['/users', {}, 'index.html'],
-    ['/users/', {}, 'index.html'],
-    ['/users/7/edit?tab=1', {}, 'index.html'],
-    ['/users', PAGE, 'index.html'],
-    ['/users', { accept: '*/*' }, 'index.html'],
-    ['/users', { accept: 'text/*' }, 'index.html'],
-    ['/users', { accept: 'application/json, text/html' }, 'index.html'],
-    ['/users', { accept: 'TEXT/HTML' }, 'index.html'],
-    ['/users', { accept: 'application/json' }, '404 404.html'],
-    ['/users', { accept: 'image/*' }, '404 404.html'],
-    ['/users', { accept: 'text/plain' }, '404 404.html'],
-    ['/users', { accept: 'text/css,*/*;q=0.1', 'sec-fetch-mode': 'no-cors' }, '404 404.html'],
-    ['/users', { accept: '*/*', 'sec-fetch-mode': 'cors' }, '404 404.html'],
-    ['/users', { accept: '*/*', 'sec-fetch-mode': 'same-origin' }, '404 404.html'],
-    ['/users', { ...PAGE, 'sec-fetch-mode': 'navigate' }, 'index.html'],
-    ['/users', { accept: 'application/json', 'sec-fetch-mode': 'navigate' }, 'index.html'],
-    ['/users/jane.doe', {}, 'index.html'],
-    ['/v1.2', {}, 'index.html'],
-    ['/v1.2/notes', {}, 'index.html'],
-    ['/a.js/b', {}, 'index.html'],
-    ['/js', {}, 'index.html'],
-    ['/license', {}, 'index.html'],
-    ['/.well-known', {}, 'index.html'],
-    ['/caf%C3%A9', {}, 'index.html'],
-    ['/picture.png', PAGE, '404 404.html'],
-    ['/picture.PNG', PAGE, '404 404.html'],
-    ['/data.json', PAGE, '404 404.html'],
-    ['/old.html', PAGE, '404 404.html'],
-    ['/docs/old.html', PAGE, '404 docs/404.html'],
-    ['/font.woff2', PAGE, '404 404.html'],
-    ['/%2Ejson%2Ejson', PAGE, '404 404.html'],
-    ['/missing.js', PAGE, '404 text'],
-    ['/missing.css', {}, '404 text'],
-    ['/missing%2ejs', {}, '404 text'],
-    ['/docs', PAGE, '→ /docs/'],
-    ['/page', PAGE, 'page.html'],
-    ['/app.js', PAGE, 'app.js'],
-    ['/%', PAGE, '400'],
+  const cases: [expected: string, targets: string, headers: RequestHeaders[]][] = [
+    [
+      'index.html',
+      '/users /users/ /users/7/edit?tab=1 /users/jane.doe /v1.2 /v1.2/notes /a.js/b /js /license /.well-known /caf%C3%A9',
+      [
+        ...[{}, PAGE, { ...PAGE, 'sec-fetch-mode': 'navigate' }],
+        { accept: 'application/json', 'sec-fetch-mode': 'navigate' },
+        ...['*/*', 'text/*', 'application/json, text/html', 'TEXT/HTML'].map((accept) => ({ accept })),
+      ],
+    ],
+    [
+      '404 404.html',
+      '/users',
+      [
+        ...['application/json', 'image/*', 'text/plain'].map((accept) => ({ accept })),
+        ...['no-cors', 'cors', 'same-origin'].map((mode) => ({ accept: '*/*', 'sec-fetch-mode': mode })),
+      ],
+    ],
+    ['404 404.html', '/picture.png /picture.PNG /data.json /old.html /font.woff2 /%2Ejson%2Ejson', [PAGE]],
+    ['404 docs/404.html', '/docs/old.html', [PAGE]],
+    ['404 text', '/missing.js /missing.css /missing%2ejs', [PAGE, {}]],
+    ['→ /docs/', '/docs', [PAGE]],
+    ['page.html', '/page', [PAGE]],
+    ['app.js', '/app.js', [PAGE]],
+    ['400', '/%', [PAGE]],
   ]
-  for (const [target, headers, expected] of rows) {
-    test(`${target} ${JSON.stringify(headers)} gets ${expected}`, () => {
-      assert.equal(describeResponse(table, target, headers), expected)
+  for (const [expected, targets, requests] of cases) {
+    test(`gets ${expected}: ${targets}`, () => {
+      for (const target of targets.split(' '))
+        for (const headers of requests)
+          assert.equal(
+            describeResponse(table, target, headers),
+            expected,
+            `${target} ${JSON.stringify(headers)}`,
+          )
     })
   }
 
@@ -70,31 +61,22 @@ describe('with spaMode, a path without a file', () => {
 
   test('has Vary, to separate it in caches from other responses for the path', () => {
     const data = { accept: 'application/json' }
-    const plain = buildTable(['index.html'], { spaMode: true })
-    const rows: [
-      table: typeof table,
-      target: string,
-      headers: RequestHeaders,
-      status: number,
-      vary: string | undefined,
-    ][] = [
-      [table, '/users', PAGE, 200, 'Accept-Encoding, Accept, Sec-Fetch-Mode'],
-      [table, '/users', { ...PAGE, 'if-none-match': '*' }, 304, 'Accept-Encoding, Accept, Sec-Fetch-Mode'],
-      [table, '/users', { ...PAGE, range: 'bytes=0-0' }, 206, 'Accept-Encoding, Accept, Sec-Fetch-Mode'],
-      [table, '/users', data, 404, 'Accept-Encoding, Accept, Sec-Fetch-Mode'],
+    const [plain, without] = [buildTable(['index.html'], { spaMode: true }), buildTable(FILES)]
+    const both = 'Accept-Encoding, Accept, Sec-Fetch-Mode'
+    for (const [asked, target, headers, status, vary] of [
+      [table, '/users', PAGE, 200, both],
+      [table, '/users', { ...PAGE, 'if-none-match': '*' }, 304, both],
+      [table, '/users', { ...PAGE, range: 'bytes=0-0' }, 206, both],
+      [table, '/users', data, 404, both],
       [plain, '/users', data, 404, 'Accept, Sec-Fetch-Mode'],
       [table, '/', PAGE, 200, 'Accept-Encoding'],
       [table, '/picture.png', PAGE, 404, 'Accept-Encoding'],
       [plain, '/picture.png', PAGE, 404, undefined],
-      [buildTable(FILES), '/users', PAGE, 404, 'Accept-Encoding'],
-    ]
-    for (const [asked, target, headers, status, vary] of rows) {
+      [without, '/users', PAGE, 404, 'Accept-Encoding'],
+    ] as const) {
       const answer = getResponse(asked, target, headers)
-      assert.deepEqual(
-        [answer.status, header(answer, 'vary')],
-        [status, vary],
-        `${target} ${JSON.stringify(headers)}`,
-      )
+      const found = [answer.status, header(answer, 'vary')]
+      assert.deepEqual(found, [status, vary], `${target} ${JSON.stringify(headers)}`)
     }
   })
 
@@ -105,24 +87,9 @@ describe('with spaMode, a path without a file', () => {
     assert.equal(describeResponse(ruled, '/else'), 'index.html')
   })
 
-  test('gets 404 without a root document', () => {
+  test('gets 404 without a root document, or without spaMode', () => {
     const bare = buildTable(['docs/index.html', '404.html'], { spaMode: true })
-    assert.equal(describeResponse(bare, '/users', PAGE), '404 404.html')
-  })
-})
-
-test('without spaMode a path without a file gets 404', () => {
-  assert.equal(describeResponse(buildTable(FILES), '/users', PAGE), '404 404.html')
-})
-
-describe('spaMode over HTTP', () => {
-  const edge = EdgeFixture.shared()
-
-  test('is switched on and off at once', async () => {
-    const slug = await edge.publish({ 'index.html': 'app' }, { spaMode: true })
-    const { status, text } = await edge.get(slug, '/deep/down', { headers: { accept: 'text/html' } })
-    assert.deepEqual([status, text], [200, 'app'])
-    await edge.updateSite(slug, { spaMode: false })
-    assert.equal((await edge.get(slug, '/deep/down')).status, 404)
+    for (const other of [bare, buildTable(FILES)])
+      assert.equal(describeResponse(other, '/users', PAGE), '404 404.html')
   })
 })

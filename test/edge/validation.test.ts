@@ -44,7 +44,7 @@ describe('a publisher cannot prove control of a host of the service', () => {
 
 test('the publisher of a custom domain can, and other well-known files are served everywhere', async () => {
   const slug = await edge.publish(FILES)
-  await edge.addDomain('proof.example', slug, 'active')
+  await edge.addDomain('proof.example', slug)
   for (const path of PATHS) assert.equal((await edge.request('proof.example', path)).text, PROOF, path)
   assert.equal((await edge.get(slug, '/.well-known/security.txt')).text, 'Contact: us')
 })

@@ -5,8 +5,8 @@ import { type OperatorContext, openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { sha256 } from '../api/content.ts'
+import { silentLog } from '../support/silent-log.ts'
 import type { AckLog, KnownSite } from './ack-log.ts'
 import type { MadeSite } from './site-content.ts'
 import type { Faults } from './state-verifier.ts'
@@ -29,8 +29,7 @@ export async function verifyDataFolder(data: string, ackLog: AckLog): Promise<Fa
   const databaseFaults = checkIntegrity(data)
   if (databaseFaults.length > 0) return databaseFaults
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
-  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  await using context = await openForOperator(readConfig(settings), { log, version: 'test' })
+  await using context = await openForOperator(readConfig(settings), { log: silentLog, version: 'test' })
   const options = { data, context, keptVersions: MIN_VERSIONS }
   const faults = await new DataFolderCheck(options).run(ackLog)
   for (const sweep of sweeps) await runOnce(sweep, context.sweepOptions)

@@ -1,12 +1,12 @@
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway, SlipwayError } from '../../client/sdk/slipway.ts'
+import { lastingPort, Program, signal } from '../operator/program.ts'
 import type { Random } from '../support/random.ts'
 import { AckLog } from './ack-log.ts'
 import { ConsistencyReader } from './consistency-reader.ts'
 import { verifyDataFolder } from './data-folder.ts'
 import { KillPoint } from './kill-point.ts'
 import { Publisher } from './publisher.ts'
-import { lastingPort, ServerProcess, signal } from './server-process.ts'
 import { StateVerifier } from './state-verifier.ts'
 import { SiteVisitor } from './visitor.ts'
 
@@ -52,7 +52,7 @@ export class KillRun {
   readonly #random: Random
   readonly #port: number
   #publishers: Publisher[] = []
-  #server: ServerProcess | undefined
+  #server: Program | undefined
   #restarted = Promise.withResolvers<void>()
   #killPoint: KillPoint
   #clients = new AbortController()
@@ -102,11 +102,11 @@ export class KillRun {
     return { ...target, clientsSurvive, newClients }
   }
 
-  async #start(workers: number): Promise<ServerProcess> {
+  async #start(workers: number): Promise<Program> {
     const { data, signal } = this.#options
     const startedAt = performance.now()
-    const settings = { WORKERS: String(workers), PORT: String(this.#port), LOG: 'info' }
-    const server = await ServerProcess.start({ data, settings, signal })
+    const settings = { DATA: data, WORKERS: String(workers), PORT: String(this.#port) }
+    const server = await Program.serve(settings, { signal })
     await fetch(`${server.baseUrl}/health`)
     this.restarts.push({ workers, milliseconds: performance.now() - startedAt })
     this.#server = server
@@ -114,18 +114,17 @@ export class KillRun {
     return server
   }
 
-  async #compare(server: ServerProcess): Promise<void> {
+  async #compare(server: Program): Promise<void> {
     using visitor = new SiteVisitor(this.#port)
     const transport = nodeTransport()
     const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
     const verifier = new StateVerifier({ ackLog: this.ackLog, client, visitor })
     const faults = await verifier.verifyTouched(this.#random)
     transport.close()
-    if (faults.length > 0)
-      this.faults.push(...faults, `server output:\n${server.output.slice(-20).join('\n')}`)
+    if (faults.length > 0) this.faults.push(...faults, `server output:\n${server.output}`)
   }
 
-  async #publishUntilKilled(server: ServerProcess, plan: Plan): Promise<void> {
+  async #publishUntilKilled(server: Program, plan: Plan): Promise<void> {
     if (plan.newClients) this.#publishers = this.#newPublishers(server)
     this.#killPoint = new KillPoint(this.#options.maxSteps, this.#random)
     let stopped = false
@@ -155,7 +154,7 @@ export class KillRun {
   }
 
   /** Clients that retry after the restart, without a time limit. */
-  #newPublishers(server: ServerProcess): Publisher[] {
+  #newPublishers(server: Program): Publisher[] {
     this.#clients = new AbortController()
     const { signal } = this.#clients
     const { send } = nodeTransport()

@@ -83,12 +83,16 @@ function marked(name: string): MadeSite {
   return { [INDEX]: made(`${name}/index`, 800), [SIBLING]: made(`${name}/sibling`, 3000) }
 }
 
+/** Contents that any site may have, so that a deleted blob is published again. */
+const SHARED = Array.from({ length: 25 }, (_, number) => made(`shared/${number}`, 200 + 50 * number))
+
 /** Sometimes adds existing content under another path, which shares a blob. */
 function addFile(site: MadeSite, name: string, random: Random): void {
   const path = `${random.pick(NAMES)} ${random.below(100)}.${random.pick(['html', 'txt', 'js', 'bin'])}`
   if (path in site) return
   const others = Object.values(site)
-  site[path] = random.chance(0.1) ? random.pick(others) : made(`${name}/${path}`, sizeFor(path, random))
+  const existing = random.chance(0.3) ? random.pick([...others, ...SHARED]) : undefined
+  site[path] = existing ?? made(`${name}/${path}`, sizeFor(path, random))
 }
 
 /**

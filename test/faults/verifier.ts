@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
+import { Program } from '../operator/program.ts'
 import { Random } from '../support/random.ts'
 import { AckLog } from './ack-log.ts'
 import { verifyDataFolder } from './data-folder.ts'
-import { ServerProcess } from './server-process.ts'
 import { StateVerifier } from './state-verifier.ts'
 import { SiteVisitor } from './visitor.ts'
 
@@ -31,14 +31,14 @@ console.log(faults.length === 0 ? summary : `${faults.length} faults in ${summar
 process.exit(faults.length === 0 ? 0 : 1)
 
 async function faultsOfService(): Promise<string[]> {
-  await using server = await ServerProcess.start({ data })
+  await using server = await Program.serve({ DATA: data })
   const transport = nodeTransport()
   const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
   using visitor = new SiteVisitor(server.port)
   const verifier = new StateVerifier({ ackLog, client, visitor })
   const faults = await verifier.verifyTouched(new Random(1))
   transport.close()
-  if (faults.length > 0) faults.push(`server output:\n${server.output.slice(-20).join('\n')}`)
-  const code = await server.stop()
+  if (faults.length > 0) faults.push(`server output:\n${server.output}`)
+  const { code } = await server.stop()
   return code === 0 ? faults : [...faults, `the service stopped with ${code}`]
 }

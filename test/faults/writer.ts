@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
+import { Program } from '../operator/program.ts'
 import { Random } from '../support/random.ts'
 import { AckLog } from './ack-log.ts'
 import { Publisher } from './publisher.ts'
-import { ServerProcess } from './server-process.ts'
 
 // For power-cut: `node writer.ts [--workers N] [--import FILE] DIR ACKS` runs the real server with its data in DIR and
 // publishes until the power cut. Appends every fact to ACKS in the order of the responses.
@@ -19,11 +19,10 @@ const { values, positionals } = parseArgs({
 })
 const [folder, acks] = positionals as [string, string]
 
-const server = await ServerProcess.start({
-  data: join(folder, 'data'),
-  settings: { WORKERS: values.workers },
-  ...(values.import === undefined ? {} : { nodeArgs: ['--import', values.import] }),
-})
+const server = await Program.serve(
+  { DATA: join(folder, 'data'), WORKERS: values.workers },
+  { modules: values.import === undefined ? [] : [values.import] },
+)
 const { send } = nodeTransport()
 const ackLog = new AckLog((line) => appendFileSync(acks, line))
 const client = new Slipway({ baseUrl: server.baseUrl, send })
@@ -33,5 +32,5 @@ const publishers = Array.from({ length: PUBLISHERS }, () => {
   return new Publisher({ client, ackLog, random: random.fork(), mailedCode, recovery: async () => undefined })
 })
 await Promise.race([server.ended, ...publishers.map((publisher) => publisher.work(() => false))])
-console.error(`the server ended unexpectedly:\n${server.output.join('\n')}`)
+console.error(`the server ended unexpectedly:\n${server.output}`)
 process.exit(1)

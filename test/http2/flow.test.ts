@@ -65,12 +65,28 @@ for (const engine of ENGINE_NAMES)
         headerBlock({ ...getFields('api.test', '/up'), ':method': 'PUT', ...more }),
       )
 
+    /** The bytes that the server allows in total, on a stream or on the connection (0). */
+    const allowedBytes = (client: RawClient, id: number) =>
+      client.received
+        .filter((one) => one.type === TYPE.windowUpdate && one.stream === id)
+        .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 65_535)
+
+    /** Advances the timers by 5 seconds at a time, each after `work` and a round trip. */
+    async function passSeconds(
+      client: RawClient,
+      total: number,
+      work: (seconds: number) => unknown = () => undefined,
+    ) {
+      for (let seconds = 0; seconds < total; seconds += 5) {
+        await work(seconds)
+        await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
+        mock.timers.tick(5000)
+      }
+    }
+
     /** Sends more of a body than Node's parser takes in before it is read. */
     async function fill(client: RawClient, stream: number): Promise<void> {
-      const hasWindow = (id: number, bytes: number) =>
-        client.received
-          .filter((one) => one.type === TYPE.windowUpdate && one.stream === id)
-          .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 65_535) >= bytes
+      const hasWindow = (id: number, bytes: number) => allowedBytes(client, id) >= bytes
       for (let sent = 0; sent < 160_000; ) {
         sent += 10_000
         await client.frame(() => hasWindow(0, sent) && hasWindow(stream, sent))
@@ -178,24 +194,15 @@ for (const engine of ENGINE_NAMES)
       serve = (request) => held.resolve(request)
       const client = await openClient(upload(1))
       const request = await held.promise
-      let allowed = 65_535
-      for (const { type, stream, payload } of client.received) {
-        if (type === TYPE.windowUpdate && stream === 1) allowed += payload.readUInt32BE(0)
-      }
+      const allowed = allowedBytes(client, 1)
       const piece = Buffer.alloc(16_384)
       for (let sent = 0; sent + piece.length <= allowed; sent += piece.length)
         client.send(frame(0, 0, 1, piece))
       await client.roundTrip('all sent')
-      const more = client.received.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1)
-      const given = more.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 65_535)
+      const given = allowedBytes(client, 1)
       assert.ok(given < allowed + 200_000, `${given} bytes may be sent, ${allowed} at first`)
-      const updates = more.length
       request.resume()
-      await waitFor(
-        () =>
-          client.received.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 1).length >
-          updates,
-      )
+      await waitFor(() => allowedBytes(client, 1) > given)
     })
 
     test('a response without a reader is not buffered without limit', async () => {
@@ -344,8 +351,6 @@ for (const engine of ENGINE_NAMES)
       })
 
     describe('an idle connection', () => {
-      const isClosed = (client: RawClient) => client.socket.destroyed
-
       test('ends after 20 seconds without a client preface', async () => {
         const client = await fixture.raw()
         client.send(CLIENT_PREFACE.subarray(0, 10))
@@ -360,11 +365,7 @@ for (const engine of ENGINE_NAMES)
       test('ends after a minute with GOAWAY, despite pings', async () => {
         const client = await openClient(getFrame(1, host))
         await client.ended(1)
-        for (let seconds = 0; seconds < 60; seconds += 5) {
-          assert.ok(!isClosed(client))
-          await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
-          mock.timers.tick(5000)
-        }
+        await passSeconds(client, 60)
         mock.timers.tick(10_000)
         assert.equal(await client.goAway(), CODE.noError)
         await client.closed
@@ -402,11 +403,9 @@ for (const engine of ENGINE_NAMES)
       testOwn('resets requests whose bodies arrive a byte at a time', async () => {
         serve = () => undefined
         const client = await openClient(upload(1, { 'content-length': '200' }), upload(3))
-        for (let seconds = 0; seconds < 75; seconds += 5) {
-          client.send(frame(TYPE.data, 0, 1, 'a'), frame(TYPE.data, 0, 3, 'a'))
-          await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
-          mock.timers.tick(5000)
-        }
+        await passSeconds(client, 75, () =>
+          client.send(frame(TYPE.data, 0, 1, 'a'), frame(TYPE.data, 0, 3, 'a')),
+        )
         assert.equal(await client.reset(1), CODE.cancel)
         assert.equal(await client.reset(3), CODE.cancel)
       })
@@ -418,11 +417,7 @@ for (const engine of ENGINE_NAMES)
           request.on('end', () => response.end(() => done.resolve()))
         }
         const client = await openClient(upload(1))
-        for (let seconds = 0; seconds < 150; seconds += 5) {
-          client.send(frame(TYPE.data, 0, 1, Buffer.alloc(10_000)))
-          await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
-          mock.timers.tick(5000)
-        }
+        await passSeconds(client, 150, () => client.send(frame(TYPE.data, 0, 1, Buffer.alloc(10_000))))
         client.send(frame(TYPE.data, 1, 1))
         await done.promise
         await client.ended(1)
@@ -448,14 +443,13 @@ for (const engine of ENGINE_NAMES)
         serve = () => undefined
         const client = await openClient(getFrame(1, host, '/big.bin'), upload(3))
         await waitFor(() => client.bodies.get(1) === 65_535)
-        for (let seconds = 0; seconds < 75; seconds += 5) {
+        await passSeconds(client, 75, (seconds) => {
           client.send(frame(TYPE.windowUpdate, 0, 0, uint32(100)), getFrame(11 + 2 * seconds, host))
-          await client.ended(11 + 2 * seconds)
-          mock.timers.tick(5000)
-        }
+          return client.ended(11 + 2 * seconds)
+        })
         assert.equal(await client.reset(1), CODE.cancel)
         assert.equal(await client.reset(3), CODE.cancel)
-        assert.ok(!isClosed(client))
+        assert.ok(!client.socket.destroyed)
       })
     })
 

@@ -13,28 +13,29 @@ import {
   uint32,
 } from './raw-client.ts'
 
-let fixture: Http2Fixture
-let host: string
-before(async () => {
-  fixture = await Http2Fixture.start()
-  const slug = await fixture.edge.publish({ 'index.html': 'home', 'big.bin': Buffer.alloc(300_000, 1) })
-  host = fixture.edge.host(slug)
-  await fixture.edge.get(slug)
-})
-after(() => fixture[Symbol.asyncDispose]())
+describe('a hostile client of HTTP/2', () => {
+  let fixture: Http2Fixture
+  let host: string
+  before(async () => {
+    fixture = await Http2Fixture.start()
+    const slug = await fixture.edge.publish({ 'index.html': 'home', 'big.bin': Buffer.alloc(300_000, 1) })
+    host = fixture.edge.host(slug)
+    await fixture.edge.get(slug)
+  })
+  after(() => fixture[Symbol.asyncDispose]())
 
-const HEADERS = TYPE.headers
-const ALL = 5
-const OPEN = 4
+  const HEADERS = TYPE.headers
+  const ALL = 5
+  const OPEN = 4
 
-/** HEADERS of a POST without END_STREAM. */
-const post = (stream: number, more: Record<string, string> = {}, flags = OPEN) =>
-  frame(HEADERS, flags, stream, headerBlock({ ...getFields(host), ':method': 'POST', ...more }))
+  /** HEADERS of a POST without END_STREAM. */
+  const post = (stream: number, more: Record<string, string> = {}, flags = OPEN) =>
+    frame(HEADERS, flags, stream, headerBlock({ ...getFields(host), ':method': 'POST', ...more }))
 
-describe('a connection ends with the right error code when its client sends', () => {
-  const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes))
-  // biome-ignore format: one row per case
-  const cases: [string, () => Buffer[], number][] = [
+  describe('a connection ends with the right error code when its client sends', () => {
+    const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes))
+    // biome-ignore format: one row per case
+    const cases: [string, () => Buffer[], number][] = [
     ['a ping of seven bytes', () => [frame(TYPE.ping, 0, 0, '1234567')], CODE.frameSize],
     ['a ping on a stream', () => [frame(TYPE.ping, 0, 1, '12345678')], CODE.protocol],
     ['settings on a stream', () => [frame(TYPE.settings, 0, 1)], CODE.protocol],
@@ -83,40 +84,40 @@ describe('a connection ends with the right error code when its client sends', ()
     ['GOAWAY on a stream', () => [frame(TYPE.goAway, 0, 1, '12345678')], CODE.protocol],
     ['GOAWAY of seven bytes', () => [frame(TYPE.goAway, 0, 0, '1234567')], CODE.frameSize],
   ]
-  for (const [what, frames, code] of cases) {
-    test(what, async () => {
-      const client = await fixture.open(...frames())
-      assert.equal(await client.goAway(), code)
-      await client.closed
-    })
-  }
+    for (const [what, frames, code] of cases) {
+      test(what, async () => {
+        const client = await fixture.open(...frames())
+        assert.equal(await client.goAway(), code)
+        await client.closed
+      })
+    }
 
-  test('an invalid preface', async () => {
-    const client = await fixture.raw()
-    client.send(Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`))
-    assert.equal(await client.goAway(), CODE.protocol)
-    await client.closed
+    for (const [what, bytes] of [
+      ['an invalid preface', () => Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`)],
+      [
+        'another frame before its settings',
+        () => Buffer.concat([CLIENT_PREFACE.subarray(0, 24), frame(TYPE.ping, 0, 0, '12345678')]),
+      ],
+    ] as const)
+      test(what, async () => {
+        const client = await fixture.raw()
+        client.send(bytes())
+        assert.equal(await client.goAway(), CODE.protocol)
+        await client.closed
+      })
   })
 
-  test('another frame before its settings', async () => {
-    const client = await fixture.raw()
-    client.send(CLIENT_PREFACE.subarray(0, 24), frame(TYPE.ping, 0, 0, '12345678'))
-    assert.equal(await client.goAway(), CODE.protocol)
-    await client.closed
-  })
-})
-
-describe('a stream ends with the right error code, and its connection continues, when its client sends', () => {
-  const fields = (...pairs: [string, string][]) => frame(HEADERS, ALL, 1, headerBlock(pairs))
-  const start: [string, string][] = [
-    [':method', 'GET'],
-    [':scheme', 'https'],
-    [':authority', 'x.sites.test'],
-    [':path', '/'],
-  ]
-  const without = (name: string) => start.filter(([one]) => one !== name)
-  // biome-ignore format: one row per case
-  const cases: [string, () => Buffer[], number][] = [
+  describe('a stream ends with the right error code, and its connection continues, when its client sends', () => {
+    const fields = (...pairs: [string, string][]) => frame(HEADERS, ALL, 1, headerBlock(pairs))
+    const start: [string, string][] = [
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':authority', 'x.sites.test'],
+      [':path', '/'],
+    ]
+    const without = (name: string) => start.filter(([one]) => one !== name)
+    // biome-ignore format: one row per case
+    const cases: [string, () => Buffer[], number][] = [
     ['a name in capitals', () => [fields(...start, ['Accept', 'a'])], CODE.protocol],
     ['a name with a space', () => [fields(...start, ['a b', 'a'])], CODE.protocol],
     ['an empty name', () => [fields(...start, ['', 'a'])], CODE.protocol],
@@ -163,171 +164,147 @@ describe('a stream ends with the right error code, and its connection continues,
       CODE.flowControl,
     ],
   ]
-  for (const [what, frames, code] of cases) {
-    test(what, async () => {
-      const client = await fixture.open(...frames())
-      assert.equal(await client.reset(1), code)
-      client.send(getFrame(101, host))
-      assert.equal(await client.status(101), 200)
+    for (const [what, frames, code] of cases) {
+      test(what, async () => {
+        const client = await fixture.open(...frames())
+        assert.equal(await client.reset(1), code)
+        client.send(getFrame(101, host))
+        assert.equal(await client.status(101), 200)
+      })
+    }
+
+    test('more data than its window', async () => {
+      // The handler neither reads the body nor responds.
+      const { server } = fixture
+      const [visit] = server.listeners('request') as [() => void]
+      server.removeAllListeners('request')
+      server.on('request', () => undefined)
+      const piece = Buffer.alloc(16_384)
+      const client = await fixture.open(
+        post(1),
+        ...Array.from({ length: 60 }, () => frame(TYPE.data, 0, 1, piece)),
+      )
+      assert.equal(await client.reset(1), CODE.flowControl)
+      server.removeAllListeners('request')
+      server.on('request', visit)
+      client.send(getFrame(3, host))
+      assert.equal(await client.status(3), 200)
     })
-  }
-
-  test('more data than its window', async () => {
-    // The handler neither reads the body nor responds.
-    const { server } = fixture
-    const [visit] = server.listeners('request') as [() => void]
-    server.removeAllListeners('request')
-    server.on('request', () => undefined)
-    const piece = Buffer.alloc(16_384)
-    const client = await fixture.open(
-      post(1),
-      ...Array.from({ length: 60 }, () => frame(TYPE.data, 0, 1, piece)),
-    )
-    assert.equal(await client.reset(1), CODE.flowControl)
-    server.removeAllListeners('request')
-    server.on('request', visit)
-    client.send(getFrame(3, host))
-    assert.equal(await client.status(3), 200)
   })
-})
 
-describe('a request is refused with', () => {
-  const cases: [string, Record<string, string>, number][] = [
-    ['two hosts', { host: 'other.sites.test' }, 400],
-    ['a host with a user', { ':authority': 'me@x.sites.test' }, 400],
-    ['a host with a path', { ':authority': 'x.sites.test/a' }, 400],
-    ['an empty host', { ':authority': '' }, 400],
-    ['a path with a space', { ':path': '/a b' }, 400],
-    ['a method in lower case', { ':method': 'get' }, 400],
-    ['an unsupported scheme', { ':scheme': 'ftp' }, 400],
-  ]
-  for (const [what, more, status] of cases) {
-    test(what, async () => {
-      const client = await fixture.open(frame(HEADERS, ALL, 1, headerBlock({ ...getFields(host), ...more })))
-      assert.equal(await client.status(1), status)
+  test('a request with an invalid host, path, method or scheme is refused with 400, and Host equal to :authority is accepted', async () => {
+    const { ':authority': _, ...withoutHost } = getFields(host)
+    for (const [fields, status] of [
+      [{ ...getFields(host), host: 'other.sites.test' }, 400],
+      [getFields('me@x.sites.test'), 400],
+      [getFields('x.sites.test/a'), 400],
+      [getFields(''), 400],
+      [withoutHost, 400],
+      [getFields(host, '/a b'), 400],
+      [{ ...getFields(host), ':method': 'get' }, 400],
+      [{ ...getFields(host), ':scheme': 'ftp' }, 400],
+      [{ ...getFields(host), host: `${host}:443` }, 200],
+    ] as const) {
+      const client = await fixture.open(frame(HEADERS, ALL, 1, headerBlock(fields)))
+      assert.equal(await client.status(1), status, JSON.stringify(fields))
       await client.ended(1)
-    })
-  }
-
-  test('no host at all', async () => {
-    const { ':authority': _, ...rest } = getFields(host)
-    const client = await fixture.open(frame(HEADERS, ALL, 1, headerBlock(rest)))
-    assert.equal(await client.status(1), 400)
+    }
   })
-})
 
-test('Host equal to :authority is accepted', async () => {
-  const client = await fixture.open(
-    frame(HEADERS, ALL, 1, headerBlock({ ...getFields(host), host: `${host}:443` })),
-  )
-  assert.equal(await client.status(1), 200)
-})
+  test('a header list that is too long, in one frame or several, is refused, and the connection continues', async () => {
+    const cookies = Buffer.concat([Buffer.from('\x40\x01d\x7f\x81\x1e', 'latin1'), Buffer.alloc(3968, 'y')])
+    const bomb = Buffer.concat([headerBlock(getFields(host)), cookies, Buffer.alloc(2000, 0xbe)])
+    const long = headerBlock({ ...getFields(host), cookie: 'c'.repeat(60_000) })
+    const parts = [0, 16_384, 32_768, 49_152].map((at) => long.subarray(at, at + 16_384))
+    for (const frames of [
+      [frame(HEADERS, ALL, 1, bomb)],
+      parts.map((part, index) =>
+        index === 0 ? frame(HEADERS, 1, 1, part) : frame(TYPE.continuation, index === 3 ? 4 : 0, 1, part),
+      ),
+    ]) {
+      const client = await fixture.open(...frames, getFrame(3, host))
+      await client.ended(1)
+      const { payload } = await client.frame(({ type, stream }) => type === HEADERS && stream === 1)
+      assert.ok(payload.includes('431'))
+      assert.equal(await client.status(3), 200)
+    }
+  })
 
-test('a header list that is too long is refused, and the connection continues', async () => {
-  const long = headerBlock({ ...getFields(host), a: 'x'.repeat(4000) })
-  const again = Buffer.concat([
-    long,
-    headerBlock({ b: 'x'.repeat(4000) }),
-    headerBlock({ c: 'x'.repeat(4000) }),
-  ])
-  const cookies = Buffer.concat([Buffer.from('\x40\x01d\x7f\x81\x1e', 'latin1'), Buffer.alloc(3968, 'y')])
-  const bomb = Buffer.concat([headerBlock(getFields(host)), cookies, Buffer.alloc(2000, 0xbe)])
-  assert.ok(again.length < 16_384)
-  const client = await fixture.open(frame(HEADERS, ALL, 1, bomb), getFrame(3, host))
-  await client.ended(1)
-  const { payload } = await client.frame(({ type, stream }) => type === HEADERS && stream === 1)
-  assert.ok(payload.includes('431'))
-  assert.equal(await client.status(3), 200)
-})
+  test('streams beyond the limit of open streams are refused and can be retried', async () => {
+    const client = await fixture.open(settingsFrame([[4, 0]]))
+    client.send(...Array.from({ length: 105 }, (_, index) => getFrame(2 * index + 1, host)))
+    for (let index = 100; index < 105; index++) assert.equal(await client.reset(2 * index + 1), CODE.refused)
+    client.send(settingsFrame([[4, 10]]))
+    for (let index = 0; index < 100; index++) await client.ended(2 * index + 1)
+    client.send(getFrame(1001, host))
+    assert.equal(await client.status(1001), 200)
+  })
 
-test('a header block of several frames that is too long is refused, and the connection continues', async () => {
-  const long = headerBlock({ ...getFields(host), cookie: 'c'.repeat(60_000) })
-  const parts = [0, 16_384, 32_768, 49_152].map((at) => long.subarray(at, at + 16_384))
-  const client = await fixture.open(
-    frame(HEADERS, 1, 1, parts[0]!),
-    ...parts.slice(1).map((part, index) => frame(TYPE.continuation, index === 2 ? 4 : 0, 1, part)),
-    getFrame(3, host),
-  )
-  await client.ended(1)
-  const { payload } = await client.frame(({ type, stream }) => type === HEADERS && stream === 1)
-  assert.ok(payload.includes('431'))
-  assert.equal(await client.status(3), 200)
-})
+  test('data in flight when the server reset its stream is not an error', async () => {
+    mock.timers.enable({ apis: ['setInterval'] })
+    await using other = await Http2Fixture.start()
+    const client = await other.open(post(1))
+    await client.ended(1)
+    client.send(frame(TYPE.data, 0, 1, 'late'))
+    await client.roundTrip('received')
+    mock.timers.tick(15_000)
+    mock.timers.reset()
+    assert.equal(await client.reset(1), CODE.noError)
+    client.send(
+      frame(TYPE.data, 0, 1, 'late'),
+      frame(HEADERS, ALL, 1, headerBlock({ late: 'too' })),
+      getFrame(3, host),
+    )
+    assert.equal(await client.status(3), 404)
+    assert.deepEqual(
+      client.received.filter(({ type }) => type === TYPE.goAway),
+      [],
+    )
+  })
 
-test('streams beyond the limit of open streams are refused and can be retried', async () => {
-  const client = await fixture.open(settingsFrame([[4, 0]]))
-  client.send(...Array.from({ length: 105 }, (_, index) => getFrame(2 * index + 1, host)))
-  for (let index = 100; index < 105; index++) assert.equal(await client.reset(2 * index + 1), CODE.refused)
-  client.send(settingsFrame([[4, 10]]))
-  for (let index = 0; index < 100; index++) await client.ended(2 * index + 1)
-  client.send(getFrame(1001, host))
-  assert.equal(await client.status(1001), 200)
-})
+  test('responses to a client that reads nothing are limited', async () => {
+    const client = await fixture.open(
+      settingsFrame([[4, 2 ** 30]]),
+      frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30)),
+    )
+    await client.roundTrip('all sent')
+    client.socket.pause()
+    const serverSocket = fixture.sockets.at(-1)!
+    const before = fixture.http2Server.requests
+    const requests = Buffer.concat(
+      Array.from({ length: 20_000 }, (_, index) => getFrame(2 * index + 1, host, '/none')),
+    )
+    client.send(requests)
+    await waitFor(() => serverSocket.isPaused() || fixture.http2Server.requests - before > 10_000)
+    assert.ok(serverSocket.writableLength < 2 ** 21, `${serverSocket.writableLength} bytes are queued`)
+    assert.ok(
+      fixture.http2Server.requests - before < 10_000,
+      `${fixture.http2Server.requests - before} were answered`,
+    )
+    client.socket.resume()
+    await waitFor(() => fixture.http2Server.requests - before === 20_000)
+    await client.ended(39_999)
+  })
 
-test('data in flight when the server reset its stream is not an error', async () => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  await using other = await Http2Fixture.start()
-  const client = await other.open(post(1))
-  await client.ended(1)
-  client.send(frame(TYPE.data, 0, 1, 'late'))
-  await client.roundTrip('received')
-  mock.timers.tick(15_000)
-  mock.timers.reset()
-  assert.equal(await client.reset(1), CODE.noError)
-  client.send(
-    frame(TYPE.data, 0, 1, 'late'),
-    frame(HEADERS, ALL, 1, headerBlock({ late: 'too' })),
-    getFrame(3, host),
-  )
-  assert.equal(await client.status(3), 404)
-  assert.deepEqual(
-    client.received.filter(({ type }) => type === TYPE.goAway),
-    [],
-  )
-})
+  test('none of this is logged as a failure', () => {
+    assert.deepEqual([...fixture.logged, ...fixture.edge.logged.filter(({ level }) => level === 'error')], [])
+  })
 
-test('responses to a client that reads nothing are limited', async () => {
-  const client = await fixture.open(
-    settingsFrame([[4, 2 ** 30]]),
-    frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30)),
-  )
-  await client.roundTrip('all sent')
-  client.socket.pause()
-  const serverSocket = fixture.sockets.at(-1)!
-  const before = fixture.http2Server.requests
-  const requests = Buffer.concat(
-    Array.from({ length: 20_000 }, (_, index) => getFrame(2 * index + 1, host, '/none')),
-  )
-  client.send(requests)
-  await waitFor(() => serverSocket.isPaused() || fixture.http2Server.requests - before > 10_000)
-  assert.ok(serverSocket.writableLength < 2 ** 21, `${serverSocket.writableLength} bytes are queued`)
-  assert.ok(
-    fixture.http2Server.requests - before < 10_000,
-    `${fixture.http2Server.requests - before} were answered`,
-  )
-  client.socket.resume()
-  await waitFor(() => fixture.http2Server.requests - before === 20_000)
-  await client.ended(39_999)
-})
-
-test('none of this is logged as a failure', () => {
-  assert.deepEqual([...fixture.logged, ...fixture.edge.logged.filter(({ level }) => level === 'error')], [])
-})
-
-describe('a client that disconnects leaves no state behind', () => {
-  const cases: [string, () => Buffer[], (client: RawClient) => Promise<unknown>][] = [
-    ['after its response', () => [getFrame(1, host)], (client) => client.ended(1)],
-    ['during a response', () => [getFrame(1, host, '/big.bin')], (client) => client.status(1)],
-    ['during a request body', () => [post(1)], (client) => client.roundTrip('12345678')],
-  ]
-  for (const [when, frames, until] of cases) {
-    test(when, async () => {
-      const client = await fixture.open(...frames())
-      const socket = fixture.sockets.at(-1)!
-      await until(client)
-      client.socket.end()
-      await client.closed
-      await waitFor(() => socket.destroyed && fixture.http2Server.relayed === 0)
-    })
-  }
+  describe('a client that disconnects leaves no state behind', () => {
+    const cases: [string, () => Buffer[], (client: RawClient) => Promise<unknown>][] = [
+      ['after its response', () => [getFrame(1, host)], (client) => client.ended(1)],
+      ['during a response', () => [getFrame(1, host, '/big.bin')], (client) => client.status(1)],
+      ['during a request body', () => [post(1)], (client) => client.roundTrip('12345678')],
+    ]
+    for (const [when, frames, until] of cases) {
+      test(when, async () => {
+        const client = await fixture.open(...frames())
+        const socket = fixture.sockets.at(-1)!
+        await until(client)
+        client.socket.end()
+        await client.closed
+        await waitFor(() => socket.destroyed && fixture.http2Server.relayed === 0)
+      })
+    }
+  })
 })

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
-import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { readFromStream, readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import { sha256 } from '../api/content.ts'
 import { noise } from '../edge/fixture.ts'
 import { numbers } from '../support/random.ts'
-import { startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 import { ENGINE_NAMES, type EngineName, Http2Fixture, sendRequest } from './http2-fixture.ts'
-
-const run = promisify(execFile)
 
 const BIG = noise(2_500_000)
 const MIDDLE = noise(200_000)
@@ -98,7 +90,7 @@ for (const [title, options] of ROWS) {
     test('sends the same responses as HTTP/1.1', async (t) => {
       const pick = numbers(t)
       const statuses = new Set<number>()
-      for (let count = 0; count < 500; count++) {
+      for (let count = 0; count < 300; count++) {
         const method = pick(5) === 0 ? ['HEAD', 'OPTIONS', 'DELETE'][pick(3)]! : 'GET'
         const path = PATHS[pick(PATHS.length)]!
         const more = { ...HEADERS[pick(HEADERS.length)], ...HEADERS[pick(HEADERS.length)] }
@@ -210,20 +202,6 @@ for (const [title, options] of ROWS) {
       fixture.edge.logged.length = 0
     })
 
-    test('completes responses in progress when the service stops', async () => {
-      const other = fixture.client()
-      const idle = fixture.client()
-      await Promise.all([once(other, 'remoteSettings'), once(idle, 'remoteSettings')])
-      const stream = other.request({ ':path': '/big.bin', ':authority': host })
-      await once(stream, 'response')
-      const closed = [once(other, 'close'), once(idle, 'close')]
-      fixture.engine.close()
-      const chunks: Buffer[] = []
-      for await (const chunk of stream) chunks.push(chunk)
-      assert.equal(sha256(Buffer.concat(chunks)), sha256(BIG))
-      await Promise.all(closed)
-    })
-
     test('logs no errors', () => {
       assert.deepEqual(fixture.logged, [])
     })
@@ -231,68 +209,12 @@ for (const [title, options] of ROWS) {
 }
 
 for (const engine of ENGINE_NAMES)
-  describe(`common clients of HTTP/2 by the engine ${engine}`, () => {
-    test('curl uploads through the API and reads the site', requires('curl'), async () => {
-      await using service = await startTestService()
-      await using fixture = await Http2Fixture.start({
-        engine,
-        parse: (socket) => {
-          const inside = connect(service.port, '127.0.0.1')
-          socket.pipe(inside).pipe(socket)
-          inside.on('error', () => socket.destroy())
-          socket.on('error', () => inside.destroy())
-        },
-      })
-      const folder = await mkdtemp(join(tmpdir(), 'slipway-http2-'))
-      await using _ = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
-      const host = `localhost:${service.port}`
-      const curl = async (...more: string[]) => {
-        const to = ['--connect-to', `${host}:127.0.0.1:${fixture.port}`, '--max-time', '60']
-        const { stdout } = await run('curl', ['-sSk', '--http2', ...to, ...more], { maxBuffer: 2 ** 26 })
-        return stdout
-      }
-      const base = `https://${host}`
-      const bytes = noise(12_000_000)
-      const upload = join(folder, 'upload')
-      await writeFile(upload, bytes)
-      const file = { path: 'big.bin', size: bytes.length, contentType: 'application/octet-stream' }
-      const json = ['-H', 'Content-Type: application/json', '-d']
-      const created = JSON.parse(
-        await curl(...json, JSON.stringify({ files: [file] }), `${base}/api/v1/publish`),
-      )
-      const [target] = created.upload.uploads
-      const to = target.url.replace('http:', 'https:')
-      const put = await curl(
-        '-T',
-        upload,
-        '-H',
-        `Content-Type: ${file.contentType}`,
-        '-w',
-        '%{http_version}',
-        to,
-      )
-      assert.equal(JSON.parse(put.slice(0, -1)).hash, sha256(bytes))
-      assert.equal(put.at(-1), '2')
-      const finalize = JSON.stringify({ versionId: created.upload.versionId })
-      const done = await curl(...json, finalize, created.upload.finalizeUrl.replace('http:', 'https:'))
-      assert.equal(JSON.parse(done).success, true)
-      const back = join(folder, 'back')
-      await curl('-o', back, '-H', `Host: ${created.slug}.localhost:${service.port}`, `${base}/big.bin`)
-      // The edge of this fixture does not have the site, and requests to hosts of sites are not relayed.
-      assert.match((await readFile(back)).toString(), /Site not found/)
-      // Short, so that the relayed connection is not reset before the response arrives.
-      await writeFile(upload, bytes.subarray(0, 1000))
-      const refused = await curl('-T', upload, '-w', '%{http_code}', to)
-      assert.match(refused, /4\d\d$/)
-    })
-
-    test('h2load gets only successful responses', requires('h2load'), async () => {
-      await using fixture = await Http2Fixture.start({ engine })
-      const slug = await fixture.edge.publish({ 'a.bin': noise(4096), 'b.bin': noise(100_000) })
-      const urls = ['a', 'b'].map((name) => `https://${fixture.edge.host(slug)}:${fixture.port}/${name}.bin`)
-      const options = ['-c4', '-m20', '-n4000', `--connect-to=127.0.0.1:${fixture.port}`]
-      const { stdout } = await run('h2load', [...options, ...urls])
-      assert.match(stdout, /4000 succeeded, 0 failed, 0 errored/)
-      assert.match(stdout, /4000 2xx/)
-    })
+  test(`h2load gets only successful responses by the engine ${engine}`, requires('h2load'), async () => {
+    await using fixture = await Http2Fixture.start({ engine })
+    const slug = await fixture.edge.publish({ 'a.bin': noise(4096), 'b.bin': noise(100_000) })
+    const urls = ['a', 'b'].map((name) => `https://${fixture.edge.host(slug)}:${fixture.port}/${name}.bin`)
+    const options = ['-c4', '-m20', '-n1000', `--connect-to=127.0.0.1:${fixture.port}`]
+    const { stdout } = await promisify(execFile)('h2load', [...options, ...urls])
+    assert.match(stdout, /1000 succeeded, 0 failed, 0 errored/)
+    assert.match(stdout, /1000 2xx/)
   })

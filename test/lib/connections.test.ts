@@ -5,9 +5,9 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { Connections } from '../../server/lib/connections.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { Listener } from '../../server/net/listener.ts'
 import { startTestService } from '../support/service.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { SecureService } from '../tls/secure-service.ts'
 
@@ -86,8 +86,7 @@ const REQUEST = `GET / HTTP/1.1\r\nHost: a\r\n${LINES}\r\n`
 test('pending requests use the memory share of their address, and no other client is disconnected', async () => {
   await using disposal = new AsyncDisposableStack()
   const memory = new ClientMemory({ totalBytes: 16 * MIB, perNetworkBytes: 4 * MIB })
-  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const connections = disposal.use(new Connections({ memory, perNetwork: 1000, log }))
+  const connections = disposal.use(new Connections({ memory, perNetwork: 1000, log: silentLog }))
   const listener = await Listener.open('127.0.0.1', 0, { connections })
   disposal.defer(() => listener.drain(0))
   let waiting = 0

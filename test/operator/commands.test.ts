@@ -6,17 +6,6 @@ import { test } from 'node:test'
 import { startTestService } from '../support/service.ts'
 import { run } from './program.ts'
 
-test('an invalid setting stops commands that use the data, with a line that names the help', async () => {
-  for (const args of [[], ['sweep', 'all'], ['account', 'plan', 'a@example.com', 'hobby']]) {
-    const { code, stderr } = await run(args, { PROT: '80' })
-    assert.equal(code, 1)
-    assert.match(
-      stderr,
-      /^slipway-server: SLIPWAY_PROT is not a setting[^\n]*`slipway-server settings`[^\n]*\n$/,
-    )
-  }
-})
-
 test('an invalid setting does not stop commands that print help', async () => {
   for (const [command, output] of [
     ['settings', /^SLIPWAY_PORT +8080 /m],
@@ -30,11 +19,18 @@ test('an invalid setting does not stop commands that print help', async () => {
   }
 })
 
-test('an unknown command prints the known ones', async () => {
-  const { code, stderr } = await run(['sweeep'])
-  assert.equal(code, 2)
-  assert.match(stderr, /^Unknown command: sweeep\n/)
-  assert.match(stderr, /slipway-server sweep NAME/)
+test('invalid arguments print the help and exit with 2', async () => {
+  for (const [args, sentence] of [
+    [['sweeep'], /^Unknown command: sweeep\n/],
+    [['sweep', 'everything'], /Unknown sweep: everything\. Use one of .*blobs/],
+    [['serve', 'now'], /serve takes no arguments: now/],
+    [['account', 'plan', 'a@b.test', 'golden'], /account plan EMAIL free\|hobby/],
+  ] as const) {
+    const { code, lines, stderr } = await run([...args])
+    assert.deepEqual([code, lines], [2, []])
+    assert.match(stderr, sentence)
+    assert.match(stderr, /slipway-server sweep NAME/)
+  }
 })
 
 test('the health check of the container succeeds while the service is operational, and fails otherwise', async () => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -16,10 +17,20 @@ export type Settings = Record<string, string>
 
 /** Limits that no test reaches unintentionally. */
 const HIGH_LIMITS: Settings = {
-  RATE_ANONYMOUS: '1000000',
-  RATE_FREE: '1000000',
-  RATE_HOBBY: '1000000',
-  RATE_SIGN_IN: '1000000',
+  RATE_ANONYMOUS: '1000000000',
+  RATE_FREE: '1000000000',
+  RATE_HOBBY: '1000000000',
+  RATE_SESSION: '1000000000',
+  RATE_SIGN_IN: '1000000000',
+}
+
+interface ProgramOptions {
+  /** Preloaded into each of its processes. */
+  modules?: string[]
+  /** Arguments of Node itself. */
+  nodeArgs?: string[]
+  /** Kills it. */
+  signal?: AbortSignal | undefined
 }
 
 export interface Ended {
@@ -52,17 +63,21 @@ export class Program implements AsyncDisposable {
   baseUrl = ''
   #more = Promise.withResolvers<void>()
   #closed = false
+  /** The lines of the standard error that `mailedCode` has read, by address. */
+  readonly #readLines = new Map<string, number>()
 
-  /** Resolves when the service logs its URL. `modules` are preloaded into each of its processes. */
-  static async serve(settings: Settings, modules: string[] = []): Promise<Program> {
-    const program = new Program({ PORT: '0', ...HIGH_LIMITS, ...settings }, modules)
+  /** Resolves when the service logs its URL. */
+  static async serve(settings: Settings, options: ProgramOptions = {}): Promise<Program> {
+    const program = new Program({ PORT: '0', ...HIGH_LIMITS, ...settings }, options)
     const line = await program.waitForLine(/runs at http/)
     program.baseUrl = /http:\/\/\S+/.exec(line)![0]
     return program
   }
 
-  private constructor(settings: Settings, modules: string[]) {
-    this.child = start([], settings, modules)
+  private constructor(settings: Settings, options: ProgramOptions) {
+    this.child = start([], settings, options)
+    const kill = () => void this.kill()
+    options.signal?.addEventListener('abort', kill)
     let stderr = ''
     this.child.stderr!.on('data', (chunk) => {
       stderr += chunk
@@ -80,7 +95,10 @@ export class Program implements AsyncDisposable {
         this.#closed = true
         this.#notify()
       })
-    this.ended = once(this.child, 'close').then(([code]) => ({ code, lines: this.lines, stderr }))
+    this.ended = once(this.child, 'close').then(([code]) => {
+      options.signal?.removeEventListener('abort', kill)
+      return { code, lines: this.lines, stderr }
+    })
   }
 
   get port(): number {
@@ -113,6 +131,25 @@ export class Program implements AsyncDisposable {
     }
   }
 
+  /** Waits for the next sign-in code that is printed for an address. */
+  async mailedCode(email: string): Promise<string> {
+    const from = this.#readLines.get(email) ?? 0
+    const line = await this.waitForLine(new RegExp(`^Sign-in code for ${email}: `), from, this.errorLines)
+    this.#readLines.set(email, this.errorLines.indexOf(line) + 1)
+    return line.slice(-'XXXX-XXXX'.length)
+  }
+
+  /** The last lines of its output. */
+  get output(): string {
+    return [...this.lines.slice(-20), ...this.errorLines.slice(-20)].join('\n')
+  }
+
+  /** Sends SIGKILL to it and its workers. */
+  async kill(): Promise<void> {
+    for (const pid of [...this.#livingWorkers(), this.pid]) signal(pid, 'SIGKILL')
+    await this.ended
+  }
+
   /** Stops it by SIGTERM. */
   async stop(): Promise<Ended> {
     this.child.kill('SIGTERM')
@@ -120,11 +157,16 @@ export class Program implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      for (const worker of this.workers) tryToKill(worker)
-      this.child.kill('SIGKILL')
-    }
+    if (this.child.exitCode === null && this.child.signalCode === null) await this.kill()
     await this.ended
+  }
+
+  #livingWorkers(): number[] {
+    try {
+      return this.workers
+    } catch {
+      return []
+    }
   }
 
   #notify(): void {
@@ -133,19 +175,22 @@ export class Program implements AsyncDisposable {
   }
 
   async #lastOutput(): Promise<string> {
-    const { code, lines, stderr } = await this.ended
-    return `${lines.slice(-20).join('\n')}\n${stderr}\nexit code ${code}`
+    const { code } = await this.ended
+    return `${this.output}\nexit code ${code}`
   }
 }
 
-function start(args: string[], settings: Settings, modules: string[] = []): ChildProcess {
+function start(
+  args: string[],
+  settings: Settings,
+  { modules = [], nodeArgs = [] }: ProgramOptions = {},
+): ChildProcess {
   const own = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
   const imports = [WITH_PARENT, ...modules].flatMap((module) => ['--import', module])
-  return spawn(process.execPath, [...imports, SCRIPT, ...args], {
+  return spawn(process.execPath, [...imports, ...nodeArgs, SCRIPT, ...args], {
     cwd: root,
     env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
+      ...withoutSettings(process.env),
       SLIPWAY_DISK_RESERVE: '0',
       UV_THREADPOOL_SIZE: '16',
       ...Object.fromEntries(own),
@@ -154,10 +199,32 @@ function start(args: string[], settings: Settings, modules: string[] = []): Chil
   })
 }
 
-function tryToKill(pid: number): void {
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SLIPWAY_')))
+}
+
+/** Sends a signal; ignores a process that has exited. */
+export function signal(pid: number, name: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, name)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** A free port outside the ephemeral range, which stays free between restarts. */
+export async function lastingPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    const probe = createServer()
+    try {
+      probe.listen(port, '127.0.0.1')
+      await once(probe, 'listening')
+      return port
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    } finally {
+      probe.close()
+    }
   }
 }

@@ -20,11 +20,8 @@ export class Publisher implements Disposable {
   /** Signs in with the code that a service without a mail server prints. */
   static async signIn(program: Program, email: string): Promise<Publisher & { key: string }> {
     using anonymous = new Publisher(program)
-    const { errorLines } = program
-    const from = errorLines.length
     await anonymous.client.requestCode(email)
-    const line = await program.waitForLine(new RegExp(`^Sign-in code for ${email}: `), from, errorLines)
-    const { apiKey } = await anonymous.client.verifyCode(email, line.slice(-'XXXX-XXXX'.length))
+    const { apiKey } = await anonymous.client.verifyCode(email, await program.mailedCode(email))
     return Object.assign(new Publisher(program, apiKey), { key: apiKey })
   }
 

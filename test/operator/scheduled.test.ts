@@ -91,6 +91,20 @@ test('a failed sweep is logged and runs again after its interval; the others con
   )
 })
 
+for (const [schedulers, lines] of [
+  [1, 0],
+  [2, 1],
+] as const)
+  test(`${schedulers} processes on a data folder, and one that has ended, log ${lines} lines about others`, async () => {
+    await using data = await memoryFolder()
+    const table = [{ name: 'job', intervalSeconds: 60, description: '', run: async () => 0 }]
+    await using fixture = await startSchedules(data.path, 10 * DAY_MS, { table, schedulers })
+    const { store, now } = fixture
+    await store.write('relaxed', (tx) => tx.leases.acquire('job', 'ended', now, now + 50 * SECOND_MS))
+    await fixture.pass(10 * MINUTE_MS)
+    assert.equal(fixture.log.filter(({ message }) => message.startsWith('another process')).length, lines)
+  })
+
 test('stopping waits for the running sweep', async () => {
   await using data = await memoryFolder()
   const held = Promise.withResolvers<number>()

@@ -7,9 +7,9 @@ import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { keep, received } from '../blobs/bytes.ts'
 import { accountRow, certificateRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { type ReadLetter, readLetter } from '../tools/letter.ts'
 
 const DAY_MS = 86_400_000
@@ -23,9 +23,10 @@ async function emptyFolder(start: number) {
   const stack = new AsyncDisposableStack()
   const data = await mkdtemp(join(tmpdir(), 'slipway-sweeps-'))
   stack.defer(() => rm(data, { recursive: true, force: true }))
-  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: `${GRACE_SECONDS}` })
-  const context = stack.use(await openForOperator(config, { log, version: 'test', clock: () => clock.now }))
+  const context = stack.use(
+    await openForOperator(config, { log: silentLog, version: 'test', clock: () => clock.now }),
+  )
   const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, context.sweepOptions)
   const { store, blobs } = context
   return { data, store, blobs, clock, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }

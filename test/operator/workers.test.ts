@@ -30,7 +30,7 @@ describe('a service of two workers', () => {
   before(async () => {
     const { path } = started.use(await memoryFolder())
     const settings = { DATA: path, WORKERS: '2', RATE_ANONYMOUS: `${RATE_ANONYMOUS}` }
-    service = started.use(await Program.serve(settings, [LOG_CONNECTIONS]))
+    service = started.use(await Program.serve(settings, { modules: [LOG_CONNECTIONS] }))
     owner = started.use(await Publisher.signIn(service, 'owner@example.test'))
   })
   after(() => started.disposeAsync())

@@ -11,7 +11,6 @@ import {
   shouldPrecompress,
 } from '../../server/blobs/encoding.ts'
 import { CompressionWorker } from '../../server/precompress/compression-worker.ts'
-import { deterministicBytes } from '../blobs/bytes.ts'
 import { compressibleText, decoded } from './encoded.ts'
 
 const MINUTE_MS = 60_000
@@ -50,12 +49,6 @@ function windowOf(frame: Buffer): number {
   const base = 2 ** (10 + (frame[5]! >> 3))
   return base + (base / 8) * (frame[5]! & 7)
 }
-
-test('incompressible bytes have no encoding', async () => {
-  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-  assert.equal((await encoder.encode(deterministicBytes('noise', 100_000))).size, 0)
-  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
-})
 
 test('the encoding process has low priority', { skip: platform !== 'linux' }, async () => {
   const niceOf = (pid: number) =>

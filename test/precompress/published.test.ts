@@ -13,8 +13,8 @@ import type { BlobEncodings } from '../../server/store/contract/encodings.ts'
 import { Api, blobFolder, HOUR_MS, MINUTE_MS } from '../api/api.ts'
 import { type Contents, sha256, toFiles } from '../api/content.ts'
 import { deterministicBytes } from '../blobs/bytes.ts'
-import { silence } from '../blobs/service-with-internals.ts'
 import { Program } from '../operator/program.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { compressibleText, decoded } from './encoded.ts'
 
@@ -135,7 +135,7 @@ test('a service killed during the work leaves it to the next', async () => {
   await program.ended
 
   const later = Date.now() + 5 * MINUTE_MS
-  const surroundings = { log: silence, version: 'test', clock: () => later }
+  const surroundings = { log: silentLog, version: 'test', clock: () => later }
   await using context = await openForOperator(readConfig({ SLIPWAY_DATA: folder.path }), surroundings)
   const { store, blobs, sweepOptions } = context
   assert.equal((await store.read.versions.header(versionId))?.isEncoded, false, 'there is work left')

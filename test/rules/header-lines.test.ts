@@ -17,28 +17,25 @@ const { cases } = JSON.parse(
   readFileSync(new URL('../cases/header-lines.json', import.meta.url), 'utf8'),
 ) as { cases: Case[] }
 
-for (const { title, host = 'site.example', kept = [], rules, lines = [], asked } of cases) {
-  describe(`headers: ${title}`, () => {
-    const parsed = parseHeaders(rules.join('\n'))
-    const headers = new HeaderRules(parsed.rules)
-    const before = lines.flatMap((line) => [
-      line.slice(0, line.indexOf(':')),
-      line.slice(line.indexOf(':') + 2),
-    ])
-    test(rules.join(' | '), () => assert.deepEqual(parsed.warnings, []))
-    for (const [from, got] of asked) {
-      const [name, path] = typeof from === 'string' ? [host, from] : from
-      test(`${JSON.stringify(name + path)} gets ${got ?? 'nothing'}`, () => {
-        const unchanged = [...before]
+describe('headers', () => {
+  for (const { title, host = 'site.example', kept = [], rules, lines = [], asked } of cases) {
+    test(title, () => {
+      const parsed = parseHeaders(rules.join('\n'))
+      assert.deepEqual(parsed.warnings, [])
+      const headers = new HeaderRules(parsed.rules)
+      const before = lines.flatMap((line) => line.split(/: (.*)/, 2))
+      const unchanged = [...before]
+      for (const [from, got] of asked) {
+        const [name, path] = typeof from === 'string' ? [host, from] : from
         const after = headers.apply(path, name, before, { kept: new Set(kept) })
         assert.deepEqual(before, unchanged)
-        assert.equal(headers.matches(path, name), got !== null)
-        if (got === null) assert.equal(after, before)
-        else assert.deepEqual(pairs(after), got)
-      })
-    }
-  })
-}
+        assert.equal(headers.matches(path, name), got !== null, name + path)
+        if (got === null) assert.equal(after, before, name + path)
+        else assert.deepEqual(pairs(after), got, name + path)
+      }
+    })
+  }
+})
 
 function pairs(lines: readonly string[]): string[] {
   return lines.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${lines[at + 1]}`] : []))

@@ -15,18 +15,19 @@ const { cases } = JSON.parse(
   readFileSync(new URL('../cases/redirects-match.json', import.meta.url), 'utf8'),
 ) as { cases: Case[] }
 
-for (const { title, host = 'site.example', rules, asked } of cases) {
-  describe(`redirects: ${title}`, () => {
-    const parsed = parseRedirects(rules.join('\n'))
-    const redirects = new RedirectMatcher(parsed.rules)
-    test(rules.join(' | '), () => assert.deepEqual(parsed.warnings, []))
-    for (const [from, got] of asked) {
-      const [name, target] = typeof from === 'string' ? [host, from] : from
-      test(`${JSON.stringify(name + target)} gets ${got ?? 'nothing'}`, () =>
-        assert.equal(answer(redirects, name, target), got))
-    }
-  })
-}
+describe('redirects', () => {
+  for (const { title, host = 'site.example', rules, asked } of cases) {
+    test(title, () => {
+      const parsed = parseRedirects(rules.join('\n'))
+      assert.deepEqual(parsed.warnings, [])
+      const redirects = new RedirectMatcher(parsed.rules)
+      for (const [from, got] of asked) {
+        const [name, target] = typeof from === 'string' ? [host, from] : from
+        assert.equal(answer(redirects, name, target), got, name + target)
+      }
+    })
+  }
+})
 
 function answer(redirects: RedirectMatcher, host: string, target: string): string | null {
   const at = target.indexOf('?')

@@ -17,46 +17,20 @@ interface NetlifyRule {
 
 interface NetlifyCase {
   id: string
-  kind: 'parse' | 'error'
-  files?: { name: string; text: unknown }[]
-  netlify_toml?: string | null
-  config_list?: unknown
-  expect: { rules?: NetlifyRule[] }
+  text: string
+  invalid?: true
+  rules?: NetlifyRule[]
 }
 
-/** Deliberate differences from Netlify. */
-const DIFFERENCES: Record<string, string> = {
-  conditions_country: 'no conditions',
-  conditions_country_language: 'no conditions',
-  conditions_role: 'no conditions',
-  conditions_roles: 'no conditions',
-  conditions_query: 'no conditions',
-  conditions_country_case: 'no conditions',
-  conditions_language_case: 'no conditions',
-  conditions_role_case: 'no conditions',
-  proxy: 'nothing is fetched from elsewhere',
-  signed: 'nothing is fetched from elsewhere',
-  signed_backward_compat: 'nothing is fetched from elsewhere',
-}
+const { cases } = JSON.parse(
+  readFileSync(new URL('../cases/netlify-redirects-parse.json', import.meta.url), 'utf8'),
+) as { cases: NetlifyCase[] }
 
-const netlify = (
-  JSON.parse(readFileSync(new URL('../cases/netlify-redirects-parse.json', import.meta.url), 'utf8')) as {
-    cases: NetlifyCase[]
-  }
-).cases.filter(({ netlify_toml, config_list }) => netlify_toml === undefined && config_list === undefined)
-
-describe('a _redirects file is parsed as by Netlify', () => {
-  for (const { id, kind, files = [], expect } of netlify) {
-    const texts = files.map(({ text }) => text).filter((text) => typeof text === 'string')
-    if (files.length > 0 && texts.length === 0) continue
-    const reason = DIFFERENCES[id.replace('nl-redirect-line-parser-', '')]
-    test(reason ? `${id}, except: ${reason}` : id, () => {
-      const { rules, warnings } = parseRedirects(texts.join(''))
-      if (reason || kind === 'error') assert.ok(warnings.length > 0)
-      else assert.deepEqual(warnings, [])
-      if (reason) assert.deepEqual(rules, [])
-      else if (expect.rules) assert.deepEqual(rules.map(asNetlify), expect.rules.map(plain))
-    })
+test('a _redirects file is parsed as by Netlify', () => {
+  for (const { id, text, invalid = false, rules: expected = [] } of cases) {
+    const { rules, warnings } = parseRedirects(text)
+    assert.equal(warnings.length > 0, invalid, id)
+    assert.deepEqual(rules.map(asNetlify), expected.map(plain), id)
   }
 })
 
@@ -139,122 +113,83 @@ describe('a line of _redirects is a rule', () => {
     ['https://a.example/x https://b.example/x', { to: 'https://b.example/x' }],
     ['/_slipways /b', { from: '/_slipways' }],
   ]
-  for (const [line, rule] of rows) {
-    test(line, () => {
+  test('with these parts', () => {
+    for (const [line, rule] of rows) {
       const { rules, warnings } = parseRedirects(line)
-      assert.deepEqual(warnings, [])
-      assert.equal(rules.length, 1)
-      for (const [key, value] of Object.entries(rule))
-        assert.deepEqual(rules[0]![key as keyof RedirectRule], value)
-    })
-  }
+      assert.deepEqual([warnings, rules.length], [[], 1], line)
+      const found = Object.keys(rule).map((key) => [key, rules[0]![key as keyof RedirectRule]])
+      assert.deepEqual(Object.fromEntries(found), rule, line)
+    }
+  })
 })
 
 describe('an invalid line of _redirects gets a warning with the reason', () => {
-  const rows: [line: string, why: RegExp][] = [
-    ['/a', /no target/],
-    ['/a # /b', /no target/],
-    ['/a b', /invalid target 'b'/],
-    ['/a 301', /invalid target '301'/],
-    ['/a 200', /invalid target '200'/],
-    ['/a/* 302', /invalid target '302'/],
-    ['/a mailto:me@example.com', /^invalid target/],
-    ['/a ftp://example.com/', /^invalid target/],
-    ['/a javascript:alert(1)', /^invalid target/],
-    ['/a word /b', /target or query parameter 'word'/],
-    ['/a =1 /b', /target or query parameter '=1'/],
-    ['a /b', /'a' must start with '\/'/],
-    ['*  /b', /must start with '\/'/],
-    ['/a?id=1 /b', /cannot contain '\?'/],
-    ['/a#b /c', /cannot contain '#'/],
-    ['/a/*/b /c', /only allowed at the end/],
-    ['/*.html /c', /only allowed at the end/],
-    ['/** /c', /only allowed at the end/],
-    ['/*/* /c', /only allowed at the end/],
-    ['/*/:splat /c', /only allowed at the end/],
-    ['/:splat/* /c', /':splat'/],
-    ['/:a/:a /c', /':a' twice/],
-    ['/:a.html /c', /placeholder is a whole segment/],
-    ['/:post-id /c', /placeholder is a whole segment/],
-    ['/%zz /b', /percent-encoded UTF-8/],
-    ['/%ff /b', /percent-encoded UTF-8/],
-    ['/100% /b', /percent-encoded UTF-8/],
-    ['/_slipway/password /b', /'\/_slipway\/'/],
-    ['/_slipway /b', /'\/_slipway\/'/],
-    ['/_slipway/* /b', /'\/_slipway\/'/],
-    ['/%5fslipway/password /b', /'\/_slipway\/'/],
-    ['https://example.com/_slipway/password /b', /'\/_slipway\/'/],
-    ['/.netlify/functions/x /b', /'\/.netlify\/'/],
-    ['/a /b 300', /^invalid status 300\. Use 200, 301, 302, 303, 307, 308 or 404\.$/],
-    ['/a /b 302x', /status 302x/],
-    ['/a /b !', /status !/],
-    ['/a /b 301!!', /status/],
-    ['/a /b 99999999999999999999', /status/],
-    ['/a /b moved', /status moved/],
-    ['/a /b 301 again', /'again' after the status/],
-    ['/a /b Country=us', /condition/],
-    ['/a /b 302 Country=us,ca', /condition/],
-    ['/a /b 302 Language=en', /condition/],
-    ['/a /b 302 Role=admin', /condition/],
-    ['/a /b 302 Cookie=beta', /condition/],
-    ['/a https://example.com/ 200', /not fetched/],
-    ['/a https://example.com/ 404', /not fetched/],
-    ['/api/* https://example.com/:splat 200!', /not fetched/],
-    ['/a //example.com', /'\/\/'/],
-    ['/a //example.com/:splat 301', /'\/\/'/],
-    ['/a /\\example.com', /backslash/],
-    ['/a https:\\\\example.com', /^invalid target/],
-    ['/a https://example.com\\@evil.example', /backslash/],
-    ['/a /b\u0001', /control/],
-    ['/a /b\u007f', /control/],
-    ['/a /b%', /'%25'/],
-    ['/a /b%2', /'%25'/],
-    ['/:host https://:host/', /cannot contain placeholders/],
-    ['/:host https://:host.example.com/', /cannot contain placeholders/],
-    ['/* https://example.com:splat', /cannot contain placeholders/],
-    ['/* https://*.example.com/', /cannot contain placeholders/],
-    ['/a https://user@example.com/', /cannot contain placeholders/],
-    ['/a https://user:pw@example.com/', /cannot contain placeholders/],
-    ['/a https://', /invalid URL/],
-    ['/a https://exa%00mple.com/', /invalid URL/],
-    ['/a https://[::1/', /invalid URL/],
-    ['/a /b/:splat', /':splat' does not occur/],
-    ['/:a /b/:b', /':b' does not occur/],
-    ['/:a /b?x=:c', /':c' does not occur/],
-    ['/a id=:id /b/:other', /':other' does not occur/],
-    [`/* /${':splat'.repeat(21)}`, /21 placeholders\. The limit is 20/],
-    ['http:// /b', /invalid host name/],
-    ['https://*.example.com/a /b', /host cannot/],
-    ['https://:sub.example.com/a /b', /invalid host name/],
-    ['https://example.com:8080/a /b', /port/],
-    ['https://user@example.com/a /b', /invalid host name/],
-    ['/a /a', /redirects to itself/],
-    ['/a /a/', /redirects to itself/],
-    ['/a/ /a 302!', /redirects to itself/],
-    ['/a /a#part', /redirects to itself/],
-    ['/caf%C3%A9 /café', /redirects to itself/],
-    ['/* /:splat 301', /redirects to itself/],
-    ['/a/* /a/:splat 302!', /redirects to itself/],
-    ['/:x /:x', /redirects to itself/],
-    ['/* /new/:splat 301!', /redirects to itself/],
-    ['/blog/:id /blog/post-:id 308!', /redirects to itself/],
-    ['http://example.com/* https://example.com/:splat 301!', /redirects to itself/],
-    ['http://example.com/a /a', /redirects to itself/],
-    [
-      `/:a${Array.from({ length: 20 }, (_, index) => `/:a${index}`).join('')} /b`,
-      /more than 20 placeholders/,
-    ],
-    [`/a /${'b'.repeat(2000)}`, /2,004 characters\. The limit is 2,000\./],
+  /** Lines by reason, separated by `|`. */
+  const rows: [why: RegExp, lines: string][] = [
+    [/no target/, '/a|/a # /b'],
+    [/invalid target 'b'/, '/a b'],
+    [/invalid target '301'/, '/a 301'],
+    [/invalid target '200'/, '/a 200'],
+    [/invalid target '302'/, '/a/* 302'],
+    [/^invalid target/, '/a mailto:me@example.com|/a ftp://example.com/|/a javascript:alert(1)'],
+    [/^invalid target/, '/a https:\\\\example.com'],
+    [/target or query parameter 'word'/, '/a word /b'],
+    [/target or query parameter '=1'/, '/a =1 /b'],
+    [/'a' must start with '\/'/, 'a /b'],
+    [/must start with '\/'/, '*  /b'],
+    [/cannot contain '\?'/, '/a?id=1 /b'],
+    [/cannot contain '#'/, '/a#b /c'],
+    [/only allowed at the end/, '/a/*/b /c|/*.html /c|/** /c|/*/* /c|/*/:splat /c'],
+    [/':splat'/, '/:splat/* /c'],
+    [/':a' twice/, '/:a/:a /c'],
+    [/placeholder is a whole segment/, '/:a.html /c|/:post-id /c'],
+    [/percent-encoded UTF-8/, '/%zz /b|/%ff /b|/100% /b'],
+    [/'\/_slipway\/'/, '/_slipway/password /b|/_slipway /b|/_slipway/* /b|/%5fslipway/password /b'],
+    [/'\/_slipway\/'/, 'https://example.com/_slipway/password /b'],
+    [/'\/.netlify\/'/, '/.netlify/functions/x /b'],
+    [/^invalid status 300\. Use 200, 301, 302, 303, 307, 308 or 404\.$/, '/a /b 300'],
+    [/status 302x/, '/a /b 302x'],
+    [/status !/, '/a /b !'],
+    [/status/, '/a /b 301!!|/a /b 99999999999999999999'],
+    [/status moved/, '/a /b moved'],
+    [/'again' after the status/, '/a /b 301 again'],
+    [/condition/, '/a /b Country=us|/a /b 302 Country=us,ca|/a /b 302 Language=en'],
+    [/condition/, '/a /b 302 Role=admin|/a /b 302 Cookie=beta'],
+    [/not fetched/, '/a https://example.com/ 200|/a https://example.com/ 404'],
+    [/not fetched/, '/api/* https://example.com/:splat 200!'],
+    [/'\/\/'/, '/a //example.com|/a //example.com/:splat 301'],
+    [/backslash/, '/a /\\example.com|/a https://example.com\\@evil.example'],
+    [/control/, '/a /b\u0001|/a /b\u007f'],
+    [/'%25'/, '/a /b%|/a /b%2'],
+    [/cannot contain placeholders/, '/:host https://:host/|/:host https://:host.example.com/'],
+    [/cannot contain placeholders/, '/* https://example.com:splat|/* https://*.example.com/'],
+    [/cannot contain placeholders/, '/a https://user@example.com/|/a https://user:pw@example.com/'],
+    [/invalid URL/, '/a https://|/a https://exa%00mple.com/|/a https://[::1/'],
+    [/':splat' does not occur/, '/a /b/:splat'],
+    [/':b' does not occur/, '/:a /b/:b'],
+    [/':c' does not occur/, '/:a /b?x=:c'],
+    [/':other' does not occur/, '/a id=:id /b/:other'],
+    [/21 placeholders\. The limit is 20/, `/* /${':splat'.repeat(21)}`],
+    [/invalid host name/, 'http:// /b|https://:sub.example.com/a /b|https://user@example.com/a /b'],
+    [/host cannot/, 'https://*.example.com/a /b'],
+    [/port/, 'https://example.com:8080/a /b'],
+    [/redirects to itself/, '/a /a|/a /a/|/a/ /a 302!|/a /a#part|/caf%C3%A9 /café|/* /:splat 301'],
+    [/redirects to itself/, '/a/* /a/:splat 302!|/:x /:x|/* /new/:splat 301!'],
+    [/redirects to itself/, '/blog/:id /blog/post-:id 308!'],
+    [/redirects to itself/, 'http://example.com/* https://example.com/:splat 301!'],
+    [/redirects to itself/, 'http://example.com/a /a'],
+    [/more than 20 placeholders/, `${'abcdefghijklmnopqrstu'.replace(/./g, '/:$&')} /b`],
+    [/2,004 characters\. The limit is 2,000\./, `/a /${'b'.repeat(2000)}`],
   ]
-  for (const [line, why] of rows) {
-    test(line.length > 80 ? `${line.slice(0, 80)}…` : line, () => {
-      const { rules, warnings } = parseRedirects(`/before /x\n${line}\n/after /x`)
-      assert.deepEqual(pluck(rules, 'line'), [1, 3])
-      assert.equal(warnings.length, 1)
-      const [{ file, line: number, message } = {}] = warnings
-      assert.deepEqual([file, number], ['_redirects', 2])
-      assert.match(message!, why)
-      assert.doesNotMatch(message!, /\p{Cc}/u)
+  for (const [why, lines] of rows) {
+    test(`${why}: ${lines.slice(0, 100)}`, () => {
+      for (const line of lines.split('|')) {
+        const { rules, warnings } = parseRedirects(`/before /x\n${line}\n/after /x`)
+        assert.deepEqual(pluck(rules, 'line'), [1, 3], line)
+        assert.equal(warnings.map(({ file, line }) => `${file} ${line}`).join(), '_redirects 2', line)
+        assert.match(warnings[0]!.message, why, line)
+        assert.doesNotMatch(warnings[0]!.message, /\p{Cc}/u, line)
+      }
     })
   }
 })

@@ -25,7 +25,7 @@ const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
 
 /**
  * Sends the same random bytes to both services until `requests` are answered. Every response must be equal in both, no
- * server error, and every body must be published content.
+ * server error and no redirect to an unknown host, and every body must be published content.
  */
 export async function compareResponses(
   services: ServicePair,
@@ -111,6 +111,10 @@ class Comparison implements Outcome {
   #verify(response: RawResponse, request: string): void {
     const { status, body } = response
     if (status >= 500 && status !== 501 && status !== 505) this.#fault(`${status}`, request)
+    const isCacheable = findHeader(response, 'cache-control') !== 'no-store'
+    if ([401, 404, 412, 416].includes(status) && isCacheable) this.#fault(`a cacheable ${status}`, request)
+    const { host } = new URL(findHeader(response, 'location') ?? '/', 'http://here.example')
+    if (!/^(?:here|elsewhere)\.example$/.test(host)) this.#fault(`a redirect to ${host}`, request)
     if ((status !== 200 && status !== 206) || body.length === 0) return
     if (!(status === 200 ? this.#isWhole(response) : this.#isPart(response)))
       this.#fault(`${status} with unpublished content: ${body.toString('latin1', 0, 80)}`, request)

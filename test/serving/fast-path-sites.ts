@@ -2,8 +2,8 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toFiles } from '../api/content.ts'
+import { noise } from '../edge/fixture.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
-import { PLAIN_SITE, seeded } from './plain-site.ts'
 import { findHeader, type RawResponse, sendRaw } from './raw-http.ts'
 
 /** A host and the content it may serve. */
@@ -55,9 +55,40 @@ const HEADERS = `
 
 const PASSWORD = 'a word that opens'
 
-const ORDINARY = {
-  ...PLAIN_SITE,
-  'big.bin': seeded(60_000, 'lanes'),
+function page(title: string): string {
+  return `<!doctype html>\n<html lang="en">\n<title>${title}</title>\n<h1>${title}</h1>\n`
+}
+
+/** A typical static site, with rules. */
+const ORDINARY: Record<string, string | Buffer> = {
+  'index.html': page('Home'),
+  '404.html': page('Nothing here'),
+  'about.html': page('About'),
+  'page.html': page('A page'),
+  page: 'a file without an ending\n',
+  'style.css': 'body { color: #123456 }\n'.repeat(60),
+  'app.js': 'export const answer = 42\n'.repeat(60),
+  'data.json': `${JSON.stringify({ list: Array.from({ length: 300 }, (_, index) => index) })}\n`,
+  'photo.png': noise(5000),
+  'letters.txt': 'abcdefghijklmnopqrstuvwxyz',
+  'one.txt': '1',
+  'big.bin': noise(60_000),
+  noending: 'plain',
+  'docs/index.html': page('Docs'),
+  'docs/guide.html': page('Guide'),
+  'docs/a b.txt': 'a space\n',
+  'docs/deep/index.html': page('Deep'),
+  'blog/post.html': page('Post'),
+  'blog.html': page('Blog'),
+  'café/menü.txt': 'menu\n',
+  '日本/語.txt': 'kanji\n',
+  'Case.txt': 'upper\n',
+  '.well-known/security.txt': 'Contact: mailto:someone@example.com\n',
+  ...Object.fromEntries(
+    [..."+;~'(),@&=$:!*-_"].map((character) => [`mark${character}.txt`, `the mark ${character}\n`]),
+  ),
+  'percent%.txt': 'percent\n',
+  'question?.txt': 'question\n',
   'forced.txt': 'the rule is stronger\n',
   _redirects: REDIRECTS,
   _headers: HEADERS,

@@ -9,13 +9,12 @@ import { openServicePair } from './fast-path-sites.ts'
 test('the HTTP/1 fast path responds as Node’s parser does to random requests, and only with published content', async (t) => {
   const pick = numbers(t)
   await using services = await openServicePair()
-  const { faults, requests, statuses } = await compareResponses(services, 20_000, pick)
+  const { faults, requests, statuses } = await compareResponses(services, 4_000, pick)
   assert.deepEqual(faults, [])
-  assert.ok(requests >= 20_000)
+  assert.ok(requests >= 4_000)
   for (const status of [200, 206, 301, 304, 400, 401, 404, 405, 412, 416]) {
     assert.ok(statuses.has(status), `no response was ${status}`)
   }
-  t.diagnostic(format(statuses))
   for (const { log } of [services.fast, services.plain]) {
     assert.deepEqual(
       log.filter(({ level }) => level === 'error'),
@@ -23,8 +22,3 @@ test('the HTTP/1 fast path responds as Node’s parser does to random requests, 
     )
   }
 })
-
-function format(statuses: Map<number, number>): string {
-  const sorted = [...statuses].sort(([one], [other]) => one - other)
-  return sorted.map(([status, count]) => `${status}: ${count}`).join(', ')
-}

@@ -1,5 +1,5 @@
 import type { TestHost } from './fast-path-sites.ts'
-import { CASES } from './hygiene-cases.ts'
+import { CASES, fillBytes } from './hygiene-cases.ts'
 
 export type Pick = (bound: number) => number
 
@@ -22,29 +22,35 @@ interface Generator {
   tags: Tags
 }
 
-const HOSTILE = `
-/ // \\ . .. ../ ..%2f %2e%2e/ %2e %2f %5c %00 %0d%0a %09 %20 + % %2 %zz %ff %c0%ae %25 %252e %A0 %EF%BB%BF %cc%81 %F0%9F%98%80
-? & = ; : @ * ~ ! ' ( $ , docs docs/ index.html .html index 404 etc/passwd __proto__ constructor evil.example http:// C: a`
-  .trim()
-  .split(/\s+/)
+function table(text: string, separator: RegExp): string[] {
+  return text.trim().split(separator)
+}
 
-const RANGES = `
-bytes=0-0 bytes=0- bytes=1-5 bytes=-1 bytes=-5 bytes=-0 bytes=5-2 bytes=99999- bytes=0-99999999999 bytes=0-1,3-4 bytes= bytes=-
-bytes=a-b bytes=0-18446744073709551616 items=0-1 bytes=10-19 bytes=-100000 Bytes=0-3 bytes=7-7 bytes=100-2000 bytes=0-0,-1`
-  .trim()
-  .split(/\s+/)
+const HOSTILE = table(
+  `/ // \\ . .. ../ ..%2f %2e%2e/ %2e %2f %5c %00 %0d%0a %09 %20 + % %2 %zz %ff %c0%ae %25 %252e %A0 %EF%BB%BF %cc%81
+  %F0%9F%98%80 ? & = ; : @ * ~ ! ' ( $ , docs docs/ index.html .html index 404 etc/passwd __proto__ constructor
+  evil.example http:// C: a`,
+  /\s+/,
+)
 
-const ENCODINGS = `
-br|gzip|zstd|gzip, deflate, br, zstd|identity|*|*;q=0|br;q=0|gzip;q=0.5, br;q=0.1||identity;q=0
-identity;q=0, gzip|x-gzip|GZIP|br;q=1.5|br; q=0.9 ,gzip|compress|,,br|gzip;q=abc`
-  .slice(1)
-  .split(/[|\n]/)
+const RANGES = table(
+  `bytes=0-0 bytes=0- bytes=1-5 bytes=-1 bytes=-5 bytes=-0 bytes=5-2 bytes=99999- bytes=0-99999999999 bytes=0-1,3-4
+  bytes= bytes=- bytes=a-b bytes=0-18446744073709551616 items=0-1 bytes=10-19 bytes=-100000 Bytes=0-3 bytes=7-7
+  bytes=100-2000 bytes=0-0,-1`,
+  /\s+/,
+)
 
-const DATES = `
-Thu, 01 Jan 1970 00:00:00 GMT|Fri, 31 Dec 9999 23:59:59 GMT|Sun Nov  6 08:49:37 1994|yesterday|0
-Sunday, 06-Nov-94 08:49:37 GMT|Mon, 32 Foo 2020 00:00:00 GMT|`
-  .slice(1)
-  .split(/[|\n]/)
+const ENCODINGS = table(
+  `br|gzip|zstd|gzip, deflate, br, zstd|identity|*|*;q=0|br;q=0|gzip;q=0.5, br;q=0.1||identity;q=0|identity;q=0, gzip
+x-gzip|GZIP|br;q=1.5|br; q=0.9 ,gzip|compress|,,br|gzip;q=abc`,
+  /[|\n]/,
+)
+
+const DATES = table(
+  `Thu, 01 Jan 1970 00:00:00 GMT|Fri, 31 Dec 9999 23:59:59 GMT|Sun Nov  6 08:49:37 1994|yesterday||0
+Sunday, 06-Nov-94 08:49:37 GMT|Mon, 32 Foo 2020 00:00:00 GMT`,
+  /[|\n]/,
+)
 
 const BROWSER = `Connection: keep-alive
 sec-ch-ua: "Chromium";v="140", "Not=A?Brand";v="24"
@@ -65,31 +71,16 @@ Accept-Language: en-US,en;q=0.9`.split('\n')
  * connection, and previous responses may be lost.
  */
 const UNUSUAL_LINES = [
+  ...['X:', 'X:y', 'X: \t y \t ', 'x-LONG: '.padEnd(3000, 'y'), 'X: \xe9\xff', "!#$%&'*+-.^_`|~: y"],
   ...[
-    'X:',
-    'X:y',
-    'X: \t y \t ',
-    'x-LONG: '.padEnd(3000, 'y'),
-    'X: \xe9\xff',
-    "!#$%&'*+-.^_`|~: y",
+    'TE: trailers',
+    'Proxy-Connection: keep-alive',
+    'Connection: keep-alive',
+    'Connection: x',
     'Max-Forwards: 0',
   ],
-  ...['TE: trailers', 'Proxy-Connection: keep-alive', 'Connection: keep-alive'],
-  ...[
-    'Connection: x',
-    'Keep-Alive: timeout=5',
-    'Content-Length: 0',
-    'Trailer: X',
-    'Referer: http://a/b?c',
-    'Via: 1.1 proxy',
-  ],
-  ...[
-    'X-Forwarded-For: 192.0.2.1',
-    'Authorization: Bearer x',
-    'Cache-Control: no-cache',
-    'Pragma: no-cache',
-    'DNT: 1',
-  ],
+  ...['Keep-Alive: timeout=5', 'Content-Length: 0', 'Trailer: X', 'Referer: http://a/b?c', 'Via: 1.1 proxy'],
+  ...['X-Forwarded-For: 192.0.2.1', 'Authorization: Bearer x', 'Cache-Control: no-cache', 'Pragma: no-cache'],
 ]
 
 const METHODS = ['OPTIONS', 'POST', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'PURGE']
@@ -101,26 +92,16 @@ export function randomBatch(generator: Generator, size: number): Batch {
   const methods = requests.map((text) => text.slice(0, text.indexOf(' ')))
   const { host } = generator.hosts[0]!
   const pieces = split(pick, Buffer.from(requests.join(''), 'latin1'))
-  const malformed = pick(50) === 0 ? CASES[pick(CASES.length)]!.bytes : ''
+  const malformed = pick(50) === 0 ? of(pick, of(pick, CASES).requests) : ''
   if (malformed !== '') methods.push(malformed.startsWith('HEAD') ? 'HEAD' : 'GET')
   methods.push('GET')
   const end = `GET /letters.txt HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
-  return {
-    methods,
-    texts: requests,
-    pieces,
-    last: { after: size, bytes: Buffer.from(fillPlaceholders(malformed, host) + end, 'latin1') },
-  }
+  const bytes = fillBytes(malformed + end, { host, path: '/letters.txt', site: host, hidden: '/one.txt' })
+  return { methods, texts: requests, pieces, last: { after: size, bytes } }
 }
 
-function fillPlaceholders(bytes: string, host: string): string {
-  const hidden = `GET /one.txt HTTP/1.1\r\nHost: ${host}\r\n\r\n`
-  return bytes
-    .replaceAll('{host}', host)
-    .replaceAll('{path}', '/letters.txt')
-    .replaceAll('{hidden}', hidden)
-    .replaceAll('{length}', String(hidden.length))
-    .replaceAll('{size}', hidden.length.toString(16))
+function of<T>(pick: Pick, values: readonly T[]): T {
+  return values[pick(values.length)]!
 }
 
 /** One piece, a few pieces, or many small ones. */
@@ -139,7 +120,7 @@ function split(pick: Pick, bytes: Buffer): Buffer[] {
 
 function randomRequest(generator: Generator): string {
   const { pick, hosts } = generator
-  const where = hosts[pick(3) === 0 ? pick(hosts.length) : 0]!
+  const where = pick(3) === 0 ? of(pick, hosts) : hosts[0]!
   const lines = headerLines(generator, where)
   const host = pick(40) === 0 ? unusualHost(pick, where.host) : where.host
   lines.splice(pick(lines.length + 1), 0, `${pick(20) === 0 ? 'hOST' : 'Host'}: ${host}`)
@@ -150,7 +131,7 @@ function randomRequest(generator: Generator): string {
 }
 
 function otherMethod(pick: Pick, lines: string[]): [method: string, body: string] {
-  const method = METHODS[pick(METHODS.length)]!
+  const method = of(pick, METHODS)
   if (pick(2) === 0 || lines.some((line) => line.startsWith('Content-Length'))) return [method, '']
   const body = 'GET /one.txt HTTP/1.1\r\n\r\n'.slice(pick(10))
   lines.push(`Content-Length: ${body.length}`)
@@ -158,17 +139,16 @@ function otherMethod(pick: Pick, lines: string[]): [method: string, body: string
 }
 
 function unusualHost(pick: Pick, host: string): string {
-  const unusual = [host.toUpperCase(), `${host}:80`, `${host}.`, `${host}:`, `x${host}`]
-  return unusual[pick(unusual.length)]!
+  return of(pick, [host.toUpperCase(), `${host}:80`, `${host}.`, `${host}:`, `x${host}`])
 }
 
 function randomTarget(pick: Pick, { paths, others }: TestHost): string {
-  const query = pick(6) === 0 ? `?${['', 'x', 'x=1&y=%2F', 'q=a', '%00', '/../', '?'][pick(7)]}` : ''
+  const query = pick(6) === 0 ? `?${of(pick, ['', 'x', 'x=1&y=%2F', 'q=a', '%00', '/../', '?'])}` : ''
   const roll = pick(100)
-  if (roll < 12 && others.length > 0) return others[pick(others.length)]! + query
+  if (roll < 12 && others.length > 0) return of(pick, others) + query
   if (roll < 15) return `/${query}`
   if (roll < 30 || paths.length === 0) return hostileTarget(pick) + query
-  const path = `/${paths[pick(paths.length)]!.split('/').map(encodeURIComponent).join('/')}`
+  const path = `/${of(pick, paths).split('/').map(encodeURIComponent).join('/')}`
   if (roll < 75) return path + query
   return (roll < 85 ? respell(pick, path) : nearMiss(pick, path)) + query
 }
@@ -176,7 +156,7 @@ function randomTarget(pick: Pick, { paths, others }: TestHost): string {
 function hostileTarget(pick: Pick): string {
   let target = '/'
   for (let count = pick(5); count >= 0; count--) {
-    target += HOSTILE[pick(HOSTILE.length)]
+    target += of(pick, HOSTILE)
     if (pick(3) === 0) target += '/'
   }
   return target
@@ -195,24 +175,12 @@ function respell(pick: Pick, path: string): string {
 
 function nearMiss(pick: Pick, path: string): string {
   const at = 1 + pick(path.length)
-  const misses = [
-    path.slice(0, -1),
-    `${path}/`,
-    `${path}x`,
-    path.replace(/\.\w+$/, ''),
-    path.replace(/[^/]*$/, ''),
-    path.replace(/\/[^/]*$/, '') || '/',
-    path.toUpperCase(),
-    `${path.slice(0, at)}/${path.slice(at)}`,
-    `${path.slice(0, at)}/./${path.slice(at)}`,
-    `/x/..${path}`,
-    `/${path}`,
-    path.replaceAll('/', '//'),
-    `/${path.slice(1).replaceAll('/', '%2F')}`,
-    `${path}.gz`,
-    `${path}%00`,
-  ]
-  return misses[pick(misses.length)]!
+  return of(pick, [
+    ...[path.slice(0, -1), `${path}/`, `${path}x`, `${path}.gz`, `${path}%00`, path.toUpperCase()],
+    ...[path.replace(/\.\w+$/, ''), path.replace(/[^/]*$/, ''), path.replace(/\/[^/]*$/, '') || '/'],
+    ...[`${path.slice(0, at)}/${path.slice(at)}`, `${path.slice(0, at)}/./${path.slice(at)}`, `/x/..${path}`],
+    ...[`/${path}`, path.replaceAll('/', '//'), `/${path.slice(1).replaceAll('/', '%2F')}`],
+  ])
 }
 
 function headerLines({ pick, tags }: Generator, { host, cookie }: TestHost): string[] {
@@ -221,39 +189,27 @@ function headerLines({ pick, tags }: Generator, { host, cookie }: TestHost): str
     if (pick(chance) === 0)
       lines.splice(pick(lines.length + 1), 0, `${pick(10) === 0 ? name.toLowerCase() : name}: ${value()}`)
   }
-  const of = (values: readonly string[]) => values[pick(values.length)]!
   const tag = () => randomTag(pick, tags.get(host) ?? [])
-  if (cookie) add(2, 'Cookie', () => of([cookie, `a=b; ${cookie}`, `${cookie}x`, `${cookie}; ${cookie}`]))
-  add(40, 'Cookie', () => of(['a=b', 'slipway_password=x', 'a', ';;', '=']))
-  add(3, 'Accept-Encoding', () => of(ENCODINGS))
-  add(30, 'Accept-Encoding', () => of(ENCODINGS))
-  add(8, 'Range', () => of(RANGES))
-  add(60, 'Range', () => of(RANGES))
+  if (cookie)
+    add(2, 'Cookie', () => of(pick, [cookie, `a=b; ${cookie}`, `${cookie}x`, `${cookie}; ${cookie}`]))
+  add(40, 'Cookie', () => of(pick, ['a=b', 'slipway_password=x', 'a', ';;', '=']))
+  add(3, 'Accept-Encoding', () => of(pick, ENCODINGS))
+  add(30, 'Accept-Encoding', () => of(pick, ENCODINGS))
+  add(8, 'Range', () => of(pick, RANGES))
+  add(60, 'Range', () => of(pick, RANGES))
   add(12, 'If-None-Match', tag)
   add(25, 'If-Match', tag)
-  add(20, 'If-Modified-Since', () => of(DATES))
-  add(40, 'If-Unmodified-Since', () => of(DATES))
-  add(20, 'If-Range', () => (pick(2) === 0 ? tag() : of(DATES)))
-  add(12, 'Accept', () => of(['*/*', 'text/html', 'image/*', 'application/json', '', 'text/html;q=0']))
-  add(15, 'Sec-Fetch-Mode', () => of(['navigate', 'cors', 'no-cors']))
-  if (pick(6) === 0) lines.splice(pick(lines.length + 1), 0, of(UNUSUAL_LINES))
+  add(20, 'If-Modified-Since', () => of(pick, DATES))
+  add(40, 'If-Unmodified-Since', () => of(pick, DATES))
+  add(20, 'If-Range', () => (pick(2) === 0 ? tag() : of(pick, DATES)))
+  add(12, 'Accept', () => of(pick, ['*/*', 'text/html', 'image/*', 'application/json', '', 'text/html;q=0']))
+  add(15, 'Sec-Fetch-Mode', () => of(pick, ['navigate', 'cors', 'no-cors']))
+  if (pick(6) === 0) lines.splice(pick(lines.length + 1), 0, of(pick, UNUSUAL_LINES))
   return lines
 }
 
 function randomTag(pick: Pick, known: readonly string[]): string {
-  const tag = known.length > 0 ? known[pick(known.length)]! : '"x"'
-  const forms = [
-    tag,
-    tag,
-    `W/${tag}`,
-    `"other", ${tag}`,
-    `${tag},"other"`,
-    '*',
-    '"other"',
-    tag.slice(1),
-    `${tag}x`,
-    '',
-    'W/*',
-  ]
-  return forms[pick(forms.length)]!
+  const tag = known.length > 0 ? of(pick, known) : '"x"'
+  const variants = [tag, tag, `W/${tag}`, `"other", ${tag}`, `${tag},"other"`, tag.slice(1), `${tag}x`]
+  return of(pick, [...variants, '*', '"other"', '', 'W/*'])
 }

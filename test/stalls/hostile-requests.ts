@@ -82,11 +82,8 @@ const BODIES: [title: string, body: string][] = [
 ]
 
 function manifest(count: number, name: (number: number) => string, viewer = {}): string {
-  const files = Array.from({ length: count }, (_, index) => ({
-    path: name(index),
-    size: 1,
-    contentType: 'text/plain',
-  }))
+  const contentType = 'text/plain'
+  const files = Array.from({ length: count }, (_, index) => ({ path: name(index), size: 1, contentType }))
   return JSON.stringify({ files, viewer })
 }
 
@@ -95,51 +92,43 @@ function typedManifest(contentType: string): string {
   return JSON.stringify({ files })
 }
 
+function json(title: string, path: string, body: string): HostileRequest {
+  return { title, method: 'POST', path, headers: { 'content-type': 'application/json' }, body }
+}
+
+const HOST_NAMES = [
+  'a.'.repeat(7000),
+  '-'.repeat(14_000),
+  `${'a'.repeat(14_000)}:80`,
+  `[${':'.repeat(14_000)}]`,
+]
+
+const ADDRESSES = [
+  'a@'.repeat(8000),
+  `${'a.'.repeat(8000)}@b`,
+  `a@${'a.'.repeat(8000)}`,
+  `a${' '.repeat(16_000)}@b.c`,
+]
+
 export const HOSTILE_REQUESTS: HostileRequest[] = [
-  ...Object.entries(HEADER_VALUES).flatMap(([name, values]) =>
-    values.flatMap((value, index) =>
-      (['site', 'service'] as const).map((host) => ({
+  ...(['site', 'service'] as const).flatMap((host): HostileRequest[] => [
+    ...Object.entries(HEADER_VALUES).flatMap(([name, values]) =>
+      values.map((value, index) => ({
         title: `${name} ${index + 1} at the ${host}`,
         host,
         headers: { [name]: value },
       })),
     ),
-  ),
-  ...PATHS.flatMap(([title, path]) =>
-    (['site', 'service'] as const).map((host) => ({
-      title: `a path of ${title} at the ${host}`,
-      host,
-      path,
-    })),
-  ),
+    ...PATHS.map(([title, path]) => ({ title: `a path of ${title} at the ${host}`, host, path })),
+  ]),
   ...PATHS.map(([title, path]) => ({
     title: `an upload to ${title}`,
     method: 'PUT',
     path: `/_slipway/upload${path}`,
   })),
-  ...['a.'.repeat(7000), '-'.repeat(14_000), `${'a'.repeat(14_000)}:80`, `[${':'.repeat(14_000)}]`].map(
-    (host, index) => ({
-      title: `host name ${index + 1}`,
-      host,
-    }),
+  ...HOST_NAMES.map((host, index) => ({ title: `host name ${index + 1}`, host })),
+  ...BODIES.map(([title, body]) => json(`a manifest of ${title}`, '/api/v1/publish', body)),
+  ...ADDRESSES.map((email, index) =>
+    json(`email address ${index + 1}`, '/api/auth/agent/request-code', JSON.stringify({ email })),
   ),
-  ...BODIES.map(([title, body]) => ({
-    title: `a manifest of ${title}`,
-    method: 'POST',
-    path: '/api/v1/publish',
-    headers: { 'content-type': 'application/json' },
-    body,
-  })),
-  ...[
-    'a@'.repeat(8000),
-    `${'a.'.repeat(8000)}@b`,
-    `a@${'a.'.repeat(8000)}`,
-    `a${' '.repeat(16_000)}@b.c`,
-  ].map((email, index) => ({
-    title: `email address ${index + 1}`,
-    method: 'POST',
-    path: '/api/auth/agent/request-code',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email }),
-  })),
 ]

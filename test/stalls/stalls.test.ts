@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { zip } from '../archive/zip-file.ts'
 import { buildTable, getResponse } from '../edge/responses.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
-import { HOSTILE_REQUESTS } from './hostile-requests.ts'
+import { HOSTILE_REQUESTS, type HostileRequest } from './hostile-requests.ts'
 import { HOSTILE_SITES } from './hostile-sites.ts'
 import { calibrate, StallMeter } from './stall-meter.ts'
 
@@ -14,23 +14,13 @@ const MAX_STALL_MS = 50
 /** The first run includes compilation; a real stall occurs in every run. */
 const MAX_TRIES = 5
 
-interface Request {
-  method?: string | undefined
-  path?: string | undefined
-  host?: string
-  headers?: Record<string, string> | undefined
-  body?: string | Buffer | undefined
-}
-
 let running: RunningService
 let key: string
 before(async () => {
   running = await startTestService()
   key = await running.signIn('owner@example.com')
 })
-after(async () => {
-  await running[Symbol.asyncDispose]()
-})
+after(() => running[Symbol.asyncDispose]())
 
 describe('no request holds the event loop for more than 50 ms', () => {
   let siteHost: string
@@ -124,19 +114,15 @@ function serialized({
   path = '/',
   host = serviceHost(),
   headers = {},
-  body,
-}: Request): Uint8Array {
-  const all = {
-    host,
-    connection: 'close',
-    ...headers,
-    ...(body && { 'content-length': String(Buffer.byteLength(body)) }),
-  }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  const head = `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+  body = '',
+}: Omit<HostileRequest, 'title'>): Uint8Array {
+  const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const lines = Object.entries({ host, connection: 'close', ...headers, ...length }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   return Buffer.concat([
-    Buffer.from(head),
-    typeof body === 'string' ? Buffer.from(body) : (body ?? Buffer.alloc(0)),
+    Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`),
+    Buffer.from(body),
   ])
 }
 

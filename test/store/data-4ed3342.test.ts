@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { connect } from 'node:tls'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { toFiles } from '../api/content.ts'
@@ -24,99 +24,104 @@ const ANONYMOUS_SITE = 'autumn-river-5z3zh5'
 const CLAIM_TOKEN = '49de90fc-fbcd-44f2-965d-327f4d24c36b'
 const DOMAIN = 'www.example.test'
 
-const stack = new AsyncDisposableStack()
-let service: RunningService
-let owner: Slipway
+describe('a data folder of an earlier release', () => {
+  const stack = new AsyncDisposableStack()
+  let service: RunningService
+  let owner: Slipway
 
-before(async () => {
-  const folder = stack.use(await memoryFolder())
-  execFileSync('tar', ['-xzf', ARCHIVE, '-C', folder.path])
-  const settings = {
-    DATA: folder.path,
-    SITE_DOMAIN: 'pages.slipway.test',
-    HTTPS_PORT: '0',
-    // No CA listens there.
-    ACME_URL: 'https://127.0.0.1:1/directory',
-  }
-  service = stack.use(await startTestService(settings, MADE_AT + 60_000))
-  owner = service.client(API_KEY)
-})
-
-after(() => stack.disposeAsync())
-
-test('the key still signs in to its account, and its sites and versions are listed', async () => {
-  const { email, plan } = await owner.me()
-  assert.deepEqual({ email, plan }, { email: 'owner@example.test', plan: 'hobby' })
-  const { publishes } = await owner.list()
-  assert.deepEqual(
-    publishes.map(({ slug, title }) => ({ slug, title })),
-    [{ slug: SITE, title: 'A title' }],
-  )
-  const { versions } = await owner.versions(SITE)
-  assert.deepEqual(
-    versions.map(({ versionId, current, fileCount }) => ({ versionId, current, fileCount })),
-    [
-      { versionId: SECOND_VERSION, current: true, fileCount: 4 },
-      { versionId: FIRST_VERSION, current: false, fileCount: 2 },
-    ],
-  )
-})
-
-test('the site is served with its title, rules and stored encodings, and its preview and domain too', async () => {
-  const page = await get(`${SITE}.pages.slipway.test`)
-  assert.equal(page.headers['x-made-by'], '4ed3342')
-  assert.match(page.text, /<p>Second/)
-  const redirected = await get(`${SITE}.pages.slipway.test`, '/old')
-  assert.deepEqual([redirected.status, redirected.headers.location], [301, '/new'])
-  const style = await get(`${SITE}.pages.slipway.test`, '/style.css', { 'accept-encoding': 'br' })
-  assert.deepEqual([style.headers['content-encoding'], style.body.length], ['br', 44])
-  const preview = await get(`${FIRST_VERSION}--${SITE}.pages.slipway.test`)
-  assert.match(preview.text, /<p>First/)
-  assert.deepEqual((await get(DOMAIN)).status, 308)
-})
-
-test('the domain is active, and handshakes use its stored certificate', async () => {
-  const [record] = (await owner.domains()).domains
-  assert.deepEqual(
-    { domain: record?.domain, siteSlug: record?.siteSlug, status: record?.status },
-    { domain: DOMAIN, siteSlug: SITE, status: 'active' },
-  )
-  const port = service.service.httpsPort!
-  const socket = connect({ port, host: '127.0.0.1', servername: DOMAIN, rejectUnauthorized: false })
-  await once(socket, 'secureConnect')
-  assert.equal(socket.getPeerCertificate().subjectaltname, `DNS:${DOMAIN}`)
-  socket.destroy()
-})
-
-test('the visits of that day are reported', async () => {
-  const { totals, topPaths, missingPaths, referrers } = await owner.visits(SITE)
-  assert.ok(totals.requests >= 3 && totals.visitors >= 2, JSON.stringify(totals))
-  assert.deepEqual(new Set(topPaths.map(({ name }) => name)), new Set(['/', '/style.css']))
-  assert.deepEqual(missingPaths, [{ name: '/missing', requests: 1 }])
-  assert.deepEqual(referrers, [{ name: 'elsewhere.test', requests: 1 }])
-})
-
-test('the anonymous site can be claimed with its token', async () => {
-  await owner.claim(ANONYMOUS_SITE, CLAIM_TOKEN)
-  assert.deepEqual((await owner.list()).publishes.map(({ slug }) => slug).toSorted(), [ANONYMOUS_SITE, SITE])
-})
-
-test('a new version is published, an old one restored, and a version deleted', async () => {
-  const { slug, versionId } = await owner.publish({
-    slug: SITE,
-    files: toFiles({ 'index.html': '<!doctype html><title>A page</title><p>Third</p>' }),
+  before(async () => {
+    const folder = stack.use(await memoryFolder())
+    execFileSync('tar', ['-xzf', ARCHIVE, '-C', folder.path])
+    const settings = {
+      DATA: folder.path,
+      SITE_DOMAIN: 'pages.slipway.test',
+      HTTPS_PORT: '0',
+      // No CA listens there.
+      ACME_URL: 'https://127.0.0.1:1/directory',
+    }
+    service = stack.use(await startTestService(settings, MADE_AT + 60_000))
+    owner = service.client(API_KEY)
   })
-  assert.equal(slug, SITE)
-  assert.match((await get(`${SITE}.pages.slipway.test`)).text, /<p>Third/)
-  await owner.restore(SITE, FIRST_VERSION)
-  assert.match((await get(`${SITE}.pages.slipway.test`)).text, /<p>First/)
-  await owner.deleteVersion(SITE, versionId)
-  assert.deepEqual(
-    (await owner.versions(SITE)).versions.map((version) => version.versionId),
-    [SECOND_VERSION, FIRST_VERSION],
-  )
-})
 
-function get(host: string, path = '/', headers: Record<string, string> = {}) {
-  return sendRequest(service.port, { path, headers: { host, ...headers } })
-}
+  after(() => stack.disposeAsync())
+
+  test('the key still signs in to its account, and its sites and versions are listed', async () => {
+    const { email, plan } = await owner.me()
+    assert.deepEqual({ email, plan }, { email: 'owner@example.test', plan: 'hobby' })
+    const { publishes } = await owner.list()
+    assert.deepEqual(
+      publishes.map(({ slug, title }) => ({ slug, title })),
+      [{ slug: SITE, title: 'A title' }],
+    )
+    const { versions } = await owner.versions(SITE)
+    assert.deepEqual(
+      versions.map(({ versionId, current, fileCount }) => ({ versionId, current, fileCount })),
+      [
+        { versionId: SECOND_VERSION, current: true, fileCount: 4 },
+        { versionId: FIRST_VERSION, current: false, fileCount: 2 },
+      ],
+    )
+  })
+
+  test('the site is served with its title, rules and stored encodings, and its preview and domain too', async () => {
+    const page = await get(`${SITE}.pages.slipway.test`)
+    assert.equal(page.headers['x-made-by'], '4ed3342')
+    assert.match(page.text, /<p>Second/)
+    const redirected = await get(`${SITE}.pages.slipway.test`, '/old')
+    assert.deepEqual([redirected.status, redirected.headers.location], [301, '/new'])
+    const style = await get(`${SITE}.pages.slipway.test`, '/style.css', { 'accept-encoding': 'br' })
+    assert.deepEqual([style.headers['content-encoding'], style.body.length], ['br', 44])
+    const preview = await get(`${FIRST_VERSION}--${SITE}.pages.slipway.test`)
+    assert.match(preview.text, /<p>First/)
+    assert.deepEqual((await get(DOMAIN)).status, 308)
+  })
+
+  test('the domain is active, and handshakes use its stored certificate', async () => {
+    const [record] = (await owner.domains()).domains
+    assert.deepEqual(
+      { domain: record?.domain, siteSlug: record?.siteSlug, status: record?.status },
+      { domain: DOMAIN, siteSlug: SITE, status: 'active' },
+    )
+    const port = service.service.httpsPort!
+    const socket = connect({ port, host: '127.0.0.1', servername: DOMAIN, rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    assert.equal(socket.getPeerCertificate().subjectaltname, `DNS:${DOMAIN}`)
+    socket.destroy()
+  })
+
+  test('the visits of that day are reported', async () => {
+    const { totals, topPaths, missingPaths, referrers } = await owner.visits(SITE)
+    assert.ok(totals.requests >= 3 && totals.visitors >= 2, JSON.stringify(totals))
+    assert.deepEqual(new Set(topPaths.map(({ name }) => name)), new Set(['/', '/style.css']))
+    assert.deepEqual(missingPaths, [{ name: '/missing', requests: 1 }])
+    assert.deepEqual(referrers, [{ name: 'elsewhere.test', requests: 1 }])
+  })
+
+  test('the anonymous site can be claimed with its token', async () => {
+    await owner.claim(ANONYMOUS_SITE, CLAIM_TOKEN)
+    assert.deepEqual((await owner.list()).publishes.map(({ slug }) => slug).toSorted(), [
+      ANONYMOUS_SITE,
+      SITE,
+    ])
+  })
+
+  test('a new version is published, an old one restored, and a version deleted', async () => {
+    const { slug, versionId } = await owner.publish({
+      slug: SITE,
+      files: toFiles({ 'index.html': '<!doctype html><title>A page</title><p>Third</p>' }),
+    })
+    assert.equal(slug, SITE)
+    assert.match((await get(`${SITE}.pages.slipway.test`)).text, /<p>Third/)
+    await owner.restore(SITE, FIRST_VERSION)
+    assert.match((await get(`${SITE}.pages.slipway.test`)).text, /<p>First/)
+    await owner.deleteVersion(SITE, versionId)
+    assert.deepEqual(
+      (await owner.versions(SITE)).versions.map((version) => version.versionId),
+      [SECOND_VERSION, FIRST_VERSION],
+    )
+  })
+
+  function get(host: string, path = '/', headers: Record<string, string> = {}) {
+    return sendRequest(service.port, { path, headers: { host, ...headers } })
+  }
+})

@@ -1,8 +1,8 @@
 import type { Account } from '../../server/store/contract/accounts.ts'
-import type { Certificate } from '../../server/store/contract/certificates.ts'
+import { type Certificate, emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
 import { emptySite, type Site } from '../../server/store/contract/sites.ts'
-import type { Version } from '../../server/store/contract/versions.ts'
+import { emptyVersion, type Version } from '../../server/store/contract/versions.ts'
 import { sha256 } from '../api/content.ts'
 
 // Rows with default values; tests override the columns that matter to them.
@@ -12,30 +12,7 @@ export function siteRow(slug: string, change: Partial<Site> = {}): Site {
 }
 
 export function versionRow(id: string, slug: string, change: Partial<Version> = {}): Version {
-  return {
-    id,
-    slug,
-    state: 'ready',
-    files: [],
-    fileCount: 0,
-    totalBytes: 0,
-    metadata: {},
-    baseVersionId: null,
-    createdAt: 1000,
-    publishedAt: null,
-    rules: null,
-    warnings: [],
-    injectedDocumentHash: null,
-    isEncoded: false,
-    publishedBy: null,
-    publishedWith: null,
-    preview: null,
-    title: null,
-    message: null,
-    thumbnailHash: null,
-    contentHash: null,
-    ...change,
-  }
+  return { ...emptyVersion(id, slug, 1000), state: 'ready', ...change }
 }
 
 export function accountRow(id: string, change: Partial<Account> = {}): Account {
@@ -73,28 +50,8 @@ export function domainRow(domain: string, change: Partial<Domain> = {}): Domain 
   }
 }
 
-/** A certificate without an order. */
 export function certificateRow(name: string, change: Partial<Certificate> = {}): Certificate {
-  return {
-    name,
-    chain: null,
-    key: null,
-    notBefore: null,
-    notAfter: null,
-    issuedAt: null,
-    certificateId: null,
-    hasRenewalInfo: false,
-    renewAt: null,
-    informationAt: null,
-    orderUrl: null,
-    orderKey: null,
-    challengeType: null,
-    failures: 0,
-    problem: null,
-    dueAt: null,
-    unusedSince: null,
-    ...change,
-  }
+  return { ...emptyCertificate(name), ...change }
 }
 
 /** A blob hash, derived from the name. */

@@ -115,12 +115,7 @@ test(
     await using store = await sqliteStore({ file: database.file, clock: Date.now })
     await store.write('durable', (tx) => tx.sites.insert(siteRow('before')))
     {
-      await using _ = await attachStrace(process.pid, [
-        '-P',
-        `${database.file}-wal`,
-        '-e',
-        'inject=fdatasync,fsync:error=EIO',
-      ])
+      await using _ = await failCalls('fdatasync,fsync', `${database.file}-wal`)
       const [outcome] = await Promise.allSettled([
         store.write('durable', (tx) => tx.sites.insert(siteRow('during'))),
       ])
@@ -146,14 +141,7 @@ test(
     await using store = await sqliteStore({ file: database.file, clock: Date.now })
     await store.write('durable', (tx) => tx.sites.insert(siteRow('a-site')))
     {
-      await using _ = await attachStrace(process.pid, [
-        '-P',
-        database.file,
-        '-P',
-        `${database.file}-wal`,
-        '-e',
-        'inject=pread64:error=EIO',
-      ])
+      await using _ = await failCalls('pread64', database.file, `${database.file}-wal`)
       await assert.rejects(store.read.sites.bySlug('a-site'), { code: 'UNAVAILABLE' })
       await assert.rejects(store.read.versions.bySlug('a-site'), { code: 'UNAVAILABLE' })
     }
@@ -181,6 +169,12 @@ test(
     assert.deepEqual(flushes, expected)
   },
 )
+
+/** Lets these system calls on these files fail. */
+function failCalls(calls: string, ...files: string[]) {
+  const paths = files.flatMap((file) => ['-P', file])
+  return attachStrace(process.pid, [...paths, '-e', `inject=${calls}:error=EIO`])
+}
 
 /** A flush in the output of strace. */
 function flushMarker(path: string): void {

@@ -6,11 +6,11 @@ import { Accounts } from '../../server/accounts/account.ts'
 import { Sessions } from '../../server/accounts/session.ts'
 import type { DnsRecords } from '../../server/domains/dns/dns.ts'
 import { DomainService } from '../../server/domains/domain.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
 import { Signer } from '../../server/lib/tokens.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { DEFAULT_PLANS } from '../support/plans.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { accountRow } from './rows.ts'
 import { freshSqlite } from './test-database.ts'
 
@@ -34,7 +34,7 @@ test('domains pending before the upgrade get the check schedule of new ones, and
       txt: async () => ({ values: [...answer.values, ...proofs] }),
     },
     clock: () => clock.now,
-    log: makeLog({ level: 'silent', text: false, write: () => undefined }),
+    log: silentLog,
     proxyHost: 'edge.slipway.test',
     siteDomain: 'pages.slipway.test',
     baseUrl: 'http://localhost',

@@ -106,26 +106,16 @@ describe('the server name of a ClientHello', () => {
     [long.slice(2), long.slice(2)],
   ] as const)
     test(`${name.slice(0, 40)} is accepted`, () => assert.equal(nameIn(hello({ serverName: name })), read))
-  for (const name of [
-    '',
-    '.',
-    '..',
-    'a..b',
-    '.example.test',
-    'example.test..',
-    '*.example.test',
-    'a b.example',
+  const invalid = ['', '.', '..', 'a..b', '.example.test', 'example.test..', '*.example.test', 'a b.example']
+  const malicious = [
     'a\0.example',
-    'bücher.example',
-    '::1',
-    '[::1]',
-    'example.test:443',
     '../../etc/passwd',
     'a/b',
     "'; drop table domains; --",
-    `${long}.a`,
     'x'.repeat(10_000),
-  ])
+  ]
+  const others = ['bücher.example', '::1', '[::1]', 'example.test:443', `${long}.a`]
+  for (const name of [...invalid, ...malicious, ...others])
     test(`${JSON.stringify(name.slice(0, 40))} is ignored`, () =>
       assert.equal(nameIn(hello({ serverName: name })), undefined))
 
@@ -175,7 +165,7 @@ test('random bytes never throw', async (t) => {
     hello({ serverName: NAME, protocols: ['h2', 'http/1.1'] }),
     records(helloMessage({ serverName: NAME }), 7),
   ]
-  for (let round = 0; round < 30_000; round++) {
+  for (let round = 0; round < 10_000; round++) {
     const bytes = Buffer.from(samples[pick(samples.length)]!)
     for (let flips = 1 + pick(4); flips > 0; flips--) bytes[pick(bytes.length)] = pick(256)
     const read = readClientHello(pick(4) === 0 ? bytes.subarray(0, pick(bytes.length)) : bytes)

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash, X509Certificate } from 'node:crypto'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -11,6 +10,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { startKnot } from '../tools/knot.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { startPebble } from '../tools/pebble.ts'
 
@@ -26,11 +26,11 @@ interface Script extends AsyncDisposable {
 
 /** Writes a hook program with these shell lines. */
 async function script(...lines: string[]): Promise<Script> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-hook-'))
-  const program = join(folder, 'hook')
-  await writeFile(program, ['#!/bin/sh', `cd '${folder}'`, ...lines, ''].join('\n'))
+  const folder = await memoryFolder()
+  const program = join(folder.path, 'hook')
+  await writeFile(program, ['#!/bin/sh', `cd '${folder.path}'`, ...lines, ''].join('\n'))
   await chmod(program, 0o755)
-  return { folder, program, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+  return { folder: folder.path, program, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
 }
 
 test('the example hook adds and removes records', requires('knot'), async () => {
@@ -53,6 +53,19 @@ test('the example hook adds and removes records', requires('knot'), async () => 
   assert.deepEqual(await dns.txt(NAME), { values: [] })
   await assert.rejects(hook.present('_acme-challenge.elsewhere.example', one), /code \d+; output: ".+"$/)
 })
+
+for (const [name, args] of [
+  ['dns-hook-nsupdate', []],
+  ['dns-hook-nsupdate', ['add', 'a.example', 'value']],
+  ['lego-certificate', []],
+] as const)
+  test(`deploy/${name} ${args.join(' ')} prints its usage`, async () => {
+    const program = join(import.meta.dirname, '..', '..', 'deploy', name)
+    await assert.rejects(run(program, [...args]), (error: Error & { code: number; stderr: string }) => {
+      assert.deepEqual([error.code, error.stderr.startsWith(`usage: ${name} `)], [2, true])
+      return true
+    })
+  })
 
 test('a hook gets the action, the name and the value unchanged, one call at a time', async () => {
   await using given = await script(
@@ -80,6 +93,12 @@ const failureCases: { what: string; lines: string[]; message: RegExp }[] = [
   { what: 'never ends', lines: ['echo waiting', 'sleep 600'], message: /timed out after 0\.3 seconds; output: "waiting"/ },
   { what: 'ignores SIGTERM', lines: ["trap '' TERM", 'echo unmoved', 'while :; do sleep 600; done'], message: /timed out after 0\.3 seconds; output: "unmoved/ },
 ]
+
+test('an error names a hook that does not exist', () =>
+  assert.rejects(
+    dnsHook({ program: '/no/such/hook', environment, log }).present(NAME, digest('x')),
+    /SLIPWAY_DNS_HOOK=\/no\/such\/hook cannot be run: .*ENOENT/,
+  ))
 
 for (const { what, lines, message } of failureCases) {
   test(`an error message for the operator describes a hook that ${what}`, async () => {
@@ -120,14 +139,6 @@ test('a background process of a hook does not delay its result', async () => {
   await using leaving = await script('sleep 600 & echo $! > child', 'exit 0')
   await dnsHook({ program: leaving.program, environment, log }).present(NAME, digest('x'))
   process.kill(Number(await readFile(join(leaving.folder, 'child'), 'utf8')))
-})
-
-test('an error names a hook that does not exist', async () => {
-  const hook = dnsHook({ program: '/no/such/hook', environment, log })
-  await assert.rejects(
-    hook.present(NAME, digest('x')),
-    /SLIPWAY_DNS_HOOK=\/no\/such\/hook cannot be run: .*ENOENT/,
-  )
 })
 
 test('a hook never gets a record that could inject another one', async () => {
@@ -188,26 +199,13 @@ test(
   },
 )
 
+const LEGO_4 = '   renew  Renew'
+const LEGO_5 = '   run  Get or renew'
+
 for (const [version, help, base, expected] of [
-  [
-    '4',
-    '   renew  Renew',
-    'https://slipway.test',
-    /--domains \*\.sites\.test --domains slipway\.test --flag run$/,
-  ],
-  [
-    '5',
-    '   run  Get or renew',
-    'https://slipway.test',
-    /^run .* --domains \*\.sites\.test --domains slipway\.test --flag$/,
-  ],
-  ['5', '   run  Get or renew', 'http://www.sites.test:80', /--domains \*\.sites\.test --flag$/],
-  [
-    '5',
-    '   run  Get or renew',
-    'http://a.b.sites.test',
-    /--domains \*\.sites\.test --domains a\.b\.sites\.test --flag$/,
-  ],
+  ['4', LEGO_4, 'https://slipway.test', /--domains \*\.sites\.test --domains slipway\.test --flag run$/],
+  ['5', LEGO_5, 'http://www.sites.test:80', /^run .* --domains \*\.sites\.test --flag$/],
+  ['5', LEGO_5, 'http://a.b.sites.test', /--domains \*\.sites\.test --domains a\.b\.sites\.test --flag$/],
 ] as const)
   test(`deploy/lego-certificate has the arguments of lego ${version} for ${base}`, async () => {
     await using fake = await script(`if [ "$1" = --help ]; then echo '${help}'; else echo "$*" > calls; fi`)

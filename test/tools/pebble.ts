@@ -15,8 +15,6 @@ export interface PebbleOptions {
   delay?: number
   /** Percentage of valid authorizations that it reuses; default 50. */
   reuse?: number
-  /** Validity of certificates in seconds; default 90 days. */
-  life?: number
   /** Keys for external account binding, base64url by id; makes binding required. */
   externalAccounts?: Record<string, string>
 }
@@ -107,7 +105,7 @@ async function configuration(
   folder: string,
   port: number,
   management: number,
-  { httpPort, tlsPort, life = 7_776_000, externalAccounts }: PebbleOptions,
+  { httpPort, tlsPort, externalAccounts }: PebbleOptions,
 ): Promise<string> {
   const issuer = await Issuer.create()
   const { chain, key } = await issuer.issueWithKey({ names: ['localhost', '127.0.0.1'], ...FOREVER })
@@ -122,7 +120,7 @@ async function configuration(
       privateKey: join(folder, 'key.pem'),
       httpPort,
       tlsPort,
-      certificateValidityPeriod: life,
+      certificateValidityPeriod: 90 * 86_400,
       externalAccountBindingRequired: externalAccounts !== undefined,
       externalAccountMACKeys: externalAccounts ?? {},
     },

@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { watch } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { startDaemon } from './daemon.ts'
 import { type ReadLetter, readLetter } from './letter.ts'
 
 export interface SmtpServer extends AsyncDisposable {
@@ -17,35 +14,21 @@ export interface SmtpServer extends AsyncDisposable {
 /** Starts a real mail server (aiosmtpd; tests use `requires('smtp')`) on a free port. */
 export async function startSmtp(): Promise<SmtpServer> {
   await using started = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-smtp-'))
-  started.defer(() => rm(folder, { recursive: true, force: true }))
-  const mailbox = join(folder, 'mailbox')
-  const port = await runServer(started, mailbox)
-  const letters = watchLetters(started, join(mailbox, 'new'))
+  const daemon = started.use(
+    await startDaemon({
+      name: 'aiosmtpd',
+      ports: 1,
+      async prepare(folder, [port]) {
+        const handler = ['-c', 'aiosmtpd.handlers.Mailbox', join(folder, 'mailbox')]
+        return ['-n', '-u', '-d', '-l', `127.0.0.1:${port}`, ...handler]
+      },
+      isReady: (line) => line.includes('Server is listening'),
+    }),
+  )
+  const letters = watchLetters(started, join(daemon.folder, 'mailbox/new'))
   const owned = started.move()
-  return { url: `smtp://127.0.0.1:${port}`, letters, [Symbol.asyncDispose]: () => owned.disposeAsync() }
-}
-
-async function runServer(started: AsyncDisposableStack, mailbox: string): Promise<number> {
-  const handler = ['-c', 'aiosmtpd.handlers.Mailbox', mailbox]
-  const child = spawn('aiosmtpd', ['-n', '-u', '-d', '-d', '-l', '127.0.0.1:0', ...handler], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const ended = once(child, 'exit')
-  started.defer(async () => {
-    child.kill()
-    await ended
-  })
-  const output: string[] = []
-  // This debug level logs the assigned port, and then that it listens.
-  for await (const line of createInterface({ input: child.stderr })) {
-    output.push(line)
-    if (line.includes('Server is listening')) break
-  }
-  child.stderr.resume()
-  const port = output.join('\n').match(/laddr=\('127\.0\.0\.1', (\d+)\)/)?.[1]
-  if (port === undefined) throw new Error(`aiosmtpd did not start:\n${output.join('\n')}`)
-  return Number(port)
+  const url = `smtp://127.0.0.1:${daemon.ports[0]}`
+  return { url, letters, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 function watchLetters(started: AsyncDisposableStack, folder: string): () => Promise<ReadLetter[]> {

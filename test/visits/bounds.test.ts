@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { BUFFER_LIMITS, ResponseCounter, StatsBuffer } from '../../server/analytics/stats-buffer.ts'
@@ -12,11 +11,9 @@ import { type Log, makeLog } from '../../server/lib/log.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
-import { toFiles } from '../api/content.ts'
 import { siteRow } from '../store/rows.ts'
 import { freshSqlite } from '../store/test-database.ts'
 import { withMethods } from '../store/with-methods.ts'
-import { startTestService } from '../support/service.ts'
 
 const REQUEST_COUNT = 100_000
 
@@ -69,29 +66,6 @@ test('responses that are all different do not fill the memory', () => {
     buffer.register(new ResponseCounter({ site, path: '/', name: undefined, bytes: 0, isPage: false })),
   )
   assert.equal(hung.filter(Boolean).length, BUFFER_LIMITS.tallies)
-})
-
-test('a flood of random paths is counted completely in the totals, and by path up to the limit', async () => {
-  await using service = await startTestService()
-  const owner = service.client(await service.signIn('owner@example.test'))
-  const { slug } = await owner.publish({ files: toFiles({ 'index.html': 'home' }) })
-  const flood = 10_000
-  const requests = Array.from(
-    { length: flood },
-    (_, number) => `GET /${number} HTTP/1.1\r\nHost: ${slug}.localhost\r\n`,
-  )
-  const socket = connect(service.port, '127.0.0.1')
-  const closed = new Promise((resolve) => socket.once('close', resolve))
-  socket.resume().write(`${requests.join('\r\n')}Connection: close\r\n\r\n`)
-  await closed
-  const { totals, missingPaths } = await owner.visits(slug)
-  assert.equal(totals.requests, flood)
-  assert.equal(missingPaths.length, 50)
-  const messages = service.log.filter(
-    ({ message }) => message === 'visit limits exceeded; counting totals only',
-  )
-  const unnamed = messages.reduce((sum, fields) => sum + Number(fields.unnamed), 0)
-  assert.ok(unnamed > flood / 2 && unnamed <= flood - BUFFER_LIMITS.namesOfSite, `${unnamed} without a name`)
 })
 
 /** A recorder with a store that can be made unavailable, and its log messages. */
@@ -268,11 +242,4 @@ test('visits of an hour are written together, and a recorder without visits writ
   await one.recorder.flush()
   assert.equal(await one.counted(), 100)
   assert.equal(one.state.writes, 2, 'one for the salt of the day, one for the visits')
-})
-
-test('the last counts are written at shutdown', async () => {
-  await using one = await openRecorder()
-  one.visit(5)
-  await one.recorder[Symbol.asyncDispose]()
-  assert.equal(await one.counted(), 5)
 })

@@ -33,7 +33,6 @@ export interface Reply {
 export class CountedService implements AsyncDisposable {
   readonly secure: SecureService
   readonly owner: Slipway
-  readonly key: string
   readonly #stack: AsyncDisposableStack
 
   static async start(settings: Record<string, string> = {}): Promise<CountedService> {
@@ -49,17 +48,12 @@ export class CountedService implements AsyncDisposable {
     await anonymous.requestCode('owner@example.test')
     const code = await secure.running.mailedCode('owner@example.test')
     const { apiKey } = await anonymous.verifyCode('owner@example.test', code)
-    return new CountedService(secure, anonymous.with({ key: apiKey }), { key: apiKey, stack: stack.move() })
+    return new CountedService(secure, anonymous.with({ key: apiKey }), stack.move())
   }
 
-  private constructor(
-    secure: SecureService,
-    owner: Slipway,
-    { key, stack }: { key: string; stack: AsyncDisposableStack },
-  ) {
+  private constructor(secure: SecureService, owner: Slipway, stack: AsyncDisposableStack) {
     this.secure = secure
     this.owner = owner
-    this.key = key
     this.#stack = stack
   }
 
@@ -71,15 +65,10 @@ export class CountedService implements AsyncDisposable {
     return this.secure.running.clock
   }
 
-  async publish(files: Record<string, string>, query = ''): Promise<{ slug: string; versionId: string }> {
+  /** Publishes an archive, because upload targets have the host of the base URL. */
+  publish(files: Record<string, string>) {
     const entries = Object.entries(files).map(([name, body]) => ({ name, data: Buffer.from(body) }))
-    const answer = await fetch(`http://127.0.0.1:${this.secure.running.port}/api/v1/publish${query}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/x-tar', Authorization: `Bearer ${this.key}` },
-      body: new Uint8Array(tar(entries)),
-    })
-    if (!answer.ok) throw new Error(await answer.text())
-    return (await answer.json()) as { slug: string; versionId: string }
+    return this.owner.publishArchive(tar(entries), { contentType: 'application/x-tar' })
   }
 
   visits(slug: string, range?: VisitRange): Promise<Visits> {

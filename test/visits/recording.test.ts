@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
@@ -35,36 +34,7 @@ async function sendVisit(port: number, slug: string, headers: Record<string, str
   assert.equal(status, 200)
 }
 
-test('counts survive a restart of the service', async () => {
-  await using folder = await memoryFolder()
-  const first = await startFixture({ DATA: folder.path })
-  await first.visit()
-  await first.visit({ 'User-Agent': 'Another' })
-  await first.running[Symbol.asyncDispose]()
-  await using again = await startTestService({ DATA: folder.path })
-  const owner = again.client(await again.signIn('owner@example.test'))
-  await sendVisit(again.port, first.slug)
-  assert.deepEqual(summarize(await owner.visits(first.slug)), {
-    requests: 3,
-    bytes: 3 * PAGE.length,
-    visitors: 2,
-    paths: { '/': 3 },
-  })
-})
-
-test('two services count together, and recognize the same visitor', async () => {
-  await using folder = await memoryFolder()
-  await using one = await startFixture({ DATA: folder.path })
-  {
-    await using other = await startTestService({ DATA: folder.path })
-    await sendVisit(other.port, one.slug, { 'User-Agent': 'The same' })
-    await one.visit({ 'User-Agent': 'The same' })
-  }
-  const { requests, visitors } = (await one.owner.visits(one.slug)).totals
-  assert.deepEqual({ requests, visitors }, { requests: 2, visitors: 1 })
-})
-
-test('workers lose no counts when they stop cleanly', async () => {
+test('workers recognize the same visitor, and their counts survive a restart', async () => {
   await using folder = await memoryFolder()
   const settings = { DATA: folder.path, SECRET: 'a secret of at least 32 characters' }
   await using service = await Program.serve({ ...settings, WORKERS: '2' })
@@ -100,27 +70,13 @@ test('neither the address nor the User-Agent of a visitor is in any file or in t
   assert.ok(kept.some((text) => text.includes('a.example')))
 })
 
-const CHAINS: { proxies: number; chains: string[]; visitors: number }[] = [
-  { proxies: 0, chains: ['192.0.2.1', '192.0.2.2'], visitors: 1 },
-  { proxies: 1, chains: ['192.0.2.1', '192.0.2.2', '192.0.2.1'], visitors: 2 },
-  { proxies: 1, chains: ['198.51.100.9, 192.0.2.1', '198.51.100.8, 192.0.2.1'], visitors: 1 },
-  { proxies: 2, chains: ['192.0.2.1, 10.0.0.1', '192.0.2.2, 10.0.0.1'], visitors: 2 },
-]
-
 for (const fastPath of ['on', 'off'])
-  test(`behind proxies a visitor is identified by the forwarded address, with the HTTP/1 fast path ${fastPath}`, async () => {
-    for (const { proxies, chains, visitors } of CHAINS) {
-      await using one = await startFixture({ TRUSTED_PROXIES: String(proxies), FAST_PATH: fastPath })
-      const socket = connect(one.running.port, '127.0.0.1')
-      const closed = new Promise((resolve) => socket.once('close', resolve))
-      const options = chains.map(
-        (chain) => `GET / HTTP/1.1\r\nHost: ${one.slug}.localhost\r\nX-Forwarded-For: ${chain}\r\n`,
-      )
-      socket.resume().write(`${options.join('\r\n')}Connection: close\r\n\r\n`)
-      await closed
-      const { totals } = await one.owner.visits(one.slug)
-      assert.deepEqual([totals.requests, totals.visitors], [chains.length, visitors], chains.join(' | '))
-    }
+  test(`behind a proxy a visitor is identified by the forwarded address, with the HTTP/1 fast path ${fastPath}`, async () => {
+    await using one = await startFixture({ TRUSTED_PROXIES: '1', FAST_PATH: fastPath })
+    const chains = ['192.0.2.1', '192.0.2.2', '198.51.100.9, 192.0.2.1', '198.51.100.8, 192.0.2.2']
+    for (const chain of chains) await one.visit({ 'X-Forwarded-For': chain })
+    const { requests, visitors } = (await one.owner.visits(one.slug)).totals
+    assert.deepEqual({ requests, visitors }, { requests: 4, visitors: 2 })
   })
 
 test('with the setting off nothing is counted, and the response shows that', async () => {

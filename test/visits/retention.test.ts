@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { pruneVisits } from '../../server/analytics/retention.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { siteRow } from '../store/rows.ts'
 import { freshSqlite } from '../store/test-database.ts'
+import { silentLog } from '../support/silent-log.ts'
 
 const TODAY = 20_000 * DAY_MS
 
@@ -22,8 +22,7 @@ async function open() {
   const store = stack.use(await sqliteStore({ file, clock: () => clock.now }))
   const db = new DatabaseSync(file)
   stack.defer(() => db.close())
-  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const recorder = stack.use(new VisitRecorder({ store, clock: () => clock.now, log }))
+  const recorder = stack.use(new VisitRecorder({ store, clock: () => clock.now, log: silentLog }))
   await store.write('durable', async (tx) => {
     for (const slug of ['one', 'two']) await tx.sites.insert(siteRow(slug))
   })

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { validationError } from '../../lib/errors.ts'
+import { archiveError } from './archive-error.ts'
 
 export const BLOCK_BYTES = 512
 
@@ -46,8 +46,7 @@ export function readExtension(records: Buffer): PaxExtension {
     const { key, value, end } = readRecord(records, at)
     if (key === 'path') extension.path = decodeUtf8(value)
     else if (key === 'size') extension.size = parseSize(value.toString('latin1'))
-    else if (key.startsWith('GNU.sparse.'))
-      throw validationError([{ field: 'archive', message: SPARSE_FILE_MESSAGE }])
+    else if (key.startsWith('GNU.sparse.')) throw archiveError(SPARSE_FILE_MESSAGE)
     at = end
   }
   return extension
@@ -112,15 +111,11 @@ function readText(bytes: Buffer, start: number, length: number): string {
 
 function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) {
-    throw validationError([
-      { field: 'archive', message: `the file name ${bytes.toString('latin1', 0, 100)} is not UTF-8` },
-    ])
+    throw archiveError(`the file name ${bytes.toString('latin1', 0, 100)} is not UTF-8`)
   }
   return bytes.toString('utf8')
 }
 
 function corruptHeader(message: string): Error {
-  return validationError([
-    { field: 'archive', message: `${message}; it may be damaged, or not a tar archive` },
-  ])
+  return archiveError(`${message}; it may be damaged, or not a tar archive`)
 }

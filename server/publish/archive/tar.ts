@@ -1,5 +1,6 @@
 import { createGunzip } from 'node:zlib'
 import { ApiError, validationError } from '../../lib/errors.ts'
+import { archiveError } from './archive-error.ts'
 import { ByteReader } from './chunks.ts'
 import { decompress } from './decompressed.ts'
 import {
@@ -68,7 +69,7 @@ export function gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
   return decompress(
     source,
     () => createGunzip({ chunkSize: 64 * 2 ** 10 }),
-    () => validationError([{ field: 'archive', message: 'the gzip data is damaged or incomplete' }]),
+    () => archiveError('the gzip data is damaged or incomplete'),
   )
 }
 
@@ -161,9 +162,7 @@ async function assertNoTrailingData(chunks: ByteReader, budget: ArchiveLimits): 
     if (!rest) return
     budget.countOverhead(rest.length)
     if (!isEmpty(rest)) {
-      throw validationError([
-        { field: 'archive', message: 'has data after its end, perhaps a second archive' },
-      ])
+      throw archiveError('has data after its end, perhaps a second archive')
     }
   }
 }
@@ -180,7 +179,7 @@ async function requireBytes(bytes: Promise<Buffer | undefined>, path?: string): 
 
 function truncatedArchive(path: string | undefined): Error {
   return path === undefined
-    ? validationError([{ field: 'archive', message: 'is incomplete' }])
+    ? archiveError('is incomplete')
     : validationError([
         {
           field: sanitizeArchivePath(path),

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
 import type { FieldError } from '../../../protocol/api/errors.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
+import { archiveError } from './archive-error.ts'
 import { isFolder, toSitePath } from './file.ts'
 import { type ArchiveLimits, sanitizeArchivePath } from './limits.ts'
 import type { Spool } from './spool.ts'
@@ -64,7 +65,7 @@ export async function readDirectory(spool: Spool, budget: ArchiveLimits): Promis
 
 /** The error for a damaged archive. */
 export function unreadableZip(why: string): ApiError {
-  return validationError([{ field: 'archive', message: `cannot be read as a zip archive: ${why}` }])
+  return archiveError(`cannot be read as a zip archive: ${why}`)
 }
 
 /** Adapts a spool to yauzl. Its own file reader ends the process when an offset is beyond 2^53. */

@@ -54,6 +54,29 @@ export type CertificateSchedule = Pick<
  * Certificates by name. A second one of a name rejects. A change of an absent certificate changes nothing. A
  * certificate is requested while `unusedSince` is null.
  */
+/** A name without a certificate and without an order. */
+export function emptyCertificate(name: string): Certificate {
+  return {
+    name,
+    chain: null,
+    key: null,
+    notBefore: null,
+    notAfter: null,
+    issuedAt: null,
+    certificateId: null,
+    hasRenewalInfo: false,
+    renewAt: null,
+    informationAt: null,
+    orderUrl: null,
+    orderKey: null,
+    challengeType: null,
+    failures: 0,
+    problem: null,
+    dueAt: null,
+    unusedSince: null,
+  }
+}
+
 export interface CertificateQueries {
   find(name: string): Promise<Certificate | undefined>
 

@@ -50,6 +50,33 @@ export interface Version extends VersionHeader {
   injectedDocumentHash: string | null
 }
 
+/** A pending version without files. */
+export function emptyVersion(id: string, slug: string, now: number): Version {
+  return {
+    id,
+    slug,
+    state: 'pending',
+    files: [],
+    fileCount: 0,
+    totalBytes: 0,
+    metadata: {},
+    baseVersionId: null,
+    createdAt: now,
+    publishedAt: null,
+    rules: null,
+    warnings: [],
+    injectedDocumentHash: null,
+    isEncoded: false,
+    publishedBy: null,
+    publishedWith: null,
+    preview: null,
+    title: null,
+    message: null,
+    thumbnailHash: null,
+    contentHash: null,
+  }
+}
+
 /** A manifest entry; `known` bytes of a pending version are those of the live version at staging. */
 export interface ManifestFile extends StoredFile {
   known?: true

@@ -1,0 +1,9 @@
+import { type ApiError, validationError } from '../../lib/errors.ts'
+
+/** The error for an archive that cannot be read. */
+export function archiveError(message: string): ApiError {
+  return validationError(
+    [{ field: 'archive', message }],
+    'Create the archive again as zip, tar or tar.gz, with the Content-Type of its format, and send all of it.',
+  )
+}

@@ -1,0 +1,3 @@
+import { makeLog } from '../../server/lib/log.ts'
+
+export const silentLog = makeLog({ level: 'silent', text: false, write: () => undefined })
