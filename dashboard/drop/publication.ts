@@ -173,23 +173,7 @@ export class Publication {
     if (asOwner && delivered.anonymous && this.destination.kind === 'new') rememberSignedIn(null)
     invalidate('sites', `site/${delivered.published.slug}`)
     this.step.value = { at: 'live', preflight: found, delivered }
-    void this.#finish(delivered, found.files, mode)
-  }
-
-  /** Draws the thumbnail, for which the reader of a zip is kept. */
-  async #finish({ published, live, anonymous }: DeliveryResult, files: CollectedFile[], mode: UpdateMode) {
-    using reader = this.#reader!
-    if (published.unchanged) return
-    if (anonymous) await describe(anonymous)
-    // Only the owner can download the other files, to which the start page may refer.
-    if (mode === 'merge' && !live) return
-    const atHand = files.map(({ path, size, source }) => ({
-      path,
-      size,
-      open: async () => (typeof source === 'number' ? reader.inflate(source) : source),
-    }))
-    const version = { ...published, claimToken: anonymous?.claimToken }
-    await drawVersion(version, atHand, mode === 'merge' ? live : [])
+    void finishReading(this.#reader!, delivered, found.files, mode)
   }
 
   async #read(files: CollectedFile[]): Promise<PublishFile[]> {
@@ -265,6 +249,27 @@ async function describe({ slug, claimToken }: AnonymousSite): Promise<void> {
   } catch (error) {
     console.debug('The title of the site could not be loaded:', error)
   }
+}
+
+/** Draws the thumbnail, for which the reader of a zip is kept. */
+async function finishReading(
+  reader: Reader,
+  { published, live, anonymous }: DeliveryResult,
+  files: readonly CollectedFile[],
+  mode: UpdateMode,
+): Promise<void> {
+  using open = reader
+  if (published.unchanged) return
+  if (anonymous) await describe(anonymous)
+  // Only the owner can download the other files, to which the start page may refer.
+  if (mode === 'merge' && !live) return
+  const atHand = files.map(({ path, size, source }) => ({
+    path,
+    size,
+    open: async () => (typeof source === 'number' ? open.inflate(source) : source),
+  }))
+  const version = { ...published, claimToken: anonymous?.claimToken }
+  await drawVersion(version, atHand, mode === 'merge' ? live : [])
 }
 
 function initialProgress(paths: readonly string[], files: readonly PublishFile[]): Progress {

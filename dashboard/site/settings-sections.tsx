@@ -13,8 +13,11 @@ const SECTIONS = [
 
 type SectionId = (typeof SECTIONS)[number][0]
 
+/** Whether a section is shown; by default it is. */
+export type ShownSections = Partial<Record<SectionId, boolean>>
+
 /** Links to the sections of this page; marks the one at the top of the window, in the middle of a narrow list. */
-export function SectionList({ shown }: { shown: Partial<Record<SectionId, boolean>> }) {
+export function SectionList({ shown }: { shown: ShownSections }) {
   const sections = SECTIONS.filter(([id]) => shown[id] ?? true)
   const current = useVisibleSection(sections.map(([id]) => id))
   const list = useRef<HTMLElement>(null)
@@ -33,8 +36,15 @@ export function SectionList({ shown }: { shown: Partial<Record<SectionId, boolea
   )
 }
 
+interface SettingsSectionProps {
+  id: SectionId
+  shown?: ShownSections
+  children: ComponentChildren
+}
+
 /** A section that the list links to. */
-export function SettingsSection({ id, children }: { id: SectionId; children: ComponentChildren }) {
+export function SettingsSection({ id, shown = {}, children }: SettingsSectionProps) {
+  if (shown[id] === false) return null
   return (
     <div id={id} class="settings-section">
       {children}

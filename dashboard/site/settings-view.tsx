@@ -11,7 +11,7 @@ import { LinkPreview } from './settings-link-preview.tsx'
 import { People } from './settings-people.tsx'
 import { Routing } from './settings-routing.tsx'
 import { SaveBar } from './settings-save-bar.tsx'
-import { SectionList, SettingsSection } from './settings-sections.tsx'
+import { SectionList, SettingsSection, type ShownSections } from './settings-sections.tsx'
 import { DomainsPanel } from './site-domains.tsx'
 import { type OnChanged, type Settings, useSettings } from './use-settings.ts'
 
@@ -39,13 +39,7 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
     else void saveNow()
   }
   const props = { site, settings }
-  const isOwner = site.role === 'owner'
-  // A collaborator cannot change these.
-  const shown = {
-    access: isOwner,
-    domains: useOffersDomains(site.slug) && isOwner,
-    'danger-zone': isOwner,
-  }
+  const shown = useShownSections(site)
   return (
     <div class="settings">
       <SectionList shown={shown} />
@@ -57,11 +51,9 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
           <SettingsSection id="link-preview">
             <LinkPreview {...props} onPublished={onPublished} />
           </SettingsSection>
-          {shown.access && (
-            <SettingsSection id="access">
-              <Access {...props} />
-            </SettingsSection>
-          )}
+          <SettingsSection id="access" shown={shown}>
+            <Access {...props} />
+          </SettingsSection>
           <SettingsSection id="routing">
             <Routing {...props} />
           </SettingsSection>
@@ -69,16 +61,12 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
         <SettingsSection id="people">
           <People site={site} />
         </SettingsSection>
-        {shown.domains && (
-          <SettingsSection id="domains">
-            <DomainsPanel slug={site.slug} />
-          </SettingsSection>
-        )}
-        {shown['danger-zone'] && (
-          <SettingsSection id="danger-zone">
-            <DangerZone site={site} />
-          </SettingsSection>
-        )}
+        <SettingsSection id="domains" shown={shown}>
+          <DomainsPanel slug={site.slug} />
+        </SettingsSection>
+        <SettingsSection id="danger-zone" shown={shown}>
+          <DangerZone site={site} />
+        </SettingsSection>
         {isChanged && <SaveBar settings={settings} canSave={canSave} onSave={submit} />}
       </div>
       {isConfirming && (
@@ -86,6 +74,12 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
       )}
     </div>
   )
+}
+
+/** A collaborator does not see what only the owner can change. */
+function useShownSections({ slug, role }: SiteDetails): ShownSections {
+  const isOwner = role === 'owner'
+  return { access: isOwner, domains: useOffersDomains(slug) && isOwner, 'danger-zone': isOwner }
 }
 
 /** The browser would submit only a form with one field; a dialog in the form has its own. */

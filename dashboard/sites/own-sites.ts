@@ -44,7 +44,7 @@ export function useFoundSites(words: string): Resource<SiteList> {
   return useResource(key, () => slipway.list({ limit: MAX_FOUND_SITES, q: words }))
 }
 
-/** Pages of sites that are loaded at once, such as to sort them. */
+/** Maximum number of pages of sites that `loadSites` requests. */
 const MAX_LOADED_PAGES = 10
 
 /** The account's newest thousand sites, which includes all sites of most accounts; nothing unless it is wanted. */

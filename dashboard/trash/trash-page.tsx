@@ -72,11 +72,6 @@ function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => 
     onChanged()
     showToast(`${name} restored.`)
   })
-  const remove = useAction(async () => {
-    await slipway.delete(slug, { permanent: true })
-    onChanged()
-    showToast(`${name} deleted permanently.`)
-  })
   return (
     <li>
       <div class="site-row trash-row">
@@ -107,20 +102,34 @@ function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => 
         </div>
       </div>
       {isConfirming && (
-        <Confirm
-          title={`Delete ${name} permanently?`}
-          verb="Delete permanently"
-          action={remove}
-          onClose={() => {
-            setConfirming(false)
-            remove.clear()
-          }}
-        >
-          <p>
-            This deletes its files, versions and visits. It can't be undone, and the address can't be reused.
-          </p>
-        </Confirm>
+        <DeletePermanently
+          slug={slug}
+          name={name}
+          onDeleted={onChanged}
+          onClose={() => setConfirming(false)}
+        />
       )}
     </li>
+  )
+}
+
+interface DeletePermanentlyProps {
+  slug: string
+  name: string
+  onDeleted: () => void
+  onClose: () => void
+}
+
+function DeletePermanently({ slug, name, onDeleted, onClose }: DeletePermanentlyProps) {
+  const remove = useAction(async () => {
+    await slipway.delete(slug, { permanent: true })
+    onDeleted()
+    showToast(`${name} deleted permanently.`)
+  })
+  const title = `Delete ${name} permanently?`
+  return (
+    <Confirm title={title} verb="Delete permanently" action={remove} onClose={onClose}>
+      <p>This deletes its files, versions and visits. It can't be undone, and the address can't be reused.</p>
+    </Confirm>
   )
 }

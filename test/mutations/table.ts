@@ -111,7 +111,7 @@ const ROWS: readonly Row[] = [
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],
   ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-choices.test.ts'],
   ['replaces a site by a drop without a question', 'protocol/manifest/removal.ts', 'index || files > liveFiles / 2', 'false', 'test/dashboard/drop.test.ts'],
-  ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', "if (isAny) addEventListener('beforeunload', confirmUnload)", 'if (isAny) return', 'test/dashboard/settings.test.ts'],
+  ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', "if (findUnsavedSites().length > 0) addEventListener('beforeunload', confirmUnload)", 'if (findUnsavedSites().length > 0) return', 'test/dashboard/settings.test.ts'],
   ['offers domains that cannot work', 'server/app.ts', '!/^(.+\\.)?localhost$/.test(config.proxyHost)', 'true', 'test/dashboard/sites.test.ts'],
   ['undoes a version that another one has replaced', 'dashboard/site/undo-version.ts', 'if (currentVersionId !== versionId)', 'if (false)', 'test/dashboard/versions.test.ts'],
   ['publishes a paste without a question', 'dashboard/drop/publication.ts', 'if (this.#picked.needsConfirmation)', 'if (false)', 'test/dashboard/drop.test.ts'],
