@@ -17,6 +17,7 @@ import { assertInvalid } from './api-response.ts'
 import { filesIn, make } from './archive-requests.ts'
 import { browser } from './browser.ts'
 import { sha256 } from './content.ts'
+import { codeFor } from './sign-in-mails.ts'
 import { insertSites } from './stored-sites.ts'
 
 const api = await startApi()
@@ -189,11 +190,14 @@ describe('a deletion that a power failure interrupts', () => {
   test('has invalidated all credentials, and the next sweep completes it', async () => {
     const account = await api.account()
     const signedIn = await browser(api, account)
+    const code = await codeFor(api, account.email)
+    const named = await api.anonymous.verifyCode(account.email, code, undefined, 'laptop')
     const slugs = await insertSites(api, account, 60, 'cut')
     await interrupted(account)
     assert.equal(await countDeleted(slugs), 25)
     assert.ok((await findAccount(account))!.deletionStartedAt)
-    await expectFailure(account.client.me(), 'UNAUTHORIZED')
+    for (const client of [account.client, api.client(named.apiKey)])
+      await expectFailure(client.me(), 'UNAUTHORIZED')
     assert.equal((await api.request('GET', '/api/v1/me', { headers: signedIn.headers })).status, 401)
 
     assert.equal(await api.sweep('leaving'), 1)

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
-import { requiresBrowser, useWeb } from './web-fixture.ts'
-
-const web = useWeb()
+import { web } from './shared.ts'
+import { requiresBrowser } from './web-fixture.ts'
 
 describe('a page whose script fails to load', requiresBrowser, () => {
   test('reports that, and loads on the next attempt', async () => {
@@ -13,10 +12,10 @@ describe('a page whose script fails to load', requiresBrowser, () => {
     await page.route('**/assets/sign-in-page-*', (route) => route.abort())
     await page.getByRole('link', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: "Couldn't load this page" }).waitFor()
-    await visitor.assertAccessible()
+    await visitor.assertReadable()
     await page.unroute('**/assets/sign-in-page-*')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
   })
 })
 
@@ -28,12 +27,13 @@ describe('a page that fails to render', requiresBrowser, () => {
     )
     await page.goto(web.url('/sites'))
     await page.getByRole('heading', { name: 'Something went wrong on this page' }).waitFor()
-    await owner.assertAccessible()
+    assert.match(owner.complaints.splice(0).join('\n'), /^TypeError: /)
+    await owner.assertReadable()
     await page.getByRole('link', { name: 'Account' }).click()
-    await page.getByRole('heading', { name: 'Account' }).waitFor()
+    await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor()
     await page.unroute('**/api/v1/publishes*')
     await page.getByRole('link', { name: 'Sites' }).click()
-    await page.getByRole('heading', { name: 'Sites' }).waitFor()
+    await page.getByRole('heading', { name: 'Sites', level: 1 }).waitFor()
   })
 })
 
@@ -43,7 +43,7 @@ describe('a page that was opened by another host name of the service', requiresB
     await page.goto(`http://127.0.0.1:${web.service.port}/sign-in`)
     const link = page.getByRole('link', { name: web.service.baseUrl })
     await link.waitFor()
-    await visitor.assertAccessible()
+    await visitor.assertReadable()
     await link.click()
     await page.waitForURL(web.url('/sign-in'))
   })
@@ -61,12 +61,12 @@ describe('a user with few requests left in the hour', requiresBrowser, () => {
     await page
       .getByText(/^\d+ of 14 requests are left this hour; it starts again at \d\d:00( tomorrow)?\.$/)
       .waitFor()
-    await owner.assertAccessible()
+    await owner.assertReadable()
     while (await use());
     await page.goto(`${small.service.baseUrl}/sites`)
     await page.getByText('Hourly limit reached (14 requests).').waitFor()
     await page.getByText(/Try again at \d\d:00/).waitFor()
-    await owner.assertAccessible()
+    await owner.assertReadable()
   })
 })
 
@@ -76,8 +76,9 @@ describe('a page that needs a sign-in', requiresBrowser, () => {
     for (const path of ['/sites', '/domains', '/account']) {
       await page.goto(web.url(path))
       await page.getByRole('heading', { name: /^Sign in/ }).waitFor()
-      await visitor.assertAccessibleInAllViewports()
+      await visitor.assertReadableInAllViewports()
     }
+    await visitor.assertAccessible()
     visitor.assertNoComplaints()
   })
 })

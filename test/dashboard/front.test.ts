@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { PHONE } from '../support/browser.ts'
-import { liveAt, pickFiles, useDisk, visited } from './file-drop.ts'
-import { newAddress, requiresBrowser, tabTo, useWeb } from './web-fixture.ts'
+import { DESKTOP, PHONE } from '../support/browser.ts'
+import { liveAt, pickFiles, visited } from './file-drop.ts'
+import { disk, web } from './shared.ts'
+import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
 /** Maximum bytes transferred in the first load, by type, with the headers of responses. */
 const MAX_BYTES: Record<string, number> = { Script: 60_000, Font: 50_000 }
-
-const web = useWeb()
-const disk = useDisk()
 
 describe('the front page', requiresBrowser, () => {
   test('leads from a file to its published address', async () => {
@@ -35,7 +33,7 @@ describe('the front page', requiresBrowser, () => {
     ] as const) {
       await page.getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: heading }).waitFor()
-      await visitor.assertAccessibleInAllViewports()
+      await visitor.assertReadableInAllViewports()
     }
     visitor.assertNoComplaints()
   })
@@ -65,6 +63,16 @@ describe('the front page', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Publish another site' }).click()
     await page.getByRole('button', { name: `Update ${host}` }).click()
     await page.getByText(`Choose the new version of ${host}`).waitFor()
+  })
+
+  test('is not animated where the browser asks for less motion', async () => {
+    const { page } = await web.asVisitor('/', { viewport: DESKTOP })
+    await page.locator('.drop-animation').waitFor()
+    const count = () =>
+      document.getAnimations().filter((one) => one.effect?.getTiming().iterations === Infinity).length
+    assert.equal(await page.evaluate(count), 0)
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
+    assert.notEqual(await page.evaluate(count), 0)
   })
 
   test('explains at its top how to publish without scripts', async () => {
@@ -110,7 +118,7 @@ describe('the front page', requiresBrowser, () => {
 })
 
 describe('what was published from this browser', requiresBrowser, () => {
-  test('can be updated by another drop, claimed, and removed from the list', async () => {
+  test('can be updated by another drop, removed from the list, and kept after signing in', async () => {
     const { page } = await web.asVisitor('/')
     await pickFiles(page, disk.file('first/index.html', 'First'))
     const siteUrl = await liveAt(page)
@@ -137,15 +145,6 @@ describe('what was published from this browser', requiresBrowser, () => {
     await owner.page.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
     await owner.page.goto(web.url('/sites'))
     await owner.page.getByRole('link', { name: `Keep ${host}` }).waitFor()
-
-    await list.getByRole('link', { name: `Keep ${host}` }).click()
-    const email = newAddress()
-    await web.askForCode(again, email)
-    await again.keyboard.type(await web.service.mailedCode(email))
-    await again.waitForURL('**/sites/*')
-    await again.getByRole('link', { name: 'Slipway', exact: true }).click()
-    await again.getByText('Sites you publish here are saved to your account.').waitFor()
-    assert.equal(await list.count(), 0)
   })
 
   test('is removed from the list when an update finds it deleted', async () => {
@@ -180,7 +179,7 @@ describe('the rate limit', requiresBrowser, () => {
     await page.getByText(/^Try again at .*\d\d:00.* Your sites stay online\.$/).waitFor()
     const way = page.getByRole('main').getByRole('link', { name: 'Sign in' })
     await way.waitFor()
-    await visitor.assertAccessible()
+    await visitor.assertReadable()
 
     const email = newAddress()
     await way.click()

@@ -9,50 +9,36 @@ const MODIFIED = 'Tue, 06 May 2031 07:08:09 GMT'
 const BEFORE = 'Tue, 06 May 2031 07:08:08 GMT'
 const LATER = 'Tue, 06 May 2031 07:08:10 GMT'
 
+const ifMatch = (value: string) => ({ 'if-match': value })
+const ifNoneMatch = (value: string) => ({ 'if-none-match': value })
+const since = (value: string) => ({ 'if-modified-since': value })
+const unmodifiedSince = (value: string) => ({ 'if-unmodified-since': value })
+
 /** By status, in the order of RFC 9110, 13.2.2. */
 const CONDITIONS: Record<number, Record<string, string>[]> = {
   200: [
     {},
-    { 'if-match': ETAG },
-    { 'if-match': '*' },
-    { 'if-match': ' * ' },
-    { 'if-match': `"other", ${ETAG}` },
-    { 'if-unmodified-since': MODIFIED },
-    { 'if-unmodified-since': LATER },
-    { 'if-unmodified-since': 'yesterday' },
-    { 'if-match': ETAG, 'if-unmodified-since': BEFORE },
-    { 'if-none-match': '"other"' },
-    { 'if-none-match': '"a,b", "other"' },
-    { 'if-none-match': `"a,${ETAG.slice(1)}` },
-    { 'if-none-match': '*, "other"' },
-    { 'if-none-match': '' },
-    { 'if-modified-since': BEFORE },
-    { 'if-modified-since': '2031-05-06T07:08:10Z' },
-    { 'if-modified-since': `${LATER}, ${LATER}` },
-    { 'if-none-match': '"other"', 'if-modified-since': LATER },
+    ...[ETAG, '*', ' * ', `"other", ${ETAG}`].map(ifMatch),
+    ...[MODIFIED, LATER, 'yesterday'].map(unmodifiedSince),
+    { ...ifMatch(ETAG), ...unmodifiedSince(BEFORE) },
+    ...['"other"', '"a,b", "other"', `"a,${ETAG.slice(1)}`, '*, "other"', ''].map(ifNoneMatch),
+    ...[BEFORE, '2031-05-06T07:08:10Z', `${LATER}, ${LATER}`].map(since),
+    { ...ifNoneMatch('"other"'), ...since(LATER) },
   ],
   304: [
-    { 'if-none-match': ETAG },
-    { 'if-none-match': `W/${ETAG}` },
-    { 'if-none-match': '*' },
-    { 'if-none-match': `"other",,${ETAG}` },
-    { 'if-none-match': ` "other" ,\t${ETAG}` },
-    { 'if-modified-since': MODIFIED },
-    { 'if-modified-since': LATER },
-    { 'if-none-match': ETAG, 'if-modified-since': BEFORE },
-    { 'if-match': ETAG, 'if-none-match': ETAG },
-    { 'if-unmodified-since': LATER, 'if-modified-since': LATER },
+    ...[ETAG, `W/${ETAG}`, '*', `"other",,${ETAG}`, ` "other" ,\t${ETAG}`].map(ifNoneMatch),
+    ...[MODIFIED, LATER].map(since),
+    { ...ifNoneMatch(ETAG), ...since(BEFORE) },
+    { ...ifMatch(ETAG), ...ifNoneMatch(ETAG) },
+    { ...unmodifiedSince(LATER), ...since(LATER) },
   ],
   412: [
-    { 'if-match': '"other"' },
-    { 'if-match': `W/${ETAG}` },
-    { 'if-match': ETAG.slice(1, -1) },
-    { 'if-match': '' },
-    { 'if-unmodified-since': BEFORE },
-    { 'if-match': '"other"', 'if-unmodified-since': LATER },
-    { 'if-match': '"other"', 'if-none-match': ETAG },
-    { 'if-unmodified-since': BEFORE, 'if-none-match': ETAG },
-    { 'if-unmodified-since': BEFORE, 'if-modified-since': LATER },
+    ...['"other"', `W/${ETAG}`, ETAG.slice(1, -1), ''].map(ifMatch),
+    unmodifiedSince(BEFORE),
+    { ...ifMatch('"other"'), ...unmodifiedSince(LATER) },
+    { ...ifMatch('"other"'), ...ifNoneMatch(ETAG) },
+    { ...unmodifiedSince(BEFORE), ...ifNoneMatch(ETAG) },
+    { ...unmodifiedSince(BEFORE), ...since(LATER) },
   ],
 }
 

@@ -200,29 +200,25 @@ describe('the states of a site', () => {
 })
 
 describe('the language of a page of the service', () => {
-  const preferences: [accepted: string | undefined, language: string][] = [
-    [undefined, 'en'],
-    ['', 'en'],
-    ['*', 'en'],
-    ['sv', 'en'],
-    ['de-CH,de;q=0.9,en;q=0.8', 'de'],
-    ['en;q=0.5, FR;q=0.8', 'fr'],
-    ['sv,es;q=0.7,en;q=0.3', 'es'],
-    ['it;q=0', 'en'],
-    ['pt-BR', 'pt'],
-    ['nl-BE;q=1.0', 'nl'],
-    ['pl', 'pl'],
-    ['ja-JP, *;q=0.5', 'ja'],
-    ['zh-Hans-CN', 'zh'],
-    ['constructor,de;q=0.1', 'de'],
-    [`${'x,'.repeat(500)}de`, 'en'],
-  ]
+  const preferences: Record<string, (string | undefined)[]> = {
+    en: [undefined, '', '*', 'sv', 'it;q=0', `${'x,'.repeat(500)}de`],
+    de: ['de-CH,de;q=0.9,en;q=0.8', 'constructor,de;q=0.1'],
+    fr: ['en;q=0.5, FR;q=0.8'],
+    es: ['sv,es;q=0.7,en;q=0.3'],
+    pt: ['pt-BR'],
+    nl: ['nl-BE;q=1.0'],
+    pl: ['pl'],
+    ja: ['ja-JP, *;q=0.5'],
+    zh: ['zh-Hans-CN'],
+  }
   test('is the most preferred one that exists, else English', async () => {
-    for (const [accepted, language] of preferences) {
-      const headers = accepted === undefined ? {} : { 'accept-language': accepted }
-      const page = await edge.get('no-such-site', '/', { headers })
-      assert.deepEqual([page.status, page.headers['content-language']], [404, language], `${accepted}`)
-      assert.ok(page.text.includes(`<html lang="${language}">`))
+    for (const [language, values] of Object.entries(preferences)) {
+      for (const accepted of values) {
+        const headers = accepted === undefined ? {} : { 'accept-language': accepted }
+        const page = await edge.get('no-such-site', '/', { headers })
+        assert.deepEqual([page.status, page.headers['content-language']], [404, language], `${accepted}`)
+        assert.ok(page.text.includes(`<html lang="${language}">`))
+      }
     }
   })
 

@@ -95,34 +95,14 @@ export class SqlSiteQueries implements SiteQueries {
     return names
   }
 
-  async byOwner(ownerId: string, { limit, after, sharedWith, trash = false, words = [] }: OwnerPage) {
-    const time = trash ? 'sites.gone_at' : 'sites.created_at'
-    let query = this.#db
-      .selectFrom('sites')
-      .leftJoin('versions', 'versions.id', 'sites.live_version_id')
-      .selectAll('sites')
-      .where((e) => {
-        const own = e('owner_id', '=', ownerId)
-        return sharedWith === undefined
-          ? own
-          : e.or([own, e('sites.slug', 'in', this.#sharedWith(sharedWith))])
-      })
-      .where((e) => (trash ? e('kept_until', 'is not', null) : e('gone_at', 'is', null)))
-      .orderBy(time, 'desc')
-      .orderBy('sites.slug', 'desc')
-      .limit(limit)
-    for (const word of words) {
-      const pattern = `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
-      const like = (text: RawBuilder<unknown>) => sql<boolean>`lower(${text}) like ${pattern} escape '\\'`
-      const title = sql`coalesce(sites.title, versions.title)`
-      query = query.where((e) => e.or([like(sql.ref('sites.slug')), like(title)]))
-    }
-    if (after) {
-      query = query.where((e) =>
-        e.or([e(time, '<', after.at), e.and([e(time, '=', after.at), e('sites.slug', '<', after.slug)])]),
-      )
-    }
-    return toEntities(await query.execute())
+  async byOwner(ownerId: string, page: OwnerPage) {
+    const own = toEntities(await this.#page(page).where('owner_id', '=', ownerId).execute())
+    if (page.sharedWith === undefined) return own
+    // A query of its own: one for both would sort all sites of the owner.
+    const slugs = this.#db.selectFrom('collaborators').select('slug').where('email', '=', page.sharedWith)
+    const shared = toEntities(await this.#page(page).where('sites.slug', 'in', slugs).execute())
+    if (shared.length === 0) return own
+    return [...own, ...shared].sort(compareNewestFirst).slice(0, page.limit)
   }
 
   async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
@@ -167,8 +147,29 @@ export class SqlSiteQueries implements SiteQueries {
     return this.#db.selectFrom('sites').selectAll()
   }
 
-  #sharedWith(email: string) {
-    return this.#db.selectFrom('collaborators').select('slug').where('email', '=', email)
+  /** A page of sites of all accounts. */
+  #page({ limit, after, trash = false, words = [] }: OwnerPage) {
+    const time = trash ? 'sites.gone_at' : 'sites.created_at'
+    let query = this.#db
+      .selectFrom('sites')
+      .leftJoin('versions', 'versions.id', 'sites.live_version_id')
+      .selectAll('sites')
+      .where((e) => (trash ? e('kept_until', 'is not', null) : e('gone_at', 'is', null)))
+      .orderBy(time, 'desc')
+      .orderBy('sites.slug', 'desc')
+      .limit(limit)
+    for (const word of words) {
+      const pattern = `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+      const like = (text: RawBuilder<unknown>) => sql<boolean>`lower(${text}) like ${pattern} escape '\\'`
+      const title = sql`coalesce(sites.title, versions.title)`
+      query = query.where((e) => e.or([like(sql.ref('sites.slug')), like(title)]))
+    }
+    if (after) {
+      query = query.where((e) =>
+        e.or([e(time, '<', after.at), e.and([e(time, '=', after.at), e('sites.slug', '<', after.slug)])]),
+      )
+    }
+    return query
   }
 
   #redirects() {
@@ -191,6 +192,10 @@ export class SqlSiteQueries implements SiteQueries {
         ),
       )
   }
+}
+
+function compareNewestFirst(one: Site, other: Site): number {
+  return other.createdAt - one.createdAt || (one.slug < other.slug ? 1 : -1)
 }
 
 /** The row that keeps the name that a site gives up. */
