@@ -67,7 +67,7 @@ const ROWS: readonly Row[] = [
   ['takes more bytes of a large file than declared', 'server/blobs/disk.ts', '      size += chunk.length\n      assertLength(size, expected)', '      size += chunk.length', UPLOADS, 'test/blobs/disk.test.ts'],
   ['writes into the disk reserve', 'server/blobs/disk-reserve.ts', 'if (this.#writableBytes < bytes) {', 'if (false) {', 'test/api/disk-reserve.test.ts'],
   ['deletes blobs within the grace time', 'server/jobs/jobs.ts', 'clock() - blobGrace * 1000', 'clock()', 'test/operator/sweeps.test.ts'],
-  ['deletes blobs that are referenced again', 'server/jobs/jobs.ts', 'const unreferenced = await tx.blobReferences.findUnreferenced(marked)', 'const unreferenced = marked', 'test/blobs/races.test.ts'],
+  ['deletes blobs that are referenced again', 'server/jobs/jobs.ts', 'const unreferenced = await tx.blobReferences.findUnreferenced(marked)', 'const unreferenced = marked', 'test/blobs/races.test.ts', 'test/blobs/collection.test.ts'],
   ['acknowledges commits that are not flushed', 'server/store/sqlite.ts', "wanted === 'durable' ? 'FULL'", "wanted === 'durable' ? 'NORMAL'", 'test/store/sqlite.test.ts'],
 
   // Titles and thumbnails
