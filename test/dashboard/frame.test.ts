@@ -119,6 +119,8 @@ describe('the command palette', requiresBrowser, () => {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     const { slug, siteUrl } = await owner.client.publish({ files: toFiles({ 'index.html': 'First' }) })
+    // The ids of versions grow with time.
+    web.service.clock.now += 1
     await owner.client.publish({ slug, files: toFiles({ 'index.html': 'Second' }) })
     await page.goto(web.url(`/sites/${slug}/settings`))
     await page.getByLabel('Title').fill('Unsaved')
