@@ -76,8 +76,8 @@ describe('the API key', requiresBrowser, () => {
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
     assert.ok(!kept.includes(key), 'it is stored')
 
-    await page.getByRole('link', { name: 'Domains' }).click()
-    await page.waitForURL('**/domains')
+    await page.getByRole('link', { name: 'Sites' }).click()
+    await page.waitForURL('**/sites')
     await page.goBack()
     await replace.click()
     assert.ok(!(await page.content()).includes(key), 'it is shown again')

@@ -230,9 +230,11 @@ describe('an update from the dashboard', requiresBrowser, () => {
 
     await dropOn(page, 'header', style)
     await page.getByText('Adding changes only style.css, in the top folder.').waitFor()
+    const drawn = page.waitForResponse(isThumbnail)
     await page.getByRole('button', { name: 'Add to the site' }).click()
     await page.getByRole('heading', { name: 'Update published' }).waitFor()
     await page.getByText('1 file changed.').waitFor()
+    assert.equal((await drawn).status(), 200)
     assert.deepEqual(await served(), ['a', 'new'])
     assert.equal((await owner.client.details(site.slug)).pendingVersionId, null)
     await page.getByRole('button', { name: 'Undo' }).click()

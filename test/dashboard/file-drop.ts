@@ -99,13 +99,13 @@ export async function dragOver(
 
 /**
  * The API requests of the page so far, such as `POST /api/v1/publish`; uploads without slug, version and path.
- * Without thumbnails, which are stored when the page is idle.
+ * Without the description and the thumbnail of a site, which are requested and stored when it is live.
  */
 export function recordCalls(page: Page): string[] {
   const calls: string[] = []
   page.on('request', (request) => {
     const { pathname } = new URL(request.url())
-    if (pathname.startsWith('/api/') && !pathname.endsWith('/thumbnail'))
+    if (pathname.startsWith('/api/') && !/\/(thumbnail|claim\/preview)$/.test(pathname))
       calls.push(`${request.method()} ${pathname.replace(/(_upload).*/, '$1')}`)
   })
   return calls

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
+import { visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
 
@@ -101,15 +102,55 @@ describe('the command palette', requiresBrowser, () => {
     assert.ok(await search.evaluate((element) => element === document.activeElement))
 
     await page.keyboard.press('Control+k')
-    await box.fill('domai')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Domains', level: 1 }).waitFor()
+    await box.fill('site')
+    await page.getByRole('option', { name: 'Sites', exact: true }).click()
+    await page.getByRole('heading', { name: 'Sites', level: 1 }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Domains' }).count(), 0)
     await search.click()
     await box.fill('street marlow')
     const results = page.getByRole('listbox', { name: 'Results' })
     await results.getByRole('option', { name: 'Marlow Street Bakery', selected: true }).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL(web.url(`/sites/${slug}`))
+  })
+
+  test('runs the actions of the shown site, and asks before signing out with unsaved settings', async () => {
+    const { page, owner } = await web.asOwner(undefined, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const { slug, siteUrl } = await owner.client.publish({ files: toFiles({ 'index.html': 'First' }) })
+    // The ids of versions grow with time.
+    web.service.clock.now += 1
+    await owner.client.publish({ slug, files: toFiles({ 'index.html': 'Second' }) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
+    await page.getByLabel('Title').fill('Unsaved')
+    const run = async (name: string) => {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox', { name: 'Search sites and pages' }).fill(name)
+      await page.getByRole('option', { name, selected: true }).waitFor()
+      await page.keyboard.press('Enter')
+    }
+    await run('Copy address')
+    await page.getByText('URL copied.').waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrl)
+    const save = (await page.getByRole('region', { name: 'Unsaved changes' }).boundingBox())!
+    const toast = (await page.locator('.toast-message').boundingBox())!
+    assert.ok(toast.y + toast.height <= save.y, 'the toast covers the button that saves')
+
+    await run('Undo the last publish')
+    await page.getByText(/^Version \w{8} is live\.$/).waitFor()
+    assert.equal(await visited(siteUrl), 'First')
+    const choosing = page.waitForEvent('filechooser')
+    await run('Publish update: choose files')
+    await choosing
+
+    await run('Sign out')
+    const question = page.getByRole('dialog', { name: 'Discard unsaved settings?' })
+    await question.getByText(`The settings of ${slug} aren't saved.`).waitFor()
+    await owner.assertAccessible()
+    await question.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText("You're signed out.").waitFor()
+    await page.waitForURL(web.url('/'))
   })
 })
 

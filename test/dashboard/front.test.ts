@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { toFiles } from '../api/content.ts'
 import { DESKTOP, PHONE } from '../support/browser.ts'
-import { liveAt, pickFiles, visited } from './file-drop.ts'
+import { dropOn, liveAt, pickFiles, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
@@ -118,6 +119,35 @@ describe('the front page', requiresBrowser, () => {
 })
 
 describe('what was published from this browser', requiresBrowser, () => {
+  test('is listed with its title and picture, and updated from the list of sites by a button or a drop', async () => {
+    const { page, owner } = await web.asOwner()
+    const { siteUrl, slug, claimToken, claimUrl, expiresAt } = await web.service.client().publish({
+      files: toFiles({ 'index.html': '<title>Before</title>' }),
+    })
+    const site = { slug, siteUrl, claimToken, claimUrl, expiresAt }
+    await page.evaluate(
+      (kept) => localStorage.setItem('slipway.anonymous-sites', kept),
+      JSON.stringify([site]),
+    )
+    const { host } = new URL(siteUrl)
+    await page.goto(web.url('/sites'))
+    await page.getByRole('button', { name: `Update ${host}` }).click()
+    await page.getByText(`Drop the new version of ${host}`).waitFor()
+    const stored = page.waitForResponse((one) => /\/thumbnail$/.test(one.url()))
+    await pickFiles(page, disk.file('named/index.html', '<title>Marlow Street Bakery</title><h1>Bread</h1>'))
+    await liveAt(page)
+    await stored
+
+    await page.goto(web.url('/sites'))
+    const row = page.getByRole('region', { name: 'Unclaimed sites' }).getByRole('listitem')
+    await row.getByText('Marlow Street Bakery', { exact: true }).waitFor()
+    await row.locator('.start-page img').waitFor()
+    await owner.assertAccessible()
+    await dropOn(page, '.published-here li', disk.file('dropped/index.html', '<title>Dropped</title>'))
+    await page.getByRole('heading', { name: 'Update published' }).waitFor()
+    assert.match(await visited(siteUrl), /Dropped/)
+  })
+
   test('can be updated by another drop, removed from the list, and kept after signing in', async () => {
     const { page } = await web.asVisitor('/')
     await pickFiles(page, disk.file('first/index.html', 'First'))

@@ -136,6 +136,20 @@ describe('the API reference', () => {
       assert.ok(text.includes(word))
   })
 
+  test('has its contents beside the text, and folded above it on a phone', requiresBrowser, async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const entry = page.locator('.contents').getByRole('link', { name: 'Glossary' })
+    await page.goto(`${web.service.baseUrl}/docs/publish`)
+    await entry.waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await entry.waitFor({ state: 'hidden' })
+    const heading = await page.getByRole('heading', { level: 1 }).boundingBox()
+    assert.ok(heading!.y < 300, `the text begins ${heading!.y} px from the top`)
+    await page.getByText('Contents', { exact: true }).click()
+    await entry.waitFor()
+  })
+
   test('links each entry of its contents to an anchor', requiresBrowser, async () => {
     await using visitor = await web.visitor()
     await visitor.page.goto(`${web.service.baseUrl}/docs`)

@@ -224,7 +224,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const { page } = await web.asOwner(undefined, { account: ada })
     const calls = recordCalls(page)
     await page.goto(web.url(`/sites/${slugs.harbour}`))
-    await page.getByRole('region', { name: 'Domains' }).getByText('No custom domain yet.').waitFor()
+    await page.getByRole('region', { name: 'Visitors' }).getByText('0 in 30 days').waitFor()
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('heading', { level: 2, name: 'Files' }).waitFor()
     await page.getByRole('link', { name: 'Versions', exact: true }).click()
@@ -369,6 +369,59 @@ describe('the sites of an account', requiresBrowser, () => {
     assert.deepEqual(await paths(), ['index.html', 'notes/c.txt'])
     const { versions } = await owner.client.versions(slug)
     assert.equal(versions.find(({ current }) => current)?.message, 'Delete b.bin')
+    // The picture of each version is stored after it is live.
+    while ((await owner.client.versions(slug)).versions.filter(({ thumbnailUrl }) => thumbnailUrl).length < 4)
+      await page.waitForResponse((response) => response.url().endsWith('/thumbnail'))
+  })
+})
+
+describe('a deleted site', requiresBrowser, () => {
+  test('is restored from the trash, or deleted permanently', async () => {
+    const { page, owner } = await web.asOwner()
+    const [kept, lost] = await Promise.all(
+      ['Kept', 'Lost'].map((title) => owner.client.publish({ title, files: toFiles(FILES) })),
+    )
+    for (const { slug } of [kept!, lost!]) await owner.client.delete(slug)
+    await page.goto(web.url('/sites'))
+    await page.getByRole('link', { name: 'Trash' }).click()
+    await page.getByText('Deleted sites can be restored for 30 days.').waitFor()
+    await page.getByRole('button', { name: 'Restore Kept' }).waitFor()
+    await owner.assertAccessibleInAllViewports()
+    await page.getByRole('button', { name: 'Restore Kept' }).click()
+    await page.getByText('Kept restored.').waitFor()
+    await page.getByRole('button', { name: 'Delete permanently: Lost' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete permanently' }).click()
+    await page.getByText('The trash is empty').waitFor()
+    assert.deepEqual(
+      (await owner.client.list()).publishes.map(({ title }) => title),
+      ['Kept'],
+    )
+    owner.assertNoComplaints()
+  })
+})
+
+describe('a shared site', requiresBrowser, () => {
+  test('is published to by the people whom its owner invited, until they leave', async () => {
+    const { page, owner } = await web.asOwner()
+    await using guest = await web.owner()
+    const { slug } = await owner.client.publish({ title: 'Shared', files: toFiles(FILES) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
+    const people = page.getByRole('region', { name: 'People' })
+    await people.getByLabel('Email address').fill(guest.email)
+    await people.getByRole('button', { name: 'Invite' }).click()
+    await people.getByRole('button', { name: `Remove ${guest.email}` }).waitFor()
+    await owner.assertAccessibleInAllViewports()
+
+    await guest.page.goto(web.url('/sites'))
+    await guest.page.getByText(`Shared by ${owner.email}`).waitFor()
+    await guest.page.goto(web.url(`/sites/${slug}/settings`))
+    await guest.page.getByRole('button', { name: 'Leave' }).click()
+    assert.equal(await guest.page.getByText(/^(Danger zone|Access|Site name)$/).count(), 0)
+    await guest.page.getByRole('button', { name: 'Leave site' }).click()
+    await guest.page.getByText('No sites yet').waitFor()
+    assert.deepEqual((await owner.client.collaborators(slug)).collaborators, [])
+    guest.assertNoComplaints()
+    owner.assertNoComplaints()
   })
 })
 
