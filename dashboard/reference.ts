@@ -1,12 +1,20 @@
-// The API reference works without this script, which adds a filter and folds the contents on narrow screens.
+// The docs work without this script, which adds a filter and opens the contents where they are beside the text.
 
 const label = document.querySelector<HTMLElement>('.filter')
 const field = label?.querySelector('input')
 const operations = [...document.querySelectorAll<HTMLElement>('.operation')]
 
-if (matchMedia('(max-width: 63.99rem)').matches) {
-  for (const group of document.querySelectorAll<HTMLDetailsElement>('.contents details')) group.open = false
+const contents = document.querySelector<HTMLDetailsElement>('.contents > details')
+const isBeside = matchMedia('(min-width: 64rem)')
+const fold = () => {
+  if (contents) contents.open = isBeside.matches
 }
+fold()
+isBeside.addEventListener('change', fold)
+// On a narrow screen the text follows the contents.
+contents?.addEventListener('click', ({ target }) => {
+  if (target instanceof HTMLAnchorElement) fold()
+})
 
 if (label && field) {
   label.hidden = false

@@ -27,7 +27,8 @@ const BASE_URL = 'https://base-url.invalid'
 const prerenderFrontPage: Plugin = {
   name: 'prerender-front-page',
   writeBundle({ dir }) {
-    const content = renderToHtml(h(StaticFrontPage, { baseUrl: BASE_URL, lifetime: '{lifetime}' }))
+    const props = { baseUrl: BASE_URL, lifetime: '{lifetime}', version: '{version}' }
+    const content = renderToHtml(h(StaticFrontPage, props))
     const page = readFileSync(`${dir}/index.html`, 'utf8')
       .replace(/<noscript>.*?<\/noscript>/s, '')
       .replace(

@@ -16,9 +16,12 @@ import { runTestGroup, type TestGroup } from './test-group.ts'
  * Folders whose files run in a process each: their top-level hooks would apply to every file of the process. A file
  * directly under `test/` also has its own, because it measures or ends its process.
  */
-const SEPARATE_FOLDERS = ['test', 'test/dashboard']
+const SEPARATE_FOLDERS = ['test']
 
 const MAX_GROUP_FILES = 18
+
+/** Fewer where a file takes long. */
+const MAX_FOLDER_GROUP_FILES: Record<string, number> = { 'test/dashboard': 8 }
 
 const report = new Report(process.env.CI === 'true')
 const durations = new TestDurations()
@@ -54,7 +57,7 @@ function testGroups(): TestGroup[] {
 
 /** Large folders become several groups, so that the tests of one area use every core. */
 function splitGroup({ name, files }: TestGroup): TestGroup[] {
-  const count = Math.ceil(files.length / MAX_GROUP_FILES)
+  const count = Math.ceil(files.length / (MAX_FOLDER_GROUP_FILES[name] ?? MAX_GROUP_FILES))
   if (count === 1) return [{ name: files.length === 1 ? files[0]! : name, files }]
   const size = Math.ceil(files.length / count)
   return Array.from({ length: count }, (_, index) => ({

@@ -1,11 +1,9 @@
 import { useRef } from 'preact/hooks'
-import { useLocation } from 'preact-iso'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { SessionSummary } from '../../protocol/api/account.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
-import { rememberSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { formatDay } from '../app/format-time.ts'
 import { Button } from '../kit/button.tsx'
@@ -14,10 +12,11 @@ import { Badge, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
+import { useSignOut } from './sign-out.tsx'
 
 /** Lists browser sessions and ends them. */
 export function Sessions() {
-  const { route } = useLocation()
+  const signOut = useSignOut()
   const { value, set, error, reload } = useResource('me/sessions', () => slipway.sessions())
   const sessions = value?.sessions ?? []
   const others = sessions.filter(({ current }) => !current)
@@ -26,11 +25,6 @@ export function Sessions() {
 
   const end = useAction(async (session: SessionSummary) => {
     await ignoreEnded(() => slipway.endSession(session.id))
-    if (session.current) {
-      route('/')
-      rememberSignedIn(null)
-      return showToast("You're signed out.")
-    }
     set((known) => ({ sessions: known.sessions.filter(({ id }) => id !== session.id) }))
     list.current?.focus()
     showToast(`${sessionName(session)} signed out.`)
@@ -55,11 +49,17 @@ export function Sessions() {
       }
     >
       <ErrorNotice error={error} onRetry={reload} />
-      <ErrorNotice error={end.error ?? endOthers.error} />
+      <ErrorNotice error={end.error ?? endOthers.error ?? signOut.error} />
+      {signOut.question}
       {!value && !error && <Loading what="the sessions" />}
       <ul class="browsers" ref={list} tabIndex={-1}>
         {all.map((session) => (
-          <Row key={session.id} session={session} busy={end.busy} onEnd={() => end(session)} />
+          <Row
+            key={session.id}
+            session={session}
+            busy={session.current ? signOut.busy : end.busy}
+            onEnd={() => (session.current ? signOut.start() : end(session))}
+          />
         ))}
       </ul>
     </Panel>

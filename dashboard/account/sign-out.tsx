@@ -1,30 +1,62 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { type Action, useAction } from '../api/action.ts'
+import { useAction } from '../api/action.ts'
+import type { DisplayError } from '../api/display-error.ts'
 import { rememberSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { showToast } from '../kit/toast.tsx'
+import { discardDrafts, findUnsavedSites } from '../site/settings-draft.ts'
+
+interface SigningOut {
+  /** Signs out; asks before, when settings are not saved. */
+  start: () => void
+  busy: boolean
+  error: DisplayError | undefined
+  /** The question, which the caller renders. */
+  question: ComponentChildren
+}
 
 /** Ends the session of this browser and opens the front page. */
-export function useSignOut(): Action<[]> {
+export function useSignOut(): SigningOut {
   const { route } = useLocation()
-  return useAction(async () => {
+  const [unsaved, ask] = useState<readonly string[]>([])
+  const signOut = useAction(async () => {
     await slipway.signOut()
+    discardDrafts()
     route('/')
     rememberSignedIn(null)
     showToast("You're signed out.")
   })
+  const start = () => {
+    const found = findUnsavedSites()
+    if (found.length > 0) ask(found)
+    else void signOut()
+  }
+  const close = () => {
+    ask([])
+    signOut.clear()
+  }
+  const question = unsaved.length > 0 && (
+    <Confirm title="Discard unsaved settings?" verb="Sign out" action={signOut} onClose={close}>
+      <p>{`The settings of ${unsaved.join(', ')} aren't saved. Signing out discards the changes.`}</p>
+    </Confirm>
+  )
+  return { start, busy: signOut.busy, error: unsaved.length > 0 ? undefined : signOut.error, question }
 }
 
 export function SignOut() {
-  const signOut = useSignOut()
+  const { start, busy, error, question } = useSignOut()
   return (
     <>
-      <Button icon="leave" busy={signOut.busy} onClick={signOut}>
+      <Button icon="leave" busy={busy} onClick={start}>
         Sign out
       </Button>
-      <ErrorNotice error={signOut.error} />
+      <ErrorNotice error={error} />
+      {question}
     </>
   )
 }

@@ -58,17 +58,20 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
     draw()
   }
 
+  const known = key === undefined ? undefined : cache.get(key)
   useEffect(() => {
     live.current = key
     state.current = { error: undefined, loading: false }
-    const known = key === undefined ? undefined : cache.get(key)
-    if (key !== undefined && (!known || Date.now() - known.at > CACHE_TTL_MS)) void request(inFlight.get(key))
+    const current = key === undefined ? undefined : cache.get(key)
+    if (key !== undefined && (!current || Date.now() - current.at > CACHE_TTL_MS))
+      void request(inFlight.get(key))
+    // The response to another part of the page may have arrived since this one was drawn.
+    else if (current !== known) draw()
     return () => {
       live.current = undefined
     }
   }, [key])
 
-  const known = key === undefined ? undefined : cache.get(key)
   return {
     value: known?.value as T | undefined,
     error: state.current.error,

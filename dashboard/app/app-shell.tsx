@@ -3,12 +3,14 @@ import { rateLimit } from '../api/rate-limit.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
+import { useOffersDomains } from '../domains/offers-domains.ts'
 import { WindowDrop } from '../drop/window-drop.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { Toast } from '../kit/toast.tsx'
 import { PaletteButton } from '../palette/palette-button.tsx'
 import { SignInAgain } from '../sign-in/sign-in-again.tsx'
 import { formatClock } from './format-time.ts'
+import { Footer, HomeLink, PUBLIC_LINKS, SkipLink } from './frame-parts.tsx'
 import { Locations, Pages } from './routes.tsx'
 
 /** Requests left in an hour below which a notice is shown. */
@@ -18,14 +20,12 @@ const LOW_REQUESTS_THRESHOLD = 10
 export function AppShell() {
   return (
     <Locations>
-      <a class="skip" href="#main">
-        Skip to content
-      </a>
+      <SkipLink />
       <Header />
       <OriginMismatchNotice />
       <Pages />
       <FewRequestsLeft />
-      <Footer />
+      <Footer version={settings.version} />
       <SignInAgain />
       <Toast />
       <WindowDrop />
@@ -39,21 +39,15 @@ const OWNER_LINKS = [
   ['/account', 'Account'],
 ] as const
 
-const PUBLIC_LINKS = [
-  ['/docs', 'Docs'],
-  ['/sign-in', 'Sign in'],
-] as const
-
 function Header() {
   const { path } = useLocation()
   const isSignedIn = useSignal(signedInAs) !== null
-  const links = isSignedIn ? OWNER_LINKS : PUBLIC_LINKS
+  const offersDomains = useOffersDomains()
+  const ownLinks = OWNER_LINKS.filter(([href]) => href !== '/domains' || offersDomains)
+  const links = isSignedIn ? ownLinks : PUBLIC_LINKS
   return (
     <header class="top">
-      <a class="home" href="/">
-        <img src="/favicon.svg" alt="" width={24} height={24} />
-        <span>Slipway</span>
-      </a>
+      <HomeLink />
       <nav aria-label="Slipway">
         {links.map(([href, name]) => (
           <a key={href} href={href} aria-current={path === href ? 'page' : undefined}>
@@ -63,18 +57,6 @@ function Header() {
         <PaletteButton />
       </nav>
     </header>
-  )
-}
-
-function Footer() {
-  return (
-    <footer class="foot">
-      <nav aria-label="About this service">
-        <a href="/docs">Docs</a>
-        <a href="/health">Status</a>
-      </nav>
-      <span>Slipway {settings.version}</span>
-    </footer>
   )
 }
 

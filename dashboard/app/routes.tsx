@@ -17,6 +17,7 @@ const ClaimPage = lazyPage(() => import('../claim/claim-page.tsx').then((it) => 
 const SignInPage = lazyPage(() => import('../sign-in/sign-in-page.tsx').then((it) => it.SignInPage))
 const SitesPage = lazyPage(() => import('../sites/sites-page.tsx').then((it) => it.SitesPage))
 const SitePage = lazyPage(() => import('../site/site-page.tsx').then((it) => it.SitePage))
+const TrashPage = lazyPage(() => import('../trash/trash-page.tsx').then((it) => it.TrashPage))
 const DomainsPage = lazyPage(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage))
 const AccountPage = lazyPage(() => import('../account/account-page.tsx').then((it) => it.AccountPage))
 
@@ -39,6 +40,7 @@ export function Pages() {
           <Route path="/sign-in" component={SignInPage} />
           <Route path="/sites" component={SitesPage} />
           <Route path="/sites/:slug/:view?" component={SitePage} />
+          <Route path="/trash" component={TrashPage} />
           <Route path="/domains" component={DomainsPage} />
           <Route path="/account" component={AccountPage} />
           <Route default component={NotFoundPage} />

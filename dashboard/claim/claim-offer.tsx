@@ -11,6 +11,7 @@ import { LiveFrame } from '../kit/live-frame.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import { SignInForm } from '../sign-in/sign-in-form.tsx'
+import { Thumbnail } from '../sites/thumbnail.tsx'
 import { SiteLink } from './site-link.tsx'
 import { useExpiry } from './use-expiry.ts'
 
@@ -42,20 +43,25 @@ export function ClaimOfferPage({ site, claim, reload }: ClaimOfferPageProps) {
 function Offered({ site, name }: { site: ClaimOffer; name: string }) {
   const id = useId()
   return (
-    <section class="stack tight" aria-labelledby={id}>
-      <h2 id={id}>{name}</h2>
-      <p>
-        <SiteLink siteUrl={site.siteUrl} />
-      </p>
-      <p class="quiet">
-        {pluralize(site.fileCount, 'file')}, {formatBytes(site.totalBytes)}
-        {site.expiresAt !== null && (
-          <>
-            {' · Expires in '}
-            <TimeLeft until={site.expiresAt} over="a moment" />
-          </>
-        )}
-      </p>
+    <section class="claim-site" aria-labelledby={id}>
+      <Thumbnail site={{ ...site, imageUrl: null }} />
+      <div class="site-words">
+        <h2 id={id}>
+          <bdi>{name}</bdi>
+        </h2>
+        <p class="small">
+          <SiteLink siteUrl={site.siteUrl} />
+        </p>
+        <p class="quiet small">
+          {pluralize(site.fileCount, 'file')}, {formatBytes(site.totalBytes)}
+          {site.expiresAt !== null && (
+            <>
+              {' · Expires in '}
+              <TimeLeft until={site.expiresAt} over="a moment" />
+            </>
+          )}
+        </p>
+      </div>
     </section>
   )
 }

@@ -60,6 +60,8 @@ export interface DeliveryResult {
   published: Published
   /** The numbers of these files that the live version did not have, and had with other contents; of an own site. */
   change?: Change
+  /** The files of the version that was live before; of an own site. */
+  live?: readonly LiveFile[]
   /** Credentials for a site without an owner. */
   anonymous?: AnonymousSite
 }
@@ -122,7 +124,7 @@ async function publishOnce(
     },
   })
   const anonymous = toAnonymousSite(site)
-  return { published, ...(live && { change: compare(live, files) }), ...(anonymous && { anonymous }) }
+  return { published, ...(live && { live, change: compare(live, files) }), ...(anonymous && { anonymous }) }
 }
 
 type LiveFile = SiteDetails['files'][number]

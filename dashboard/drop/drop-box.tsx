@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
+import { HAS_FOLDERS, useFilePickers } from './file-pickers.tsx'
 import type { Selection } from './selection.ts'
 
 interface DropBoxProps {
@@ -26,36 +26,20 @@ export function DropBox({ title, phoneTitle, children, size, onPicked }: DropBox
   )
 }
 
-/** Phones have no folder picker and do not know the attribute. */
-const HAS_FOLDERS =
-  'webkitdirectory' in HTMLInputElement.prototype && !matchMedia('(pointer: coarse)').matches
-
-/** An attribute that is missing in the types. */
-const FOLDERS: object = { webkitdirectory: true }
-
 function PickButtons({ onPicked }: { onPicked: (picked: Selection) => void }) {
-  const files = useRef<HTMLInputElement>(null)
-  const folder = useRef<HTMLInputElement>(null)
-  const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
-    const picked = [...(currentTarget.files ?? [])]
-    currentTarget.value = ''
-    // An empty folder was picked.
-    if (picked.length > 0 || currentTarget === folder.current) onPicked({ entries: [], files: picked })
-  }
+  const labels = { folder: 'A folder', files: 'Files or a ZIP' }
+  const { chooseFolder, chooseFiles, inputs } = useFilePickers(labels, onPicked)
   return (
     <div class="choices">
-      {HAS_FOLDERS && (
-        <Button variant="main" icon="folder" onClick={() => folder.current!.click()}>
+      {chooseFolder && (
+        <Button variant="main" icon="folder" onClick={chooseFolder}>
           Choose a folder
         </Button>
       )}
-      <Button variant={HAS_FOLDERS ? 'plain' : 'main'} icon="files" onClick={() => files.current!.click()}>
+      <Button variant={chooseFolder ? 'plain' : 'main'} icon="files" onClick={chooseFiles}>
         Choose files or a ZIP
       </Button>
-      <input ref={files} type="file" multiple hidden aria-label="Files or a ZIP" onChange={take} />
-      {HAS_FOLDERS && (
-        <input ref={folder} type="file" hidden aria-label="A folder" onChange={take} {...FOLDERS} />
-      )}
+      {inputs}
     </div>
   )
 }

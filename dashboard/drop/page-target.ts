@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { Signal } from '../api/signal.ts'
+import type { AnonymousSite } from './anonymous-sites.ts'
 import type { Destination } from './destination.ts'
 
 /** What a drop or a paste does. */
@@ -40,4 +41,14 @@ export function setPageTarget(target: DropTarget): () => void {
 
 export function siteTarget(slug: string, name: string): DropTarget {
   return { place: slug, destination: { kind: 'own', slug }, label: `Publish as new version of ${name}` }
+}
+
+/** The next version of a site without an owner. The front page shows the progress. */
+export function anonymousTarget(site: AnonymousSite): DropTarget {
+  return {
+    place: FRONT_PLACE,
+    path: '/',
+    destination: { kind: 'anonymous', site },
+    label: `Publish as new version of ${site.title ?? new URL(site.siteUrl).host}`,
+  }
 }

@@ -7,6 +7,9 @@ import { type DisplayError, toDisplayError } from '../api/display-error.ts'
 import { invalidate } from '../api/resource.ts'
 import { rememberSignedIn, signedInAs } from '../api/session.ts'
 import type { Signal } from '../api/signal.ts'
+import { slipway } from '../api/slipway.ts'
+import { drawVersion } from '../thumbnail/draw-version.ts'
+import { type AnonymousSite, describeAnonymous } from './anonymous-sites.ts'
 import { type CollectedFile, collectFiles } from './collect-files.ts'
 import {
   type DeliveryResult,
@@ -170,7 +173,7 @@ export class Publication {
     if (asOwner && delivered.anonymous && this.destination.kind === 'new') rememberSignedIn(null)
     invalidate('sites', `site/${delivered.published.slug}`)
     this.step.value = { at: 'live', preflight: found, delivered }
-    void finishReading(this.#reader!, delivered, mode === 'merge' ? [] : found.files)
+    void finishReading(this.#reader!, delivered, found.files, mode)
   }
 
   async #read(files: CollectedFile[]): Promise<PublishFile[]> {
@@ -237,23 +240,36 @@ export class Publication {
   }
 }
 
-/**
- * Draws the thumbnail, for which the reader of a zip is kept. After a merge, the start page may refer to files that
- * are not at hand.
- */
+/** Stores the title and icon that the server has found, for the list of this browser. */
+async function describe({ slug, claimToken }: AnonymousSite): Promise<void> {
+  try {
+    const site = await slipway.claimPreview(slug, claimToken)
+    if (!site.claimed)
+      describeAnonymous(slug, { title: site.title, iconUrl: site.iconUrl, thumbnailUrl: null })
+  } catch (error) {
+    console.debug('The title of the site could not be loaded:', error)
+  }
+}
+
+/** Draws the thumbnail, for which the reader of a zip is kept. */
 async function finishReading(
   reader: Reader,
-  delivered: DeliveryResult,
+  { published, live, anonymous }: DeliveryResult,
   files: readonly CollectedFile[],
+  mode: UpdateMode,
 ): Promise<void> {
   using open = reader
-  if (delivered.published.unchanged || files.length === 0) return
-  try {
-    const { storeThumbnail } = await import('../thumbnail/store-thumbnail.ts')
-    await storeThumbnail(delivered, files, (entry) => open.inflate(entry))
-  } catch (error) {
-    console.debug('The thumbnail script could not be loaded:', error)
-  }
+  if (published.unchanged) return
+  if (anonymous) await describe(anonymous)
+  // Only the owner can download the other files, to which the start page may refer.
+  if (mode === 'merge' && !live) return
+  const atHand = files.map(({ path, size, source }) => ({
+    path,
+    size,
+    open: async () => (typeof source === 'number' ? open.inflate(source) : source),
+  }))
+  const version = { ...published, claimToken: anonymous?.claimToken }
+  await drawVersion(version, atHand, mode === 'merge' ? live : [])
 }
 
 function initialProgress(paths: readonly string[], files: readonly PublishFile[]): Progress {

@@ -1,5 +1,6 @@
 import { formatNumber, pluralize, stripControlChars } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
+import { invalidate } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { versionAddress } from '../app/version-address.ts'
@@ -9,12 +10,12 @@ import { LiveFrame } from '../kit/live-frame.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { SuccessCheck } from '../kit/success-check.tsx'
 import { TimeLeft } from '../kit/time.tsx'
+import { undoVersion } from '../site/undo-version.ts'
 import type { AnonymousSite } from './anonymous-sites.ts'
 import { IgnoredFiles } from './confirm-drop.tsx'
 import type { Change } from './delivery.ts'
 import type { Destination } from './destination.ts'
 import type { Step } from './publication.ts'
-import { rollBack } from './roll-back.ts'
 import { ShareSite } from './share-site.tsx'
 import { StepHeading } from './step-heading.tsx'
 
@@ -105,10 +106,15 @@ function OwnedSteps({ slug, siteUrl }: { slug: string; siteUrl: string }) {
 function UpdatedNotice({ step, onClose, onRolledBack }: Omit<PublishedViewProps, 'destination'>) {
   const { delivered, preflight } = step
   const { published } = delivered
-  const { slug, versionId, previousVersionId } = published
+  const rollBack = undoVersion({
+    ...published,
+    onRestored() {
+      invalidate('sites', `site/${published.slug}`)
+      onRolledBack()
+    },
+  })
   const undo = useAction(async () => {
-    await rollBack(slug, { versionId, previousVersionId: previousVersionId! })
-    onRolledBack()
+    await rollBack?.()
     onClose()
   })
   return (
@@ -121,7 +127,7 @@ function UpdatedNotice({ step, onClose, onRolledBack }: Omit<PublishedViewProps,
         <Button variant="main" onClick={onClose}>
           Done
         </Button>
-        {previousVersionId !== null && !published.unchanged && (
+        {rollBack && !published.unchanged && (
           <Button busy={undo.busy} onClick={undo}>
             Undo
           </Button>

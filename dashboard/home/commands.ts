@@ -6,6 +6,10 @@ export function command(baseUrl: string): string {
   return `${npxCommand(baseUrl)} publish ./folder`
 }
 
+export function claimCommand(baseUrl: string): string {
+  return `${npxCommand(baseUrl)} claim 'CLAIM LINK'`
+}
+
 export function installCommand(baseUrl: string): string {
   return `curl -fsS ${quoteShell(`${baseUrl}/install.sh`)} | sh`
 }

@@ -3,21 +3,16 @@ import { formatDuration, formatLimit, pluralize } from '../../protocol/format.ts
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
-import type { AnonymousSite } from '../drop/anonymous-sites.ts'
 import { DropBox } from '../drop/drop-box.tsx'
 import { beginJob } from '../drop/jobs.ts'
-import { type DropTarget, FRONT_PLACE, setPageTarget } from '../drop/page-target.ts'
+import { anonymousTarget, FRONT_PLACE, setPageTarget } from '../drop/page-target.ts'
 import { Button } from '../kit/button.tsx'
-
-interface DropzoneProps {
-  /** The anonymous site that the next drop updates; by default it publishes a new one. */
-  updated: AnonymousSite | undefined
-  onCancel: () => void
-}
+import { updatedSite } from './updated-site.ts'
 
 /** The drop zone of the front page. */
-export function Dropzone({ updated, onCancel }: DropzoneProps) {
-  useEffect(() => updated && setPageTarget(updateTarget(updated)), [updated])
+export function Dropzone() {
+  const updated = useSignal(updatedSite)
+  useEffect(() => updated && setPageTarget(anonymousTarget(updated)), [updated])
   if (!updated)
     return (
       <DropBox
@@ -38,9 +33,14 @@ export function Dropzone({ updated, onCancel }: DropzoneProps) {
       size="page"
       title={`Drop the new version of ${host}`}
       phoneTitle={`Choose the new version of ${host}`}
-      onPicked={(picked) => beginJob(FRONT_PLACE, picked, updateTarget(updated).destination)}
+      onPicked={(picked) => beginJob(FRONT_PLACE, picked, anonymousTarget(updated).destination)}
     >
-      <Button variant="link" onClick={onCancel}>
+      <Button
+        variant="link"
+        onClick={() => {
+          updatedSite.value = undefined
+        }}
+      >
         Publish a new site instead
       </Button>
     </DropBox>
@@ -50,15 +50,6 @@ export function Dropzone({ updated, onCancel }: DropzoneProps) {
 async function publishExample(): Promise<void> {
   const { exampleSite } = await import('./example-site.ts')
   beginJob(FRONT_PLACE, exampleSite(), { kind: 'new' })
-}
-
-function updateTarget(site: AnonymousSite): DropTarget {
-  return {
-    place: FRONT_PLACE,
-    path: '/',
-    destination: { kind: 'anonymous', site },
-    label: `Publish as new version of ${new URL(site.siteUrl).host}`,
-  }
 }
 
 function Limits() {

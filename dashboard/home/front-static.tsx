@@ -1,6 +1,7 @@
 /** @jsxImportSource preact */
 import { agentText } from '../../protocol/agent-text.ts'
-import { archiveCall, command } from './commands.ts'
+import { Footer, HomeLink, PUBLIC_LINKS, SkipLink } from '../app/frame-parts.tsx'
+import { archiveCall, claimCommand, command } from './commands.ts'
 
 // What the front page shows to every reader. These components have no state, because the build renders them into the
 // HTML of the front page too (`dashboard/prerender.ts`): for readers without scripts, and for the first paint.
@@ -47,23 +48,23 @@ interface StaticFrontPageProps {
   baseUrl: string
   /** Lifetime of a site without an owner, as text. */
   lifetime: string
+  /** The version of the service. */
+  version: string
 }
 
 /** The front page without scripts; the application takes its place. */
-export function StaticFrontPage({ baseUrl, lifetime }: StaticFrontPageProps) {
+export function StaticFrontPage({ baseUrl, lifetime, version }: StaticFrontPageProps) {
   return (
     <>
-      <a class="skip" href="#main">
-        Skip to content
-      </a>
+      <SkipLink />
       <header class="top">
-        <a class="home" href="/">
-          <img src="/favicon.svg" alt="" width={24} height={24} />
-          <span>Slipway</span>
-        </a>
+        <HomeLink />
         <nav aria-label="Slipway">
-          <a href="/docs">Docs</a>
-          <a href="/sign-in">Sign in</a>
+          {PUBLIC_LINKS.map(([href, name]) => (
+            <a key={href} href={href}>
+              {name}
+            </a>
+          ))}
         </nav>
       </header>
       <main id="main" class="page stack wide">
@@ -79,7 +80,7 @@ export function StaticFrontPage({ baseUrl, lifetime }: StaticFrontPageProps) {
         <div class="stack wide without-scripts">
           <Way
             title="Browser"
-            sentence="Open this page with JavaScript, and drop a folder, files or a ZIP on it."
+            sentence="Allow JavaScript for this page, then drop a folder, files or a ZIP on it."
           />
           <Way title="Command line" sentence="Needs Node 18 or later." code={command(baseUrl)} />
           <Way
@@ -87,14 +88,19 @@ export function StaticFrontPage({ baseUrl, lifetime }: StaticFrontPageProps) {
             sentence="One request publishes a tar, tar.gz or ZIP."
             code={archiveCall(baseUrl)}
           />
-          <Way title="AI agent" sentence="Paste this text." code={agentText({ baseUrl, lifetime })} />
+          <Way
+            title="AI agent"
+            sentence="Give this text to your coding agent."
+            code={agentText({ baseUrl, lifetime })}
+          />
           <Proofs />
           <p>
-            Claim a site from the command line: <code>slipway claim 'CLAIM LINK'</code>. Everything else is in
-            the <a href="/docs">docs</a>.
+            To keep a site, claim it before it expires: <code>{claimCommand(baseUrl)}</code>. See the{' '}
+            <a href="/docs/publish">docs</a> for everything else.
           </p>
         </div>
       </main>
+      <Footer version={version} />
     </>
   )
 }

@@ -1,18 +1,18 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { lazyComponent } from '../app/lazy-component.tsx'
 import { Page } from '../app/page.tsx'
-import type { AnonymousSite } from '../drop/anonymous-sites.ts'
 import { Publishing } from '../drop/drop-to-update.tsx'
-import { endJob, isBusy, type Job, jobAt } from '../drop/jobs.ts'
+import { isBusy, type Job, jobAt } from '../drop/jobs.ts'
 import { FRONT_PLACE } from '../drop/page-target.ts'
 import { IsWholePage } from '../drop/step-heading.tsx'
 import { Views } from '../kit/tabs.tsx'
 import { Dropzone } from './dropzone.tsx'
 import { DropAnimation, HEADLINE, LEAD, Proofs } from './front-static.tsx'
 import { RecentSites } from './recent-sites.tsx'
+import { updatedSite } from './updated-site.ts'
 
 const FromTerminal = lazyComponent('the commands', () =>
   import('./terminal-instructions.tsx').then((it) => it.TerminalInstructions),
@@ -34,25 +34,20 @@ const VIEWS = [
 /** The front page: what the service does and how to publish; in its place the publication that was begun there. */
 export function HomePage() {
   const job = useSignal(jobAt(FRONT_PLACE))
-  /** The anonymous site that the next drop updates. */
-  const [updated, update] = useState<AnonymousSite | undefined>(undefined)
   useEffect(() => whenIdle(Publishing.preload), [])
   useEffect(() => {
-    if (job) update(undefined)
+    if (job) updatedSite.value = undefined
   }, [job])
-  const updateNext = (site: AnonymousSite) => {
-    endJob(FRONT_PLACE)
-    update(site)
-    scrollTo({ top: 0 })
-  }
-  return job ? (
-    <PublicationPage key={job} job={job} onUpdate={updateNext} />
-  ) : (
-    <FrontPage updated={updated} onUpdate={update} />
+  useEffect(
+    () => () => {
+      updatedSite.value = undefined
+    },
+    [],
   )
+  return job ? <PublicationPage key={job} job={job} /> : <FrontPage />
 }
 
-function PublicationPage({ job, onUpdate }: { job: Job; onUpdate: (site: AnonymousSite) => void }) {
+function PublicationPage({ job }: { job: Job }) {
   const step = useSignal(job.step)
   return (
     <main id="main" tabIndex={-1} class="page stack wide">
@@ -60,21 +55,13 @@ function PublicationPage({ job, onUpdate }: { job: Job; onUpdate: (site: Anonymo
         <Publishing job={job} place={FRONT_PLACE} />
       </IsWholePage.Provider>
       {!isBusy(step) && (
-        <RecentSites
-          onUpdate={onUpdate}
-          below={step.at === 'live' ? step.delivered.published.slug : undefined}
-        />
+        <RecentSites below={step.at === 'live' ? step.delivered.published.slug : undefined} />
       )}
     </main>
   )
 }
 
-interface FrontPageProps {
-  updated: AnonymousSite | undefined
-  onUpdate: (site: AnonymousSite | undefined) => void
-}
-
-function FrontPage({ updated, onUpdate }: FrontPageProps) {
+function FrontPage() {
   const { query } = useLocation()
   const isSignedIn = useSignal(signedInAs) !== null
   return (
@@ -92,8 +79,8 @@ function FrontPage({ updated, onUpdate }: FrontPageProps) {
         <FromApi />
       ) : (
         <>
-          <Dropzone updated={updated} onCancel={() => onUpdate(undefined)} />
-          <RecentSites onUpdate={onUpdate} />
+          <Dropzone />
+          <RecentSites />
         </>
       )}
       {!isSignedIn && <Proofs />}

@@ -1,3 +1,5 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
 import { pluralize } from '../../protocol/format.ts'
 import { useSignal } from '../api/use-signal.ts'
 import {
@@ -6,23 +8,26 @@ import {
   forgetAnonymous,
   rememberAnonymous,
 } from '../drop/anonymous-sites.ts'
+import { endJob, isBusy, jobAt } from '../drop/jobs.ts'
+import { anonymousTarget, FRONT_PLACE } from '../drop/page-target.ts'
+import { setElementTarget } from '../drop/window-drop.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { TimeLeft, useNow } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
+import { Thumbnail } from '../sites/thumbnail.tsx'
+import { updatedSite } from './updated-site.ts'
 
 /** Interval at which expired sites leave the list. */
 const REFRESH_INTERVAL_MS = 15_000
 
 interface RecentSitesProps {
-  /** Undefined while another job is in progress. */
-  onUpdate: ((site: AnonymousSite) => void) | undefined
   /** The slug of the site whose result is shown above: the list is folded and has only the others. */
   below?: string | undefined
 }
 
 /** Sites that this browser can still update and claim: closing the tab loses nothing. */
-export function RecentSites({ onUpdate, below }: RecentSitesProps) {
+export function RecentSites({ below }: RecentSitesProps) {
   const now = useNow(REFRESH_INTERVAL_MS)
   const sites = useSignal(anonymousSites).filter(
     ({ slug, expiresAt }) => Date.parse(expiresAt) > now && slug !== below,
@@ -31,7 +36,7 @@ export function RecentSites({ onUpdate, below }: RecentSitesProps) {
   const list = (
     <ul class="published-here">
       {sites.map((site) => (
-        <Row key={site.slug} site={site} onUpdate={onUpdate} />
+        <Row key={site.slug} site={site} />
       ))}
     </ul>
   )
@@ -49,8 +54,11 @@ export function RecentSites({ onUpdate, below }: RecentSitesProps) {
   )
 }
 
-function Row({ site, onUpdate }: Pick<RecentSitesProps, 'onUpdate'> & { site: AnonymousSite }) {
-  const { slug, siteUrl, claimUrl, expiresAt } = site
+function Row({ site }: { site: AnonymousSite }) {
+  const row = useRef<HTMLLIElement>(null)
+  const update = useUpdate()
+  useEffect(() => setElementTarget(row.current!, anonymousTarget(site)), [site])
+  const { slug, siteUrl, claimUrl, expiresAt, title = null, iconUrl = null, thumbnailUrl = null } = site
   const { host } = new URL(siteUrl)
   const { pathname, search } = new URL(claimUrl)
   const forget = () => {
@@ -60,11 +68,19 @@ function Row({ site, onUpdate }: Pick<RecentSitesProps, 'onUpdate'> & { site: An
     )
   }
   return (
-    <li>
-      <div>
-        <a href={siteUrl} target="_blank" rel="noreferrer">
-          {host}
-        </a>
+    <li ref={row} class="drop-on">
+      <Thumbnail site={{ slug, title, iconUrl, thumbnailUrl, imageUrl: null }} />
+      <div class="site-words">
+        {title && (
+          <p class="title">
+            <bdi>{title}</bdi>
+          </p>
+        )}
+        <p class={title ? 'small' : ''}>
+          <a href={siteUrl} target="_blank" rel="noreferrer">
+            {host}
+          </a>
+        </p>
         <p class="quiet small">
           Expires in <TimeLeft until={expiresAt} over="a moment" />
         </p>
@@ -73,15 +89,26 @@ function Row({ site, onUpdate }: Pick<RecentSitesProps, 'onUpdate'> & { site: An
         <ButtonLink variant="main" href={pathname + search} label={`Keep ${host}`}>
           Keep
         </ButtonLink>
-        {onUpdate && (
-          <Button label={`Update ${host}`} onClick={() => onUpdate(site)}>
-            Update
-          </Button>
-        )}
+        <Button label={`Update ${host}`} onClick={() => update(site)}>
+          Update
+        </Button>
         <Button variant="link" label={`Remove from list: ${host}`} onClick={forget}>
           Remove from list
         </Button>
       </div>
     </li>
   )
+}
+
+/** Opens the drop zone of the front page for the next version of a site. */
+function useUpdate(): (site: AnonymousSite) => void {
+  const { path, route } = useLocation()
+  return (site) => {
+    const job = jobAt(FRONT_PLACE).value
+    if (job && isBusy(job.step.value)) return showToast('Wait until the current upload has finished.')
+    endJob(FRONT_PLACE)
+    updatedSite.value = site
+    if (path !== '/') route('/')
+    scrollTo({ top: 0 })
+  }
 }

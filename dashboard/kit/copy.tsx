@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
+import { showToast } from './toast.tsx'
 
 /** How long a button shows that it has copied, in milliseconds. */
 const CONFIRMATION_MS = 2000
@@ -48,6 +49,11 @@ export function CopyBlock({ text, of }: { text: string; of: string }) {
       <CopyButton text={text} of={of} />
     </div>
   )
+}
+
+/** Copies an address without a button of its own: a toast has the result. */
+export async function copyAddress(url: string): Promise<void> {
+  showToast((await copyText(url)) ? 'URL copied.' : url)
 }
 
 /** Whether it is in the clipboard; without HTTPS browsers support only the old API. */

@@ -9,7 +9,8 @@ import { Dialog } from '../kit/dialog.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { useFoundSites } from '../sites/own-sites.ts'
-import { type PaletteOption, SIGN_OUT, toSiteOption, usePageOptions } from './options.ts'
+import { toSiteOption, usePageOptions } from './options.ts'
+import type { PaletteOption } from './page-commands.ts'
 
 /** Sites that are offered before anything is typed. */
 const RECENT_SITES = 5
@@ -20,8 +21,9 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, write] = useState('')
   const [active, activate] = useState(0)
   const words = text.trim()
-  const { options, error, isComplete } = useOptions(words)
-  const { open, error: failure } = useOpen(onClose)
+  const signOut = useSignOut()
+  const { options, error, isComplete } = useOptions(words, signOut.start)
+  const open = useOpen(onClose, signOut.start)
   const current = Math.min(active, options.length - 1)
   const move = (by: number) => activate((current + by + options.length) % Math.max(1, options.length))
   const onKeyDown = (event: KeyboardEvent) => {
@@ -32,30 +34,33 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     event.preventDefault()
   }
   return (
-    <Dialog title="Search" isTitleHidden class="palette" onClose={onClose}>
-      <label class="visually-hidden" for={id}>
-        Search sites and pages
-      </label>
-      <span class="adorned search">
-        <Icon name="search" size={16} />
-        <input
-          id={id}
-          type="search"
-          autocomplete="off"
-          placeholder="Search sites and pages"
-          value={text}
-          onInput={({ currentTarget }) => {
-            write(currentTarget.value)
-            activate(0)
-          }}
-          onKeyDown={onKeyDown}
-          {...comboboxAttributes(id, options, current)}
-        />
-      </span>
-      <Options id={id} options={options} current={current} onPoint={activate} onOpen={open} />
-      {options.length === 0 && isComplete && <p class="quiet">No matches for “{words}”.</p>}
-      <ErrorNotice error={error ?? failure} />
-    </Dialog>
+    <>
+      <Dialog title="Search" isTitleHidden class="palette" onClose={onClose}>
+        <label class="visually-hidden" for={id}>
+          Search sites and pages
+        </label>
+        <span class="adorned search">
+          <Icon name="search" size={16} />
+          <input
+            id={id}
+            type="search"
+            autocomplete="off"
+            placeholder="Search sites and pages"
+            value={text}
+            onInput={({ currentTarget }) => {
+              write(currentTarget.value)
+              activate(0)
+            }}
+            onKeyDown={onKeyDown}
+            {...comboboxAttributes(id, options, current)}
+          />
+        </span>
+        <Options id={id} options={options} current={current} onPoint={activate} onOpen={open} />
+        {options.length === 0 && isComplete && <p class="quiet">No matches for “{words}”.</p>}
+        <ErrorNotice error={error ?? signOut.error} />
+      </Dialog>
+      {signOut.question}
+    </>
   )
 }
 
@@ -106,9 +111,9 @@ function Options({ id, options, current, onPoint, onOpen }: OptionsProps) {
 }
 
 /** Pages and sites for these words; recent sites for none. */
-function useOptions(words: string) {
+function useOptions(words: string, signOut: () => unknown) {
   const isSignedIn = useSignal(signedInAs) !== null
-  const pages = usePageOptions(words)
+  const pages = usePageOptions(words, signOut)
   const recent = useResource(isSignedIn ? 'sites/recent' : undefined, () =>
     slipway.list({ limit: RECENT_SITES }),
   )
@@ -121,14 +126,13 @@ function useOptions(words: string) {
   }
 }
 
-function useOpen(onClose: () => void) {
+/** Opens a page, or runs an action. Signing out may ask, for which the palette stays. */
+function useOpen(onClose: () => void, signOut: () => unknown): (option: PaletteOption) => void {
   const { route } = useLocation()
-  const signOut = useSignOut()
-  const open = async ({ target }: PaletteOption) => {
-    if (target === SIGN_OUT) return signOut()
-    onClose()
-    if (target === '/docs') location.assign(target)
+  return ({ target }) => {
+    if (target !== signOut) onClose()
+    if (typeof target === 'function') void target()
+    else if (target === '/docs') location.assign(target)
     else route(target)
   }
-  return { open, error: signOut.error }
 }

@@ -1,20 +1,9 @@
 import type { SiteSummary } from '../../protocol/api/sites.ts'
 import { signedInAs } from '../api/session.ts'
+import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
-import type { IconName } from '../kit/icon.tsx'
-
-/** A row of the command palette. */
-export interface PaletteOption {
-  key: string
-  name: string
-  /** Beside the name: the host of a site. */
-  detail?: string
-  icon: IconName
-  /** A page to open, or `sign-out`. */
-  target: string
-}
-
-export const SIGN_OUT = 'sign-out'
+import { useOffersDomains } from '../domains/offers-domains.ts'
+import { type PaletteOption, pageCommands } from './page-commands.ts'
 
 const PUBLISH: PaletteOption = { key: 'publish', name: 'Publish a site', icon: 'upload', target: '/' }
 const DOCS: PaletteOption = { key: 'docs', name: 'Docs', icon: 'document', target: '/docs' }
@@ -22,10 +11,10 @@ const DOCS: PaletteOption = { key: 'docs', name: 'Docs', icon: 'document', targe
 const OWNER_OPTIONS: readonly PaletteOption[] = [
   PUBLISH,
   { key: 'sites', name: 'Sites', icon: 'files', target: '/sites' },
+  { key: 'trash', name: 'Trash', icon: 'trash', target: '/trash' },
   { key: 'domains', name: 'Domains', icon: 'globe', target: '/domains' },
   { key: 'account', name: 'Account', icon: 'lock', target: '/account' },
   DOCS,
-  { key: SIGN_OUT, name: 'Sign out', icon: 'leave', target: SIGN_OUT },
 ]
 
 const VISITOR_OPTIONS: readonly PaletteOption[] = [
@@ -34,9 +23,18 @@ const VISITOR_OPTIONS: readonly PaletteOption[] = [
   DOCS,
 ]
 
-/** The pages and actions whose names contain all of these words. */
-export function usePageOptions(words: string): readonly PaletteOption[] {
-  const all = useSignal(signedInAs) === null ? VISITOR_OPTIONS : OWNER_OPTIONS
+/** The actions of the shown page, the pages and `signOut`: those whose names contain all of these words. */
+export function usePageOptions(words: string, signOut: () => unknown): readonly PaletteOption[] {
+  const isSignedIn = useSignal(signedInAs) !== null
+  const commands = useSignal(pageCommands)
+  const offersDomains = useOffersDomains()
+  const isShown: Record<string, boolean> = { domains: offersDomains, trash: settings.trashLifetime > 0 }
+  const pages = isSignedIn ? OWNER_OPTIONS : VISITOR_OPTIONS
+  const all = [
+    ...commands,
+    ...pages.filter(({ key }) => isShown[key] ?? true),
+    ...(isSignedIn ? [{ key: 'sign-out', name: 'Sign out', icon: 'leave' as const, target: signOut }] : []),
+  ]
   const wanted = words.toLowerCase().split(/\s+/)
   return all.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)))
 }

@@ -3,13 +3,13 @@ import type { FileEntry } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
-import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextArea } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { publishChange } from './publish-change.ts'
+import { readFile } from './read-file.ts'
 
 /** Larger files are not edited here, in bytes. */
 const MAX_EDITED_BYTES = 256_000
@@ -82,12 +82,10 @@ interface EditedText {
 }
 
 async function readText(slug: string, path: string, versionId: string): Promise<EditedText> {
-  const { bytes } = await slipway.file(slug, path, versionId)
-  const chunks: BlobPart[] = []
-  for await (const chunk of bytes()) chunks.push(new Uint8Array(chunk))
+  const bytes = await readFile(slug, path, versionId)
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-    const text = decoder.decode(await new Blob(chunks).arrayBuffer())
+    const text = decoder.decode(await bytes.arrayBuffer())
     return { text: text.replaceAll('\r\n', '\n'), hasCarriageReturns: text.includes('\r\n'), isText: true }
   } catch {
     return { text: '', hasCarriageReturns: false, isText: false }

@@ -3,15 +3,15 @@ import { formatBytes, formatDuration, formatNumber } from '../../protocol/format
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { settings } from '../api/settings.ts'
 import { versionAddress } from '../app/version-address.ts'
-import { AddDomainLink } from '../domains/add-domain-link.tsx'
+import { useOffersDomains } from '../domains/offers-domains.ts'
 import { DropToUpdate } from '../drop/drop-to-update.tsx'
 import { Notice } from '../kit/notice.tsx'
-import { Fact, Facts, Panel } from '../kit/panel.tsx'
+import { Fact, Facts } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { Expiry } from '../sites/expiry.tsx'
 import { OverviewVersions } from './overview-versions.tsx'
 import { OverviewVisits } from './overview-visits.tsx'
-import { SiteDomains } from './site-domains.tsx'
+import { DomainsPanel } from './site-domains.tsx'
 import { SitePreview } from './site-preview.tsx'
 
 interface OverviewViewProps {
@@ -23,6 +23,7 @@ interface OverviewViewProps {
 /** An overview of a site, and a drop zone for its next version. */
 export function OverviewView({ site, onPublished }: OverviewViewProps) {
   const { slug, siteUrl, currentVersionId: versionId } = site
+  const offersDomains = useOffersDomains(slug) && site.role === 'owner'
   return (
     <>
       <Unfinished site={site} />
@@ -48,9 +49,7 @@ export function OverviewView({ site, onPublished }: OverviewViewProps) {
         <div class="overview-panels">
           <OverviewVersions site={site} onRestored={onPublished} />
           <OverviewVisits slug={slug} />
-          <Panel title="Domains" actions={<AddDomainLink slug={slug} />}>
-            <SiteDomains slug={slug} />
-          </Panel>
+          {offersDomains && <DomainsPanel slug={slug} />}
         </div>
       )}
     </>

@@ -4,6 +4,7 @@ import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
+import { drawVersion } from '../thumbnail/draw-version.ts'
 import { undoVersion } from './undo-version.ts'
 
 export interface SiteChange {
@@ -56,11 +57,18 @@ export async function publishChange(
   refresh()
   const { versionId, previousVersionId, unchanged, warnings = [] } = published
   const [warning] = warnings.map((one) => ` Warning: ${one.file}: ${one.message}`)
-  if (unchanged) showToast('No files changed.')
-  else
-    showToast(
-      done + (warning ?? ''),
-      undoVersion({ slug, versionId, previousVersionId, onRestored: refresh }),
-    )
+  if (unchanged) {
+    showToast('No files changed.')
+    return published
+  }
+  const undo = undoVersion({ slug, versionId, previousVersionId, onRestored: refresh })
+  showToast(done + (warning ?? ''), undo)
+  const atHand = Object.entries(put).map(([path, bytes]) => ({
+    path,
+    size: bytes.size,
+    open: async () => bytes,
+  }))
+  const manifest = known.filter(({ path }) => !deleted?.includes(path))
+  void drawVersion(published, atHand, manifest)
   return published
 }

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { Button } from '../kit/button.tsx'
-import { DeleteSite } from './delete-site.tsx'
+import { DELETION, DeleteSite } from './delete-site.tsx'
 
-/** Irreversible actions. */
+/** Deletes the site. */
 export function DangerZone({ site }: { site: SiteDetails }) {
   const [isConfirming, setConfirming] = useState(false)
   return (
@@ -12,7 +12,7 @@ export function DangerZone({ site }: { site: SiteDetails }) {
       <div class="panel-head">
         <div>
           <h3>Delete site</h3>
-          <p class="quiet small">This takes the site offline immediately and can't be undone.</p>
+          <p class="quiet small">{DELETION}</p>
         </div>
         <Button variant="danger" onClick={() => setConfirming(true)}>
           Delete site

@@ -71,10 +71,19 @@ function isSaved(site: SiteDetails, name: string, value: unknown): boolean {
   return value === site.viewer[name as keyof SiteDetails['viewer']]
 }
 
+/** The names of the sites with unsaved settings. */
+export function findUnsavedSites(): string[] {
+  return [...drafts].filter(([, draft]) => hasChanges(draft.value)).map(([slug]) => slug)
+}
+
+export function discardDrafts(): void {
+  for (const draft of drafts.values()) draft.value = {}
+  confirmUnloadOfDrafts()
+}
+
 /** The browser asks before it closes a page with unsaved changes. */
 function confirmUnloadOfDrafts(): void {
-  const isAny = [...drafts.values()].some((draft) => hasChanges(draft.value))
-  if (isAny) addEventListener('beforeunload', confirmUnload)
+  if (findUnsavedSites().length > 0) addEventListener('beforeunload', confirmUnload)
   else removeEventListener('beforeunload', confirmUnload)
 }
 
@@ -89,6 +98,5 @@ signedInAs.subscribe(() => {
   const { value: email } = signedInAs
   if (email === null || email === owner) return
   owner = email
-  for (const draft of drafts.values()) draft.value = {}
-  confirmUnloadOfDrafts()
+  discardDrafts()
 })

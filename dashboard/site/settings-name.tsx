@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { NameCheck, SiteDetails } from '../../protocol/api/sites.ts'
-import { useAction } from '../api/action.ts'
+import { type Action, useAction } from '../api/action.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { siteAddress } from '../app/site-address.ts'
@@ -12,12 +12,10 @@ import { TextField } from '../kit/field.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { toHost } from '../sites/address.ts'
 import { moveDraft } from './settings-draft.ts'
-
-/** Characters of a name. */
-const MAX_NAME_LENGTH = 35
+import { MAX_NAME_LENGTH, suggestName } from './suggest-name.ts'
 
 /** Renames a site: the name is the first part of its URL. */
-export function SiteName({ site: { slug } }: { site: SiteDetails }) {
+export function SiteName({ site: { slug, title } }: { site: SiteDetails }) {
   const [typed, write] = useState(slug)
   const [isConfirming, setConfirming] = useState(false)
   const navigate = useGuardedNavigate()
@@ -51,23 +49,48 @@ export function SiteName({ site: { slug } }: { site: SiteDetails }) {
       <Button disabled={!isAvailable} onClick={open}>
         Rename site
       </Button>
+      {!isAvailable && <Suggestion texts={[typed, title ?? '']} known={[name, slug]} onUse={write} />}
       {isConfirming && (
-        <Confirm
-          title={`Rename to ${name}?`}
-          verb="Rename site"
-          variant="main"
+        <RenameQuestion
+          name={name}
           action={rename}
           onClose={() => {
             setConfirming(false)
             rename.clear()
           }}
-        >
-          <p>
-            The site moves to <strong>{toHost(siteAddress(name))}</strong>. The old URL redirects for 30 days.
-          </p>
-        </Confirm>
+        />
       )}
     </fieldset>
+  )
+}
+
+interface SuggestionProps {
+  /** A name is made from the first text that allows one. */
+  texts: string[]
+  /** Names that are not suggested. */
+  known: string[]
+  onUse: (name: string) => void
+}
+
+function Suggestion({ texts, known, onUse }: SuggestionProps) {
+  const name = texts.map(suggestName).find((one) => one !== undefined && !known.includes(one))
+  if (name === undefined) return null
+  return (
+    <p class="small">
+      <Button variant="link" onClick={() => onUse(name)}>
+        Use {name}
+      </Button>
+    </p>
+  )
+}
+
+function RenameQuestion({ name, ...rest }: { name: string; action: Action<[]>; onClose: () => void }) {
+  return (
+    <Confirm title={`Rename to ${name}?`} verb="Rename site" variant="main" {...rest}>
+      <p>
+        The site moves to <strong>{toHost(siteAddress(name))}</strong>. The old URL redirects for 30 days.
+      </p>
+    </Confirm>
   )
 }
 

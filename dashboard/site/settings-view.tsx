@@ -2,15 +2,17 @@ import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import type { Action } from '../api/action.ts'
+import { useOffersDomains } from '../domains/offers-domains.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { Access } from './settings-access.tsx'
 import { DangerZone } from './settings-danger.tsx'
-import { DomainSettings } from './settings-domains.tsx'
 import { General } from './settings-general.tsx'
 import { LinkPreview } from './settings-link-preview.tsx'
+import { People } from './settings-people.tsx'
 import { Routing } from './settings-routing.tsx'
 import { SaveBar } from './settings-save-bar.tsx'
-import { SectionList, SettingsSection } from './settings-sections.tsx'
+import { SectionList, SettingsSection, type ShownSections } from './settings-sections.tsx'
+import { DomainsPanel } from './site-domains.tsx'
 import { type OnChanged, type Settings, useSettings } from './use-settings.ts'
 
 interface SettingsViewProps {
@@ -37,9 +39,10 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
     else void saveNow()
   }
   const props = { site, settings }
+  const shown = useShownSections(site)
   return (
     <div class="settings">
-      <SectionList />
+      <SectionList shown={shown} />
       <div class="stack">
         <form class="stack" ref={box} tabIndex={-1} onKeyDown={(event) => submitOnEnter(event, submit)}>
           <SettingsSection id="general">
@@ -48,17 +51,20 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
           <SettingsSection id="link-preview">
             <LinkPreview {...props} onPublished={onPublished} />
           </SettingsSection>
-          <SettingsSection id="access">
+          <SettingsSection id="access" shown={shown}>
             <Access {...props} />
           </SettingsSection>
           <SettingsSection id="routing">
             <Routing {...props} />
           </SettingsSection>
         </form>
-        <SettingsSection id="domains">
-          <DomainSettings slug={site.slug} />
+        <SettingsSection id="people">
+          <People site={site} />
         </SettingsSection>
-        <SettingsSection id="danger-zone">
+        <SettingsSection id="domains" shown={shown}>
+          <DomainsPanel slug={site.slug} />
+        </SettingsSection>
+        <SettingsSection id="danger-zone" shown={shown}>
           <DangerZone site={site} />
         </SettingsSection>
         {isChanged && <SaveBar settings={settings} canSave={canSave} onSave={submit} />}
@@ -68,6 +74,12 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
       )}
     </div>
   )
+}
+
+/** A collaborator does not see what only the owner can change. */
+function useShownSections({ slug, role }: SiteDetails): ShownSections {
+  const isOwner = role === 'owner'
+  return { access: isOwner, domains: useOffersDomains(slug) && isOwner, 'danger-zone': isOwner }
 }
 
 /** The browser would submit only a form with one field; a dialog in the form has its own. */

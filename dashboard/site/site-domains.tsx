@@ -1,16 +1,18 @@
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { AddDomainLink } from '../domains/add-domain-link.tsx'
 import { StatusBadge } from '../domains/status-badge.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
+import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 
 /** The custom domains of a site. */
-export function SiteDomains({ slug }: { slug: string }) {
+export function DomainsPanel({ slug }: { slug: string }) {
   const all = useResource('domains', () => slipway.domains())
   const own = all.value?.domains.filter(({ siteSlug }) => siteSlug === slug)
   return (
-    <>
+    <Panel title="Domains" actions={<AddDomainLink slug={slug} />}>
       <ErrorNotice error={all.error} onRetry={all.reload} />
       {!own && all.loading && <Loading what="its domains" />}
       {own?.length === 0 && <p class="quiet">No custom domain yet.</p>}
@@ -21,7 +23,7 @@ export function SiteDomains({ slug }: { slug: string }) {
           ))}
         </ul>
       )}
-    </>
+    </Panel>
   )
 }
 

@@ -1,17 +1,20 @@
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
+import { useFilePickers } from '../drop/file-pickers.tsx'
 import { beginJob } from '../drop/jobs.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
-import { CopyButton } from '../kit/copy.tsx'
+import { CopyButton, copyAddress } from '../kit/copy.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { Menu } from '../kit/menu.tsx'
+import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
+import { type PaletteOption, usePageCommands } from '../palette/page-commands.ts'
 import { toHost } from '../sites/address.ts'
 import { Expiry, isNear } from '../sites/expiry.tsx'
 import { DeleteSite } from './delete-site.tsx'
 import { archiveUrl, useDuplicate } from './duplicate-site.ts'
+import { rollBack } from './roll-back.ts'
 import { shortId } from './version-labels.ts'
 
 /** The address and the state of a site. */
@@ -41,6 +44,7 @@ export function SiteState({ site }: { site: SiteDetails }) {
             </a>
           </>
         )}
+        {site.ownerEmail && <Badge tone="plain">Shared by {site.ownerEmail}</Badge>}
         {site.hasPassword && (
           <Badge tone="plain">
             <Icon name="lock" size={14} /> Password
@@ -56,12 +60,36 @@ export function SiteState({ site }: { site: SiteDetails }) {
   )
 }
 
-/** What a user does with a site: visit, publish an update, and a menu of the rest. */
-export function SiteActions({ site }: { site: SiteDetails }) {
-  const { slug, siteUrl, currentVersionId } = site
+interface SiteActionsProps {
+  site: SiteDetails
+  /** Called when another version is live. */
+  onRestored: () => void
+}
+
+/** What a user does with a site: visit, publish an update, and a menu of the rest. The command palette has them too. */
+export function SiteActions({ site, onRestored }: SiteActionsProps) {
+  const { slug, siteUrl, currentVersionId, role } = site
   const [isDeleting, setDeleting] = useState(false)
   const duplicate = useDuplicate(slug)
+  const pickers = useUpdatePickers(slug)
   const isLive = currentVersionId !== null
+  usePageCommands([
+    ...(isLive ? liveCommands(siteUrl) : []),
+    ...updateItems(pickers).map(({ name, icon, onClick }): PaletteOption => {
+      const words = `Publish update: ${name.replace('Choose', 'choose')}`
+      return { key: `update-${icon}`, name: words, icon, target: onClick }
+    }),
+    { key: 'settings', name: 'Settings of this site', icon: 'edit', target: `/sites/${slug}/settings` },
+    ...(isLive ? [undoCommand(slug, onRestored)] : []),
+  ])
+  const items: MenuItem[] = []
+  if (isLive)
+    items.push(
+      { name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true },
+      { name: 'Duplicate site', icon: 'files', onClick: duplicate },
+    )
+  if (role === 'owner')
+    items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
   return (
     <>
       {isLive && (
@@ -69,69 +97,61 @@ export function SiteActions({ site }: { site: SiteDetails }) {
           Visit
         </ButtonLink>
       )}
-      <PublishUpdate slug={slug} />
-      <Menu
-        label="Site actions"
-        items={[
-          ...(isLive
-            ? [
-                {
-                  name: 'Download files',
-                  icon: 'download' as const,
-                  href: archiveUrl(slug),
-                  download: true,
-                },
-                { name: 'Duplicate site', icon: 'files' as const, onClick: duplicate },
-              ]
-            : []),
-          { name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) },
-        ]}
-      />
+      <PublishUpdate pickers={pickers} />
+      {items.length > 0 && <Menu label="Site actions" items={items} />}
       {isDeleting && <DeleteSite site={site} onClose={() => setDeleting(false)} />}
     </>
   )
 }
 
-/** Phones have no folder picker and do not know the attribute. */
-const HAS_FOLDERS =
-  'webkitdirectory' in HTMLInputElement.prototype && !matchMedia('(pointer: coarse)').matches
+function liveCommands(siteUrl: string): PaletteOption[] {
+  const visit = () => open(siteUrl, '_blank', 'noreferrer')
+  return [
+    { key: 'visit', name: 'Visit this site', detail: toHost(siteUrl), icon: 'open', target: visit },
+    { key: 'copy', name: 'Copy address', icon: 'copy', target: () => copyAddress(siteUrl) },
+  ]
+}
 
-/** An attribute that is missing in the types. */
-const FOLDERS: object = { webkitdirectory: true }
+function undoCommand(slug: string, onRestored: () => void): PaletteOption {
+  const undo = () => rollBack(slug, onRestored)
+  return { key: 'undo', name: 'Undo the last publish', icon: 'restore', target: undo }
+}
+
+type Pickers = ReturnType<typeof useFilePickers>
 
 /** Chooses files for the next version. The overview shows the progress. */
-function PublishUpdate({ slug }: { slug: string }) {
+function useUpdatePickers(slug: string): Pickers {
   const { route } = useLocation()
-  const folder = useRef<HTMLInputElement>(null)
-  const files = useRef<HTMLInputElement>(null)
-  const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
-    const picked = [...(currentTarget.files ?? [])]
-    currentTarget.value = ''
-    if (picked.length === 0) return
-    beginJob(slug, { entries: [], files: picked }, { kind: 'own', slug })
+  return useFilePickers({ folder: 'Update: a folder', files: 'Update: files' }, (picked) => {
+    beginJob(slug, picked, { kind: 'own', slug })
     route(`/sites/${slug}`)
-  }
-  const chooseFiles = () => files.current!.click()
+  })
+}
+
+function updateItems({ chooseFolder, chooseFiles }: Pickers) {
+  return [
+    ...(chooseFolder ? [{ name: 'Choose folder', icon: 'folder' as const, onClick: chooseFolder }] : []),
+    { name: 'Choose files or ZIP', icon: 'files' as const, onClick: chooseFiles },
+  ]
+}
+
+function PublishUpdate({ pickers }: { pickers: Pickers }) {
   return (
     <>
-      {HAS_FOLDERS ? (
+      {pickers.chooseFolder ? (
         <Menu
           label="Publish update"
           text="Publish update"
           icon="upload"
           variant="main"
-          items={[
-            { name: 'Choose folder', icon: 'folder', onClick: () => folder.current!.click() },
-            { name: 'Choose files or ZIP', icon: 'files', onClick: chooseFiles },
-          ]}
+          items={updateItems(pickers)}
         />
       ) : (
-        <Button variant="main" icon="upload" onClick={chooseFiles}>
+        <Button variant="main" icon="upload" onClick={pickers.chooseFiles}>
           Publish update
         </Button>
       )}
-      <input ref={folder} type="file" hidden aria-label="Update: a folder" onChange={take} {...FOLDERS} />
-      <input ref={files} type="file" multiple hidden aria-label="Update: files" onChange={take} />
+      {pickers.inputs}
     </>
   )
 }

@@ -59,6 +59,10 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
     return <SiteIsGone slug={slug} hasExpired={error.code === 'SITE_EXPIRED'} />
   }
   const name = value?.title ?? slug
+  const published = () => {
+    invalidate('sites', `site/${slug}/versions`)
+    site.reload()
+  }
   return (
     <Page
       title={name}
@@ -67,7 +71,7 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
           <a href="/sites">Sites</a>
         </nav>
       }
-      actions={value && <SiteActions site={value} />}
+      actions={value && <SiteActions site={value} onRestored={published} />}
       below={
         <>
           {value && <SiteState site={value} />}
@@ -84,7 +88,7 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
     >
       <ErrorNotice error={error} onRetry={site.reload} />
       {!value && site.loading && <Loading what="the site" shape="picture" />}
-      {value && <View view={view} resource={site} site={value} />}
+      {value && <View view={view} resource={site} site={value} onPublished={published} />}
     </Page>
   )
 }
@@ -93,22 +97,20 @@ interface ViewProps {
   view: string
   site: SiteDetails
   resource: Resource<SiteDetails>
+  /** Called when another version is live. */
+  onPublished: () => void
 }
 
-function View({ view, site, resource }: ViewProps) {
+function View({ view, site, resource, onPublished }: ViewProps) {
   const changed: OnChanged = (change) => {
     resource.set(change)
     invalidate('sites')
   }
-  const published = () => {
-    invalidate('sites', `site/${site.slug}/versions`)
-    resource.reload()
-  }
-  if (view === 'files') return <FilesView site={site} onLive={published} />
+  if (view === 'files') return <FilesView site={site} onLive={onPublished} />
   if (view === 'versions') return <VersionsView site={site} onRestored={resource.reload} />
   if (view === 'visits') return <VisitsView slug={site.slug} />
-  if (view === 'settings') return <SettingsView site={site} onChanged={changed} onPublished={published} />
-  return <OverviewView site={site} onPublished={published} />
+  if (view === 'settings') return <SettingsView site={site} onChanged={changed} onPublished={onPublished} />
+  return <OverviewView site={site} onPublished={onPublished} />
 }
 
 function SiteIsGone({ slug, hasExpired }: { slug: string; hasExpired: boolean }) {

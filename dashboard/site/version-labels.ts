@@ -16,7 +16,7 @@ export function formatAuthor({ publishedBy, publishedWith }: VersionSummary, me:
     .join(', ')
 }
 
-/** "3 files added, 1 file changed, 2 files removed": compared with the previous version. */
+/** "3 files added, 1 file changed, 2 files removed": compared with the version that it replaced. */
 export function formatChanges({ changes }: VersionSummary): string {
   if (changes === null) return 'Oldest saved version'
   const words = (['added', 'changed', 'removed'] as const)

@@ -9,6 +9,7 @@ import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { fileUrl } from '../sites/address.ts'
 import { SitePreview } from './site-preview.tsx'
+import { shortId } from './version-labels.ts'
 
 /** Paths of a kind shown at first. */
 const INITIAL_PATHS = 50
@@ -46,9 +47,12 @@ function Changes({ version }: { version: VersionDetails }) {
   if (version.comparedWith === null)
     return <Paths title="Files" paths={version.files.map(({ path }) => path)} at={version.previewUrl} />
   const kinds = KINDS.filter(([kind]) => version[kind].length > 0)
-  if (kinds.length === 0) return <p class="quiet">No files changed.</p>
   return (
     <>
+      <p class="quiet small">
+        Compared with version <code>{shortId(version.comparedWith)}</code>
+      </p>
+      {kinds.length === 0 && <p class="quiet">No files changed.</p>}
       {kinds.map(([kind, title]) => (
         <Paths
           key={kind}

@@ -44,19 +44,22 @@ export function useFoundSites(words: string): Resource<SiteList> {
   return useResource(key, () => slipway.list({ limit: MAX_FOUND_SITES, q: words }))
 }
 
-/** Pages of sites that are loaded to sort them. */
-const MAX_SORTED_PAGES = 10
+/** Maximum number of pages of sites that `loadSites` requests. */
+const MAX_LOADED_PAGES = 10
 
 /** The account's newest thousand sites, which includes all sites of most accounts; nothing unless it is wanted. */
 export function useAllSites(isWanted: boolean): Resource<SiteList> {
-  return useResource(isWanted ? 'sites/all' : undefined, async () => {
-    let list = await slipway.list({ limit: MAX_PAGE_SIZE })
-    for (let pages = 1; pages < MAX_SORTED_PAGES && list.nextCursor !== null; pages++) {
-      const next = await slipway.list({ limit: MAX_PAGE_SIZE, cursor: list.nextCursor })
-      list = { publishes: [...list.publishes, ...next.publishes], nextCursor: next.nextCursor }
-    }
-    return list
-  })
+  return useResource(isWanted ? 'sites/all' : undefined, () => loadSites())
+}
+
+/** The account's newest thousand sites, or those in the trash. */
+export async function loadSites(options: { deleted?: true } = {}): Promise<SiteList> {
+  let list = await slipway.list({ ...options, limit: MAX_PAGE_SIZE })
+  for (let pages = 1; pages < MAX_LOADED_PAGES && list.nextCursor !== null; pages++) {
+    const next = await slipway.list({ ...options, limit: MAX_PAGE_SIZE, cursor: list.nextCursor })
+    list = { publishes: [...list.publishes, ...next.publishes], nextCursor: next.nextCursor }
+  }
+  return list
 }
 
 /** The current newest sites, followed by older known ones. */

@@ -2,12 +2,11 @@ import { useState } from 'preact/hooks'
 import type { SiteSummary } from '../../protocol/api/sites.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { DropOnSite } from '../drop/drop-to-update.tsx'
-import { copyText } from '../kit/copy.tsx'
+import { copyAddress } from '../kit/copy.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
-import { showToast } from '../kit/toast.tsx'
 import { DeleteSite } from '../site/delete-site.tsx'
 import { archiveUrl } from '../site/duplicate-site.ts'
 import { toHost } from './address.ts'
@@ -55,6 +54,7 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
                 <Icon name="lock" size={14} /> Password
               </Badge>
             )}
+            {site.ownerEmail && <Badge tone="plain">Shared by {site.ownerEmail}</Badge>}
             {site.expiresAt && (
               <Badge tone={isNear(site.expiresAt) ? 'warn' : 'plain'}>
                 <Expiry at={site.expiresAt} />
@@ -71,15 +71,15 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
 function SiteMenu({ site, onDeleted }: { site: SiteSummary; onDeleted: () => void }) {
   const { slug, siteUrl, title, currentVersionId } = site
   const [isDeleting, setDeleting] = useState(false)
-  const copy = async () => showToast((await copyText(siteUrl)) ? 'URL copied.' : siteUrl)
   const items: MenuItem[] = [
     { name: 'Visit', icon: 'open', href: siteUrl, outside: true },
-    { name: 'Copy URL', icon: 'copy', onClick: copy },
+    { name: 'Copy URL', icon: 'copy', onClick: () => copyAddress(siteUrl) },
     { name: 'Settings', icon: 'edit', href: `/sites/${slug}/settings` },
   ]
   if (currentVersionId !== null)
     items.push({ name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true })
-  items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
+  if (site.role === 'owner')
+    items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
   return (
     <div class="site-menu">
       <Menu label={`Actions of ${title ?? slug}`} items={items} />

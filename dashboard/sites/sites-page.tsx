@@ -33,18 +33,33 @@ export function SitesPage() {
 function OwnedSites() {
   const sites = useOwnSites()
   const { value } = sites
-  const newSite = (
-    <ButtonLink variant="main" icon="upload" href="/">
-      New site
-    </ButtonLink>
-  )
   return (
-    <Page title="Sites" actions={value && value.publishes.length > 0 && newSite}>
+    <Page
+      title="Sites"
+      actions={<SitesActions hasSites={value !== undefined && value.publishes.length > 0} />}
+    >
       <ErrorNotice error={sites.error} onRetry={sites.reload} />
       {!value && sites.loading && <Loading what="your sites" shape="rows" />}
-      <RecentSites onUpdate={undefined} />
+      <RecentSites />
       {value && (value.publishes.length > 0 ? <SiteSearch sites={sites} list={value} /> : <NoSites />)}
     </Page>
+  )
+}
+
+function SitesActions({ hasSites }: { hasSites: boolean }) {
+  return (
+    <>
+      {settings.trashLifetime > 0 && (
+        <ButtonLink icon="trash" href="/trash">
+          Trash
+        </ButtonLink>
+      )}
+      {hasSites && (
+        <ButtonLink variant="main" icon="upload" href="/">
+          New site
+        </ButtonLink>
+      )}
+    </>
   )
 }
 

@@ -42,7 +42,7 @@ export function whenIdle(): Promise<void> {
 async function drawDocument(path: string, files: SiteFiles): Promise<string> {
   const { xhtml, css } = await readStillDocument(path, files)
   await whenIdle()
-  const style = new XMLSerializer().serializeToString(new Text(css + STILL_STYLES))
+  const style = (css + STILL_STYLES).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const { width, height } = VIEWPORT
   const size = `width="${width}" height="${height}"`
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" ${size}><style>${style}</style><foreignObject ${size}>${xhtml}</foreignObject></svg>`

@@ -1,3 +1,4 @@
+import { Pacer } from './pacer.ts'
 import type { SiteFiles } from './site-files.ts'
 
 /** Types of files that style sheets embed. */
@@ -19,20 +20,25 @@ const CANVAS_SELECTORS = ['body', 'html', ':root']
 export async function embedStyles(css: string, from: string, files: SiteFiles): Promise<string> {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(css.replace(CSS_IMPORT, ''))
-  const rules = [...sheet.cssRules].map(({ cssText }) => cssText)
+  const pacer = new Pacer()
+  const rules: string[] = []
+  for (const { cssText } of sheet.cssRules) {
+    rules.push(cssText)
+    await pacer.pause()
+  }
   return embedUrls(canvasStyles(sheet.cssRules) + rules.join('\n'), from, files)
 }
 
 /** Declarations with the files of the site embedded, without other URLs. */
 export async function embedUrls(css: string, from: string, files: SiteFiles): Promise<string> {
-  const urls = new Set([...css.matchAll(CSS_URL)].map(findUrl))
-  const embedded = new Map<string, string>()
-  for (const url of urls) {
-    if (url.startsWith('#')) embedded.set(url, `url("${url}")`)
-    const data = await files.embed(url, from, EMBEDDED_TYPES)
-    if (data !== undefined) embedded.set(url, `url("${data.replaceAll('"', '%22')}")`)
+  const embedded: string[] = []
+  for (const match of css.matchAll(CSS_URL)) {
+    const url = findUrl(match)
+    const data = url.startsWith('#') ? url : await files.embed(url, from, EMBEDDED_TYPES)
+    embedded.push(data === undefined ? EMPTY_URL : `url("${data.replaceAll('"', '%22')}")`)
   }
-  return css.replace(CSS_URL, (...match) => embedded.get(findUrl(match)) ?? EMPTY_URL)
+  let at = 0
+  return css.replace(CSS_URL, () => embedded[at++]!)
 }
 
 function findUrl([, double, single, bare]: ArrayLike<string> & Iterable<string>): string {

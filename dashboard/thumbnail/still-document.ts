@@ -1,4 +1,5 @@
 import { embedStyles, embedUrls } from './embed-styles.ts'
+import { Pacer } from './pacer.ts'
 import type { SiteFiles } from './site-files.ts'
 
 /** A document without anything that runs or loads. */
@@ -8,11 +9,14 @@ export interface StillDocument {
   css: string
 }
 
-/** Bounds of a document: bytes of HTML, elements, style sheets and their characters. */
-const MAX_HTML_BYTES = 1_000_000
-const MAX_ELEMENTS = 4_000
+/**
+ * Bounds of a document: bytes of HTML, elements, style sheets and their characters. The browser draws in one task, which
+ * takes longer the more of them there are; what is below the first window is not visible.
+ */
+const MAX_HTML_BYTES = 300_000
+const MAX_ELEMENTS = 1_000
 const MAX_STYLE_SHEETS = 20
-const MAX_STYLE_LENGTH = 500_000
+const MAX_STYLE_LENGTH = 300_000
 
 /** Style elements have another name here, see `renameInline`. */
 const STYLE_SHEETS = 'noframes, link[rel~="stylesheet" i]:not([rel~="alternate" i])'
@@ -42,7 +46,11 @@ export async function readStillDocument(path: string, files: SiteFiles): Promise
   for (const element of parsed.querySelectorAll(REMOVED_ELEMENTS)) element.remove()
   truncate(parsed)
   removeComments(parsed)
-  for (const element of parsed.querySelectorAll('*')) await makeStill(element, path, files)
+  const pacer = new Pacer()
+  for (const element of parsed.querySelectorAll('*')) {
+    await makeStill(element, path, files)
+    await pacer.pause()
+  }
   const ownCss = await embedStyles(takeInlineStyles(parsed), path, files)
   const xhtml = new XMLSerializer().serializeToString(parsed.documentElement).replace(NOT_IN_XML, '')
   return { xhtml, css: css + ownCss }

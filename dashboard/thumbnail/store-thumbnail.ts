@@ -1,38 +1,42 @@
+import type { FileEntry } from '../../protocol/api/publish.ts'
 import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import type { CollectedFile } from '../drop/collect-files.ts'
-import type { DeliveryResult } from '../drop/delivery.ts'
+import { describeAnonymous } from '../drop/anonymous-sites.ts'
 import { drawThumbnail, whenIdle } from './draw-thumbnail.ts'
-import { SiteFiles } from './site-files.ts'
+import { SiteFiles, type SourceFile } from './site-files.ts'
+import { versionFiles } from './version-files.ts'
 
 /** Time-out of a drawing in milliseconds. */
 const DRAW_TIMEOUT_MS = 20_000
 
-/**
- * Draws the start page of a published version and stores the picture as its thumbnail. The user does not wait for
- * it: a failure is a message in the console.
- */
+export interface DrawnVersion {
+  slug: string
+  versionId: string
+  /** For a site without an owner. */
+  claimToken?: string | undefined
+}
+
+/** See `drawVersion`. */
 export async function storeThumbnail(
-  { published: { slug, versionId }, anonymous }: DeliveryResult,
-  files: readonly CollectedFile[],
-  inflate: (entry: number) => Promise<Blob>,
+  version: DrawnVersion,
+  atHand: readonly SourceFile[],
+  manifest: readonly FileEntry[],
 ): Promise<void> {
+  const files = versionFiles(version, atHand, manifest)
   const startPath = findStart(files)
   if (startPath === undefined) return
-  try {
-    await whenIdle()
-    const picture = await withTimeout(drawThumbnail(startPath, new SiteFiles(files, inflate)))
-    if (!picture) return
-    await slipway.putThumbnail(slug, versionId, picture, anonymous?.claimToken)
-    invalidate('sites', `site/${slug}`)
-  } catch (error) {
-    console.debug('No thumbnail was stored:', error)
-  }
+  await whenIdle()
+  const picture = await withTimeout(drawThumbnail(startPath, new SiteFiles(files)))
+  if (!picture) return
+  const { slug, versionId, claimToken } = version
+  const { thumbnailUrl } = await slipway.putThumbnail(slug, versionId, picture, claimToken)
+  if (claimToken !== undefined) describeAnonymous(slug, { thumbnailUrl })
+  invalidate('sites', `site/${slug}`)
 }
 
 /** The start page, or the only file. */
-function findStart(files: readonly CollectedFile[]): string | undefined {
-  const isStart = ({ path }: CollectedFile) => path === 'index.html'
+function findStart(files: readonly SourceFile[]): string | undefined {
+  const isStart = ({ path }: SourceFile) => path === 'index.html'
   return files.length === 1 ? files[0]!.path : files.find(isStart)?.path
 }
 

@@ -179,7 +179,7 @@ export interface VersionSummary {
   /** What its publisher noted about it. */
   message: string | null
   thumbnailUrl: string | null
-  /** Number of files that differ from the previous version; `null` when no earlier one is kept. */
+  /** Number of files that differ from the version that it replaced; `null` when no earlier one is kept. */
   changes: { added: number; changed: number; removed: number } | null
 }
 
@@ -192,7 +192,7 @@ export interface VersionList {
 /** `GET …/versions/:versionId`. */
 export interface VersionDetails extends VersionSummary {
   files: FileEntry[]
-  /** The previous kept version, with which the paths below are compared. */
+  /** The version that it replaced, with which the paths below are compared; the live one for a draft. */
   comparedWith: string | null
   added: string[]
   changed: string[]

@@ -1,5 +1,6 @@
 import { marked, Renderer, type Tokens } from 'marked'
 import { escapeHtml, Html, html } from '../../server/lib/html.ts'
+import { contentsList } from './contents.ts'
 
 /** The guides of `docs/` that a service has, with their names in the contents. */
 const GUIDES: Record<string, string> = {
@@ -46,12 +47,7 @@ export function guideContent(guide: Guide, names: readonly string[]): string {
   const renderer = new GuideRenderer(names, headings)
   const body = marked.parse(guideSource(guide), { renderer, async: false })
   return html`<div class="with-contents">
-      <nav class="contents" aria-label="Contents">
-        <ul>
-          ${guideLinks(names, guide.name, headings)}
-          <li><a href="/docs">API reference</a></li>
-        </ul>
-      </nav>
+      ${contentsList([...guideLinks(names, guide.name, headings), html`<li><a href="/docs">API reference</a></li>`])}
       <main id="reference" tabindex="-1" class="page stack guide">
         ${new Html(body)}
         <p class="quiet"><a href="/docs/${guide.name}.md">This page as Markdown</a></p>

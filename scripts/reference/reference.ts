@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../protocol/api/errors.ts'
 import { ERROR_CODES } from '../../server/lib/error-codes.ts'
 import { STATUS } from '../../server/lib/errors.ts'
 import { type Html, html } from '../../server/lib/html.ts'
+import { contentsList } from './contents.ts'
 import { curlExample } from './example.ts'
 import { type FieldSchema, fieldList, row } from './fields.ts'
 import { guideLinks } from './guides.ts'
@@ -94,16 +95,15 @@ function contents(sections: [string, Call[]][], guides: readonly string[]): Html
   const group = ([tag, calls]: [string, Call[]]) => html`<li class="group">
             <details open><summary>${tag}</summary><ul>${calls.map(item)}</ul></details>
           </li>`
-  return html`<nav class="contents" aria-label="Contents">
-        <label class="filter" hidden>Filter operations <input type="search"></label>
-        <ul>
-          ${guideLinks(guides)}
-          <li><a href="#quick-start">Quick start</a></li>
-          <li><a href="#basics">Basics</a></li>
-          ${sections.map(group)}
-          <li><a href="#errors">Errors</a></li>
-        </ul>
-      </nav>`
+  const filter = html`<label class="filter" hidden>Filter operations <input type="search"></label>`
+  const entries = [
+    ...guideLinks(guides),
+    html`<li><a href="#quick-start">Quick start</a></li>`,
+    html`<li><a href="#basics">Basics</a></li>`,
+    ...sections.map(group),
+    html`<li><a href="#errors">Errors</a></li>`,
+  ]
+  return contentsList(entries, filter)
 }
 
 function shortened(summary: string | undefined): string | undefined {

@@ -65,31 +65,34 @@ export class Versions {
     const ready = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
     const authors = await findAuthors(read, ready)
     const versions: VersionSummary[] = []
-    let earlier: readonly StoredFile[] | undefined
+    let earlier: { id: string; files: readonly StoredFile[] } | undefined
     for (const version of ready.reverse()) {
       const files = await read.versions.findFiles(version.id)
       if (files === undefined) continue
-      versions.push(this.#summary({ site, authors, version }, earlier && diffManifests(earlier, files)))
-      earlier = files
+      const base = await findBase(read, site, version)
+      const before =
+        base && (base.id === earlier?.id ? earlier.files : await read.versions.findFiles(base.id))
+      versions.push(this.#summary({ site, authors, version }, before && diffManifests(before, files)))
+      earlier = { id: version.id, files }
       // Yields: a thousand versions of a thousand files would delay visitors.
       await turn()
     }
     return { versions: versions.reverse() }
   }
 
-  /** A finalized version with its files, and the differences from the previous kept one. */
+  /** A finalized version with its files, and the differences from the one that it replaced. */
   async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
     const { read } = this.#store
     const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
     const files = version.files
-    const earlier = await read.versions.findPrevious(slug, versionId)
-    const before = earlier && (await read.versions.findFiles(earlier.id))
+    const base = await findBase(read, site, version)
+    const before = base && (await read.versions.findFiles(base.id))
     const differs = before === undefined ? undefined : diffManifests(before, files)
     return {
       ...this.#summary({ site, authors: await findAuthors(read, [version]), version }, differs),
       files: [...files],
-      comparedWith: (differs && earlier?.id) ?? null,
+      comparedWith: (differs && base?.id) ?? null,
       ...(differs ?? { added: [], changed: [], removed: [] }),
     }
   }
@@ -257,6 +260,20 @@ type Authors = ReadonlyMap<string, string>
 async function findAuthors(queries: Queries, versions: readonly VersionHeader[]): Promise<Authors> {
   const ids = new Set(versions.flatMap(({ publishedBy }) => publishedBy ?? []))
   return new Map((await queries.accounts.byIds([...ids])).map(({ id, email }) => [id, email]))
+}
+
+/**
+ * The version with which another one is compared: the one that it replaced, or would replace now; the newest older one
+ * where that is not known or not kept.
+ */
+async function findBase(
+  { versions }: Queries,
+  site: Site,
+  { id, slug, publishedAt, baseVersionId }: VersionHeader,
+): Promise<VersionHeader | undefined> {
+  const replacedId = baseVersionId ?? (publishedAt === null ? site.liveVersionId : null)
+  const replaced = replacedId === null ? undefined : await versions.header(replacedId)
+  return replaced?.slug === slug ? replaced : versions.findPrevious(slug, id)
 }
 
 /** A site of the account and a version of it that can become live. */

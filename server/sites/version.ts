@@ -50,7 +50,10 @@ export async function activateVersion(
     liveSince: now,
     updatedAt: now,
   })
-  await tx.versions.update(version.id, { isEncoded: false, ...(first ? { publishedAt: now } : {}) })
+  await tx.versions.update(version.id, {
+    isEncoded: false,
+    ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
+  })
   await tx.notifyChanged(site.slug)
 }
 

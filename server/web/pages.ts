@@ -16,6 +16,7 @@ export const PAGE_PATHS = [
   '/sites',
   '/sites/:slug',
   '/sites/:slug/:view',
+  '/trash',
   '/domains',
   '/account',
 ] as const

@@ -177,7 +177,7 @@ describe('what changed in a version', () => {
     assert.deepEqual([comparedWith, added, changed, removed], [null, [], [], []])
   })
 
-  test('is relative to the previous kept version, whichever is live or pending', async () => {
+  test('is relative to the previous kept version, when the one that it replaced was deleted', async () => {
     const { slug, ids } = await publishVersions(
       { 'a.txt': '1' },
       { 'a.txt': '2', 'b.txt': '2' },
@@ -187,6 +187,16 @@ describe('what changed in a version', () => {
     await owner.client.deleteVersion(slug, ids[1]!)
     await api.update(owner.client, slug, { 'a.txt': 'never uploaded' })
     const { comparedWith, changes } = await owner.client.version(slug, ids[2]!)
+    assert.equal(comparedWith, ids[0])
+    assert.deepEqual(changes, { added: 0, changed: 1, removed: 0 })
+    assert.deepEqual((await newest(slug)).changes, changes)
+  })
+
+  test('is relative to the version that it replaced, also when one between was undone', async () => {
+    const { slug, ids } = await publishVersions({ 'a.txt': '1' }, { 'a.txt': '1', 'undone.txt': '2' })
+    await owner.client.restore(slug, ids[0]!)
+    const { versionId } = await api.publish(owner.client, { 'a.txt': '3' }, { slug })
+    const { comparedWith, changes } = await owner.client.version(slug, versionId)
     assert.equal(comparedWith, ids[0])
     assert.deepEqual(changes, { added: 0, changed: 1, removed: 0 })
     assert.deepEqual((await newest(slug)).changes, changes)

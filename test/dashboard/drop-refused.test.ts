@@ -1,37 +1,28 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, afterEach, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import type { Contents } from '../api/content.ts'
 import { folders } from '../archive/malformed-zip.ts'
 import type { ZipPart } from '../archive/zip-file.ts'
 import { PHONE } from '../support/browser.ts'
-import {
-  buildZip,
-  type Contents,
-  dropOn,
-  liveAt,
-  pickFiles,
-  pickFolder,
-  recordCalls,
-  useDisk,
-  visited,
-} from './file-drop.ts'
-import { requiresBrowser, useWeb } from './web-fixture.ts'
+import { buildZip, dropOn, liveAt, pickFiles, pickFolder, recordCalls, visited } from './file-drop.ts'
+import { disk, web as shared } from './shared.ts'
+import { requiresBrowser, type WebFixture } from './web-fixture.ts'
 
-const FILE_BYTES = 3_000_000
-const SITE_BYTES = 4_000_000
-
-const limits = { ANONYMOUS_FILE_BYTES: String(FILE_BYTES), ANONYMOUS_SITE_BYTES: String(SITE_BYTES) }
-const web = useWeb(limits)
-const disk = useDisk()
+const LIMITS = {
+  ANONYMOUS_FILES: '20',
+  ANONYMOUS_FILE_BYTES: '3000000',
+  ANONYMOUS_SITE_BYTES: '4000000',
+}
 
 const X = Buffer.from('x')
 
 /** Files of a folder, and the messages that are shown before anything is sent. */
 const FOLDERS: [what: string, contents: Contents, messages: string[]][] = [
   [
-    '1,001 files',
-    Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`img/${at}.txt`, 'x'])),
-    ['1,001 files. The limit is 1,000 per site (img/ has 1,001).'],
+    '21 files',
+    Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`img/${at}.txt`, 'x'])),
+    ['21 files. The limit is 20 per site (img/ has 21).'],
   ],
   [
     'files that are too large together',
@@ -74,8 +65,15 @@ const ZIPS: [what: string, zip: ZipPart[] | string, messages: string[]][] = [
 ]
 
 describe('before anything is sent, the page', requiresBrowser, () => {
+  let web: WebFixture
+  before(async () => {
+    web = await shared.another(LIMITS)
+  })
+  afterEach(() => web.endTest())
+  after(() => web[Symbol.asyncDispose]())
+
   test('names the files that cannot be published', async () => {
-    const { page, visitor } = await web.asVisitor()
+    const { page } = await web.asVisitor()
     const calls = recordCalls(page)
     await page.goto(web.service.baseUrl)
     const paths = [
@@ -89,12 +87,11 @@ describe('before anything is sent, the page', requiresBrowser, () => {
       await page.getByRole('button', { name: 'Choose different files' }).click()
     }
     assert.deepEqual(calls, [])
-    visitor.assertNoComplaints()
   })
 
   test('reports an empty folder, dropped or picked', async () => {
     const { page } = await web.asVisitor()
-    const folder = disk.emptyFolder('nothing')
+    const folder = disk.folder('nothing', {})
     await page.goto(web.service.baseUrl)
     for (const bring of [() => pickFolder(page, folder), () => dropOn(page, 'main', folder)]) {
       await bring()
@@ -107,7 +104,7 @@ describe('before anything is sent, the page', requiresBrowser, () => {
     const { page } = await web.asVisitor('/')
     await pickFolder(
       page,
-      disk.folder('large', { 'index.html': 'Hello', 'film.mp4': Buffer.alloc(FILE_BYTES + 1_000_000) }),
+      disk.folder('large', { 'index.html': 'Hello', 'film.mp4': Buffer.alloc(4_000_000) }),
     )
     await page.getByText('film.mp4: 4.0 MB. The limit is 3 MB per file.').waitFor()
     await page.getByRole('button', { name: 'Skip these and publish 1 file (5 bytes)' }).click()

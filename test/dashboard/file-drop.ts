@@ -1,31 +1,30 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { after } from 'node:test'
 import type { Page } from 'playwright-core'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
+import type { Contents } from '../api/content.ts'
 import { type ZipPart, zip } from '../archive/zip-file.ts'
 import { getUrl } from '../support/http-client.ts'
-
-export type Contents = Record<string, string | Buffer>
 
 /** A temporary folder for files to drop; deleted on dispose. */
 export class Disk implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'slipway-drop-'))
+  #folders = 0
 
-  /** Writes a folder and returns its path. */
+  /** Writes a new folder of this name and returns its path. */
   folder(name: string, contents: Contents): string {
-    for (const [path, content] of Object.entries(contents)) this.file(join(name, path), content)
-    return join(this.path, name)
-  }
-
-  emptyFolder(name: string): string {
-    const path = join(this.path, name)
-    mkdirSync(path)
+    const path = join(this.path, `${++this.#folders}`, name)
+    mkdirSync(path, { recursive: true })
+    for (const [inFolder, content] of Object.entries(contents)) this.#write(join(path, inFolder), content)
     return path
   }
 
   file(name: string, content: string | Buffer): string {
-    const path = join(this.path, name)
+    return this.#write(join(this.path, name), content)
+  }
+
+  #write(path: string, content: string | Buffer): string {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content)
     return path
@@ -50,6 +49,11 @@ export function buildZip(parts: ZipPart[]): Buffer {
   bytes.writeUInt16LE(parts.length & 0xffff, end + 8)
   bytes.writeUInt32LE(end - bytes.readUInt32LE(end + 16), end + 12)
   return bytes
+}
+
+/** A file for `setInputFiles`. */
+export function toUpload(name: string, content: string | Buffer) {
+  return { name, mimeType: mediaType(name), buffer: Buffer.from(content) }
 }
 
 /** Picks a folder with the button. */
@@ -95,13 +99,13 @@ export async function dragOver(
 
 /**
  * The API requests of the page so far, such as `POST /api/v1/publish`; uploads without slug, version and path.
- * Without thumbnails, which are stored when the page is idle.
+ * Without the description and the thumbnail of a site, which are requested and stored when it is live.
  */
 export function recordCalls(page: Page): string[] {
   const calls: string[] = []
   page.on('request', (request) => {
     const { pathname } = new URL(request.url())
-    if (pathname.startsWith('/api/') && !pathname.endsWith('/thumbnail'))
+    if (pathname.startsWith('/api/') && !/\/(thumbnail|claim\/preview)$/.test(pathname))
       calls.push(`${request.method()} ${pathname.replace(/(_upload).*/, '$1')}`)
   })
   return calls
@@ -116,11 +120,4 @@ export async function visited(siteUrl: string, path = ''): Promise<string> {
 export async function liveAt(page: Page): Promise<string> {
   await page.getByRole('heading', { name: /^(Your site is live|Update published)$/ }).waitFor()
   return (await page.locator('.result .address').getAttribute('href'))!
-}
-
-/** A folder for the tests of one file. */
-export function useDisk(): Disk {
-  const disk = new Disk()
-  after(() => disk[Symbol.dispose]())
-  return disk
 }

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { PHONE } from '../support/browser.ts'
-import { liveAt, pickFiles, useDisk, visited } from './file-drop.ts'
-import { newAddress, requiresBrowser, tabTo, useWeb } from './web-fixture.ts'
+import { toFiles } from '../api/content.ts'
+import { DESKTOP, PHONE } from '../support/browser.ts'
+import { dropOn, liveAt, pickFiles, visited } from './file-drop.ts'
+import { disk, web } from './shared.ts'
+import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
 /** Maximum bytes transferred in the first load, by type, with the headers of responses. */
 const MAX_BYTES: Record<string, number> = { Script: 60_000, Font: 50_000 }
-
-const web = useWeb()
-const disk = useDisk()
 
 describe('the front page', requiresBrowser, () => {
   test('leads from a file to its published address', async () => {
@@ -35,7 +34,7 @@ describe('the front page', requiresBrowser, () => {
     ] as const) {
       await page.getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: heading }).waitFor()
-      await visitor.assertAccessibleInAllViewports()
+      await visitor.assertReadableInAllViewports()
     }
     visitor.assertNoComplaints()
   })
@@ -65,6 +64,16 @@ describe('the front page', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Publish another site' }).click()
     await page.getByRole('button', { name: `Update ${host}` }).click()
     await page.getByText(`Choose the new version of ${host}`).waitFor()
+  })
+
+  test('is not animated where the browser asks for less motion', async () => {
+    const { page } = await web.asVisitor('/', { viewport: DESKTOP })
+    await page.locator('.drop-animation').waitFor()
+    const count = () =>
+      document.getAnimations().filter((one) => one.effect?.getTiming().iterations === Infinity).length
+    assert.equal(await page.evaluate(count), 0)
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
+    assert.notEqual(await page.evaluate(count), 0)
   })
 
   test('explains at its top how to publish without scripts', async () => {
@@ -110,7 +119,36 @@ describe('the front page', requiresBrowser, () => {
 })
 
 describe('what was published from this browser', requiresBrowser, () => {
-  test('can be updated by another drop, claimed, and removed from the list', async () => {
+  test('is listed with its title and picture, and updated from the list of sites by a button or a drop', async () => {
+    const { page, owner } = await web.asOwner()
+    const { siteUrl, slug, claimToken, claimUrl, expiresAt } = await web.service.client().publish({
+      files: toFiles({ 'index.html': '<title>Before</title>' }),
+    })
+    const site = { slug, siteUrl, claimToken, claimUrl, expiresAt }
+    await page.evaluate(
+      (kept) => localStorage.setItem('slipway.anonymous-sites', kept),
+      JSON.stringify([site]),
+    )
+    const { host } = new URL(siteUrl)
+    await page.goto(web.url('/sites'))
+    await page.getByRole('button', { name: `Update ${host}` }).click()
+    await page.getByText(`Drop the new version of ${host}`).waitFor()
+    const stored = page.waitForResponse((one) => /\/thumbnail$/.test(one.url()))
+    await pickFiles(page, disk.file('named/index.html', '<title>Marlow Street Bakery</title><h1>Bread</h1>'))
+    await liveAt(page)
+    await stored
+
+    await page.goto(web.url('/sites'))
+    const row = page.getByRole('region', { name: 'Unclaimed sites' }).getByRole('listitem')
+    await row.getByText('Marlow Street Bakery', { exact: true }).waitFor()
+    await row.locator('.start-page img').waitFor()
+    await owner.assertAccessible()
+    await dropOn(page, '.published-here li', disk.file('dropped/index.html', '<title>Dropped</title>'))
+    await page.getByRole('heading', { name: 'Update published' }).waitFor()
+    assert.match(await visited(siteUrl), /Dropped/)
+  })
+
+  test('can be updated by another drop, removed from the list, and kept after signing in', async () => {
     const { page } = await web.asVisitor('/')
     await pickFiles(page, disk.file('first/index.html', 'First'))
     const siteUrl = await liveAt(page)
@@ -137,15 +175,6 @@ describe('what was published from this browser', requiresBrowser, () => {
     await owner.page.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
     await owner.page.goto(web.url('/sites'))
     await owner.page.getByRole('link', { name: `Keep ${host}` }).waitFor()
-
-    await list.getByRole('link', { name: `Keep ${host}` }).click()
-    const email = newAddress()
-    await web.askForCode(again, email)
-    await again.keyboard.type(await web.service.mailedCode(email))
-    await again.waitForURL('**/sites/*')
-    await again.getByRole('link', { name: 'Slipway', exact: true }).click()
-    await again.getByText('Sites you publish here are saved to your account.').waitFor()
-    assert.equal(await list.count(), 0)
   })
 
   test('is removed from the list when an update finds it deleted', async () => {
@@ -180,7 +209,7 @@ describe('the rate limit', requiresBrowser, () => {
     await page.getByText(/^Try again at .*\d\d:00.* Your sites stay online\.$/).waitFor()
     const way = page.getByRole('main').getByRole('link', { name: 'Sign in' })
     await way.waitFor()
-    await visitor.assertAccessible()
+    await visitor.assertReadable()
 
     const email = newAddress()
     await way.click()

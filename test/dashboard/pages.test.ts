@@ -2,41 +2,26 @@ import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { CreateResponse } from '../../protocol/api/publish.ts'
 import { guideContent } from '../../scripts/reference/guides.ts'
 import { referenceContent } from '../../scripts/reference/reference.ts'
-import { type BrowserUser, ContextPool } from '../support/browser.ts'
-import { type RunningService, startTestService } from '../support/service.ts'
-import { requires } from '../tools/part.ts'
+import { web } from './shared.ts'
+import { requiresBrowser } from './web-fixture.ts'
 
-const inBrowser = requires('chromium')
 const withCurl = spawnSync('curl', ['--version']).error ? { skip: 'needs curl' } : {}
 
-let service: RunningService
-let contexts: ContextPool | undefined
-
-before(async () => {
-  service = await startTestService()
-  if (!inBrowser.skip) contexts = await ContextPool.open()
-})
-
-after(async () => {
-  await contexts?.[Symbol.asyncDispose]()
-  await service[Symbol.asyncDispose]()
-})
-
-describe('the front page, from a terminal', inBrowser, () => {
+describe('the front page, from a terminal', requiresBrowser, () => {
   test('has the command for this server', async () => {
     const [command] = await commands('terminal')
-    assert.equal(command, `npx ${service.baseUrl}/cli.tgz publish ./folder`)
+    assert.equal(command, `npx ${web.service.baseUrl}/cli.tgz publish ./folder`)
   })
 
   test('links to the API reference', async () => {
-    await using visitor = await visit()
+    await using visitor = await web.visitor()
     const { page } = visitor
-    await page.goto(`${service.baseUrl}/?from=api`)
+    await page.goto(`${web.service.baseUrl}/?from=api`)
     await page.getByRole('main').getByRole('link', { name: 'API reference' }).click()
     const heading = page.getByRole('heading', { name: 'API reference', level: 1 })
     await heading.waitFor()
@@ -54,7 +39,7 @@ describe('the front page, from a terminal', inBrowser, () => {
 
   test('has three curl calls that publish a page', withCurl, async () => {
     const [, create = '', upload = '', finalize = ''] = await commands('api')
-    const folder = mkdtempSync(join(service.data, 'curl-'))
+    const folder = mkdtempSync(join(web.service.data, 'curl-'))
     const { siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateResponse
     await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
     await shell(
@@ -65,7 +50,7 @@ describe('the front page, from a terminal', inBrowser, () => {
   })
 })
 
-describe('the front page, from an agent', inBrowser, () => {
+describe('the front page, from an agent', requiresBrowser, () => {
   test(
     'has a text whose commands publish a folder and update it, without its secrets',
     withCurl,
@@ -85,9 +70,9 @@ describe('the front page, from an agent', inBrowser, () => {
       const filled = update.replaceAll('FOLDER', 'folder').replace('SLUG', slug)
       await shell(filled.replace('CLAIM_TOKEN', claimToken), folder)
       await assertHeading(siteUrl, 'Hello again')
-      const key = await service.signIn(`${slug}@example.test`)
-      await service.client(key).claim(slug, new URL(claimUrl).searchParams.get('token')!)
-      const { files } = await service.client(key).details(slug)
+      const key = await web.service.signIn(`${slug}@example.test`)
+      await web.service.client(key).claim(slug, new URL(claimUrl).searchParams.get('token')!)
+      const { files } = await web.service.client(key).details(slug)
       assert.deepEqual(
         files.map(({ path }) => path),
         ['index.html'],
@@ -97,8 +82,8 @@ describe('the front page, from an agent', inBrowser, () => {
 
   test('has a text that names the fields of the response', async () => {
     const [text = ''] = await commands('agent')
-    const document = await (await fetch(`${service.baseUrl}/api/openapi.json`)).text()
-    assert.ok(text.includes(`${service.baseUrl}/api/openapi.json`))
+    const document = await (await fetch(`${web.service.baseUrl}/api/openapi.json`)).text()
+    assert.ok(text.includes(`${web.service.baseUrl}/api/openapi.json`))
     for (const word of ['siteUrl', 'claimUrl', 'slug', 'claimToken']) {
       assert.ok(text.includes(word) && document.includes(word), word)
     }
@@ -107,41 +92,41 @@ describe('the front page, from an agent', inBrowser, () => {
 
 /** Texts with a copy button. */
 async function commands(from: 'terminal' | 'agent' | 'api'): Promise<string[]> {
-  await using visitor = await visit()
-  await visitor.page.goto(`${service.baseUrl}/?from=${from}`)
+  await using visitor = await web.visitor()
+  await visitor.page.goto(`${web.service.baseUrl}/?from=${from}`)
   await visitor.page.locator('pre').first().waitFor()
   return await visitor.page.locator('pre').allTextContents()
 }
 
 async function folderWith(page: string): Promise<string> {
-  const folder = mkdtempSync(join(service.data, 'curl-'))
+  const folder = mkdtempSync(join(web.service.data, 'curl-'))
   await shell(`mkdir folder && printf '${page}' > folder/index.html`, folder)
   return folder
 }
 
 async function assertHeading(siteUrl: string, name: string): Promise<void> {
-  await using visitor = await visit()
+  await using visitor = await web.visitor()
   await visitor.page.goto(siteUrl)
   await visitor.page.getByRole('heading', { name, exact: true }).waitFor()
 }
 
 describe('the API reference', () => {
-  test('is accessible', inBrowser, async () => {
-    await using visitor = await visit()
+  test('is accessible', requiresBrowser, async () => {
+    await using visitor = await web.visitor()
     const { page } = visitor
-    await page.goto(`${service.baseUrl}/docs`)
+    await page.goto(`${web.service.baseUrl}/docs`)
     for (const details of await page.locator('details').all())
       await details.evaluate((d) => d.setAttribute('open', ''))
     await visitor.assertReadableInAllViewports()
     visitor.assertNoComplaints()
   })
 
-  test('lists every route and every error code', inBrowser, async () => {
-    await using visitor = await visit()
+  test('lists every route and every error code', requiresBrowser, async () => {
+    await using visitor = await web.visitor()
     const { page } = visitor
-    await page.goto(`${service.baseUrl}/docs`)
+    await page.goto(`${web.service.baseUrl}/docs`)
     const text = (await page.locator('main').textContent()) ?? ''
-    const document = await (await fetch(`${service.baseUrl}/api/openapi.json`)).json()
+    const document = await (await fetch(`${web.service.baseUrl}/api/openapi.json`)).json()
     const calls = Object.entries(document.paths as Record<string, object>).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
@@ -151,9 +136,23 @@ describe('the API reference', () => {
       assert.ok(text.includes(word))
   })
 
-  test('links each entry of its contents to an anchor', inBrowser, async () => {
-    await using visitor = await visit()
-    await visitor.page.goto(`${service.baseUrl}/docs`)
+  test('has its contents beside the text, and folded above it on a phone', requiresBrowser, async () => {
+    await using visitor = await web.visitor()
+    const { page } = visitor
+    const entry = page.locator('.contents').getByRole('link', { name: 'Glossary' })
+    await page.goto(`${web.service.baseUrl}/docs/publish`)
+    await entry.waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await entry.waitFor({ state: 'hidden' })
+    const heading = await page.getByRole('heading', { level: 1 }).boundingBox()
+    assert.ok(heading!.y < 300, `the text begins ${heading!.y} px from the top`)
+    await page.getByText('Contents', { exact: true }).click()
+    await entry.waitFor()
+  })
+
+  test('links each entry of its contents to an anchor', requiresBrowser, async () => {
+    await using visitor = await web.visitor()
+    await visitor.page.goto(`${web.service.baseUrl}/docs`)
     const lost = await visitor.page
       .locator('.contents a[href^="#"]')
       .evaluateAll((links) =>
@@ -238,19 +237,15 @@ test('a guide escapes HTML, has anchors, and links to other guides and no other 
 })
 
 describe('an unknown path', () => {
-  test('has a page for it', inBrowser, async () => {
-    await using visitor = await visit()
-    const answer = await visitor.page.goto(`${service.baseUrl}/no/such/page`)
+  test('has a page for it', requiresBrowser, async () => {
+    await using visitor = await web.visitor()
+    const answer = await visitor.page.goto(`${web.service.baseUrl}/no/such/page`)
     assert.equal(answer?.status(), 404)
     assert.match(answer?.headers()['content-security-policy'] ?? '', /default-src 'none'/)
     await visitor.page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await visitor.assertReadable()
   })
 })
-
-function visit(): Promise<BrowserUser> {
-  return contexts!.visitor()
-}
 
 async function shell(command: string, folder: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-ec', command], { cwd: folder })

@@ -1,34 +1,20 @@
-/** A file of a small site with a design. */
-export interface SampleFile {
-  path: string
-  contentType: string
-  text: string
-}
-
-export function render({ text }: SampleFile): Uint8Array {
-  return new TextEncoder().encode(text)
-}
+import type { Contents } from '../api/content.ts'
 
 /** A home page with a style sheet, an image and two more pages. */
-export function sampleSite(title: string, line: string, seed = 0): SampleFile[] {
-  return [
-    page('index.html', title, `<img src="images/harbour.svg" alt=""><h1>${title}</h1><p>${line}</p>`),
-    page('menu.html', `${title}: menu`, '<h1>Menu</h1><p>Filter, espresso, rye bread, soup.</p>'),
-    page('visit/index.html', `${title}: visit`, '<h1>Visit</h1><p>Pier 4, every day but Monday.</p>'),
-    { path: 'style.css', contentType: 'text/css; charset=utf-8', text: STYLE },
-    { path: 'images/harbour.svg', contentType: 'image/svg+xml', text: harbour(seed) },
-    { path: 'favicon.svg', contentType: 'image/svg+xml', text: harbour(seed + 1) },
-  ]
+export function sampleSite(title: string, line: string, seed = 0): Contents {
+  return {
+    'index.html': page('', title, `<img src="images/harbour.svg" alt=""><h1>${title}</h1><p>${line}</p>`),
+    'menu.html': page('', `${title}: menu`, '<h1>Menu</h1><p>Filter, espresso, rye bread, soup.</p>'),
+    'visit/index.html': page('../', `${title}: visit`, '<h1>Visit</h1><p>Pier 4, every day but Monday.</p>'),
+    'style.css': STYLE,
+    'images/harbour.svg': harbour(seed),
+    'favicon.svg': harbour(seed + 1),
+  }
 }
 
-function page(path: string, title: string, body: string): SampleFile {
-  const up = '../'.repeat(path.split('/').length - 1)
-  return {
-    path,
-    contentType: 'text/html; charset=utf-8',
-    text: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title}</title><link rel="stylesheet" href="${up}style.css"><main>${body}</main>`,
-  }
+function page(root: string, title: string, body: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title}</title><link rel="stylesheet" href="${root}style.css"><main>${body}</main>`
 }
 
 const STYLE = `body { margin: 0; background: #f6f1e7; color: #20333b; font: 20px/1.6 Georgia, serif }

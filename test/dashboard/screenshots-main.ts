@@ -15,8 +15,8 @@ if (folder === undefined) throw new Error('Usage: npm run screenshots -- FOLDER'
 await mkdir(folder, { recursive: true })
 
 await using web = await new WebFixture().start({ PORT: '8080' })
-await using owner = await web.owner()
-const { sites, claimPath, domain } = await seedAccount(web, owner)
+const account = await web.createAccount()
+const { sites, claimPath, domain } = await seedAccount(web, account)
 const [first] = sites
 const PAGES: [string, string][] = [
   ['front', '/'],
@@ -37,15 +37,7 @@ const PAGES: [string, string][] = [
 for (const { name, ...options } of VIEWPORTS) {
   const words = name.replace(' px wide, ', '-')
   for (const isSignedIn of [true, false]) {
-    await using visitor = await web.visitor(options)
-    if (isSignedIn) {
-      const { cookies, origins } = await owner.context.storageState()
-      await visitor.context.addCookies(cookies)
-      const kept = origins.flatMap(({ localStorage }) => localStorage)
-      await visitor.context.addInitScript((items) => {
-        for (const { name, value } of items) localStorage.setItem(name, value)
-      }, kept)
-    }
+    await using visitor = isSignedIn ? await web.owner({ ...options, account }) : await web.visitor(options)
     const shown: [string, string][] = isSignedIn
       ? PAGES
       : [
@@ -68,8 +60,7 @@ for (const { name, ...options } of VIEWPORTS) {
 /** The page after a drop without an account. */
 async function published(page: Page, path: string): Promise<void> {
   using disk = new Disk()
-  const files = sampleSite('A weekend project', 'Made in an afternoon.')
-  const contents = Object.fromEntries(files.map((file) => [file.path, file.text]))
+  const contents = sampleSite('A weekend project', 'Made in an afternoon.')
   await page.goto(web.service.baseUrl)
   await pickFolder(page, disk.folder('weekend', contents))
   await page.getByRole('heading', { name: 'Your site is live' }).waitFor()

@@ -1,6 +1,7 @@
+import { type Contents, toFiles } from '../api/content.ts'
 import { sendRequest } from '../support/http-client.ts'
-import { render, type SampleFile, sampleSite } from './sample-site.ts'
-import type { Owner, WebFixture } from './web-fixture.ts'
+import { sampleSite } from './sample-site.ts'
+import type { Account, WebFixture } from './web-fixture.ts'
 
 const DAY_MS = 86_400_000
 
@@ -14,19 +15,10 @@ interface SeededAccount {
 }
 
 /** Creates a month of data: sites with versions and visits, a pending domain, and a site to claim. */
-export async function seedAccount({ service }: WebFixture, { key }: Owner): Promise<SeededAccount> {
-  const client = service.client(key)
+export async function seedAccount({ service }: WebFixture, { client }: Account): Promise<SeededAccount> {
   const today = service.clock.now
-  const publish = (files: SampleFile[], more: object = {}) =>
-    client.publish({
-      files: files.map((file) => ({
-        path: file.path,
-        size: render(file).length,
-        contentType: file.contentType,
-        open: () => render(file),
-      })),
-      ...more,
-    })
+  const publish = (contents: Contents, more: object = {}) =>
+    client.publish({ files: toFiles(contents), ...more })
   service.clock.now = today - 28 * DAY_MS
   const cafe = await publish(sampleSite('Harbour Café', 'Coffee by the water, from seven.'), {
     title: 'Harbour Café',
@@ -43,17 +35,13 @@ export async function seedAccount({ service }: WebFixture, { key }: Owner): Prom
   }
   const notes = await publish(sampleSite('Field notes', 'What grew this week.'), { title: 'Field notes' })
   await client.setMetadata(notes.slug, { password: 'correct horse' })
-  const poster = await publish(sampleSite('', '').filter(({ path }) => path.endsWith('.svg')))
+  const { 'favicon.svg': picture = '' } = sampleSite('', '')
+  const poster = await publish({ 'poster.svg': picture })
   await client.setMetadata(poster.slug, { ttlSeconds: 7 * 86_400 })
   const { domain } = await client.addDomain('www.harbour-cafe.example', cafe.slug)
   const anyone = await service.client().publish({
     title: 'A weekend project',
-    files: sampleSite('A weekend project', 'Made in an afternoon.').map((file) => ({
-      path: file.path,
-      size: render(file).length,
-      contentType: file.contentType,
-      open: () => render(file),
-    })),
+    files: toFiles(sampleSite('A weekend project', 'Made in an afternoon.')),
   })
   const { pathname, search } = new URL(anyone.claimUrl!)
   return { sites: [cafe.slug, notes.slug, poster.slug], claimPath: pathname + search, domain }

@@ -3,26 +3,26 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { findCode } from '../../dashboard/sign-in/mailed-code.ts'
+import { redirectTarget } from '../../dashboard/sign-in/redirect-target.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { lastingPort } from '../operator/program.ts'
-import { openBrowser, PHONE } from '../support/browser.ts'
-import { startTestService } from '../support/service.ts'
-import { newAddress, requiresBrowser, useWeb } from './web-fixture.ts'
+import { PHONE } from '../support/browser.ts'
+import { recordCalls } from './file-drop.ts'
+import { web } from './shared.ts'
+import { newAddress, requiresBrowser } from './web-fixture.ts'
 
-describe('a code', () => {
-  for (const [how, typed, read] of [
-    ['as it was mailed', 'ABCD-2345', 'ABCD-2345'],
-    ['in small letters', 'abcd-2345', 'ABCD-2345'],
-    ['without its dash', 'ABCD2345', 'ABCD-2345'],
-    ['with spaces around it and in it', '  abcd 2345 ', 'ABCD-2345'],
-    ['with the long dash of some mail programs', 'ABCD–2345', 'ABCD-2345'],
-    ['with the words around it', 'Your code: ABCD-2345.', 'ABCD-2345'],
-    ['with a line end of a paste', '\r\nABCD-2345\r\n', 'ABCD-2345'],
-  ] as const) {
-    test(`is recognized ${how}`, () => assert.equal(findCode(typed), read))
-  }
-
+test('a code is recognized as it was mailed, typed or pasted, once it is complete', () => {
   for (const typed of [
+    'ABCD-2345',
+    'abcd-2345',
+    'ABCD2345',
+    '  abcd 2345 ',
+    'ABCD–2345',
+    'Your code: ABCD-2345.',
+    '\r\nABCD-2345\r\n',
+  ])
+    assert.equal(findCode(typed), 'ABCD-2345', typed)
+  const incomplete = [
     '',
     'ABCD-234',
     'ABCD-23456',
@@ -30,9 +30,27 @@ describe('a code', () => {
     'ABCDE-2345',
     'ABCD-2345-ABCD',
     'sl_live_00000000',
-  ]) {
-    test(`is incomplete as "${typed}"`, () => assert.equal(findCode(typed), undefined))
-  }
+  ]
+  for (const typed of incomplete) assert.equal(findCode(typed), undefined, typed)
+})
+
+test('signing in continues only within this service, on a page', (t) => {
+  Object.assign(globalThis, { location: new URL('http://slipway.example/sign-in') })
+  t.after(() => Reflect.deleteProperty(globalThis, 'location'))
+  for (const target of ['/account', '/domains?site=abc', '/sites/abc/files'])
+    assert.equal(redirectTarget(target), target)
+  for (const target of [
+    '//elsewhere.example/',
+    '/\\elsewhere.example/',
+    '/\t/elsewhere.example/',
+    'https://elsewhere.example/',
+    'javascript:alert(1)',
+    '/sign-in?then=/sign-in',
+    '/api/v1/me',
+    '',
+    undefined,
+  ])
+    assert.equal(redirectTarget(target), '/sites')
 })
 
 test('a URL that only this computer can open is recognized', () => {
@@ -46,8 +64,6 @@ test('a URL that only this computer can open is recognized', () => {
   assert.deepEqual([...urls, ...shared].filter(isLoopbackUrl), urls)
 })
 
-const web = useWeb()
-
 describe('signing in', requiresBrowser, () => {
   test('takes an address and a mailed code', async () => {
     const { page, visitor } = await web.asVisitor('/sign-in', { viewport: PHONE })
@@ -55,17 +71,15 @@ describe('signing in', requiresBrowser, () => {
     await page.getByText('This server has no email configured.').waitFor()
     await visitor.assertAccessibleInAllViewports()
     await web.askForCode(page, email)
-    await visitor.assertAccessibleInAllViewports()
+    await visitor.assertReadableInAllViewports()
     await web.writeCode(page, email)
     await page.waitForURL('**/sites')
     visitor.assertNoComplaints()
   })
 
   test('by the link in the email takes a click in the requesting browser, and shows the code in any other', async () => {
-    await using owner = await web.visitor()
-    const { page } = owner
+    const { page, visitor } = await web.asVisitor('/sign-in?then=/account')
     const email = newAddress()
-    await page.goto(web.url('/sign-in?then=/account'))
     await web.askForCode(page, email)
     const code = await web.service.mailedCode(email)
 
@@ -74,9 +88,9 @@ describe('signing in', requiresBrowser, () => {
     await other.page.getByText('where you requested it').waitFor()
     await other.page.getByText(code).waitFor()
     assert.equal(await other.page.getByRole('button', { name: 'Sign in' }).count(), 0)
-    await other.assertAccessibleInAllViewports()
+    await other.assertReadableInAllViewports()
 
-    const link = await owner.context.newPage()
+    const link = await visitor.context.newPage()
     await link.goto(web.url(`/sign-in#code=${code}`))
     await link.getByText(`Sign in as ${email}`).waitFor()
     assert.equal(new URL(link.url()).hash, '')
@@ -101,19 +115,16 @@ describe('signing in', requiresBrowser, () => {
 
   test('works over plain HTTP on a home network, with a note that it is not encrypted', async () => {
     const port = await lastingPort()
-    const baseUrl = `http://slip.lan:${port}`
-    await using home = await startTestService({ PORT: String(port), BASE_URL: baseUrl })
-    await using browser = await openBrowser('--host-resolver-rules=MAP slip.lan 127.0.0.1')
-    const { page } = browser
+    await using home = await web.another({ PORT: `${port}`, BASE_URL: `http://slip.lan:${port}` })
+    await using visitor = await home.visitor()
+    const { page } = visitor
     const email = newAddress()
-    await page.goto(`${baseUrl}/sign-in`)
+    await page.goto(home.url('/sign-in'))
     await page.getByText("This connection isn't encrypted.").waitFor()
-    await page.getByLabel('Your email address').fill(email)
-    await page.getByRole('button', { name: 'Get a sign-in code' }).click()
-    await page.getByText('The code for').waitFor()
-    await page.getByLabel('Sign-in code').fill(await home.mailedCode(email))
+    await home.askForCode(page, email)
+    await home.writeCode(page, email)
     await page.waitForURL('**/sites')
-    await page.goto(`${baseUrl}/account`)
+    await page.goto(home.url('/account'))
     await page.getByText(email).waitFor()
     assert.deepEqual(
       (await page.context().cookies()).map(({ httpOnly, sameSite, path }) => [httpOnly, sameSite, path]),
@@ -124,39 +135,9 @@ describe('signing in', requiresBrowser, () => {
     )
   })
 
-  test('submits a complete code by itself, also one that was pasted with surrounding text', async () => {
-    for (const write of [
-      (code: string) => code.toLowerCase().replace('-', ''),
-      (code: string) => `Your code is ${code}. It works once.`,
-    ]) {
-      await using visitor = await web.visitor()
-      const { page } = visitor
-      const email = newAddress()
-      await page.goto(web.url('/sign-in'))
-      await web.askForCode(page, email)
-      await page.getByLabel('Sign-in code').fill(write(await web.service.mailedCode(email)))
-      await page.waitForURL('**/sites')
-    }
-  })
-
-  test('continues to the requested page, and only within this service', async () => {
-    const { page } = await web.asOwner()
-    for (const [then, place] of [
-      ['/account', '/account'],
-      ['/domains?site=abc', '/domains?site=abc'],
-      ['/sites/abc/files', '/sites/abc/files'],
-      ['//elsewhere.example/', '/sites'],
-      ['/\\elsewhere.example/', '/sites'],
-      ['/\t/elsewhere.example/', '/sites'],
-      ['https://elsewhere.example/', '/sites'],
-      ['javascript:alert(1)', '/sites'],
-      ['/sign-in?then=/sign-in', '/sites'],
-      ['/api/v1/me', '/sites'],
-      ['', '/sites'],
-    ] as const) {
-      await page.goto(web.url(`/sign-in?then=${encodeURIComponent(then)}`))
-      await page.waitForURL(web.service.baseUrl + place)
-    }
+  test('continues to the requested page', async () => {
+    const { page } = await web.asOwner('/sign-in?then=%2Fdomains%3Fsite%3Dabc')
+    await page.waitForURL(web.url('/domains?site=abc'))
   })
 
   test('reports a wrong code after one request, and accepts the right one after it', async () => {
@@ -168,7 +149,7 @@ describe('signing in', requiresBrowser, () => {
     await page.getByRole('alert').getByText('That code is incorrect or expired').waitFor()
     assert.equal(await field.inputValue(), 'AAAA-AAAA')
     assert.equal(await field.getAttribute('aria-invalid'), 'true')
-    await visitor.assertAccessible()
+    await visitor.assertReadable()
     await web.writeCode(page, email)
     await page.waitForURL('**/sites')
   })
@@ -186,9 +167,8 @@ describe('signing in', requiresBrowser, () => {
   })
 
   test('moves the focus from step to step, and mails a new code, also to another address', async () => {
-    const { page } = await web.asVisitor()
+    const { page } = await web.asVisitor('/sign-in')
     const [first, second] = [newAddress(), newAddress()]
-    await page.goto(web.url('/sign-in'))
     await web.askForCode(page, first)
     const code = page.getByLabel('Sign-in code')
     await code.and(page.locator(':focus')).waitFor()
@@ -203,10 +183,7 @@ describe('signing in', requiresBrowser, () => {
     await web.askForCode(page, second)
     // Wrong codes of other clients do not count, because the page sends its attempt.
     for (let tries = 0; tries < 6; tries++)
-      await web.service
-        .client()
-        .verifyCode(second, 'ABCD-EFGH')
-        .catch(() => undefined)
+      await assert.rejects(web.service.client().verifyCode(second, 'ABCD-EFGH'))
     await web.writeCode(page, second)
     await page.waitForURL('**/sites')
   })
@@ -229,7 +206,7 @@ describe('signing in', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Get a sign-in code' }).click()
     await page.getByText('Hourly limit reached (5 codes per email address).', { exact: true }).waitFor()
     await page.getByText(/^Try again at \d\d:\d\d( tomorrow)?\./).waitFor()
-    await visitor.assertAccessible()
+    await visitor.assertReadable()
   })
 
   test('still shows the code field when the page is opened again, until the code has expired', async () => {
@@ -273,7 +250,7 @@ describe('an expired session', requiresBrowser, () => {
     const dialog = page.getByRole('dialog', { name: "You're signed out" })
     await dialog.getByRole('button', { name: 'Get a sign-in code' }).click()
     await dialog.getByText(/^The code for/).waitFor()
-    await owner.assertAccessible()
+    await owner.assertReadable()
     assert.equal(await form.getByLabel('Type your email address to confirm').inputValue(), owner.email)
     await web.writeCode(page, owner.email)
     await page.getByRole('status').getByText('Account deleted.').waitFor()
@@ -281,18 +258,12 @@ describe('an expired session', requiresBrowser, () => {
 
   test('asks once for all interrupted requests, which then continue', async () => {
     const { page, owner } = await web.asOwner()
-    await using second = await web.visitor()
-    await second.page.goto(web.url('/sign-in'))
-    await web.askForCode(second.page, owner.email)
-    await web.writeCode(second.page, owner.email)
-    await second.page.waitForURL('**/sites')
+    await using _ = await web.openSession(owner.email)
     await page.goto(web.url('/account'))
     await page.getByRole('button', { name: 'Sign out other sessions' }).waitFor()
     await owner.context.clearCookies()
     const both = page.getByRole('button', { name: /^(Sign out other sessions|Replace key)$/ })
-    await both.evaluateAll((buttons) => {
-      for (const button of buttons as HTMLElement[]) button.click()
-    })
+    await both.evaluateAll((buttons) => buttons.map((button) => (button as HTMLElement).click()))
     const form = page.getByRole('dialog', { name: 'Replace API key?' })
     await form.waitFor()
     const dialog = page.getByRole('dialog', { name: "You're signed out" })
@@ -309,19 +280,16 @@ describe('an expired session', requiresBrowser, () => {
   test('asks once, whatever the page had cached, and can be dismissed', async () => {
     const { page } = await web.asOwner()
     await page.context().clearCookies()
-    let calls = 0
-    page.on('request', (request) => {
-      if (request.url().includes('/api/')) calls++
-    })
+    const calls = recordCalls(page)
     await page.goto(web.url('/account'))
     const dialog = page.getByRole('dialog', { name: "You're signed out" })
     await dialog.getByRole('button', { name: 'Not now' }).click()
     await page.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
     assert.equal(await dialog.count(), 0)
-    assert.equal(calls, 1)
+    assert.equal(calls.length, 1)
     await page.reload()
     await page.getByRole('heading', { name: 'Sign in to see your account' }).waitFor()
-    assert.equal(calls, 1)
+    assert.equal(calls.length, 1)
   })
 
   test('asks also when the rate limit of the address is used up', async () => {

@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { toFiles } from '../api/content.ts'
 import { DESKTOP, PHONE } from '../support/browser.ts'
 import { sendRequest } from '../support/http-client.ts'
-import { requiresBrowser, useWeb } from './web-fixture.ts'
+import { recordCalls } from './file-drop.ts'
+import { web } from './shared.ts'
+import { type Account, requiresBrowser } from './web-fixture.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-let client: Slipway
+let account: Account
 /** The slug of a site whose visits do not change during the tests. */
 let visited: string
-const web = useWeb({}, async (account) => {
-  client = account.client
-  visited = await visitedSite()
-})
 
 const PATHS = ['/', '/', '/', '/about', ...Array.from({ length: 11 }, (_, at) => `/gone/${at}`)]
 
@@ -25,11 +23,11 @@ const PATHS = ['/', '/', '/', '/about', ...Array.from({ length: 11 }, (_, at) =>
 async function visitedSite(): Promise<string> {
   const { clock } = web.service
   const now = clock.now
-  const { slug, siteUrl } = await published(client)
+  const { slug, siteUrl } = await published(account.client)
   for (const since of [20 * DAY_MS, DAY_MS, 0]) {
     clock.now = now - since
     for (const path of PATHS) await visit(siteUrl + path.slice(1))
-    await client.visits(slug, '24h')
+    await account.client.visits(slug, '24h')
   }
   clock.now = now
   return slug
@@ -52,9 +50,6 @@ const visitsPath = (slug: string, query = '') => `/sites/${slug}/visits${query}`
 const total = (page: Page, name: string) =>
   page.getByRole('region', { name: 'Over time' }).locator('div', { has: page.getByRole('heading', { name }) })
 
-const chosenRange = (page: Page) =>
-  page.getByRole('navigation', { name: 'How far back' }).locator('[aria-current=page]')
-
 /** The texts of the rows of a table. */
 async function readRows(page: Page, part: string): Promise<string[][]> {
   const rows = await page.getByRole('region', { name: part }).locator('tbody tr').all()
@@ -62,39 +57,64 @@ async function readRows(page: Page, part: string): Promise<string[][]> {
 }
 
 describe('the visits of a site', requiresBrowser, () => {
-  test('are accessible in all viewports and color schemes', async () => {
-    const { page, user } = await web.asAccount(visitsPath(visited, '?range=30d'), { viewport: PHONE })
-    await page.getByText('All numbers by day').click()
-    await user.assertAccessibleInAllViewports()
-    user.assertNoComplaints()
+  before(async () => {
+    account = await web.createAccount()
+    visited = await visitedSite()
   })
 
-  test('are shown for ranges with addresses of their own, with the most requested paths first', async () => {
-    const { page, user } = await web.asAccount(visitsPath(visited))
-    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
-    await chosenRange(page).getByText('7 days').waitFor()
+  test('are accessible in all viewports and color schemes', async () => {
+    const { page, owner } = await web.asOwner(visitsPath(visited, '?range=30d'), { account, viewport: PHONE })
+    await page.getByText('All numbers by day').click()
+    await owner.assertAccessibleInAllViewports()
+    owner.assertNoComplaints()
+  })
+
+  test('are shown for ranges with addresses of their own, each requested once, with a script only for them', async () => {
+    const { page } = await web.asOwner(undefined, { account })
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.url()))
+    const times = (what: string) => requests.filter((url) => url.includes(what)).length
+    const shows = async (range: string, requestsInRange: string) => {
+      await total(page, 'Requests').getByText(requestsInRange, { exact: true }).waitFor()
+      await page
+        .getByRole('navigation', { name: 'How far back' })
+        .locator('[aria-current=page]')
+        .getByText(range)
+        .waitFor()
+    }
+    await page.goto(web.url(`/sites/${visited}/settings`))
+    await page.getByRole('heading', { name: 'Access' }).waitFor()
+    assert.equal(times('visits-view'), 0)
+    await page.getByRole('link', { name: 'Visits' }).click()
+    await shows('7 days', '30')
+    await page.route('**/analytics*', (route) => route.abort())
     await page.getByRole('link', { name: '30 days' }).click()
-    await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
+    await page.getByText("Can't reach the server.").waitFor()
+    await page.unroute('**/analytics*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await shows('30 days', '45')
     await total(page, 'Visitors').getByText('3', { exact: true }).waitFor()
     assert.equal(page.url(), web.url(visitsPath(visited, '?range=30d')))
-    assert.deepEqual(await readRows(page, 'Pages'), [
+    const paths = [
       ['/', '9'],
       ['/about', '3'],
-    ])
+    ]
+    assert.deepEqual(await readRows(page, 'Pages'), paths)
     assert.deepEqual(await readRows(page, 'Referrers'), [['news.example', '12']])
-    const missing = () => readRows(page, 'Not found').then((rows) => rows.length)
-    assert.equal(await missing(), 10)
+    assert.equal((await readRows(page, 'Not found')).length, 10)
     await page.getByRole('button', { name: 'Show all 11: Not found' }).click()
     await page.getByRole('button', { name: 'Show fewer: Not found' }).waitFor()
-    assert.equal(await missing(), 11)
+    assert.equal((await readRows(page, 'Not found')).length, 11)
     await page.goBack()
-    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
-    await chosenRange(page).getByText('7 days').waitFor()
-    user.assertNoComplaints()
+    await shows('7 days', '30')
+    assert.deepEqual([times('visits-view'), times('/analytics')], [1, 3])
   })
 
   test('are shown in a chart with tooltips, and in a table', async () => {
-    const { page, user } = await web.asAccount(visitsPath(visited, '?range=30d'), { viewport: DESKTOP })
+    const { page } = await web.asOwner(visitsPath(visited, '?range=30d'), {
+      account,
+      viewport: DESKTOP,
+    })
     const part = page.getByRole('region', { name: 'Over time' })
     const plots = part.getByRole('img')
     assert.match(
@@ -119,11 +139,10 @@ describe('the visits of a site', requiresBrowser, () => {
     const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
     assert.deepEqual([lines[0], lines.length], ['day,visitors,requests,bytes', 32])
     assert.match(lines[30]!, /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z,1,15,\d+$/)
-    user.assertNoComplaints()
   })
 
   test('are redrawn when the window or its color scheme changes', async () => {
-    const { page, user } = await web.asAccount(visitsPath(visited), { viewport: DESKTOP })
+    const { page, owner } = await web.asOwner(visitsPath(visited), { account, viewport: DESKTOP })
     await page.locator('canvas').first().waitFor()
     const drawn = () => page.evaluate(() => document.querySelector('canvas')!.toDataURL())
     const changes = (before: string) =>
@@ -134,17 +153,17 @@ describe('the visits of a site', requiresBrowser, () => {
     const wide = await drawn()
     await page.setViewportSize({ width: 360, height: 800 })
     await changes(wide)
-    await user.assertAccessible()
-    user.assertNoComplaints()
+    await owner.assertReadable()
   })
 
   test('of the last day are shown in the time zone of the browser', async () => {
-    const { page, user } = await web.asAccount(visitsPath(visited, '?range=24h'), {
+    const { page, owner } = await web.asOwner(visitsPath(visited, '?range=24h'), {
+      account,
       timezoneId: 'Asia/Kolkata',
     })
     await page.getByText('All numbers by hour').click()
     const hours = await page.getByRole('group').getByRole('rowheader').allInnerTexts()
-    await user.assertAccessible()
+    await owner.assertReadable()
     assert.equal(hours.length, 24)
     assert.ok(hours.every((hour) => /^\w+, \d\d:30(, so far)?$/.test(hour)))
     await page.getByText('Times are in your time zone').waitFor()
@@ -152,65 +171,29 @@ describe('the visits of a site', requiresBrowser, () => {
       .getByRole('region', { name: 'Pages' })
       .getByText(/per UTC day/)
       .waitFor()
-    user.assertNoComplaints()
   })
 
   test('explain how they are counted when there are none, and show the next one', async () => {
-    const { page, user } = await web.asAccount()
-    const { slug, siteUrl } = await published(client)
+    const { page, owner } = await web.asOwner(undefined, { account })
+    const { slug, siteUrl } = await published(account.client)
     await page.goto(web.url(visitsPath(slug)))
     await page.getByText('No visits in the last 7 days.').waitFor()
     await page.getByText('We use no cookies').waitFor()
-    await user.assertAccessible()
+    await owner.assertReadable()
     await visit(siteUrl)
     await page.getByRole('button', { name: 'Refresh' }).click()
     await total(page, 'Visitors').getByText('1', { exact: true }).waitFor()
-    user.assertNoComplaints()
-  })
-
-  test('can be reloaded after a network failure', async () => {
-    const { page } = await web.asAccount(visitsPath(visited))
-    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
-    await page.route('**/analytics*', (route) => route.abort())
-    await page.getByRole('link', { name: '30 days' }).click()
-    await page.getByText("Can't reach the server.").waitFor()
-    await page.unroute('**/analytics*')
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
-  })
-
-  test('cost one request for each range, once, and load the chart script only here', async () => {
-    const { page } = await web.asAccount()
-    const requests: string[] = []
-    page.on('request', (request) => requests.push(new URL(request.url()).pathname))
-    const times = (what: string) => requests.filter((path) => path.includes(what)).length
-    await page.goto(web.url(`/sites/${visited}/settings`))
-    await page.getByRole('heading', { name: 'Access' }).waitFor()
-    assert.equal(times('visits-view'), 0)
-    const ways = page.getByRole('navigation', { name: 'How far back' })
-    await page.getByRole('link', { name: 'Visits' }).click()
-    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
-    await ways.getByRole('link', { name: '30 days' }).click()
-    await total(page, 'Requests').getByText('45', { exact: true }).waitFor()
-    await ways.getByRole('link', { name: '7 days' }).click()
-    await total(page, 'Requests').getByText('30', { exact: true }).waitFor()
-    assert.deepEqual([times('visits-view'), times('/analytics')], [1, 2])
   })
 
   test('are not requested where they are not counted', async () => {
     await using quiet = await web.another({ VISITS: 'off' })
     await using owner = await quiet.owner()
     const { page } = owner
-    const { slug } = await published(quiet.service.client(owner.key))
-    const requests: string[] = []
-    page.on('request', (request) => requests.push(request.url()))
+    const { slug } = await published(owner.client)
+    const calls = recordCalls(page)
     await page.goto(`${quiet.service.baseUrl}/sites/${slug}/visits`)
     await page.getByText('Visits are not counted.').waitFor()
-    await owner.assertAccessible()
-    assert.deepEqual(
-      requests.filter((url) => url.includes('analytics')),
-      [],
-    )
-    owner.assertNoComplaints()
+    await owner.assertReadable()
+    assert.deepEqual(calls, [`GET /api/v1/publish/${slug}`])
   })
 })

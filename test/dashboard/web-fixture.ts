@@ -1,54 +1,56 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before } from 'node:test'
-import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
+import {
+  type APIRequestContext,
+  type BrowserContextOptions,
+  type Cookie,
+  type Locator,
+  type Page,
+  request,
+} from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import { type BrowserUser, ContextPool } from '../support/browser.ts'
+import { type BrowserUser, ContextPool, openEmptyPage } from '../support/browser.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 
 export const requiresBrowser = requires('chromium')
 
-/** A signed-in browser, with the account's address and an SDK client with its API key. */
-export type Owner = BrowserUser & { email: string; key: string; client: Slipway }
+/** An account with an API key, and the cookies of a browser that is signed in. */
+export interface Account {
+  email: string
+  client: Slipway
+  cookies: Cookie[]
+}
+
+/** A browser that is signed in. */
+export type Owner = BrowserUser & Account
+
+interface OwnerOptions extends BrowserContextOptions {
+  /** By default a new one. */
+  account?: Account
+}
+
+/** The name of a computer on a home network. */
+const FLAGS = ['--host-resolver-rules=MAP slip.lan 127.0.0.1']
 
 let names = 0
 
-/**
- * A service and a browser for the tests of one file. `prepare` receives the account of `asAccount`, which exists
- * only with it.
- */
-export function useWeb(
-  settings: Record<string, string> = {},
-  prepare?: (account: Owner) => Promise<void> | void,
-): WebFixture {
-  const web = new WebFixture()
-  before(async () => {
-    await web.start(settings)
-    if (prepare && !requiresBrowser.skip) await prepare(await web.openAccount())
-  })
-  afterEach(() => web.endTest())
-  after(() => web[Symbol.asyncDispose]())
-  return web
+export function newAddress(): string {
+  return `user-${++names}@example.test`
 }
 
 /** A real service and a real browser; only the service without an installed browser. */
 export class WebFixture implements AsyncDisposable {
   service!: RunningService
-  /** The account of `asAccount`. */
-  account!: Owner
   #contexts: ContextPool | undefined
   readonly #opened = new AsyncDisposableStack()
   #ofTest = new AsyncDisposableStack()
+  #users: BrowserUser[] = []
+  #checkedLines = 0
 
   async start(settings: Record<string, string> = {}): Promise<this> {
     this.service = this.#opened.use(await startTestService(settings))
-    if (!requiresBrowser.skip) this.#contexts = this.#opened.use(await ContextPool.open())
+    if (!requiresBrowser.skip) this.#contexts = this.#opened.use(await ContextPool.open(...FLAGS))
     return this
-  }
-
-  async openAccount(): Promise<Owner> {
-    this.account = await this.owner()
-    return this.account
   }
 
   /** Starts another service, for the same browser. */
@@ -68,31 +70,33 @@ export class WebFixture implements AsyncDisposable {
     return { page: visitor.page, visitor }
   }
 
-  /** Opens a page that is signed in to a new account, until the end of the test. */
-  async asOwner(path?: string, options: BrowserContextOptions = {}): Promise<{ page: Page; owner: Owner }> {
+  /** Opens a page that is signed in, until the end of the test. */
+  async asOwner(path?: string, options: OwnerOptions = {}): Promise<{ page: Page; owner: Owner }> {
     const owner = await this.#open(this.owner(options), path)
     return { page: owner.page, owner }
   }
 
-  /** Opens a page in a context of its own that is signed in to `account`, until the end of the test. */
-  async asAccount(
-    path?: string,
-    options: BrowserContextOptions = {},
-  ): Promise<{ page: Page; user: BrowserUser }> {
-    const user = await this.#open(this.visitorSignedInAs(this.account, options), path)
-    return { page: user.page, user }
-  }
-
   async #open<User extends BrowserUser>(opening: Promise<User>, path: string | undefined): Promise<User> {
     const user = this.#ofTest.use(await opening)
+    this.#users.push(user)
     if (path !== undefined) await user.page.goto(this.url(path))
     return user
   }
 
-  /** Closes the pages of a test, and asserts that no browser has reported a violation of the policy. */
+  /**
+   * Closes the pages of a test, and asserts that their consoles have only failed requests, which tests provoke, and that
+   * no browser has reported a violation of the policy.
+   */
   async endTest(): Promise<void> {
+    const complaints = this.#users.flatMap((user) => user.complaints)
     await this.#ofTest.disposeAsync()
     this.#ofTest = new AsyncDisposableStack()
+    this.#users = []
+    this.service.clock.now = Date.now()
+    assert.deepEqual(
+      complaints.filter((line) => !line.startsWith('Failed to load resource')),
+      [],
+    )
     this.assertPolicyKept()
   }
 
@@ -105,36 +109,38 @@ export class WebFixture implements AsyncDisposable {
     return this.#contexts!.visitor(options)
   }
 
-  /** Opens a context that is signed in to the account of this address, by default to a new account. */
-  async owner(options: BrowserContextOptions = {}, email = newAddress()): Promise<Owner> {
-    const visitor = await this.visitor(options)
-    await this.#openEmptyPage(visitor.page)
-    await this.signIn(visitor.page, email)
-    const key = await this.service.signIn(email)
-    return Object.assign(visitor, { email, key, client: this.service.client(key) })
+  /** Opens a page in a context that is signed in. */
+  async owner({ account, ...options }: OwnerOptions = {}): Promise<Owner> {
+    const owner = Object.assign(await this.visitor(options), account ?? (await this.createAccount()))
+    await openEmptyPage(owner.page, this.service.baseUrl)
+    await this.signIn(owner.page, owner)
+    return owner
   }
 
-  /** Opens another context with the session of an owner. */
-  async visitorSignedInAs(owner: Owner, options: BrowserContextOptions = {}): Promise<BrowserUser> {
-    const visitor = await this.visitor(options)
-    await visitor.context.addCookies(await owner.context.cookies())
-    await this.#openEmptyPage(visitor.page)
-    await visitor.page.evaluate(rememberSignedIn, owner.email)
-    return visitor
+  async createAccount(): Promise<Account> {
+    const email = newAddress()
+    const client = this.service.client(await this.service.signIn(email))
+    await using session = await this.openSession(email)
+    return { email, client, cookies: (await session.storageState()).cookies }
   }
 
-  /** Opens an empty page at the origin of the service, which is faster than loading the dashboard. */
-  async #openEmptyPage(page: Page): Promise<void> {
-    const url = this.url('/empty')
-    const body = '<!doctype html><link rel="icon" href="data:,">'
-    await page.route(url, (route) => route.fulfill({ contentType: 'text/html', body }), { times: 1 })
-    await page.goto(url)
+  /** Signs in a client that sends requests as the pages of a browser do. */
+  async openSession(email: string, userAgent?: string): Promise<APIRequestContext> {
+    const session = await request.newContext({
+      baseURL: this.service.baseUrl,
+      extraHTTPHeaders: { Origin: this.service.baseUrl },
+      ...(userAgent && { userAgent }),
+    })
+    await this.service.client().requestCode(email)
+    const data = { email, code: await this.service.mailedCode(email) }
+    assert.ok((await session.post('/api/auth/session', { data })).ok())
+    return session
   }
 
   /** Signs the browser of a page of the service in, without the form. */
-  async signIn(page: Page, email: string): Promise<void> {
-    await this.service.client().requestCode(email)
-    await page.evaluate(signInHere, { email, code: await this.service.mailedCode(email) })
+  async signIn(page: Page, { email, cookies }: Account): Promise<void> {
+    await page.context().addCookies(cookies)
+    await page.evaluate(rememberSignedIn, email)
   }
 
   /** Requests a code with the form of the page. */
@@ -149,19 +155,20 @@ export class WebFixture implements AsyncDisposable {
     await page.getByLabel('Sign-in code').fill(await this.service.mailedCode(email))
   }
 
-  /** Asserts that no browser has reported a violation of the Content-Security-Policy. */
+  /** Asserts that no browser has reported a violation of the Content-Security-Policy since the last call. */
   assertPolicyKept(): void {
-    const reports = this.service.log.filter(({ message }) => message === 'content security policy violation')
-    assert.deepEqual(reports, [])
+    const { log } = this.service
+    const lines = log.slice(this.#checkedLines)
+    this.#checkedLines = log.length
+    assert.deepEqual(
+      lines.filter(({ message }) => message === 'content security policy violation'),
+      [],
+    )
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#opened.disposeAsync()
   }
-}
-
-export function newAddress(): string {
-  return `user-${++names}@example.test`
 }
 
 /** Presses Tab until the element has the focus. */
@@ -174,12 +181,15 @@ export async function tabTo(page: Page, target: Locator): Promise<void> {
   assert.fail('it cannot be reached with the Tab key')
 }
 
+/** Waits until the visible elements have exactly these texts, in this order. */
+export async function textsAre(page: Page, selector: string, texts: string[]): Promise<void> {
+  await page.waitForFunction(areShown, { selector, texts })
+}
+
 /** Runs in the page. */
-async function signInHere(body: { email: string; code: string }): Promise<void> {
-  const headers = { 'Content-Type': 'application/json' }
-  const answer = await fetch('/api/auth/session', { method: 'POST', headers, body: JSON.stringify(body) })
-  if (!answer.ok) throw new Error(await answer.text())
-  localStorage.setItem('slipway.signed-in', body.email)
+function areShown({ selector, texts }: { selector: string; texts: string[] }): boolean {
+  const shown = [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility())
+  return JSON.stringify(shown.map(({ textContent }) => textContent)) === JSON.stringify(texts)
 }
 
 /** Runs in the page: stores what the dashboard stores when a session begins. */

@@ -14,13 +14,6 @@ import type { Faults } from './state-verifier.ts'
 /** Acknowledged versions that must exist: the kept versions, minus those that unacknowledged changes may have pruned. */
 const MIN_VERSIONS = 8
 
-interface DataFolderOptions {
-  data: string
-  context: OperatorContext
-  /** The number of newest acknowledged versions of each site that must exist. */
-  keptVersions: number
-}
-
 /**
  * Verifies the data folder of a stopped server: the database is consistent, every finalized version is complete, every
  * blob matches its hash, and acknowledged versions exist; then again after every sweep has run without a grace period.
@@ -30,12 +23,11 @@ export async function verifyDataFolder(data: string, ackLog: AckLog): Promise<Fa
   if (databaseFaults.length > 0) return databaseFaults
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
   await using context = await openForOperator(readConfig(settings), { log: silentLog, version: 'test' })
-  const options = { data, context, keptVersions: MIN_VERSIONS }
-  const faults = await new DataFolderCheck(options).run(ackLog)
+  const faults = await new DataFolderCheck(data, context).run(ackLog)
   for (const sweep of sweeps) await runOnce(sweep, context.sweepOptions)
   return [
     ...faults,
-    ...(await new DataFolderCheck(options).run(ackLog)).map((fault) => `after the sweeps: ${fault}`),
+    ...(await new DataFolderCheck(data, context).run(ackLog)).map((fault) => `after the sweeps: ${fault}`),
   ]
 }
 
@@ -45,17 +37,19 @@ function checkIntegrity(data: string): Faults {
   return rows.map((row) => row.integrity_check).filter((sentence) => sentence !== 'ok')
 }
 
-export class DataFolderCheck {
-  readonly #options: DataFolderOptions
+class DataFolderCheck {
+  readonly #data: string
+  readonly #context: OperatorContext
   readonly #blobFaults = new Map<string, string | undefined>()
 
-  constructor(options: DataFolderOptions) {
-    this.#options = options
+  constructor(data: string, context: OperatorContext) {
+    this.#data = data
+    this.#context = context
   }
 
   async run(ackLog: AckLog): Promise<Faults> {
     const faults: Faults = []
-    for await (const hash of this.#options.context.blobs.list()) {
+    for await (const hash of this.#context.blobs.list()) {
       const fault = await this.#checkBlob(hash)
       if (fault) faults.push(fault)
     }
@@ -66,7 +60,7 @@ export class DataFolderCheck {
 
   /** Versions without an acknowledgement may exist, but must be complete too. */
   async #checkVersions(): Promise<Faults> {
-    using database = new DatabaseSync(join(this.#options.data, 'slipway.db'), { readOnly: true })
+    using database = new DatabaseSync(join(this.#data, 'slipway.db'), { readOnly: true })
     const rows = database.prepare("SELECT id, files FROM versions WHERE state = 'ready'")
     const faults: Faults = []
     for (const { id, files } of rows.iterate() as Iterable<{ id: string; files: string }>) {
@@ -81,11 +75,9 @@ export class DataFolderCheck {
   async #checkSite({ slug, state, requested, versions }: KnownSite): Promise<Faults> {
     if (state === null || requested === null) return []
     const faults: Faults = []
-    const newest = [...versions]
-      .sort(([one], [other]) => (one < other ? 1 : -1))
-      .slice(0, this.#options.keptVersions)
+    const newest = [...versions].sort(([one], [other]) => (one < other ? 1 : -1)).slice(0, MIN_VERSIONS)
     for (const [id, files] of newest) {
-      const version = await this.#options.context.store.read.versions.byId(id)
+      const version = await this.#context.store.read.versions.byId(id)
       if (version?.state !== 'ready')
         faults.push(`the version ${id} of ${slug} is ${version?.state ?? 'lost'}`)
       else if (!isSame(files, version.files))
@@ -96,7 +88,7 @@ export class DataFolderCheck {
 
   async #checkBlob(hash: string): Promise<string | undefined> {
     if (this.#blobFaults.has(hash)) return this.#blobFaults.get(hash)
-    const bytes = await this.#options.context.blobs.bytes(hash)
+    const bytes = await this.#context.blobs.bytes(hash)
     const fault =
       bytes === undefined
         ? `the blob ${hash} is lost`

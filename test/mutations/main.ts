@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MUTATIONS, type Mutation } from './table.ts'
 
@@ -28,9 +29,36 @@ console.log(`\n${killed} killed, ${survived} survived`)
 process.exitCode = survived === 0 ? 0 : 1
 
 /** The first of the mutation's test files that fails with it; undefined when all pass. */
-async function findKiller(number: number, { tests }: Mutation): Promise<string | undefined> {
-  for (const test of tests) if (!(await passes(test, number))) return test
+async function findKiller(number: number, mutation: Mutation): Promise<string | undefined> {
+  await using _ = await buildForBrowsers(mutation)
+  for (const test of mutation.tests) if (!(await passes(test, number))) return test
   return undefined
+}
+
+/** Browsers load a build, which does not pass Node's loader: builds the mutated file, and restores it on dispose. */
+async function buildForBrowsers({ file, find, replace, tests }: Mutation): Promise<AsyncDisposableStack> {
+  const restored = new AsyncDisposableStack()
+  const isInBrowser =
+    /^(dashboard|protocol)\//.test(file) && tests.some((test) => test.startsWith('test/dashboard/'))
+  if (!isInBrowser) return restored
+  const path = join(root, file)
+  const source = readFileSync(path, 'utf8')
+  restored.defer(async () => {
+    writeFileSync(path, source)
+    await build()
+  })
+  writeFileSync(
+    path,
+    source.replace(find, () => replace),
+  )
+  await build()
+  return restored
+}
+
+async function build(): Promise<void> {
+  const child = spawn(process.execPath, [join(root, 'scripts/build-now.mjs')], { cwd: root, stdio: 'ignore' })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`the build ends with ${code}`)
 }
 
 async function passes(test: string, number: number): Promise<boolean> {

@@ -67,7 +67,7 @@ const ROWS: readonly Row[] = [
   ['takes more bytes of a large file than declared', 'server/blobs/disk.ts', '      size += chunk.length\n      assertLength(size, expected)', '      size += chunk.length', UPLOADS, 'test/blobs/disk.test.ts'],
   ['writes into the disk reserve', 'server/blobs/disk-reserve.ts', 'if (this.#writableBytes < bytes) {', 'if (false) {', 'test/api/disk-reserve.test.ts'],
   ['deletes blobs within the grace time', 'server/jobs/jobs.ts', 'clock() - blobGrace * 1000', 'clock()', 'test/operator/sweeps.test.ts'],
-  ['deletes blobs that are referenced again', 'server/jobs/jobs.ts', 'const unreferenced = await tx.blobReferences.findUnreferenced(marked)', 'const unreferenced = marked', 'test/blobs/races.test.ts'],
+  ['deletes blobs that are referenced again', 'server/jobs/jobs.ts', 'const unreferenced = await tx.blobReferences.findUnreferenced(marked)', 'const unreferenced = marked', 'test/blobs/races.test.ts', 'test/blobs/collection.test.ts'],
   ['acknowledges commits that are not flushed', 'server/store/sqlite.ts', "wanted === 'durable' ? 'FULL'", "wanted === 'durable' ? 'NORMAL'", 'test/store/sqlite.test.ts'],
 
   // Titles and thumbnails
@@ -111,11 +111,12 @@ const ROWS: readonly Row[] = [
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],
   ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-choices.test.ts'],
   ['replaces a site by a drop without a question', 'protocol/manifest/removal.ts', 'index || files > liveFiles / 2', 'false', 'test/dashboard/drop.test.ts'],
-  ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', "if (isAny) addEventListener('beforeunload', confirmUnload)", 'if (isAny) return', 'test/dashboard/settings.test.ts'],
+  ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', "if (findUnsavedSites().length > 0) addEventListener('beforeunload', confirmUnload)", 'if (findUnsavedSites().length > 0) return', 'test/dashboard/settings.test.ts'],
   ['offers domains that cannot work', 'server/app.ts', '!/^(.+\\.)?localhost$/.test(config.proxyHost)', 'true', 'test/dashboard/sites.test.ts'],
   ['undoes a version that another one has replaced', 'dashboard/site/undo-version.ts', 'if (currentVersionId !== versionId)', 'if (false)', 'test/dashboard/versions.test.ts'],
   ['publishes a paste without a question', 'dashboard/drop/publication.ts', 'if (this.#picked.needsConfirmation)', 'if (false)', 'test/dashboard/drop.test.ts'],
   ['sets secure cookies where browsers do not store them', 'server/api/cookies.ts', "return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)", 'return true', 'test/dashboard/sign-in.test.ts'],
+  ['animates where the browser asks for less motion', 'dashboard/style/kit.css', 'animation-iteration-count: 1 !important', 'animation-iteration-count: 1', 'test/dashboard/front.test.ts'],
   ['serves the front page without content', 'server/web/pages.ts', "builtSite.findResponse('front.html', request)", "builtSite.findResponse('index.html', request)", 'test/dashboard/front.test.ts'],
   ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-choices.test.ts'],
   ['makes a version with warnings live with --strict', 'client/cli/publish-target.ts', 'live: plan.live && !strict', 'live: plan.live', 'test/cli/site-commands.test.ts'],

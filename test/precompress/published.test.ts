@@ -64,7 +64,7 @@ describe('after a publish', () => {
     const [shared, own] = [compressibleText('shared', 3000), compressibleText('own', 3000)]
     const { slug } = await publish({ 'index.html': shared, 'own.html': own }, client)
     const other = await publish({ 'index.html': shared })
-    await client.delete(slug)
+    await client.delete(slug, { permanent: true })
     await collect()
     assert.deepEqual(await beside(own), [])
     await assertPrepared(other.slug, shared)

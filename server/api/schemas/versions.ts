@@ -27,7 +27,7 @@ const summary = {
         removed: integer('Removed paths'),
       }),
     ),
-    description: 'Number of files that differ from the previous version; null when none is kept',
+    description: 'Number of files that differ from the version that it replaced; null when none is kept',
   },
 }
 
@@ -42,10 +42,12 @@ export const versionDetails = named(
   object({
     ...summary,
     files: list(fileEntry, 'Its files'),
-    comparedWith: nullable(text('The previous version that is kept')),
+    comparedWith: nullable(
+      text('The version with which it is compared: the one that it replaced, a draft with the live one'),
+    ),
     added: paths('Paths that only this version has'),
     changed: paths('Paths whose bytes differ'),
-    removed: paths('Paths that only the previous version has'),
+    removed: paths('Paths that only the compared version has'),
   }),
 )
 export const thumbnailResponse = named(

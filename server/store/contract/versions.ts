@@ -12,6 +12,9 @@ export interface VersionHeader {
   totalBytes: number
   /** Of the publish request; applied when the version first goes live. */
   metadata: SiteMetadata
+  /**
+   * The version that it replaced when it first went live. Before that, the one that must be live then; null for any.
+   */
   baseVersionId: string | null
   createdAt: number
   publishedAt: number | null

@@ -1,0 +1,149 @@
+import { useRef, useState } from 'preact/hooks'
+import { type Collaborator, MAX_COLLABORATORS, type SiteDetails } from '../../protocol/api/sites.ts'
+import { handleSubmit, useAction } from '../api/action.ts'
+import { invalidate, useResource } from '../api/resource.ts'
+import { signedInAs } from '../api/session.ts'
+import { slipway } from '../api/slipway.ts'
+import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
+import { Button } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
+import { TextField } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Panel } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { RelativeTime } from '../kit/time.tsx'
+import { showToast } from '../kit/toast.tsx'
+import { setDraft } from './settings-draft.ts'
+
+/** Who can publish to the site. The owner invites and removes; a collaborator can leave. */
+export function People({ site }: { site: SiteDetails }) {
+  const { slug, role, ownerEmail } = site
+  const people = useResource(`site/${slug}/people`, () => slipway.collaborators(slug))
+  const { value, error, loading, reload, set } = people
+  const list = useRef<HTMLUListElement>(null)
+  const isOwner = role === 'owner'
+  const remove = useAction(async (email: string) => {
+    await slipway.removeCollaborator(slug, email)
+    set((known) => ({ ...known, collaborators: known.collaborators.filter((one) => one.email !== email) }))
+    list.current?.focus()
+    showToast(`${email} removed.`)
+  })
+  return (
+    <Panel
+      title="People"
+      lead={
+        isOwner
+          ? 'Collaborators publish updates, restore versions and change most settings. They sign in with their email.'
+          : `Shared by ${ownerEmail}. You can publish updates, restore versions and change most settings.`
+      }
+      actions={!isOwner && <Leave slug={slug} />}
+    >
+      <ErrorNotice error={error} onRetry={reload} />
+      <ErrorNotice error={remove.error} />
+      {!value && loading && <Loading what="the people" />}
+      {value && (
+        <ul class="plain-list people" ref={list} tabIndex={-1} aria-label="People with access">
+          <li>
+            <bdi>{value.ownerEmail}</bdi>
+            <span class="quiet small">Owner</span>
+          </li>
+          {value.collaborators.map((person) => (
+            <Person key={person.email} person={person} onRemove={isOwner ? remove : undefined} />
+          ))}
+        </ul>
+      )}
+      {isOwner && value && value.collaborators.length < MAX_COLLABORATORS && (
+        <Invite
+          slug={slug}
+          onAdded={(person) =>
+            set((known) => ({
+              ...known,
+              collaborators: [...known.collaborators.filter(({ email }) => email !== person.email), person],
+            }))
+          }
+        />
+      )}
+    </Panel>
+  )
+}
+
+interface PersonProps {
+  person: Collaborator
+  onRemove: ((email: string) => unknown) | undefined
+}
+
+function Person({ person: { email, addedAt }, onRemove }: PersonProps) {
+  return (
+    <li>
+      <bdi>{email}</bdi>
+      <span class="quiet small">
+        Added <RelativeTime at={addedAt} />
+      </span>
+      {onRemove && (
+        <Button variant="link" label={`Remove ${email}`} onClick={() => onRemove(email)}>
+          Remove
+        </Button>
+      )}
+    </li>
+  )
+}
+
+function Invite({ slug, onAdded }: { slug: string; onAdded: (person: Collaborator) => void }) {
+  const [email, write] = useState('')
+  const invite = useAction(async () => {
+    const person = await slipway.addCollaborator(slug, email.trim())
+    onAdded(person)
+    write('')
+    showToast(`${person.email} can publish to this site now.`)
+  })
+  const wrong = invite.error?.fields.email
+  return (
+    <form class="invite" noValidate onSubmit={handleSubmit(invite)}>
+      <TextField
+        label="Email address"
+        type="email"
+        autocomplete="off"
+        placeholder="colleague@example.com"
+        value={email}
+        error={wrong}
+        onWrite={write}
+      />
+      <Button busy={invite.busy} disabled={email.trim() === ''}>
+        Invite
+      </Button>
+      {!wrong && <ErrorNotice error={invite.error} />}
+    </form>
+  )
+}
+
+function Leave({ slug }: { slug: string }) {
+  const [isConfirming, setConfirming] = useState(false)
+  const navigate = useGuardedNavigate()
+  const leave = useAction(async () => {
+    await slipway.removeCollaborator(slug, signedInAs.value!)
+    setDraft(slug, {})
+    invalidate('sites', `site/${slug}`)
+    navigate('/sites', true)
+    showToast('You left the site.')
+  })
+  return (
+    <>
+      <Button icon="leave" onClick={() => setConfirming(true)}>
+        Leave
+      </Button>
+      {isConfirming && (
+        <Confirm
+          title={`Leave ${slug}?`}
+          verb="Leave site"
+          action={leave}
+          onClose={() => {
+            setConfirming(false)
+            leave.clear()
+          }}
+        >
+          <p>You can't see or publish to this site any more, unless its owner invites you again.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
