@@ -95,7 +95,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       return [result, [...changed]]
     } catch (error) {
       if (xid !== undefined) feed.removeOwn(xid)
-      // A connection that cannot roll back was lost, and the server rolls back by itself.
+      // A connection that cannot roll back was lost, and the server rolls back without it.
       await connection.query({ text: 'rollback' }, WRITE_TIMEOUT_MS).catch(() => undefined)
       throw error
     }
