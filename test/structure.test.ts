@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, '..')
 
 /** Engines behind a contract: only server/app.ts selects them. */
 const ENGINES = [
+  'server/store/postgres/postgres.ts',
   'server/store/sqlite.ts',
   'server/blobs/disk.ts',
   'server/mail/folder.ts',
@@ -76,6 +77,8 @@ const EXCEPTIONS: Record<string, string> = {
   'server/net/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
   'server/store/queries/versions.ts SqlVersionQueries':
     'one short method for each query of versions and their received files',
+  'server/store/postgres/postgres.ts postgresStore':
+    'one closure over the pool and the feed; each operation in it is short',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',
   'server/workers.ts supervise': 'one closure over the worker table',
 }

@@ -12,7 +12,7 @@ interface ChangeFeedOptions {
 const RECONNECT_MIN_MS = 100
 const RECONNECT_MAX_MS = 1000
 
-/** More changes immediately count as a change of everything. */
+/** More changes in one poll count as a change of everything. */
 const MAX_CHANGES_PER_POLL = 10_000
 
 const CHANNEL = 'slipway_changes'
