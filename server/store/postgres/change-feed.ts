@@ -42,7 +42,6 @@ export class ChangeFeed implements AsyncDisposable {
   #epoch: string | undefined
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
-  #notifying: NodeJS.Timeout | undefined
   #trimmedAt = performance.now()
   #failures = 0
   #isClosed = false
@@ -66,18 +65,6 @@ export class ChangeFeed implements AsyncDisposable {
     this.#own.delete(xid)
   }
 
-  /** Makes the other nodes poll now; at most once in `NOTIFY_INTERVAL_MS`, and without waiting for it. */
-  hint(): void {
-    this.#notifying ??= setTimeout(() => {
-      this.#notifying = undefined
-      const notify = (connection: Connection) =>
-        connection.query({ text: `notify ${CHANNEL}` }, this.#options.pollTimeoutMs)
-      // A lost hint costs one poll interval.
-      void this.#options.pool.use(notify).catch(() => undefined)
-    }, NOTIFY_INTERVAL_MS)
-    this.#notifying.unref()
-  }
-
   /** Polls now; concurrent calls share one poll that began after the call. */
   async poll(): Promise<void> {
     await this.#polling?.catch(() => undefined)
@@ -90,7 +77,6 @@ export class ChangeFeed implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    clearTimeout(this.#notifying)
     await this.#polling?.catch(() => undefined)
     this.#connection?.[Symbol.dispose]()
   }
@@ -187,5 +173,31 @@ export class ChangeFeed implements AsyncDisposable {
       update changes_trimmed
       set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))`
     await this.#connection!.query({ text }, this.#options.pollTimeoutMs)
+  }
+}
+
+/** Makes the other nodes poll earlier. A lost hint costs them one poll interval. */
+export class ChangeHints implements Disposable {
+  readonly #send: () => Promise<unknown>
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(pool: PrimaryPool, timeoutMs: number) {
+    this.#send = () => pool.use((connection) => connection.query({ text: `notify ${CHANNEL}` }, timeoutMs))
+  }
+
+  /**
+   * Sends a hint at most once in `NOTIFY_INTERVAL_MS`, without waiting for it. In a transaction of its own: NOTIFY
+   * within a write would make all commits of the cluster wait for each other.
+   */
+  send(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      void this.#send().catch(() => undefined)
+    }, NOTIFY_INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
   }
 }

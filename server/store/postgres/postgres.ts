@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { migrate } from '../migrate.ts'
 import { createQueries } from '../queries.ts'
 import type { ChangeListener, Durability, Store, WriteScope, WriteTransaction } from '../store.ts'
-import { ChangeFeed } from './change-feed.ts'
+import { ChangeFeed, ChangeHints } from './change-feed.ts'
 import { parseConnectionUrl } from './connection-url.ts'
 import { isRepeatable, translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
@@ -67,6 +67,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       notify: (names) => notifyListeners(names, false),
     }),
   )
+  const hints = opened.use(new ChangeHints(pool, timeouts.poll))
   await feed.open().catch(translateError)
   const writes = new Set<Promise<unknown>>()
   const reading = createKysely((query) =>
@@ -106,7 +107,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       try {
         const [result, changed] = await pool.use((connection) => transaction(connection, begin, work))
         if (changed.length > 0) {
-          feed.hint()
+          hints.send()
           await notifyListeners(changed, true)
         }
         return result
