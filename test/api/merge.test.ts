@@ -100,7 +100,7 @@ describe('merge', () => {
     assert.deepEqual(error.details, { currentVersionId })
   })
 
-  test('of three publishers at once loses no file with the SDK', async () => {
+  test('of three concurrent publishers loses no file with the SDK', async () => {
     const { slug } = await api.publish(owner.client, SITE)
     const names = Array.from({ length: 3 }, (_, index) => `new-${index}.txt`)
     await Promise.all(

@@ -174,7 +174,7 @@ describe('with a key', () => {
     assert.equal(readRemaining(other), 59, 'accounts and addresses count separately')
   })
 
-  test('an account that moves to a larger plan has its limit at once, and no more of concurrent requests', async () => {
+  test('an account that moves to a larger plan has its limit immediately, and no more of concurrent requests', async () => {
     const { email, key } = await api.account()
     while ((await getAccount(key)).status === 200);
     await api.setPlan(email, 'hobby')

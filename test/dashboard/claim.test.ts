@@ -7,7 +7,7 @@ import { web } from './shared.ts'
 import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
 describe('the claim page', requiresBrowser, () => {
-  test(`makes a site its visitor's by a mailed code`, async () => {
+  test(`makes a site its visitor's with a code sent by email`, async () => {
     const { page, visitor } = await web.asVisitor(undefined, { viewport: PHONE })
     const title = '<img src=x onerror="document.title=1"> & a <b>small</b> site'
     const site = await publish({ title })

@@ -26,7 +26,7 @@ async function visit(port: number, localAddress: string): Promise<{ socket: Sock
 }
 
 describe('an address has a limited number of connections', () => {
-  test('further ones are closed at once and logged in one line, and other addresses are served', async () => {
+  test('further ones are closed immediately and logged in one line, and other addresses are served', async () => {
     await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '3' })
     const { port, log } = running
     const first = []

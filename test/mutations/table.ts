@@ -46,7 +46,7 @@ const ROWS: readonly Row[] = [
   ['signs the fields of a text without their lengths', 'server/lib/tokens.ts', 'return JSON.stringify(fields)', "return fields.join('\\n')", 'test/lib/signed-fields.test.ts'],
   ['records an upload whose size is not in the manifest', 'server/publish/pending-manifest-cache.ts', 'if (this.#sizes[fileNumber] !== size) return false', '', TARGETS],
   ['accepts an upload with another content type', 'server/publish/publish.ts', 'if (!isSameMediaType(headers.contentType, upload.contentType)) {', 'if (false) {', UPLOADS],
-  ['lets two uploads of one file run at once', 'server/publish/publish.ts', 'using _slot = this.#slots.take(upload, active)', '', UPLOADS],
+  ['lets two uploads of one file run at the same time', 'server/publish/publish.ts', 'using _slot = this.#slots.take(upload, active)', '', UPLOADS],
 
   // Contents in the request
   ['publishes secrets whose contents are in the request', 'server/publish/archive/content.ts', 'if (budget.excludeByName(path, bytes.length) || budget.excludeEmpty(path, bytes.length)) continue', 'if (budget.excludeEmpty(path, bytes.length)) continue', 'test/api/contents.test.ts'],
@@ -105,7 +105,7 @@ const ROWS: readonly Row[] = [
   ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'if (site?.ownerId === null) return requireClaimToken', 'if (site) return requireClaimToken', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
   ['finalizes with files that are missing', 'server/publish/finalize.ts', 'if (numbers.length === 0) return', 'return', FINALIZE],
   ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return', 'return', FINALIZE],
-  ['runs two finalizes of one version at once', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/blobs/races.test.ts', RATES],
+  ['runs two finalizes of one version at the same time', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/blobs/races.test.ts', RATES],
   ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', RATES],
   ['merges with a version that is not live any more', 'server/publish/stage.ts', 'const base = request.merge ? site.liveVersionId : request.baseVersionId', 'const base = request.baseVersionId', 'test/api/merge.test.ts'],
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],

@@ -200,7 +200,7 @@ test('values at the limits of their ranges are accepted, and an empty one is uns
   }
 })
 
-test('a misspelt setting is reported with a suggestion and without its value', () => {
+test('a misspelled setting is reported with a suggestion and without its value', () => {
   for (const [name, meant] of [
     ['SLIPWAY_PORTS', /did you mean SLIPWAY_PORT\?/],
     ['SLIPWAY_SMTP', /did you mean SLIPWAY_SMTP_URL\?/],
@@ -298,7 +298,7 @@ test('the server ignores settings of the client and variables of other programs'
   readConfig({ SLIPWAY_URL: 'x', SLIPWAY_KEY: 'y', SLIPWAY_SITE_PASSWORD: 'z', PORT: '-1', PATH: '/bin' })
 })
 
-test('all errors are reported at once', () => {
+test('all errors are reported together', () => {
   const lines = refusal({
     SLIPWAY_PORT: 'x',
     SLIPWAY_BASE_URL: 'https://slipway.example/path',
