@@ -220,7 +220,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await preview(page).getByRole('heading', { name: 'New' }).waitFor()
   })
 
-  test('the page of a site sends four requests, and none more for its versions', async () => {
+  test('the page of a site sends three requests, and none more for its versions', async () => {
     const { page } = await web.asOwner(undefined, { account: ada })
     const calls = recordCalls(page)
     await page.goto(web.url(`/sites/${slugs.harbour}`))
@@ -230,18 +230,16 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByRole('link', { name: 'Versions', exact: true }).click()
     await page.getByText('Oldest saved version').waitFor()
     const site = `GET /api/v1/publish/${slugs.harbour}`
-    assert.deepEqual(calls.sort(), ['GET /api/v1/domains', site, `${site}/analytics`, `${site}/versions`])
+    assert.deepEqual(calls.sort(), [site, `${site}/analytics`, `${site}/versions`])
   })
 
-  test('the page of a site shows its domains, and no form that could not work', async () => {
+  test('domains from before the server switched them off are listed, without a form that cannot work', async () => {
     await ada.client.addDomain('www.songs.example', slugs.songs)
-    const { page, owner } = await web.asOwner(`/sites/${slugs.songs}`, { account: ada })
-    const domains = page.getByRole('region', { name: 'Domains' })
-    const row = domains.getByRole('listitem').filter({ hasText: 'www.songs.example' })
-    await row.getByText('Pending').waitFor()
-    assert.equal(await domains.getByRole('link', { name: 'Add domain' }).count(), 0)
-    await page.goto(web.url('/domains'))
+    const { page, owner } = await web.asOwner('/account', { account: ada })
+    await page.getByRole('link', { name: 'Domains' }).click()
     await page.getByText("Custom domains aren't available on this server").waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'www.songs.example' }).getByText('Pending').waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Add domain' }).count(), 0)
     await owner.assertReadable()
   })
 
