@@ -68,7 +68,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
       type: 'string',
       short: 'm',
       value: 'TEXT',
-      help: 'Note about this version, for the list of versions',
+      help: 'Note about this version, shown in the list of versions',
     },
     ...METADATA_OPTIONS,
     strict: { type: 'boolean', help: 'Treat warnings as errors: the site stays as it is (exit code 6)' },

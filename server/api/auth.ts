@@ -67,7 +67,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       if (isFree) setRateLimitHeaders(reply, await limits.peek(caller, kind))
       else await applyCharge(reply, { limits, caller, kind })
     }
-    if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new one.')
+    if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new key.')
     if (auth === 'required') requireAccount(caller, isAboutSite(request) ? SITE_HINT : undefined)
   })
 }

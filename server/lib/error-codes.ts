@@ -96,7 +96,7 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   },
   NAME_TAKEN: {
     meaning: 'Another site has or had the name.',
-    hint: 'Choose another name. GET /api/v1/names/{name} answers whether a name is available.',
+    hint: 'Choose another name. GET /api/v1/names/{name} returns whether a name is available.',
   },
   VERSION_LIVE: {
     meaning: 'The live version cannot be deleted.',

@@ -357,7 +357,7 @@ describe('publish', () => {
       const { code, stdout, stderr } = await fixture.publish()
       assert.deepEqual([code, stdout], [5, ''])
       const url = `${fixture.server.url}/api/v1/publish`
-      assert.ok(stderr.includes(`${url} answered 404, which no Slipway server sends`), stderr)
+      assert.ok(stderr.includes(`${url} returned 404, which is not a response of a Slipway server`), stderr)
       assert.match(stderr, /To use another server: --server URL/)
     })
 

@@ -120,7 +120,7 @@ describe('signing in', requiresBrowser, () => {
     const { page } = visitor
     const email = newAddress()
     await page.goto(home.url('/sign-in'))
-    await page.getByText("This connection isn't encrypted.").waitFor()
+    await page.getByText("This connection isn't encrypted").waitFor()
     await home.askForCode(page, email)
     await home.writeCode(page, email)
     await page.waitForURL('**/sites')
