@@ -5,6 +5,7 @@ import type { Accounts } from '../accounts/account.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
+import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -67,10 +68,10 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       const endsCredential = caller.account !== undefined && caller.signedInWith === ends
       const isFree = charge === 'none' || endsCredential || (charge === 'handler' && !isRefused())
       if (isFree) setRateLimitHeaders(reply, await limits.peek(caller, kind))
-      else await applyCharge(reply, limits.charge(caller, kind), caller)
+      else await applyCharge(reply, { limits, caller, kind })
     }
     if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new key.')
-    if (auth === 'required') requireAccount(caller)
+    if (auth === 'required') requireAccount(caller, isAboutSite(request) ? SITE_HINT : undefined)
   })
 }
 
@@ -101,8 +102,17 @@ export async function charge(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  await applyCharge(reply, limits.charge(request.caller, 'api'), request.caller)
+  await applyCharge(reply, { limits, caller: request.caller, kind: 'api' })
 }
+
+function isAboutSite({ params }: FastifyRequest): boolean {
+  return (params as { slug?: string } | undefined)?.slug !== undefined
+}
+
+/** An anonymous site accepts updates with its claim token, and nothing else before it has an owner. */
+const SITE_HINT = `${ERROR_CODES.UNAUTHORIZED.hint} Claim an anonymous site with the key first: POST /api/v1/publish/{slug}/claim with its claimToken.`
+
+const ANONYMOUS_LIMIT_HINT = `${ERROR_CODES.RATE_LIMITED.hint} Signing in raises the limit: POST /api/auth/agent/request-code, or slipway login.`
 
 /** The account of a route that requires one. */
 export function requireCallerAccount(request: FastifyRequest): Account {
@@ -120,10 +130,9 @@ function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, reset }: R
 
 async function applyCharge(
   reply: FastifyReply,
-  charging: Promise<RateLimitStatus>,
-  { account }: Caller,
+  { limits, caller, kind }: { limits: RateLimits; caller: Caller; kind: LimitKind },
 ): Promise<void> {
-  const status = await charging
+  const status = await limits.charge(caller, kind)
   setRateLimitHeaders(reply, status)
   const { limit, reset, secondsLeft, admitted } = status
   if (admitted) return
@@ -133,7 +142,8 @@ async function applyCharge(
     `Hourly limit reached (${pluralize(limit, 'request')}). Try again at ${at}.`,
     {
       retryAfterSeconds: secondsLeft,
-      details: { countedBy: account ? 'account' : 'address' },
+      details: { countedBy: caller.account ? 'account' : 'address' },
+      hint: caller.account || kind === 'sign-in' ? undefined : ANONYMOUS_LIMIT_HINT,
     },
   )
 }

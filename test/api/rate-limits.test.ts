@@ -68,6 +68,7 @@ describe('without a key', () => {
       assert.equal(answer.json.code, 'RATE_LIMITED')
       assert.match(answer.json.error, /5/)
       assert.deepEqual(answer.json.details, { countedBy: 'address' })
+      assert.match(answer.json.hint, /Signing in raises the limit/)
       assert.deepEqual([readLimit(answer), readRemaining(answer)], [5, 0])
       assert.equal(answer.headers['retry-after'], `${(end - api.clock.now) / 1000}`)
     }
