@@ -136,6 +136,7 @@ function routeOptions(route: Route, services: ApiServices & { manifestBytes: num
       : { bodyLimit: route.bodyLimit ?? MAX_SMALL_BODY_BYTES }),
     config: {
       charge: route.charge ?? 'api',
+      ends: route.ends,
       auth: route.auth ?? 'required',
       ...(route.archives ? { accepts: ARCHIVE_TYPES } : {}),
     },

@@ -20,6 +20,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The rate limit that a request is charged to; `handler` leaves it to the route. Default `api`. */
     charge?: LimitKind | 'none' | 'handler'
+    /** Not charged for a caller with this kind of credential, which the request ends and which is valid only once. */
+    ends?: Caller['signedInWith'] | undefined
     /** Whether a key or session is required, optional, or ignored. Default `required`. */
     auth?: 'required' | 'optional' | 'none'
     /** Content-Types that the route accepts beside JSON. */
@@ -46,7 +48,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', EXPOSED)
-    const { charge = 'api', auth = 'required' } = request.routeOptions.config
+    const { charge = 'api', auth = 'required', ends } = request.routeOptions.config
     const caller: Caller = {
       account: undefined,
       address: clientIp(request.raw),
@@ -63,7 +65,8 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     } finally {
       // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit. An
       // invalid key is charged even where the handler charges, because the handler will not run.
-      const isFree = charge === 'none' || (charge === 'handler' && !isRefused())
+      const endsCredential = caller.account !== undefined && caller.signedInWith === ends
+      const isFree = charge === 'none' || endsCredential || (charge === 'handler' && !isRefused())
       if (isFree) setRateLimitHeaders(reply, await limits.peek(caller, kind))
       else await applyCharge(reply, { limits, caller, kind })
     }

@@ -35,6 +35,8 @@ export interface Route {
   answer: [number, shape.Schema | 'bytes' | 'events']
   /** See `auth.ts`; default `api`. */
   charge?: 'sign-in' | 'none' | 'handler'
+  /** See `auth.ts`. */
+  ends?: 'key' | 'dashboard'
   /** See `auth.ts`; default `required`. */
   auth?: 'optional' | 'none'
   /** Accepts an archive as its body, beside JSON where it has `body`. */
@@ -69,7 +71,7 @@ function signInRoutes(services: ApiServices): Route[] {
     { id: 'requestCode', method: 'POST', url: '/api/auth/agent/request-code', tag, summary: 'Send a sign-in code by email', body: accountShape.requestCodeRequest, answer: [200, accountShape.requestCodeResponse], charge: 'sign-in', auth: 'none', handle: signIn.requestCode(services) },
     { id: 'verifyCode', method: 'POST', url: '/api/auth/agent/verify-code', tag, summary: 'Exchange a code for an API key, which replaces the earlier key; with keyName, only the key of the same name', body: accountShape.verifyKeyRequest, answer: [200, accountShape.verifyCodeResponse], charge: 'sign-in', auth: 'none', handle: signIn.verifyCode(services) },
     { id: 'openSession', method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays valid', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionResponse], charge: 'sign-in', auth: 'none', handle: signIn.openSession(services) },
-    { id: 'closeSession', method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, accountShape.signedOutResponse], charge: 'sign-in', auth: 'optional', handle: signIn.closeSession(services) },
+    { id: 'closeSession', method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, accountShape.signedOutResponse], charge: 'sign-in', ends: 'dashboard', auth: 'optional', handle: signIn.closeSession(services) },
     { id: 'getAccount', method: 'GET', url: '/api/v1/me', tag, summary: 'Get the account, its limits and its usage', answer: [200, accountShape.meResponse], handle: me.show(services) },
     { id: 'updateAccount', method: 'PATCH', url: '/api/v1/me', tag, summary: 'Turn reminders by email on or off', body: accountShape.meChange, answer: [200, accountShape.meChange], handle: me.update(services) },
     { id: 'deleteAccount', method: 'DELETE', url: '/api/v1/me', tag, summary: 'Delete the account with all its sites and domains permanently', body: accountShape.deleteAccountRequest, answer: [200, accountShape.deleteAccountResponse], handle: me.deleteAccount(services) },
@@ -77,7 +79,7 @@ function signInRoutes(services: ApiServices): Route[] {
     { id: 'endOtherSessions', method: 'DELETE', url: '/api/v1/me/sessions', tag, summary: 'Sign out every other browser', answer: [200, accountShape.sessionsEndedResponse], handle: me.endOtherSessions(services) },
     { id: 'endSession', method: 'DELETE', url: '/api/v1/me/sessions/:id', tag, summary: 'Sign one browser out', answer: [200, accountShape.sessionsEndedResponse], handle: me.endSession(services) },
     { id: 'renewKey', method: 'POST', url: '/api/v1/me/key', tag, summary: 'Create an API key, which replaces the earlier one', answer: [200, accountShape.newKeyResponse], handle: me.renewKey(services) },
-    { id: 'endKey', method: 'DELETE', url: '/api/v1/me/key', tag, summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], handle: me.endKey(services) },
+    { id: 'endKey', method: 'DELETE', url: '/api/v1/me/key', tag, summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], ends: 'key', handle: me.endKey(services) },
   ]
 }
 

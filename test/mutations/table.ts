@@ -176,6 +176,7 @@ const ROWS: readonly Row[] = [
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],
   ['lets strangers lock the owner out', 'server/accounts/sign-in-code.ts', 'isLocked: locked.has(source) || (!isKnown && unknownLocked)', 'isLocked: locked.has(source) || unknownLocked', 'test/api/sign-in-attempts.test.ts'],
   ['mails any number of codes', 'server/accounts/sign-in-code.ts', '> MAX_CODES_PER_HOUR) throw', '> Number.POSITIVE_INFINITY) throw', SIGN_IN],
+  ['keeps a key valid at the rate limit', 'server/api/auth.ts', 'caller.signedInWith === ends', 'false', RATES],
   ['admits requests beyond the rate limit', 'server/accounts/rate-limits.ts', 'admitted: count <= limit', 'admitted: true', RATES],
   ['counts each IPv6 address of a network as a caller', 'server/lib/client-ip.ts', 'const groups = [...start, ...zeros, ...end].slice(0, 4)', 'const groups = [...start, ...zeros, ...end]', RATES, 'test/lib/shares.test.ts', PASSWORD],
   ['trusts the leftmost forwarded address', 'server/lib/client-ip.ts', 'forwarded.at(-trustedProxies)', 'forwarded.at(0)', RATES],

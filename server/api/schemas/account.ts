@@ -61,7 +61,9 @@ export const meResponse = named(
     plan,
     planName: text('The name of the plan on this server, for people'),
     createdAt: time('Creation'),
-    hasKey: bool('There is an API key; it cannot be shown again'),
+    hasKey: bool(
+      'There is an API key without a name, or the request carries a key; it cannot be shown again',
+    ),
     reminders,
     limits: object({
       requestsPerHour: integer(`Requests per hour; ${UNLIMITED} means unlimited, here and below`),
