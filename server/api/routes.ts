@@ -2,6 +2,7 @@ import type { RouteHandlerMethod } from 'fastify'
 import { MAX_THUMBNAIL_BYTES } from '../../protocol/api/sites.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
 import * as collaborators from './collaborators.ts'
+import { DIRECT_UPLOAD_PATH, uploadDirectly } from './direct-upload.ts'
 import { domainEvents } from './domain-events.ts'
 import * as domains from './domains.ts'
 import * as me from './me.ts'
@@ -38,9 +39,12 @@ export interface Route {
   ends?: 'key' | 'dashboard'
   /** See `auth.ts`; default `required`. */
   auth?: 'optional' | 'none'
-  /** Accepts an archive as its body beside JSON. */
+  /** Accepts an archive as its body, beside JSON where it has `body`. */
   archives?: true
-  /** Accepts a body of any type and leaves it as a stream; the media type to document. */
+  /**
+   * Accepts a body of any type and leaves it as a stream; the media type to document. With `archives`, it is a direct
+   * upload: an archive of any type, which is answered with text or JSON.
+   */
   bytes?: string
   /** Maximum size of the body in bytes, if it is not the default one. */
   bodyLimit?: number
@@ -86,6 +90,8 @@ function publishRoutes(services: ApiServices): Route[] {
   return [
     { id: 'createSite', method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, from contents or from an archive', body: publishRequest, query: shape.archiveQuery, answer: [201, shape.createResponse], auth: 'optional', archives: true, handle: publish.create(services) },
     { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], auth: 'optional', archives: true, handle: publish.update(services) },
+    { id: 'uploadSite', method: 'PUT', url: '/', tag, summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', query: shape.archiveQuery, answer: [201, shape.createResponse], auth: 'optional', archives: true, bytes: '*/*', handle: uploadDirectly(services) },
+    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], auth: 'optional', archives: true, bytes: '*/*', handle: uploadDirectly(services) },
     { id: 'uploadBundle', method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload several files in one tar', query: bundleShape.bundleQuery, answer: [200, bundleShape.bundleReceipt], charge: 'none', auth: 'none', bytes: 'application/x-tar', handle: uploads.receiveBundle(services) },
     { id: 'uploadFile', method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed URL', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', auth: 'none', bytes: '*/*', handle: uploads.receive(services) },
     { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], auth: 'optional', handle: publish.refresh(services) },

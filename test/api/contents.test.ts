@@ -136,7 +136,9 @@ describe('an upload to the address of the service', () => {
       assert.equal(answer.status, 201, `${what}: ${answer.text}`)
       assert.match(answer.headers['content-type']!, /^text\/plain/)
       assert.match(answer.text, /^http:\/\/[\w-]+\.localhost:\d+\/\n$/)
-      assert.match(String(answer.headers['x-slipway-claim-url']), /\/claim\?slug=/)
+      const { 'x-slipway-claim-url': claimUrl, 'x-slipway-claim-token': claimToken } = answer.headers
+      assert.match(String(claimUrl), /\/claim\?slug=/)
+      assert.equal(new URL(String(claimUrl)).searchParams.get('token'), claimToken)
       assert.match(answer.headers['x-ratelimit-remaining'] as string, /^\d+$/)
       assert.match((await api.visit(answer.text.trim())).text, /home/, what)
     }

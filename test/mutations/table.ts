@@ -119,6 +119,8 @@ const ROWS: readonly Row[] = [
   ['animates where the browser asks for less motion', 'dashboard/style/kit.css', 'animation-iteration-count: 1 !important', 'animation-iteration-count: 1', 'test/dashboard/front.test.ts'],
   ['serves the front page without content', 'server/web/pages.ts', "builtSite.findResponse('front.html', request)", "builtSite.findResponse('index.html', request)", 'test/dashboard/front.test.ts'],
   ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-choices.test.ts'],
+  ['publishes a single file with secrets', 'client/cli/folder/scan.ts', 'if (isExcludedFile(root)) found.ignored.push(basename(root))\n    else addFile', 'addFile', 'test/cli/folder.test.ts'],
+  ['replaces a deleted site without a question', 'client/cli/publish-target.ts', 'if (!isDeleted && (', 'if (true || (', 'test/cli/publish.test.ts'],
   ['makes a version with warnings live with --strict', 'client/cli/publish-target.ts', 'live: plan.live && !strict', 'live: plan.live', 'test/cli/site-commands.test.ts'],
   ['lets a pulled site replace the files of git', 'client/cli/pull.ts', 'return !isProtected && validatePath', 'return validatePath', 'test/cli/own-site.test.ts'],
   ['lets a pulled site write outside its folder', 'client/cli/pull.ts', ' && validatePath(path) === undefined', '', 'test/cli/own-site.test.ts'],
