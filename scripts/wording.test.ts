@@ -10,6 +10,8 @@ const REFUSED: [text: string, sentence: RegExp][] = [
   ['<p>\n  It goes\n  on at 01:00\n</p>', /"goes on": write continue/],
   ['The server looks at it', /"looks"/],
   ['Mail me a code', /"Mail me a code": write email/],
+  ['The behaviours differ', /"behaviours": write the spelling/],
+  ['The page is recognised', /"recognised": write the spelling/],
 ]
 
 for (const [text, sentence] of REFUSED) {
@@ -21,6 +23,7 @@ for (const [text, sentence] of REFUSED) {
 }
 
 test('lint lets plain words and names pass', () => {
-  const text = 'The server looks up the record. It continues. runAtOnce(UPLOADS_AT_ONCE); mailedCode.send()'
+  const text =
+    'The server looks up the record. It continues, as promised. runAtOnce(UPLOADS_AT_ONCE); mailedCode.send()'
   assert.deepEqual(findIdioms('docs/any.md', text), [])
 })

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './root.mjs'
 
-// Refuses idioms in texts, comments and names: `node scripts/wording.ts`. They have to be read twice, most of all by
-// readers whose first language is not English.
+// Refuses idioms and British spellings in texts, comments and names: `node scripts/wording.ts`. Idioms have to be read
+// twice, most of all by readers whose first language is not English.
 
 interface Rule {
   /** Alternatives of words; a space stands for the white space and the comment marks between two words. */
@@ -26,6 +26,14 @@ const RULES: readonly Rule[] = [
   { idioms: ['(?:is|are|was|were) gone'], use: 'does not exist, has expired, was deleted, is offline' },
   { idioms: ['meanwhile'], use: 'since then, or at the same time' },
   { idioms: ['mailed codes?', 'mail (?:a|me a) code', 'mailed to'], use: 'email, emailed, sent by email' },
+  {
+    idioms: [
+      String.raw`(?:behavi|col|fav|neighb)our\w*`,
+      '(?:author|initial|maxim|minim|normal|optim|organ|recogn|serial|summar)is(?:e[ds]?|ing|ation)',
+      'misspelt',
+    ],
+    use: 'the spelling of the United States',
+  },
 ]
 
 /** White space between two words, with the mark of a comment that continues on the next line. */
@@ -37,7 +45,7 @@ const PATTERNS = RULES.map(({ idioms, use }) => ({
 }))
 
 const FILES = [
-  '{client,dashboard,deploy,docs,protocol,scripts,server}/**/*.{css,html,js,md,mjs,sh,ts,tsx,yaml}',
+  '{bench,client,dashboard,deploy,docs,protocol,scripts,server,test}/**/*.{css,html,js,md,mjs,sh,ts,tsx,yaml}',
   '*.md',
 ]
 

@@ -34,8 +34,8 @@ export interface Invocation extends Streams {
 /** Runs one command and returns the exit code: 0, or one of `EXIT_CODES`. */
 export async function main(invocation: Invocation): Promise<number> {
   const settings = readSettings(invocation.env, invocation.packageServer)
-  const { colour } = settings
-  const terminal = new Terminal(invocation, { colour, signal: invocation.signal })
+  const { color } = settings
+  const terminal = new Terminal(invocation, { color, signal: invocation.signal })
   const proxyFor = proxyFromEnvironment(invocation.env)
   const transport = nodeTransport({ proxyFor })
   const retryPolicy = invocation.retryPolicy ?? defaultRetryPolicy

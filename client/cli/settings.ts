@@ -13,7 +13,7 @@ export interface Settings {
   /** Where `slipway login` stores keys. */
   keysFile: string
   home: string
-  colour: boolean
+  color: boolean
   /** The server that this program was downloaded from. */
   packageServer: string | undefined
   /** Whether npx runs the program, so that the command names that server. */
@@ -32,7 +32,7 @@ export function readSettings(env: Record<string, string | undefined>, packageSer
     sitePassword: env.SLIPWAY_SITE_PASSWORD || undefined,
     keysFile: join(configFolder, 'slipway', 'config.json'),
     home,
-    colour: !env.NO_COLOR && env.TERM !== 'dumb',
+    color: !env.NO_COLOR && env.TERM !== 'dumb',
     packageServer,
     isNpx: env.npm_command === 'exec',
     program: env.npm_command && packageServer !== undefined ? npxCommand(packageServer) : 'slipway',

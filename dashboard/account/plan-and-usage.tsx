@@ -15,7 +15,12 @@ export function PlanAndUsage({ me }: { me: Me }) {
           limit={limits.requestsPerHour}
           note={`Resets at ${formatClock(Date.parse(usage.resetsAt))}. Uploads and this dashboard don't count.`}
         />
-        <UsageBar name="Domains" used={usage.domains} limit={limits.domains} />
+        <UsageBar
+          name="Domains"
+          used={usage.domains}
+          limit={limits.domains}
+          href={usage.domains > 0 ? '/domains' : undefined}
+        />
       </div>
       <Facts>
         <Fact name="Sites">{formatNumber(usage.sites)}</Fact>
@@ -34,14 +39,16 @@ interface UsageBarProps {
   used: number
   limit: number
   note?: string
+  /** The page with what is counted. */
+  href?: string | undefined
 }
 
-function UsageBar({ name, used, limit, note }: UsageBarProps) {
+function UsageBar({ name, used, limit, note, href }: UsageBarProps) {
   const text = `${formatNumber(used)} of ${formatCountLimit(limit)}`
   return (
     <div class="stack tight">
       <p class="use">
-        <span>{name}</span>
+        <span>{href ? <a href={href}>{name}</a> : name}</span>
         <span>{text}</span>
       </p>
       <Bar label={name} share={limit === 0 ? 0 : used / limit} text={text} />

@@ -3,7 +3,6 @@ import { rateLimit } from '../api/rate-limit.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
-import { useOffersDomains } from '../domains/offers-domains.ts'
 import { WindowDrop } from '../drop/window-drop.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { Toast } from '../kit/toast.tsx'
@@ -42,8 +41,7 @@ const OWNER_LINKS = [
 function Header() {
   const { path } = useLocation()
   const isSignedIn = useSignal(signedInAs) !== null
-  const offersDomains = useOffersDomains()
-  const ownLinks = OWNER_LINKS.filter(([href]) => href !== '/domains' || offersDomains)
+  const ownLinks = OWNER_LINKS.filter(([href]) => href !== '/domains' || settings.customDomains)
   const links = isSignedIn ? ownLinks : PUBLIC_LINKS
   return (
     <header class="top">
@@ -87,7 +85,7 @@ function FewRequestsLeft() {
     return null
   return (
     <div class="foot" role="status">
-      {`${now.remaining} of ${now.limit} requests are left this hour; it starts again at ${formatClock(now.resetsAt)}.`}
+      {`${now.remaining} of ${now.limit} requests are left this hour. The limit resets at ${formatClock(now.resetsAt)}.`}
     </div>
   )
 }

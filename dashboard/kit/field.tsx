@@ -55,7 +55,7 @@ export function TextField({
     />
   )
   return (
-    <Labelled id={id} label={label} hint={hint} error={error}>
+    <Labeled id={id} label={label} hint={hint} error={error}>
       {type !== 'search' ? (
         input
       ) : (
@@ -64,7 +64,7 @@ export function TextField({
           {input}
         </span>
       )}
-    </Labelled>
+    </Labeled>
   )
 }
 
@@ -72,7 +72,7 @@ export function TextField({
 export function TextArea({ label, hint, error, value, onWrite, ...rest }: FieldLabel & FieldValue) {
   const id = useId()
   return (
-    <Labelled id={id} label={label} hint={hint} error={error}>
+    <Labeled id={id} label={label} hint={hint} error={error}>
       <textarea
         id={id}
         rows={3}
@@ -81,7 +81,7 @@ export function TextArea({ label, hint, error, value, onWrite, ...rest }: FieldL
         {...described(id, hint, error)}
         {...rest}
       />
-    </Labelled>
+    </Labeled>
   )
 }
 
@@ -95,7 +95,7 @@ interface ChoiceProps extends FieldLabel {
 export function Choice({ label, hint, error, value, onChoose, choices }: ChoiceProps) {
   const id = useId()
   return (
-    <Labelled id={id} label={label} hint={hint} error={error}>
+    <Labeled id={id} label={label} hint={hint} error={error}>
       <span class="adorned select">
         <select
           id={id}
@@ -111,7 +111,7 @@ export function Choice({ label, hint, error, value, onChoose, choices }: ChoiceP
         </select>
         <Icon name="down" size={16} />
       </span>
-    </Labelled>
+    </Labeled>
   )
 }
 
@@ -153,7 +153,7 @@ export function Switch({ label, hint, on, busy = false, onSwitch }: SwitchProps)
   )
 }
 
-function Labelled({
+function Labeled({
   id,
   label,
   hint,

@@ -2,7 +2,6 @@ import type { SiteSummary } from '../../protocol/api/sites.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
-import { useOffersDomains } from '../domains/offers-domains.ts'
 import { type PaletteOption, pageCommands } from './page-commands.ts'
 
 const PUBLISH: PaletteOption = { key: 'publish', name: 'Publish a site', icon: 'upload', target: '/' }
@@ -27,8 +26,10 @@ const VISITOR_OPTIONS: readonly PaletteOption[] = [
 export function usePageOptions(words: string, signOut: () => unknown): readonly PaletteOption[] {
   const isSignedIn = useSignal(signedInAs) !== null
   const commands = useSignal(pageCommands)
-  const offersDomains = useOffersDomains()
-  const isShown: Record<string, boolean> = { domains: offersDomains, trash: settings.trashLifetime > 0 }
+  const isShown: Record<string, boolean> = {
+    domains: settings.customDomains,
+    trash: settings.trashLifetime > 0,
+  }
   const pages = isSignedIn ? OWNER_OPTIONS : VISITOR_OPTIONS
   const all = [
     ...commands,

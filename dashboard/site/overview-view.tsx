@@ -3,7 +3,6 @@ import { formatBytes, formatDuration, formatNumber } from '../../protocol/format
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { settings } from '../api/settings.ts'
 import { versionAddress } from '../app/version-address.ts'
-import { useOffersDomains } from '../domains/offers-domains.ts'
 import { DropToUpdate } from '../drop/drop-to-update.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { Fact, Facts } from '../kit/panel.tsx'
@@ -23,7 +22,7 @@ interface OverviewViewProps {
 /** An overview of a site, and a drop zone for its next version. */
 export function OverviewView({ site, onPublished }: OverviewViewProps) {
   const { slug, siteUrl, currentVersionId: versionId } = site
-  const offersDomains = useOffersDomains(slug) && site.role === 'owner'
+  const offersDomains = settings.customDomains && site.role === 'owner'
   return (
     <>
       <Unfinished site={site} />

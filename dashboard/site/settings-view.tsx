@@ -2,7 +2,7 @@ import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import type { Action } from '../api/action.ts'
-import { useOffersDomains } from '../domains/offers-domains.ts'
+import { settings as serverSettings } from '../api/settings.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { Access } from './settings-access.tsx'
 import { DangerZone } from './settings-danger.tsx'
@@ -39,7 +39,7 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
     else void saveNow()
   }
   const props = { site, settings }
-  const shown = useShownSections(site)
+  const shown = toShownSections(site)
   return (
     <div class="settings">
       <SectionList shown={shown} />
@@ -77,9 +77,9 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
 }
 
 /** A collaborator does not see what only the owner can change. */
-function useShownSections({ slug, role }: SiteDetails): ShownSections {
+function toShownSections({ role }: SiteDetails): ShownSections {
   const isOwner = role === 'owner'
-  return { access: isOwner, domains: useOffersDomains(slug) && isOwner, 'danger-zone': isOwner }
+  return { access: isOwner, domains: serverSettings.customDomains && isOwner, 'danger-zone': isOwner }
 }
 
 /** The browser would submit only a form with one field; a dialog in the form has its own. */

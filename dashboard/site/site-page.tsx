@@ -119,7 +119,7 @@ function View({ view, site, resource, onPublished }: ViewProps) {
 function SiteIsGone({ slug, hasExpired }: { slug: string; hasExpired: boolean }) {
   useEffect(() => invalidate('sites', `site/${slug}`), [slug])
   return (
-    <Page title={hasExpired ? 'This site has expired.' : 'This site is not here.'} narrow>
+    <Page title={hasExpired ? 'This site has expired' : 'Site not found'} narrow>
       <p class="lead">
         {hasExpired
           ? 'Publish the folder again to get a new site.'

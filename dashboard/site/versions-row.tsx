@@ -94,7 +94,7 @@ function VersionMenu({ site, version, onDelete }: VersionMenuProps) {
     { name: 'Download files', icon: 'download', href: archiveUrl(site.slug, versionId), download: true },
   ]
   if (!current) items.push({ name: 'Delete version', icon: 'trash', danger: true, onClick: onDelete })
-  return <Menu label={`Actions of version ${shortId(versionId)}`} items={items} />
+  return <Menu label={`Actions for version ${shortId(versionId)}`} items={items} />
 }
 
 interface DeleteVersionProps {

@@ -4,7 +4,7 @@ import type { SiteFiles } from './site-files.ts'
 /** Types of files that style sheets embed. */
 const EMBEDDED_TYPES = /^(image|font)\/|^application\/(font|x-font)/
 
-/** URLs in serialised CSS. Custom properties keep the quotes of their source. */
+/** URLs in serialized CSS. Custom properties keep the quotes of their source. */
 const CSS_URL = /url\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^"'()\s]+))\s*\)/gis
 
 /** Imports, which constructed style sheets do not support. Their URLs can contain semicolons. */

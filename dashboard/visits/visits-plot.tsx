@@ -64,11 +64,11 @@ export function VisitsPlot({ name, ...shown }: PlotProps) {
 }
 
 function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
-  const colour = (name: string) => () => getComputedStyle(box).getPropertyValue(name)
+  const color = (name: string) => () => getComputedStyle(box).getPropertyValue(name)
   const axis = {
-    stroke: colour('--quiet'),
+    stroke: color('--quiet'),
     font: `12px ${getComputedStyle(box).fontFamily}`,
-    grid: { stroke: colour('--line'), width: 1 },
+    grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
   }
   return new uPlot(
@@ -112,7 +112,7 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
       series: [
         {},
         {
-          fill: colour('--accent'),
+          fill: color('--accent'),
           paths: uPlot.paths.bars!({ size: [0.75, 40], radius: 0.1 }),
           points: { show: false },
         },

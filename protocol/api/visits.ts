@@ -4,7 +4,7 @@ export type VisitRange = '24h' | '7d' | '30d' | '90d'
 
 /**
  * Visits of a site. A visitor is counted once a UTC day, in the hour of the first request, and cannot be
- * recognised from one day to the next.
+ * recognized from one day to the next.
  */
 export interface Visits {
   slug: string

@@ -10,7 +10,7 @@ import type { ApiServices } from './services.ts'
 const BROWSER_SECONDS = 180 * DAY_SECONDS
 
 /**
- * Spec 4.1. A browser gets a cookie by which it is recognised as one that signed in before (contract, "Sign-in"),
+ * Spec 4.1. A browser gets a cookie by which it is recognized as one that signed in before (contract, "Sign-in"),
  * whether the address is known or not.
  */
 export function requestCode({

@@ -51,8 +51,8 @@ export type ChangeListener = (names: readonly string[] | undefined, own: boolean
 
 /**
  * What a write is about: all that it reads and then relies on, or changes depending on what it has read. Writes with a
- * common name follow one another. Statements that are right whatever runs beside them, such as adding to a counter,
- * need no name.
+ * common name follow one another. Statements that are correct independently of concurrent writes, such as adding to a
+ * counter, need no name.
  */
 export interface WriteScope {
   /** Slugs. */
@@ -71,7 +71,7 @@ export interface WriteScope {
   authority?: string
 }
 
-/** The scope of a write whose statements are right whatever runs beside them. */
+/** The scope of a write whose statements are correct independently of concurrent writes. */
 export const INDEPENDENT: WriteScope = Object.freeze({})
 
 /**

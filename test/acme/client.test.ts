@@ -54,7 +54,7 @@ describe('the ACME client', () => {
 
     test('is repeated without naming a replaced certificate that the CA does not accept', async () => {
       for (const answer of [
-        problem(409, 'alreadyReplaced', 'Somebody was here before'),
+        problem(409, 'alreadyReplaced', 'Another order replaced it'),
         problem(404, 'malformed', 'What is that?'),
         problem(403, 'unauthorized', 'Not yours'),
       ]) {

@@ -118,7 +118,7 @@ describe('a misbehaving CA', () => {
 ]
 
   for (const [what, answer, { kind, notBefore, message = /./, requests = 1, ...options }] of RESPONSES) {
-    test(`an order with the response ${what} fails as ${kind} at once`, async () => {
+    test(`an order with the response ${what} fails as ${kind} immediately`, async () => {
       respondTo('new-order', answer)
       await assert.rejects(fixture.openAnother(options).newOrder(NAMES), {
         name: 'AcmeError',
@@ -196,7 +196,7 @@ describe('a misbehaving CA', () => {
       await acme.authorize((await acme.getOrder(order.url))!, proofs)
     })
 
-    test('a Retry-After of a day fails at once', async () => {
+    test('a Retry-After of a day fails immediately', async () => {
       const order = await acme.newOrder(NAMES)
       const headers = { 'retry-after': '86400' }
       respondTo('authorization', { ...authorization({ status: 'processing' }), headers })
@@ -222,7 +222,7 @@ describe('a misbehaving CA', () => {
       assert.equal((await acme.authorize(order, proofs)).status, 'ready')
     })
 
-    test('a long Retry-After of a failed request fails at once', async () => {
+    test('a long Retry-After of a failed request fails immediately', async () => {
       const order = await acme.newOrder(NAMES)
       respondTo('order', { status: 503, headers: { 'retry-after': '10' } })
       await assert.rejects(acme.authorize(order, proofs), {

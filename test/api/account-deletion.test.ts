@@ -122,7 +122,7 @@ describe('deleting an account', () => {
     assert.equal((await api.client(apiKey).me()).usage.sites, 0)
   })
 
-  test('stops its domains at once and without reservation, so that another account can add them', async () => {
+  test('stops its domains immediately and without reservation, so that another account can add them', async () => {
     const [account, other] = [await api.account(), await api.account()]
     const { slug } = await api.publish(account.client, { 'index.html': 'mine' })
     const { id } = (await findAccount(account))!

@@ -105,7 +105,7 @@ export class Api implements AsyncDisposable {
     return new Slipway({ baseUrl: this.baseUrl, key, send: this.#send, retryPolicy })
   }
 
-  /** Signs in with a mailed code, by default to a new account. */
+  /** Signs in with a code sent by email, by default to a new account. */
   async account(email = `user${++this.#accounts}@example.com`): Promise<Account> {
     await this.anonymous.requestCode(email)
     const { apiKey: key } = await this.anonymous.verifyCode(email, await this.running.mailedCode(email))
@@ -264,7 +264,7 @@ export class Api implements AsyncDisposable {
       })
       if (body === undefined) outgoing.end()
       else if (typeof body === 'string' || Buffer.isBuffer(body)) {
-        // Node sets no Content-Length by itself where a body is unusual, as with DELETE.
+        // Node sets no Content-Length on its own where a body is unusual, as with DELETE.
         outgoing.setHeader('Content-Length', Buffer.byteLength(body)).end(body)
       } else pipeline(body, outgoing).catch(() => undefined)
     })

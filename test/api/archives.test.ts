@@ -166,7 +166,7 @@ describe('an archive as an update', () => {
   const old = { 'index.html': 'old', 'old.txt': 'old' }
   const fresh = make('tar.gz', { 'index.html': 'new' })
 
-  test('replaces the whole version at once', async () => {
+  test('replaces the whole version in one request', async () => {
     const first = await api.publish(owner.client, old, { title: 'T' })
     const { slug, siteUrl } = first
     const { status, json } = await send(api, 'tar.gz', fresh, { slug, key: owner.key })

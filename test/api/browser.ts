@@ -10,7 +10,7 @@ export interface SignedIn {
   headers: Record<string, string>
 }
 
-/** Signs a browser in with a mailed code. */
+/** Signs a browser in with a code sent by email. */
 export async function browser(api: Api, { email }: { email: string }, userAgent?: string): Promise<SignedIn> {
   await api.anonymous.requestCode(email)
   const code = await api.running.mailedCode(email)

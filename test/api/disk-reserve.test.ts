@@ -127,7 +127,7 @@ test(
 )
 
 test(
-  'a full disk refuses uploads with INSUFFICIENT_STORAGE, keeps complete files only, and visits go on',
+  'a full disk refuses uploads with INSUFFICIENT_STORAGE, keeps complete files only, and visits continue',
   requires('small-disk'),
   async () => {
     await using disk = await mountSmallDisk(64 * MIB)

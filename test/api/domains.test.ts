@@ -238,7 +238,7 @@ describe('a name that two accounts add', () => {
     await expectFailure(other.client.addDomain('not-mine.example.com', other.slug), 'NOT_FOUND')
   })
 
-  test('added many times at once is stored once', async () => {
+  test('added many times concurrently is stored once', async () => {
     const { client, slug } = await publisher()
     const outcomes = await Promise.allSettled(
       [1, 2, 3, 4].map(() => client.addDomain('once.example.com', slug)),

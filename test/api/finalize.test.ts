@@ -93,7 +93,7 @@ describe('finalize', () => {
     const visitors = [visitor()]
     for (let number = 1; number <= 20; number++) {
       await api.publish(owner.client, version(`${number}`), { slug })
-      assert.equal(await text(siteUrl), `${number}`, 'visible at once to its publisher')
+      assert.equal(await text(siteUrl), `${number}`, 'visible immediately to its publisher')
     }
     done = true
     await Promise.all(visitors)
@@ -156,7 +156,7 @@ describe('a publish based on an older version', () => {
     assert.equal(await text(siteUrl), 'mine')
   })
 
-  test('succeeds or fails as a whole when many run at once', async () => {
+  test('succeeds or fails as a whole when many run concurrently', async () => {
     const base = await api.publish(owner.client, { 'index.html': 'base' })
     const { slug, siteUrl, versionId: baseVersionId } = base
     const names = ['one', 'two', 'three', 'four', 'five']

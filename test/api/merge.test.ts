@@ -100,7 +100,7 @@ describe('merge', () => {
     assert.deepEqual(error.details, { currentVersionId })
   })
 
-  test('of three publishers at once loses no file with the SDK', async () => {
+  test('of three concurrent publishers loses no file with the SDK', async () => {
     const { slug } = await api.publish(owner.client, SITE)
     const names = Array.from({ length: 3 }, (_, index) => `new-${index}.txt`)
     await Promise.all(
@@ -174,6 +174,23 @@ describe('the response of an update', () => {
       assert.deepEqual(staged.removal, removal, name)
       const refreshed = await owner.client.refresh(slug, { versionId: staged.upload.versionId })
       assert.deepEqual(refreshed.removal, removal, name)
+    }
+  })
+
+  test('counts them for contents in JSON and for an archive too', async () => {
+    for (const [name, contents, merge, removal] of cases) {
+      const files = Object.entries(contents).map(([path, content]) => ({ path, content: String(content) }))
+      const first = await api.publish(owner.client, SITE)
+      const published = await owner.client.publishContents({ files, merge }, first.slug)
+      assert.deepEqual(published.removal, removal, name)
+      const { slug } = await api.publish(owner.client, SITE)
+      const archive = make('zip', contents)
+      const { json } = await send(api, 'zip', archive, {
+        slug,
+        key: owner.key,
+        query: `?keepTopFolder=true&merge=${merge}`,
+      })
+      assert.deepEqual(json.removal, removal, name)
     }
   })
 })

@@ -321,7 +321,7 @@ test('metadata that is set during finalize is in the head', async () => {
   assert.equal((await head(siteUrl)).title, 'Two')
 })
 
-test('many changes at once all succeed, and the head matches the final metadata', async () => {
+test('many concurrent changes all succeed, and the head matches the final metadata', async () => {
   const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'One' })
   const outcomes = await Promise.allSettled(
     Array.from({ length: 6 }, (_, number) => owner.client.setMetadata(slug, { title: `${number}` })),

@@ -363,7 +363,7 @@ describe('a manifest', () => {
     assert.deepEqual([status, json.error], [400, 'body: must not be nested more than 32 levels deep'])
   })
 
-  test('is refused with all errors at once, in the order of the files', async () => {
+  test('is refused with all errors together, in the order of the files', async () => {
     const answer = await send(
       [
         { path: '/a', size: 0, contentType: 'x', hash: 'X' },

@@ -233,6 +233,8 @@ describe('a key', () => {
     const laptop = api.client((await namedKey(own.email, 'ann@laptop')).apiKey)
     const again = api.client((await namedKey(own.email, 'ann@desk')).apiKey)
     await expectFailure(api.client(apiKey).me(), 'UNAUTHORIZED')
+    const noUnnamed = api.client((await namedKey('named-only@example.test', 'ci')).apiKey)
+    assert.equal((await noUnnamed.me()).hasKey, true)
     for (const client of [own.client, laptop, again]) assert.equal((await client.me()).email, own.email)
     await own.client.newKey()
     await laptop.endKey()

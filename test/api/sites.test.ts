@@ -208,7 +208,7 @@ describe('the list of sites', () => {
 })
 
 describe('a duplicate', () => {
-  test('is live at once, with the files and metadata of the site', async () => {
+  test('is live immediately, with the files and metadata of the site', async () => {
     const contents = { 'index.html': 'home', 'card.png': 'png', 'a/b.txt': 'b' }
     const metadata = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: true }
     const source = await api.publish(owner.client, contents, metadata)

@@ -100,7 +100,7 @@ describe('a deleted site', () => {
     }
   })
 
-  test('can be deleted permanently from the trash, and at once', async () => {
+  test('can be deleted permanently from the trash, and immediately', async () => {
     const { client, slug } = await deletedSite()
     assert.deepEqual(await client.delete(slug, { permanent: true }), { slug, deleted: true })
     const { slug: other } = await api.publish(client, { 'index.html': 'x' })
@@ -186,7 +186,7 @@ test('the trash is listed in pages, the last deleted site first', async () => {
   assert.equal(rest.nextCursor, null)
 })
 
-test('SLIPWAY_TRASH_LIFETIME=0 deletes sites permanently at once', async () => {
+test('SLIPWAY_TRASH_LIFETIME=0 deletes sites permanently and immediately', async () => {
   await using immediate = await Api.start({ TRASH_LIFETIME: '0' })
   const { client } = await immediate.account()
   const { slug } = await immediate.publish(client, { 'index.html': 'x' })

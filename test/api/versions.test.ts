@@ -74,7 +74,7 @@ describe('the versions of a site', () => {
 })
 
 describe('restoring', () => {
-  test('makes a version live again at once, without uploads', async () => {
+  test('makes a version live again immediately, without uploads', async () => {
     const { slug, siteUrl, ids } = await siteWith(3)
     const publishing = ({ publishedAt, publishedWith }: VersionSummary) => [publishedAt, publishedWith]
     const before = (await owner.client.versions(slug)).versions

@@ -173,7 +173,7 @@ describe('entries that cannot be published', () => {
     test(`zip: ${what}`, () => assertRefused('zip', archive, { message, before: 0 }))
   }
 
-  test('zip: all of them are reported at once', async () => {
+  test('zip: all of them are reported together', async () => {
     const names = ['a', 'b', 'c']
     const archive = zip(names.map((name) => ({ name, data: text('x'), mode: 0o120777 })))
     const details = names.map((field) => ({ field, message: 'is a symbolic link' }))

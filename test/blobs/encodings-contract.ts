@@ -31,7 +31,7 @@ export function encodingsContract(promises: Promises): void {
   })
 
   promises(
-    'the same encoding can be stored repeatedly, also by several processes at once',
+    'the same encoding can be stored repeatedly, also by several processes at the same time',
     async (_, { open }) => {
       const processes = [open(), open(), open('another-run')]
       const hash = await keep(processes[0]!, deterministicBytes('a blob', 1000))

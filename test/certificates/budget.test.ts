@@ -91,7 +91,7 @@ test('more names than the CA accepts in three hours get their certificates withi
   assert.ok(time.now - start < 8 * HOUR_MS)
 })
 
-/** Orders certificates for the names in sequence; returns how many were issued at once. */
+/** Orders certificates for the names in sequence; returns how many were issued without a wait. */
 async function certified(issuing: Issuing, names: readonly string[], account: string): Promise<number> {
   const certificates = issuing.node()
   for (const name of names) await activate(issuing.store, certificates, name, account)

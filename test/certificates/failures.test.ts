@@ -318,7 +318,7 @@ test('a name whose retries have ended is retried once on request of its owner', 
   await certificates.retry(NAME)
   assert.equal(await certificates.runDue(), 1)
   await certificates.retry(NAME)
-  await certificates.retry('nobody.example.test')
+  await certificates.retry('unknown.example.test')
   assert.equal(await certificates.runDue(), 0)
 })
 

@@ -61,7 +61,7 @@ test('a kill before or after any write to the store loses nothing', async () => 
   }
 })
 
-test('a process that shuts down releases its work, and the next one continues at once', async () => {
+test('a process that shuts down releases its work, and the next one continues immediately', async () => {
   await using issuing = await startIssuing()
   const { ca, store, time } = issuing
   const ending = issuing.node()

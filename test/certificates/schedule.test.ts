@@ -62,7 +62,14 @@ test('renewal information moves a renewal only within safe limits', () => {
   const cases: [why: string, start: number, end: number, now: number, least: number, most: number][] = [
     ['a window that is over: now', NOW + 10 * DAY_MS, NOW + 11 * DAY_MS, later, 0, later],
     ['a window that has begun', later - DAY_MS, later + DAY_MS, later, later - DAY_MS, later + DAY_MS],
-    ['at once after the issue: a day later', NOW - DAY_MS, NOW - HOUR_MS, NOW, NOW + DAY_MS, NOW + DAY_MS],
+    [
+      'immediately after the issue: a day later',
+      NOW - DAY_MS,
+      NOW - HOUR_MS,
+      NOW,
+      NOW + DAY_MS,
+      NOW + DAY_MS,
+    ],
     ['too late', NOW + 89 * DAY_MS, NOW + 89.5 * DAY_MS, NOW, NOW + 75 * DAY_MS, NOW + 75 * DAY_MS],
     ['after the end', NOW + 900 * DAY_MS, NOW + 901 * DAY_MS, NOW, NOW + 75 * DAY_MS, NOW + 75 * DAY_MS],
   ]

@@ -94,7 +94,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   }
 }
 
-/** Adds all domains at once, without a schedule, as after an upgrade. */
+/** Adds all domains at the same time, without a schedule, as after an upgrade. */
 async function activate(store: Store, domains: number): Promise<void> {
   await store.write('relaxed', {}, async (tx) => {
     for (let number = 0; number < domains; number++)

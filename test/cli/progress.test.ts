@@ -77,7 +77,7 @@ describe('progress', () => {
       output += text
     })
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr }
-    const terminal = new Terminal(streams, { colour: false, signal: new AbortController().signal })
+    const terminal = new Terminal(streams, { color: false, signal: new AbortController().signal })
     const view = new ProgressView(terminal, 'Uploading', () => now)
     const at = (time: number) => {
       now = time

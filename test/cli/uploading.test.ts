@@ -401,7 +401,7 @@ describe('the client', () => {
     assert.equal(fixture.server.live(slug).get('a')!.toString(), 'two')
   })
 
-  it('stops at once when it is aborted, including its uploads', async () => {
+  it('stops immediately when it is aborted, including its uploads', async () => {
     const stop = new AbortController()
     fixture.server.reply(/_upload/, () => {
       stop.abort()

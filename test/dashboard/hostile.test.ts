@@ -84,7 +84,7 @@ describe('the storage of a browser', requiresBrowser, () => {
 })
 
 describe('a zip', requiresBrowser, () => {
-  test('with a path of thousands of folders is refused at once', async () => {
+  test('with a path of thousands of folders is refused immediately', async () => {
     const { page } = await web.asVisitor()
     const endless = Array.from({ length: 40 }, (_, at) => ({
       name: `${at}${'/a'.repeat(30_000)}`,

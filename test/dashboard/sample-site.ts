@@ -22,8 +22,8 @@ main { max-width: 60rem; margin: 0 auto; padding: 3rem } img { width: 100%; bord
 
 /** An SVG image of waves under a sun, different for each seed. */
 function harbour(seed: number): string {
-  const wave = (y: number, colour: string) =>
-    `<path fill="${colour}" d="M0 ${y}q100 ${-30 - seed} 200 0t200 0 200 0 200 0 200 0 200 0V630H0z"/>`
+  const wave = (y: number, color: string) =>
+    `<path fill="${color}" d="M0 ${y}q100 ${-30 - seed} 200 0t200 0 200 0 200 0 200 0 200 0V630H0z"/>`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 630"><rect width="1200" height="630" fill="#f3c98b"/>
 <circle cx="${850 - seed * 8}" cy="190" r="90" fill="#e2725b"/>${wave(360, '#3b8ea5')}${wave(430, '#2b6777')}${wave(510, '#1b4965')}</svg>`
 }

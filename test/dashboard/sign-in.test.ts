@@ -65,7 +65,7 @@ test('a URL that only this computer can open is recognized', () => {
 })
 
 describe('signing in', requiresBrowser, () => {
-  test('takes an address and a mailed code', async () => {
+  test('takes an address and a code sent by email', async () => {
     const { page, visitor } = await web.asVisitor('/sign-in', { viewport: PHONE })
     const email = newAddress()
     await page.getByText('This server has no email configured.').waitFor()
@@ -120,7 +120,7 @@ describe('signing in', requiresBrowser, () => {
     const { page } = visitor
     const email = newAddress()
     await page.goto(home.url('/sign-in'))
-    await page.getByText("This connection isn't encrypted.").waitFor()
+    await page.getByText("This connection isn't encrypted").waitFor()
     await home.askForCode(page, email)
     await home.writeCode(page, email)
     await page.waitForURL('**/sites')

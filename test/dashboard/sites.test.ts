@@ -110,7 +110,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const { slug } = await owner.client.publish({ title: 'Not needed', files: toFiles({ 'a.html': 'a' }) })
     await owner.client.publish({ title: 'Needed', files: toFiles({ 'a.html': 'a' }) })
     await page.goto(web.url('/sites'))
-    await page.getByRole('button', { name: 'Actions of Not needed' }).click()
+    await page.getByRole('button', { name: 'Actions for Not needed' }).click()
     await page.getByRole('menuitem', { name: 'Delete site' }).click()
     await page.getByLabel(`Type ${slug} to confirm`).fill(slug)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
@@ -166,7 +166,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const { page, owner } = await web.asOwner(undefined, { account: ada })
     await owner.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(web.url(`/sites/${slugs.harbour}`))
-    await page.getByRole('button', { name: 'Copy address' }).click()
+    await page.getByRole('button', { name: 'Copy URL' }).click()
     await page.getByText('Copied').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), toSiteUrl(slugs.harbour))
     await page.getByRole('main').getByText('Live', { exact: true }).first().waitFor()
@@ -220,7 +220,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await preview(page).getByRole('heading', { name: 'New' }).waitFor()
   })
 
-  test('the page of a site sends four requests, and none more for its versions', async () => {
+  test('the page of a site sends three requests, and none more for its versions', async () => {
     const { page } = await web.asOwner(undefined, { account: ada })
     const calls = recordCalls(page)
     await page.goto(web.url(`/sites/${slugs.harbour}`))
@@ -230,18 +230,16 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByRole('link', { name: 'Versions', exact: true }).click()
     await page.getByText('Oldest saved version').waitFor()
     const site = `GET /api/v1/publish/${slugs.harbour}`
-    assert.deepEqual(calls.sort(), ['GET /api/v1/domains', site, `${site}/analytics`, `${site}/versions`])
+    assert.deepEqual(calls.sort(), [site, `${site}/analytics`, `${site}/versions`])
   })
 
-  test('the page of a site shows its domains, and no form that could not work', async () => {
+  test('domains from before the server switched them off are listed, without a form that cannot work', async () => {
     await ada.client.addDomain('www.songs.example', slugs.songs)
-    const { page, owner } = await web.asOwner(`/sites/${slugs.songs}`, { account: ada })
-    const domains = page.getByRole('region', { name: 'Domains' })
-    const row = domains.getByRole('listitem').filter({ hasText: 'www.songs.example' })
-    await row.getByText('Pending').waitFor()
-    assert.equal(await domains.getByRole('link', { name: 'Add domain' }).count(), 0)
-    await page.goto(web.url('/domains'))
+    const { page, owner } = await web.asOwner('/account', { account: ada })
+    await page.getByRole('link', { name: 'Domains' }).click()
     await page.getByText("Custom domains aren't available on this server").waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'www.songs.example' }).getByText('Pending').waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Add domain' }).count(), 0)
     await owner.assertReadable()
   })
 
@@ -274,15 +272,15 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByRole('heading', { name: deleted.slug }).waitFor()
     await client.delete(deleted.slug)
     await page.getByRole('link', { name: deleted.slug, exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: 'This site is not here.' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Site not found' }).waitFor()
     await owner.assertReadable()
     await page.getByRole('link', { name: 'Your sites' }).click()
     await titlesAre(page, [short.slug])
     web.service.clock.now += 2 * MINUTE_MS
     for (const [path, expected] of [
-      [slugs.harbour, 'This site is not here.'],
-      ['never-was', 'This site is not here.'],
-      [short.slug, 'This site has expired.'],
+      [slugs.harbour, 'Site not found'],
+      ['never-was', 'Site not found'],
+      [short.slug, 'This site has expired'],
       [`${short.slug}/nowhere`, 'Page not found'],
     ] as const) {
       await page.goto(web.url(`/sites/${path}`))
@@ -340,7 +338,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const { slug, siteUrl } = await owner.client.publish({ files: toFiles(contents) })
     await page.goto(web.url(`/sites/${slug}/files`))
     const act = async (path: string, name: string) => {
-      await page.getByRole('button', { name: `Actions of ${path}` }).click()
+      await page.getByRole('button', { name: `Actions for ${path}` }).click()
       await page.getByRole('menuitem', { name }).click()
     }
     const paths = async () => (await owner.client.details(slug)).files.map(({ path }) => path).sort()

@@ -150,7 +150,7 @@ export class WebFixture implements AsyncDisposable {
     await page.getByText(`The code for ${email} expires in`).waitFor()
   }
 
-  /** Enters the mailed code, which is submitted as soon as it is complete. */
+  /** Enters the code from the email, which is submitted as soon as it is complete. */
   async writeCode(page: Page, email: string): Promise<void> {
     await page.getByLabel('Sign-in code').fill(await this.service.mailedCode(email))
   }

@@ -35,7 +35,7 @@ describe('checking domains', needsDns, () => {
       await domains.verifyDue()
       assert.equal(slow.lookups.size, lookups)
     }
-    assert.ok(slow.maxConcurrent <= 20, `${slow.maxConcurrent} at once`)
+    assert.ok(slow.maxConcurrent <= 20, `${slow.maxConcurrent} at the same time`)
     assert.ok(slow.maxConcurrent > 1)
   })
 
@@ -44,7 +44,7 @@ describe('checking domains', needsDns, () => {
     const slow = new SlowDns()
     const domains = fixture.createDomainService({ dns: slow })
     const records = await Promise.all(names.map((name) => domains.check(user.account, name)))
-    assert.ok(slow.maxConcurrent <= 32, `${slow.maxConcurrent} at once`)
+    assert.ok(slow.maxConcurrent <= 32, `${slow.maxConcurrent} at the same time`)
     assert.equal(slow.lookups.size, slow.maxConcurrent)
     assert.equal(records.filter(({ checkedAt }) => checkedAt !== null).length, slow.lookups.size)
   })

@@ -63,7 +63,7 @@ describe('a cached visit', () => {
   })
 
   test('of an unknown host reads again after a second', async () => {
-    for (const host of ['nobody-here.sites.test', 'nobody.example.org']) {
+    for (const host of ['unknown.sites.test', 'unknown.example.org']) {
       assert.equal(await reads(() => edge.request(host, '/')), 1)
       edge.clock.now += 999
       assert.equal(await reads(() => edge.request(host, '/')), 0)
@@ -156,7 +156,7 @@ describe('a change during the read of a site', () => {
     assert.equal((await edge.request('just.example.org', '/a.txt')).text, 'two')
   })
 
-  test('makes a new slug visible at once', async () => {
+  test('makes a new slug visible immediately', async () => {
     const slug = 'made-just-now'
     assert.equal((await edge.get(slug)).status, 404)
     await edge.publish({ 'index.html': 'here' }, { slug })
@@ -422,7 +422,7 @@ describe('a cache entry with an owner', () => {
     assert.equal(cache.peek('unknown'), undefined)
   })
 
-  test('that cannot be loaded is an error of its own, thrown at once or later', async () => {
+  test('that cannot be loaded is an error of its own, thrown synchronously or later', async () => {
     const cache = makeCache(() => {
       throw new Error('a bug')
     })

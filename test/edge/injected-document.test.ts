@@ -13,11 +13,11 @@ const edge = EdgeFixture.shared()
 function titled(title: string): string {
   return `\n<title>${title}</title>\n<meta property="og:title" content="${title}">`
 }
-const FRONT = titled('Said')
+const FRONT = titled('A title')
 
 /** Publishes a site with a title, which is injected into its root document. */
 async function publishWithTitle(document: string | Buffer = PUBLISHED) {
-  const slug = await edge.createSite({ title: 'Said' })
+  const slug = await edge.createSite({ title: 'A title' })
   const id = await edge.createVersion(slug, { 'index.html': document, 'docs/index.html': 'docs' })
   return { slug, id }
 }
@@ -41,7 +41,7 @@ describe('the root document of a site with metadata', () => {
 
   test('has it at every host, and when served by rules and spaMode', async () => {
     const contents = { 'index.html': PUBLISHED, _redirects: '/app/* /index.html 200' }
-    const slug = await edge.createSite({ title: 'Said', spaMode: true })
+    const slug = await edge.createSite({ title: 'A title', spaMode: true })
     const id = await edge.createVersion(slug, contents)
     await edge.addDomain('custom.example', slug)
     for (const host of [edge.host(slug), edge.host(`${id}--${slug}`), 'custom.example'])
@@ -55,7 +55,7 @@ describe('the root document of a site with metadata', () => {
     assert.equal((await edge.get(slug)).text, titled('Another title'))
     await setTitle(slug, null)
     assert.equal((await edge.get(slug)).text, PUBLISHED)
-    await setTitle(slug, 'Said')
+    await setTitle(slug, 'A title')
     assert.equal((await edge.get(slug)).text, FRONT)
   })
 

@@ -18,13 +18,16 @@ export const NOW = LIVE + 60_000
 
 const addresses = new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' })
 
-interface Said extends Partial<Omit<SiteInput, 'files' | 'rules'>> {
+interface TableOptions extends Partial<Omit<SiteInput, 'files' | 'rules'>> {
   redirects?: string
   headers?: string
 }
 
 /** The route table of a version with these files; the content of each is its path. */
-export function buildTable(paths: readonly string[], { redirects, headers, ...more }: Said = {}): RouteTable {
+export function buildTable(
+  paths: readonly string[],
+  { redirects, headers, ...more }: TableOptions = {},
+): RouteTable {
   const { rules, warnings } = parseRules({ redirects, headers })
   if (warnings.length > 0) throw new Error(JSON.stringify(warnings))
   const publishedAt = toLastModified(LIVE)

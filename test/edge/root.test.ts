@@ -124,7 +124,7 @@ describe('a single file', () => {
   })
 })
 
-const SAID = { title: 'A <title> & more', description: 'What it "is"', ogImagePath: 'im age.png' }
+const METADATA = { title: 'A <title> & more', description: 'What it "is"', ogImagePath: 'im age.png' }
 
 describe('the metadata of a site', () => {
   for (const [name, files] of [
@@ -132,7 +132,7 @@ describe('the metadata of a site', () => {
     ['a listing', ['im age.png', 'b.txt']],
   ] as const) {
     test(`is in the head and at the top of ${name}`, () => {
-      const html = htmlOf(getResponse(buildTable(files, { metadata: SAID }), '/'))
+      const html = htmlOf(getResponse(buildTable(files, { metadata: METADATA }), '/'))
       assert.match(html, /<title>A &#60;title&#62; &#38; more<\/title>/)
       assert.match(html, /<meta property="og:title" content="A &#60;title&#62; &#38; more">/)
       assert.match(html, /<meta name="description" content="What it &#34;is&#34;">/)
@@ -218,7 +218,7 @@ describe('a generated page', () => {
   })
 
   test('has another entity tag when the metadata changes', () => {
-    const other = buildTable(['a.txt', 'b.txt'], { metadata: SAID })
+    const other = buildTable(['a.txt', 'b.txt'], { metadata: METADATA })
     assert.notEqual(header(getResponse(other, '/'), 'etag'), etag)
     assert.equal(getResponse(other, '/', { 'if-none-match': etag }).status, 200)
   })
@@ -241,7 +241,7 @@ describe('a generated page', () => {
 describe('generated pages over HTTP', () => {
   const edge = EdgeFixture.shared()
 
-  test('show a single text file, with metadata that changes at once', async () => {
+  test('show a single text file, with metadata that changes immediately', async () => {
     const slug = await edge.publish({ 'notes.md': { type: 'text/markdown', body: '# Notes' } })
     const first = await edge.get(slug)
     assert.deepEqual([first.status, (await edge.get(slug, '/_slipway/text')).text], [200, '# Notes'])

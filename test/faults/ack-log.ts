@@ -50,7 +50,7 @@ export interface UnfinalizedVersion {
   state: MadeSite
 }
 
-/** All acknowledgements that clients received, and their requests without a response. */
+/** All acknowledgments that clients received, and their requests without a response. */
 export class AckLog {
   readonly sites = new Map<string, KnownSite>()
   readonly accounts = new Map<string, KnownAccount>()

@@ -58,7 +58,7 @@ class DataFolderCheck {
     return faults
   }
 
-  /** Versions without an acknowledgement may exist, but must be complete too. */
+  /** Versions without an acknowledgment may exist, but must be complete too. */
   async #checkVersions(): Promise<Faults> {
     using database = new DatabaseSync(join(this.#data, 'slipway.db'), { readOnly: true })
     const rows = database.prepare("SELECT id, files FROM versions WHERE state = 'ready'")

@@ -10,7 +10,7 @@ interface PublisherOptions {
   client: Slipway
   ackLog: AckLog
   random: Random
-  /** Waits for the next sign-in code mailed to an address. */
+  /** Waits for the next sign-in code sent to an address. */
   mailedCode: (email: string) => Promise<string>
   /** Called after each failure; resolves when the server responds again. */
   recovery: () => Promise<void>
@@ -34,7 +34,7 @@ const MAX_CODES = 4
 
 /**
  * A client that publishes, updates, restores and deletes sites in sequence, and logs its requests and their
- * acknowledgements.
+ * acknowledgments.
  */
 export class Publisher {
   readonly #options: PublisherOptions
@@ -102,7 +102,7 @@ export class Publisher {
     ]
   }
 
-  /** Requests a new key, which revokes the last: with a mailed code, or with the key when the code limit is near. */
+  /** Requests a new key, which revokes the last: with a code sent by email, or with the key when the code limit is near. */
   async #signIn(): Promise<void> {
     if (this.#codes < MAX_CODES) return this.#signInByCode()
     if (this.#key === undefined) return this.#switchAccount()

@@ -85,7 +85,7 @@ describe('an HTTP/2 flood', () => {
       await client.closed
     })
 
-    test('is disconnected at once when it continues after GOAWAY', async () => {
+    test('is disconnected immediately when it continues after GOAWAY', async () => {
       const client = await fixture.open(settingsFrame([[4, 0]]), getFrame(1, host, '/big.bin'))
       client.send(...rapidResets(3000, 3))
       await client.closed

@@ -114,7 +114,7 @@ for (const engine of ENGINE_NAMES)
       assert.deepEqual([client.bodies.get(1), client.bodies.get(3)], [250_000, 250_000])
     })
 
-    test('concurrent requests get complete responses, interleaved with ping acknowledgements', async () => {
+    test('concurrent requests get complete responses, interleaved with ping acknowledgments', async () => {
       const bytes = noise(7777)
       const slug = await fixture.edge.publish({ 'a.bin': bytes })
       const authority = fixture.edge.host(slug)

@@ -112,7 +112,7 @@ export class RawClient {
     return STATUSES[found.payload[0]! & 0x7f]
   }
 
-  /** Sends a ping with `mark` (8 characters) and waits for its acknowledgement. */
+  /** Sends a ping with `mark` (8 characters) and waits for its acknowledgment. */
   async roundTrip(mark: string): Promise<void> {
     this.send(frame(TYPE.ping, 0, 0, mark))
     await this.frame(({ type, payload }) => type === TYPE.ping && payload.toString() === mark)

@@ -26,7 +26,7 @@ interface Upstream {
   bodies: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** An HTTP/2 server that relays to an upstream; requests without a body get a response at once. */
+/** An HTTP/2 server that relays to an upstream; requests without a body get an immediate response. */
 async function startWithUpstream(
   bytes: { total: number; each: number },
   options: { trustedProxies?: number } = {},

@@ -28,7 +28,7 @@ for (const engine of ENGINE_NAMES)
       ping?: boolean
     }
 
-    /** Downloads and sends WINDOW_UPDATE for each DATA frame at once, as simple clients do. Returns the frame sizes. */
+    /** Downloads and sends WINDOW_UPDATE for each DATA frame immediately, as simple clients do. Returns the frame sizes. */
     async function download({ streams, window, path = '/middle.bin', size = 120_000, ping }: Download) {
       const client = await fixture.raw()
       const sizes: number[] = []
@@ -36,11 +36,11 @@ for (const engine of ENGINE_NAMES)
         if (type !== TYPE.data) return
         sizes.push(payload.length)
         if (payload.length === 0) return
-        const acknowledgements = [frame(TYPE.windowUpdate, 0, 0, uint32(payload.length))]
+        const acknowledgments = [frame(TYPE.windowUpdate, 0, 0, uint32(payload.length))]
         if ((flags & 1) === 0)
-          acknowledgements.push(frame(TYPE.windowUpdate, 0, stream, uint32(payload.length)))
-        if (ping) acknowledgements.push(frame(TYPE.ping, 0, 0, '12345678'))
-        for (const one of acknowledgements) client.send(one)
+          acknowledgments.push(frame(TYPE.windowUpdate, 0, stream, uint32(payload.length)))
+        if (ping) acknowledgments.push(frame(TYPE.ping, 0, 0, '12345678'))
+        for (const one of acknowledgments) client.send(one)
       }
       const ids = Array.from({ length: streams }, (_, index) => 2 * index + 1)
       client.send(

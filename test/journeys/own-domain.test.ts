@@ -92,7 +92,7 @@ describe('a custom domain', requires('knot', 'unbound', 'pebble', 'curl', 'chrom
     return { body, status: Number(status), version, location }
   }
 
-  test('becomes active with HTTPS by itself once its two records are in DNS', async () => {
+  test('becomes active with HTTPS automatically once its two records are in DNS', async () => {
     const added = await owner.client.addDomain('www.example.test', owner.slug)
     assert.equal(added.status, 'pending')
     await assert.rejects(curl(`https://www.example.test:${ports.https}/`), 'no HTTPS before')

@@ -26,7 +26,7 @@ async function visit(port: number, localAddress: string): Promise<{ socket: Sock
 }
 
 describe('an address has a limited number of connections', () => {
-  test('further ones are closed at once and logged in one line, and other addresses are served', async () => {
+  test('further ones are closed immediately and logged in one line, and other addresses are served', async () => {
     await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '3' })
     const { port, log } = running
     const first = []
@@ -79,7 +79,7 @@ test('a client that resets its connection after CONNECT does not end the service
   assert.equal((await visit(running.port, '127.0.0.1')).answer, 'HTTP/1.1 200')
 })
 
-/** A request of 12 KB that takes 100 KB of heap while pending. */
+/** A request of 12 kB that takes 100 kB of heap while pending. */
 const LINES = Array.from({ length: 700 }, (_, number) => `h${number}: ${'v'.repeat(10)}\r\n`).join('')
 const REQUEST = `GET / HTTP/1.1\r\nHost: a\r\n${LINES}\r\n`
 

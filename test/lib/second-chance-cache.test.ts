@@ -6,10 +6,10 @@ describe('a second-chance cache', () => {
   test('stays within its bytes and evicts entries that were not used since their last inspection', () => {
     const budget = new MemoryBudget(10_000)
     const kept = new SecondChanceCache<number>(budget)
-    kept.set('favourite', 0, 600)
+    kept.set('favorite', 0, 600)
     for (let number = 1; number <= 100; number++) {
       kept.set(`${number}`, number, 600)
-      assert.equal(kept.get('favourite'), 0)
+      assert.equal(kept.get('favorite'), 0)
       assert.ok(budget.usedBytes <= 10_000)
     }
     assert.equal(kept.get('1'), undefined)

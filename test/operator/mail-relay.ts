@@ -2,26 +2,26 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** What happens to a connection: it is forwarded, closed, left without a response, or gets this reply to a command. */
-export type Behaviour = 'forwards' | 'hangs up' | 'does not respond' | { reply: string; to: RegExp }
+export type Behavior = 'forwards' | 'hangs up' | 'does not respond' | { reply: string; to: RegExp }
 
 /** A proxy in front of a real mail server, with which a test can make the server fail. */
 export interface MailRelay extends AsyncDisposable {
   /** The value of SLIPWAY_SMTP_URL. */
   url: string
   /** Sets the behaviors of the next connections in order; the last one also applies to all that follow. */
-  behave(...behaviours: Behaviour[]): void
+  behave(...behaviors: Behavior[]): void
   connections: number
 }
 
 export async function startRelay(target: string): Promise<MailRelay> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  let plan: Behaviour[] = ['forwards']
+  let plan: Behavior[] = ['forwards']
   const relay = {
     url: '',
     connections: 0,
-    behave(...behaviours: Behaviour[]) {
-      plan = behaviours
+    behave(...behaviors: Behavior[]) {
+      plan = behaviors
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
@@ -30,11 +30,11 @@ export async function startRelay(target: string): Promise<MailRelay> {
   }
   const server = createServer((socket) => {
     relay.connections++
-    const behaviour = plan.length > 1 ? plan.shift()! : plan[0]!
+    const behavior = plan.length > 1 ? plan.shift()! : plan[0]!
     sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => undefined))
-    if (behaviour === 'hangs up') socket.destroy()
-    else if (behaviour === 'forwards') forward(socket, connect(Number(port), hostname))
-    else if (behaviour !== 'does not respond') serve(socket, behaviour)
+    if (behavior === 'hangs up') socket.destroy()
+    else if (behavior === 'forwards') forward(socket, connect(Number(port), hostname))
+    else if (behavior !== 'does not respond') serve(socket, behavior)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   relay.url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`

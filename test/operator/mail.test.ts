@@ -7,7 +7,7 @@ import { type RunningService, startTestService } from '../support/service.ts'
 import type { ReadLetter } from '../tools/letter.ts'
 import { requires } from '../tools/part.ts'
 import { type SmtpServer, startSmtp } from '../tools/smtp.ts'
-import { type Behaviour, type MailRelay, startRelay } from './mail-relay.ts'
+import { type Behavior, type MailRelay, startRelay } from './mail-relay.ts'
 
 const SENDER = 'Sliproad Ünlimited <codes@slipway.example>'
 const HOUR_MS = 3_600_000
@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000
 const NO_RESPONSE = /mail server does not respond\. Try again later/
 const REJECTED = /mail server rejected it\. Try again later/
 
-const failures: [what: string, Behaviour, connections: number, sentence: RegExp][] = [
+const failures: [what: string, Behavior, connections: number, sentence: RegExp][] = [
   ['hangs up', 'hangs up', 2, NO_RESPONSE],
   ['is temporarily busy', { reply: '451 later', to: /^MAIL/ }, 2, REJECTED],
   ['rejects this address', { reply: '550 no such user', to: /^RCPT/ }, 1, /rejected the address\. Check it/],
@@ -77,11 +77,11 @@ describe('a mail with a sign-in code', requires('smtp'), () => {
     assert.ok(!log.join().includes(code))
   })
 
-  for (const [what, behaviour, connections, sentence] of failures)
+  for (const [what, behavior, connections, sentence] of failures)
     test(`causes a 503 when the mail server ${what}, and earlier codes stay valid`, async () => {
       await client.requestCode(email)
       const before = await nextCode()
-      relay.behave(behaviour)
+      relay.behave(behavior)
       relay.connections = 0
       const answer = await requestCode()
       assert.deepEqual([answer.status, answer.json.code], [503, 'UNAVAILABLE'])
@@ -96,8 +96,8 @@ describe('a mail with a sign-in code', requires('smtp'), () => {
     })
 
   test('is sent once when the mail server fails once', async () => {
-    for (const behaviour of ['hangs up', { reply: '421 busy', to: /^EHLO/ }] as const) {
-      relay.behave(behaviour, 'forwards')
+    for (const behavior of ['hangs up', { reply: '421 busy', to: /^EHLO/ }] as const) {
+      relay.behave(behavior, 'forwards')
       assert.equal((await requestCode()).status, 200)
       const letters = await smtp.letters()
       assert.equal(letters.length, 1)

@@ -55,7 +55,7 @@ for (const { signal, workers } of [
   })
 }
 
-test('a second SIGINT exits at once, with 130', async () => {
+test('a second SIGINT exits immediately, with 130', async () => {
   await using fixture = await startFixture(LONG_DRAIN)
   using _ = (await beginUpload(fixture, LARGE)).held
   fixture.service.child.kill('SIGINT')

@@ -100,7 +100,7 @@ async function addEvents({ store }: Awaited<ReturnType<typeof emptyFolder>>): Pr
     for (const [name, change] of Object.entries({
       'unrenewed.example': { renewAt: NOW - DAY_MS },
       'fine.example': { renewAt: NOW - DAY_MS + HOUR_MS },
-      'of-nobody.example': { renewAt: NOW - DAY_MS },
+      'without-domain.example': { renewAt: NOW - DAY_MS },
     }))
       await tx.certificates.insert(certificateRow(name, { ...certificate, ...change }))
   })

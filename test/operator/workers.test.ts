@@ -52,7 +52,7 @@ describe('a service of two workers', () => {
     return [...answers.values()]
   }
 
-  test('shows a publish through one worker at once through every other', async (context) => {
+  test('shows a publish through one worker immediately through every other', async (context) => {
     const { slug } = await owner.publish({ 'index.html': 'before' })
     const elsewhere = { publishes: 0, visits: 0 }
     for (let number = 0; number < PUBLISHES; number++) {
@@ -76,7 +76,7 @@ describe('a service of two workers', () => {
     assert.ok(elsewhere.publishes >= PUBLISHES / 2, 'after most publishes another worker was visited')
   })
 
-  test('shows every other change at once through every worker', async () => {
+  test('shows every other change immediately through every worker', async () => {
     const { slug, versionId } = await owner.publish({ 'index.html': 'one' })
     await owner.publish({ 'index.html': 'two' }, slug)
     const { client } = owner
@@ -174,7 +174,7 @@ test('a worker acknowledges a change after it has refreshed the affected caches,
   worker.on('message', (message: { kind: string }) => {
     messages.push(message)
     if (message.kind === 'ready') worker.send({ kind: 'invalidate', id: 7, slugs: ['www.example.test'] })
-    // An early acknowledgement would have been sent by now.
+    // An early acknowledgment would have been sent by now.
     if (message.kind === 'refreshing') worker.send({ kind: 'finish' })
     if (messages.length === 4) worker.send({ kind: 'stop' })
   })

@@ -380,7 +380,7 @@ test('stopping ends the encoding process at any point', async (t) => {
   assert.deepEqual(fixture.logged, [])
   const next = fixture.encodings()
   await fixture.encode(next, id)
-  assert.ok(await fixture.isDone(), 'the next process starts at once')
+  assert.ok(await fixture.isDone(), 'the next process starts immediately')
 })
 
 test('after stopping it accepts no work, and versions remain for another process', async (t) => {

@@ -65,7 +65,7 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
       .client(key)
       .publish({ files: toFiles({ 'index.html': 'home '.repeat(1000), 'large.bin': large }) })
     const host = `${slug}.sites.test`
-    // Caddy requests gzip by itself: once it is stored, the same page has another etag.
+    // Caddy requests gzip on its own: once it is stored, the same page has another etag.
     await service.service.precompressor.onIdle()
 
     await t.test('a site of large files is published and visited', async () => {

@@ -9,7 +9,7 @@ export interface Batch {
   methods: string[]
   texts: string[]
   pieces: Buffer[]
-  /** Sent separately after all previous responses, because a malformed request may close the connection at once. */
+  /** Sent separately after all previous responses, because a malformed request may close the connection immediately. */
   last: { after: number; bytes: Buffer }
 }
 

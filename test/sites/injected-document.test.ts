@@ -12,12 +12,13 @@ import { openBrowser } from '../support/browser.ts'
 import { requires } from '../tools/part.ts'
 import { documents, HERE, inject } from './injected-documents.ts'
 
-const WISH: HeadTags = { title: 'New', description: 'Said', image: 'https://a.example/card.png' }
+const WISH: HeadTags = { title: 'New', description: 'About', image: 'https://a.example/card.png' }
 const NOTHING: HeadTags = { title: null, description: null, image: null }
 
 const TAGS = {
   title: '\n<title>New</title>\n<meta property="og:title" content="New">',
-  description: '\n<meta name="description" content="Said">\n<meta property="og:description" content="Said">',
+  description:
+    '\n<meta name="description" content="About">\n<meta property="og:description" content="About">',
   image: '\n<meta property="og:image" content="https://a.example/card.png">',
   card: '\n<meta name="twitter:card" content="summary_large_image">',
 }
@@ -238,7 +239,10 @@ test(
             ),
           ].map((element) => element.getAttribute('content'))
         return {
-          said: [document.title, ...['description', 'og:title', 'og:description', 'og:image'].map(contents)],
+          metadata: [
+            document.title,
+            ...['description', 'og:title', 'og:description', 'og:image'].map(contents),
+          ],
           rest: {
             body: document.body?.innerHTML,
             mode: document.compatMode,
@@ -252,7 +256,7 @@ test(
       await context.test(what, async () => {
         const published = await read(2 * number)
         const front = await read(2 * number + 1)
-        assert.deepEqual(front.said, [title, [description], [title], [description], [image]])
+        assert.deepEqual(front.metadata, [title, [description], [title], [description], [image]])
         assert.deepEqual(front.rest, published.rest)
       })
     }

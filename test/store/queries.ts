@@ -24,7 +24,7 @@ export function storeQueries(promises: Promises): void {
     },
   )
 
-  promises('thousands of rows can be added, counted and queried at once', async (open) => {
+  promises('thousands of rows can be added, counted and queried in one call', async (open) => {
     const store = await open()
     const hashes = Array.from({ length: 2500 }, (_, number) => blob(number))
     const rows = hashes.map((hash, fileNumber) => ({ versionId: 'v1', fileNumber, hash, size: 7 }))

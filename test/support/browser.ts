@@ -159,7 +159,7 @@ export const PHONE = { width: 360, height: 800 }
 
 export const DESKTOP = { width: 1280, height: 800 }
 
-/** Every page must be usable at these sizes and in these colour schemes. */
+/** Every page must be usable at these sizes and in these color schemes. */
 export const VIEWPORTS: Viewport[] = [PHONE, DESKTOP].flatMap((viewport) =>
   (['light', 'dark'] as const).map((colorScheme) => ({
     name: `${viewport.width} px wide, ${colorScheme}`,
@@ -363,8 +363,8 @@ function faults(): string[] {
     return backgroundColor === 'rgba(0, 0, 0, 0)' ? groundOf(element.parentElement) : backgroundColor
   }
 
-  function luminance(colour: string): number {
-    const [red = 0, green = 0, blue = 0] = (colour.match(/[\d.]+/g) ?? []).map((value) => {
+  function luminance(color: string): number {
+    const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map((value) => {
       const share = Number(value) / 255
       return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
     })

@@ -19,7 +19,7 @@ export interface RunningService extends AsyncDisposable {
   clock: Clock
   /** The SDK without a key, or with one. */
   client(key?: string): Slipway
-  /** Signs in by mailed code; returns the API key. */
+  /** Signs in with a code sent by email; returns the API key. */
   signIn(email: string): Promise<string>
   /** The code in the newest message to an address. */
   mailedCode(email: string): Promise<string>

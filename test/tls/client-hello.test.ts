@@ -126,7 +126,7 @@ describe('the server name of a ClientHello', () => {
   }
 })
 
-describe('a first message that is not a ClientHello is refused at once:', () => {
+describe('a first message that is not a ClientHello is refused immediately:', () => {
   const message = helloMessage({ serverName: NAME })
   for (const [what, fault, bytes] of [
     ['HTTP', 'not TLS', Buffer.from('GET / HTTP/1.1\r\n')],

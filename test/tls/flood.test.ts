@@ -123,11 +123,11 @@ describe('while the store is unavailable', () => {
     withSelector(async (selector, store, clock) => {
       const reads = store.reads
       for (let time = 0; time < 100; time++)
-        assert.equal(await selector.choose(helloFor('nobody.test')), undefined)
+        assert.equal(await selector.choose(helloFor('unknown.test')), undefined)
       const each = store.reads - reads
       clock.now += 1000
       for (let time = 0; time < 100; time++)
-        assert.equal(await selector.choose(helloFor('nobody.test')), undefined)
+        assert.equal(await selector.choose(helloFor('unknown.test')), undefined)
       assert.equal(store.reads - reads, 2 * each)
     }))
 })

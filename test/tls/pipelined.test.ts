@@ -45,7 +45,7 @@ async function assertPipelined(host: string, size: number, open: () => Promise<S
   }
 }
 
-/** Sends all requests at once, and reads until the service closes the connection. */
+/** Sends all requests in one write, and reads until the service closes the connection. */
 async function sendPipelined(
   host: string,
   paths: readonly string[],

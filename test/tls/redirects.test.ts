@@ -173,7 +173,7 @@ for (const fastPath of ['on', 'off']) {
         'challenge paths are not redirected to HTTPS',
       )
       assert.equal(summarize(await service.secure('ca.test', own)), '200 a file of the site')
-      assert.equal((await service.plain('nobody.test', TOKEN_PATH)).status, 404)
+      assert.equal((await service.plain('unknown.test', TOKEN_PATH)).status, 404)
       service.running.clock.now += 600_000
       assert.equal((await service.plain('ca.test', TOKEN_PATH)).status, 404)
     })

@@ -86,7 +86,7 @@ export class SecureService implements AsyncDisposable {
     return (await response.json()) as { slug: string; versionId: string }
   }
 
-  /** Writes as another process does, and invalidates the caches of this one at once. */
+  /** Writes as another process does, and invalidates the caches of this one immediately. */
   async change(names: readonly string[], work: (tx: WriteTransaction) => Promise<void>): Promise<void> {
     await this.store.write('durable', {}, async (tx) => {
       await work(tx)

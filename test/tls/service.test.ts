@@ -56,7 +56,7 @@ describe('a service with HTTPS', () => {
       until: Date.UTC(2090),
     }
     const refused: [why: string, name: string, prepare?: (name: string) => Promise<void>][] = [
-      ['that was never added', 'nobody.test'],
+      ['that was never added', 'unknown.test'],
       [
         'that is pending',
         'pending.test',

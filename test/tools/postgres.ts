@@ -20,10 +20,10 @@ const MIGRATED = 'migrated'
 export const EMPTY = 'template0'
 
 /** PostgreSQL refuses to run as root. */
-const NOBODY = { uid: 65534, gid: 65534 }
+const UNPRIVILEGED_USER = { uid: 65534, gid: 65534 }
 
 export async function startPostgres(): Promise<Postgres> {
-  const user = process.getuid?.() === 0 ? NOBODY : undefined
+  const user = process.getuid?.() === 0 ? UNPRIVILEGED_USER : undefined
   const daemon = await startDaemon({
     name: 'postgres',
     ports: 1,

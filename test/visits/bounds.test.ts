@@ -179,7 +179,7 @@ test('the counts of a site with many visitors are written completely, in several
     const names = await one.store.read.visits.top('a-site', kind, { from: 0, to: 1e15, limit: 1000 })
     assert.deepEqual([names.length, new Set(names.map((name) => name.requests))], [500, new Set([requests])])
   }
-  assert.ok(one.state.mostRows <= 500, `${one.state.mostRows} rows at once`)
+  assert.ok(one.state.mostRows <= 500, `${one.state.mostRows} rows in one write`)
 })
 
 test('the visitors of a day are limited, and a returning one does not count again', async () => {

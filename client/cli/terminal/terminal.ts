@@ -17,17 +17,17 @@ export class Terminal {
   /** Whether lines can be redrawn. */
   readonly live: boolean
   readonly #streams: Streams
-  readonly #colour: boolean
+  readonly #color: boolean
   readonly #signal: AbortSignal
   #lines: { reader: Interface; next: () => Promise<IteratorResult<string>> } | undefined
   #drawn = false
 
-  constructor(streams: Streams, { colour, signal }: { colour: boolean; signal: AbortSignal }) {
+  constructor(streams: Streams, { color, signal }: { color: boolean; signal: AbortSignal }) {
     this.#streams = streams
     this.#signal = signal
     this.live = streams.stderr.isTTY === true
     this.interactive = this.live && streams.stdin.isTTY === true
-    this.#colour = colour && this.live
+    this.#color = color && this.live
   }
 
   get width(): number {
@@ -123,6 +123,6 @@ export class Terminal {
   }
 
   #paint(text: string, on: number, off: number): string {
-    return this.#colour ? `\u001b[${on}m${text}\u001b[${off}m` : text
+    return this.#color ? `\u001b[${on}m${text}\u001b[${off}m` : text
   }
 }

@@ -4,7 +4,7 @@ import { CODE, ConnectionError } from './frame.ts'
 const MAX_FRAMES = 1000
 const FRAMES_PER_SECOND = 50
 
-/** Maximum budget with earned frames: enough for the acknowledgements of one burst of responses. */
+/** Maximum budget with earned frames: enough for the acknowledgments of one burst of responses. */
 const MAX_EARNED_FRAMES = 20_000
 
 /** Frames that a client may still send after the flood budget was used up, so that responses in progress can finish. */

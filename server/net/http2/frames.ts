@@ -268,7 +268,7 @@ export class FrameHandler {
     this.#floodGuard.charge(1)
     if (stream !== 0) throw new ConnectionError(CODE.protocol, 'SETTINGS on a stream')
     if ((flags & FLAG.ack) !== 0) {
-      if (length !== 0) throw new ConnectionError(CODE.frameSize, 'SETTINGS acknowledgement with a payload')
+      if (length !== 0) throw new ConnectionError(CODE.frameSize, 'SETTINGS acknowledgment with a payload')
       return
     }
     const { headerTableSize = this.#tableSize, initialWindowSize } = readSettings(bytes, at, length)

@@ -19,7 +19,7 @@ export const DUTCH: VisitorTexts = {
   },
   methodNotAllowed: {
     title: 'Methode niet toegestaan',
-    text: 'Dit adres ondersteunt dit soort verzoek niet.',
+    text: 'Dit adres ondersteunt dit soort verzoeken niet.',
   },
   preconditionFailed: { title: 'Voorwaarde niet vervuld', text: 'Het bestand is gewijzigd.' },
   rangeNotSatisfiable: {

@@ -11,13 +11,13 @@ export const FRENCH: VisitorTexts = {
   },
   versionNotFound: {
     title: 'Version introuvable',
-    text: 'Cette version du site n’a jamais été terminée ou a été supprimée.',
+    text: 'Cette version du site n’a jamais été terminée, ou elle a été supprimée.',
   },
   pageNotFound: { title: 'Page introuvable', text: 'Vérifiez l’adresse ou commencez par la page d’accueil.' },
   siteExpired: { title: 'Ce site a expiré', text: 'Il a été publié pour une durée limitée.' },
   badRequest: { title: 'Requête incorrecte', text: 'L’adresse ou la requête est mal formée.' },
   misdirected: {
-    title: 'Requête mal dirigée',
+    title: 'Requête mal acheminée',
     text: 'Cette connexion appartient à un autre site. Veuillez recharger la page.',
   },
   methodNotAllowed: {

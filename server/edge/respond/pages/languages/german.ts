@@ -8,7 +8,7 @@ export const GERMAN: VisitorTexts = {
   },
   versionNotFound: {
     title: 'Version nicht gefunden',
-    text: 'Diese Version der Website wurde nie fertiggestellt oder gelöscht.',
+    text: 'Diese Version der Website wurde nie fertiggestellt, oder sie wurde gelöscht.',
   },
   pageNotFound: {
     title: 'Seite nicht gefunden',

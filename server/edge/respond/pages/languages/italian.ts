@@ -17,7 +17,7 @@ export const ITALIAN: VisitorTexts = {
   siteExpired: { title: 'Questo sito è scaduto', text: 'È stato pubblicato per un periodo limitato.' },
   badRequest: { title: 'Richiesta non valida', text: 'L’indirizzo o la richiesta non è corretta.' },
   misdirected: {
-    title: 'Richiesta indirizzata male',
+    title: 'Richiesta indirizzata in modo errato',
     text: 'Questa connessione appartiene a un altro sito. Ricarica la pagina.',
   },
   methodNotAllowed: {
@@ -31,7 +31,7 @@ export const ITALIAN: VisitorTexts = {
   },
   internalError: {
     title: 'Si è verificato un errore',
-    text: 'Il server non ha potuto completare la richiesta. Riprova più tardi.',
+    text: 'Il server non è riuscito a completare la richiesta. Riprova più tardi.',
   },
   unavailable: { title: 'Temporaneamente non disponibile', text: 'Riprova tra un momento.' },
   unreadableForm: { title: 'Modulo illeggibile', text: 'Torna indietro e inserisci di nuovo la password.' },

@@ -4,11 +4,11 @@ export const SPANISH: VisitorTexts = {
   siteNotFound: { title: 'Sitio no encontrado', text: 'Compruebe que la dirección no tenga errores.' },
   siteNotPublished: {
     title: 'Sitio aún no publicado',
-    text: 'Su primera versión no está completa. Inténtelo más tarde.',
+    text: 'Su primera versión no está completa. Inténtelo de nuevo más tarde.',
   },
   versionNotFound: {
     title: 'Versión no encontrada',
-    text: 'Esta versión del sitio nunca se completó o se ha eliminado.',
+    text: 'Esta versión del sitio nunca se completó, o se ha eliminado.',
   },
   pageNotFound: {
     title: 'Página no encontrada',
@@ -28,7 +28,7 @@ export const SPANISH: VisitorTexts = {
   },
   internalError: {
     title: 'Se ha producido un error',
-    text: 'El servidor no pudo completar la solicitud. Inténtelo más tarde.',
+    text: 'El servidor no pudo completar la solicitud. Inténtelo de nuevo más tarde.',
   },
   unavailable: { title: 'No disponible temporalmente', text: 'Inténtelo de nuevo en un momento.' },
   unreadableForm: { title: 'Formulario ilegible', text: 'Vuelva atrás e introduzca la contraseña de nuevo.' },
