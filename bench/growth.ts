@@ -32,7 +32,7 @@ export const growth: Measurement = {
     return [
       figure('update of 1,000 files, first in the store', 'ms', first.update),
       figure('update of 1,000 files, after 10,000 versions', 'ms', last.update),
-      figure('the same, in times of the first', 'times', [median(last.update) / median(first.update)], 1.25),
+      figure('the same, relative to the first', 'times', [median(last.update) / median(first.update)], 1.25),
       figure('stage 1,000 files, after 10,000 versions', 'ms', last.stage, 40),
       figure('finalize 1,000 files, after 10,000 versions', 'ms', last.finalize, 200),
     ]

@@ -23,7 +23,7 @@ const ROUNDS = 9
 /** Everything that a publisher waits for, with the peer in the same rounds. */
 export const publishing: Measurement = {
   name: 'publish',
-  means: '1,000 files of 10 KB: API, SDK, command, archives, updates; beside writing and flushing them',
+  means: '1,000 files of 10 kB: API, SDK, command, archives, updates; beside writing and flushing them',
   async run() {
     await using scratch = await scratchFolder()
     await using server = await startServer(join(scratch.path, 'data'))
@@ -137,9 +137,9 @@ function figures(taken: Map<string, number[]>): Figure[] {
   const of = (name: string) => taken.get(name) ?? []
   const api = median(of('publish'))
   return [
-    figure('write and flush the files (the peer)', 'ms', of('written')),
+    figure('write and flush the files (baseline)', 'ms', of('written')),
     figure('publish through the API', 'ms', of('publish'), 650),
-    figure('the same, in times of the peer', 'times', of('ratio'), 4),
+    figure('the same, relative to the baseline', 'times', of('ratio'), 4),
     figure('stage the manifest', 'ms', of('create'), 40),
     figure('finalize', 'ms', of('finalize'), 200),
     figure('update with one file changed', 'ms', of('update'), 30),

@@ -15,7 +15,7 @@ const SLOW_PHONE = { cpu: 4, bytesPerSecond: 200_000, roundTrip: 150 }
 /** What users wait for in a browser. */
 export const dashboard: Measurement = {
   name: 'dashboard',
-  means: '1,000 files of 10 KB dropped in Chromium, beside the command; the front page on a slow phone',
+  means: '1,000 files of 10 kB dropped in Chromium, beside the command; the front page on a slow phone',
   missing: () => (program('chromium') ? undefined : 'dashboard needs Chromium: apt-get install chromium'),
   async run({ quick }) {
     await using scratch = await scratchFolder()
@@ -54,9 +54,9 @@ function figures(dropped: number[], commanded: number[], phone: number[]): Figur
   const ratios = dropped.map((value, round) => value / commanded[round]!)
   return [
     figure('publish with the command, the whole process', 'ms', commanded),
-    figure('publish by dropping, from the drop to the address', 'ms', dropped),
-    figure('the same, in times of the command', 'times', ratios, 2),
-    figure('the front page can be used, on a slow phone', 'ms', phone, 1000),
+    figure('publish by dropping, from the drop to the URL', 'ms', dropped),
+    figure('the same, relative to the command', 'times', ratios, 2),
+    figure('the front page is usable, on a slow phone', 'ms', phone, 1000),
   ]
 }
 

@@ -64,12 +64,12 @@ export async function twoWorkers({ data, sites, folder, lengths }: CapacityOptio
   }
   return [
     {
-      what: 'two workers to one, by responses for each second of CPU, times two',
+      what: 'two workers to one, by responses per second of CPU time, times two',
       unit: 'times',
       rounds: scaled,
       min: 1.8,
     },
-    { what: 'two workers to one, by the clock, wrk on the same two cores', unit: 'times', rounds: raw },
+    { what: 'two workers to one, by elapsed time, wrk on the same two cores', unit: 'times', rounds: raw },
   ]
 }
 

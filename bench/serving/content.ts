@@ -13,9 +13,9 @@ export interface PublishedFile {
 export type Files = Map<string, PublishedFile>
 
 export const PATHS = {
-  /** 4 KB of a compressible type with incompressible content: all clients get its plain bytes. */
+  /** 4 kB of a compressible type with incompressible content: all clients get its plain bytes. */
   plain: 'plain.html',
-  /** 4 KB of compressible text. */
+  /** 4 kB of compressible text. */
   text: 'text.html',
   photo: 'photo.jpg',
   video: 'video.mp4',

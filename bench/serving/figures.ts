@@ -21,7 +21,7 @@ export function lineTable(lines: readonly Line[]): string {
       line.rounds.length > 1 ? spread : '',
     ]
   })
-  return markdown(['what', 'median', 'wanted', 'met', 'rounds'], rows)
+  return markdown(['what', 'median', 'target', 'met', 'rounds'], rows)
 }
 
 export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {

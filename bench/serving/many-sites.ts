@@ -30,7 +30,7 @@ const BYTES = 4096
 const SITES_AT_ONCE = 500
 
 /**
- * Inserts sites of ten files of 4 KB directly into the store of a stopped service: publishing them would take
+ * Inserts sites of ten files of 4 kB directly into the store of a stopped service: publishing them would take
  * an hour. All but the root document share their blobs. Returns the sites with a document of their own.
  */
 export async function seedSites(data: string, { sites, distinct }: Seed): Promise<SeededSite[]> {

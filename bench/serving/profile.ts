@@ -21,13 +21,13 @@ interface CpuProfile {
   timeDeltas: number[]
 }
 
-/** A CPU profile of a service that serves 4 KB to a browser: the functions with the most self time. */
+/** A CPU profile of a service that serves 4 kB to a browser: the functions with the most self time. */
 export async function profile(folder: string): Promise<Report> {
   const profiles = join(folder, 'profiles')
   mkdirSync(profiles)
   const perSecond = await load(folder, profiles)
   const { rows, table } = hottest(profiles)
-  const summary = `4 KB, browser, ${SECONDS} s under the profiler: ${perSecond.toFixed(0)} responses a second.`
+  const summary = `4 kB, browser, ${SECONDS} s under the profiler: ${perSecond.toFixed(0)} responses per second.`
   return { markdown: `${summary}\n\n${table}`, data: { perSecond, rows }, pages: {} }
 }
 

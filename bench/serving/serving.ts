@@ -92,18 +92,18 @@ async function coldLines({ servers, coldPaths }: Stage): Promise<Line[]> {
   return [
     { what: 'first byte of a file never read before', unit: 'ms', rounds: ours! },
     { what: 'the same from nginx', unit: 'ms', rounds: nginx! },
-    { what: 'ours later than nginx', unit: 'ms', rounds: later, max: 2 },
+    { what: 'delay of ours compared with nginx', unit: 'ms', rounds: later, max: 2 },
   ]
 }
 
 function report({ rounds, seconds }: RunLengths, results: readonly Result[], lines: readonly Line[]): Report {
   const why = failures(results)
   const parts = [
-    `Thousand responses a second, median of ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s (slowest–fastest):`,
+    `Thousands of responses per second, median of ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s (slowest–fastest):`,
     worksTable(results),
     ...(why.length > 0 ? [why.join('\n')] : []),
     ...circumstances(results),
-    `![Bars: each server’s speed to nginx’s, work by work](${CHART.replace('docs/', '')})`,
+    `![Bars: speed of each server relative to nginx, by workload](${CHART.replace('docs/', '')})`,
     lineTable(lines),
   ]
   const works = results.map(({ work: { id, name, reach }, runs, failed }) => ({

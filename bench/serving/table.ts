@@ -7,9 +7,9 @@ import type { Run } from './wrk.ts'
 /** Of a core; below it the server was not the bottleneck. */
 const FULL = 0.9
 
-/** Thousand responses a second of every server, and the ratio to nginx. */
+/** Thousands of responses per second of every server, and the ratio to nginx. */
 export function worksTable(results: readonly Result[], servers: readonly ServerName[] = SERVERS): string {
-  const head = ['work', ...servers, 'ours to nginx', 'wanted', 'met', 'by CPU time']
+  const head = ['work', ...servers, 'ours to nginx', 'target', 'met', 'by CPU time']
   return markdown(
     head,
     results.map((result) => [
@@ -78,7 +78,9 @@ function notBusy(results: readonly Result[]): string[] {
     }),
   )
   if (cells.length === 0) return []
-  return [`Used less than ${FULL} of its core, so that it might have done more: ${cells.join('; ')}.`]
+  return [
+    `Less than ${FULL} of the core was used, so that the throughput does not show the capacity, in: ${cells.join('; ')}.`,
+  ]
 }
 
 function quietness(results: readonly Result[]): string[] {
@@ -86,14 +88,14 @@ function quietness(results: readonly Result[]): string[] {
   const shares = runs.flatMap(({ waiting }) => waiting ?? []).map((share) => share * 100)
   if (shares.length === 0) return []
   return [
-    `Some program waited for a core in ${formatFigures(median(shares))} % of the median run's time (from ${formatFigures(Math.min(...shares))} to ${formatFigures(Math.max(...shares))} %): the more, the busier the machine was with other things.`,
+    `In the median run, a program waited for a core for ${formatFigures(median(shares))} % of the time (${formatFigures(Math.min(...shares))} to ${formatFigures(Math.max(...shares))} % in all runs). Higher values mean that the machine was busier with other work.`,
   ]
 }
 
 /** Why cells are empty. */
 export function failures(results: readonly Result[]): string[] {
   return results.flatMap(({ work, failed }) =>
-    [...failed].map(([name, reason]) => `- ${work.name}, ${name}: not measured, since ${reason}.`),
+    [...failed].map(([name, reason]) => `- ${work.name}, ${name}: not measured: ${reason}.`),
   )
 }
 

@@ -124,7 +124,7 @@ function report({ rounds, seconds }: RunLengths, results: readonly Result[]): Re
     ]
   })
   const head = ['work', 'not counted', 'counted', 'cost', 'rounds', 'at most', 'met']
-  const summary = `Processor time of an answer, user and system, median of ${rounds} rounds of ${seconds} s; the cost is the median of the rounds.`
+  const summary = `CPU time per response (user and system), median of ${rounds} rounds of ${seconds} s; the cost is the median of the rounds.`
   const data = { works: results.map(({ work: { id, name }, runs }) => ({ id, name, runs })) }
   return { markdown: `${summary}\n\n${markdown(head, rows)}`, data, pages: {} }
 }

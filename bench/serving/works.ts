@@ -47,20 +47,20 @@ export function siteWorks(files: Files): Work[] {
     {
       ...plain,
       id: 'bare',
-      name: '4 KB, bare request',
+      name: '4 kB, bare request',
       load: ({ host }) => only(bareRequest(`/${PATHS.plain}`, host)),
       reach: { nginx: 1.1, caddy: 4.5 },
     },
     {
       ...plain,
       id: 'browser',
-      name: '4 KB, browser',
+      name: '4 kB, browser',
       load: ({ host }) => only(browserRequest(`/${PATHS.plain}`, host)),
       reach: { nginx: 1, caddy: 4 },
     },
     {
       id: 'br',
-      name: '4 KB as `br`, browser; nginx plain',
+      name: '4 kB as `br`, browser; nginx plain',
       servers: ['ours', 'nginx'],
       load: ({ host }) => only(browserRequest(`/${PATHS.text}`, host)),
       wrong: brotliOrPlain(getBytes(PATHS.text)),
@@ -69,7 +69,7 @@ export function siteWorks(files: Files): Work[] {
     },
     {
       id: 'photo',
-      name: '100 KB, bare request',
+      name: '100 kB, bare request',
       servers: SERVERS,
       load: ({ host }) => only(bareRequest(`/${PATHS.photo}`, host)),
       wrong: identity(getBytes(PATHS.photo)),
@@ -142,14 +142,14 @@ export function manySitesWorks(sites: readonly SeededSite[]): Work[] {
     {
       ...rest,
       id: 'one-site',
-      name: '4 KB root of one site, browser',
+      name: '4 kB root of one site, browser',
       servers: ['ours', 'nginx'],
       load: (server) => ({ requests: requests(server, sites.slice(0, 1)), order: order.map(() => 0) }),
     },
     {
       ...rest,
       id: 'zipf',
-      name: `4 KB root of ${sites.length.toLocaleString('en')} sites by Zipf's law, browser`,
+      name: `4 kB root of ${sites.length.toLocaleString('en')} sites by Zipf's law, browser`,
       servers: ['ours', 'nginx'],
       load: (server) => ({ requests: requests(server, sites), order }),
     },
@@ -201,7 +201,7 @@ function statusOtherThan(status: number) {
 }
 
 function otherBody(body: Buffer, wanted: Buffer): string | undefined {
-  return body.equals(wanted) ? undefined : `its body of ${body.length} bytes is another one`
+  return body.equals(wanted) ? undefined : `its body of ${body.length} bytes differs`
 }
 
 /** Some servers return a full URL, which is equivalent. */

@@ -29,10 +29,10 @@ export async function manyNames(service: SecureService, names: readonly string[]
   const later = cold.map((milliseconds, index) => milliseconds - warm[index]!)
   const many = names.length.toLocaleString('en')
   return [
-    { what: `memory added by ${many} certificates, all asked for`, unit: 'MB', rounds: [added], max: 100 },
-    { what: 'handshake of a name that was never asked for', unit: 'ms', rounds: cold },
-    { what: 'handshake of one that was', unit: 'ms', rounds: warm },
-    { what: 'the first later than the second, pair by pair', unit: 'ms', rounds: later, max: 3 },
+    { what: `memory added by ${many} certificates, all requested`, unit: 'MB', rounds: [added], max: 100 },
+    { what: 'handshake for a name without an earlier request', unit: 'ms', rounds: cold },
+    { what: 'handshake for a name with an earlier request', unit: 'ms', rounds: warm },
+    { what: 'delay of the first compared with the second, by pair', unit: 'ms', rounds: later, max: 3 },
   ]
 }
 

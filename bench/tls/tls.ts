@@ -59,11 +59,11 @@ async function namesLines(stage: Stage): Promise<Line[]> {
 function report({ rounds, seconds }: RunLengths, results: readonly Result[], lines: readonly Line[]): Report {
   const why = failures(results)
   const parts = [
-    `Thousand responses or handshakes a second, median of ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s (slowest–fastest):`,
+    `Thousands of responses or handshakes per second, median of ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s (slowest–fastest):`,
     worksTable(results, ['ours', 'nginx', 'Caddy']),
     ...(why.length > 0 ? [why.join('\n')] : []),
     ...circumstances(results),
-    `![Bars: each server’s speed to nginx’s, work by work](${CHART.replace('docs/', '')})`,
+    `![Bars: speed of each server relative to nginx, by workload](${CHART.replace('docs/', '')})`,
     lineTable(lines),
   ]
   const works = results.map(({ work: { id, name, reach, byCpuTime }, runs, failed }) => ({

@@ -38,7 +38,7 @@ export function secureWorks({ page, folder, core }: Means): Driven[] {
     byWrk(
       {
         id: 'h1',
-        name: '4 KB over HTTP/1.1, browser',
+        name: '4 kB over HTTP/1.1, browser',
         servers: SERVERS,
         load: ({ host }) => ({ requests: [request(host)] }),
         wrong: identity(page),
@@ -48,7 +48,7 @@ export function secureWorks({ page, folder, core }: Means): Driven[] {
     ),
     {
       id: 'h2',
-      name: `4 KB over HTTP/2, browser, ${H2_CONNECTIONS} connections of ${H2_STREAMS} streams`,
+      name: `4 kB over HTTP/2, browser, ${H2_CONNECTIONS} connections of ${H2_STREAMS} streams`,
       servers: SERVERS,
       ready: (server) => byH2load(server, { request: request(server.host), body: page, core }),
       reach: { nginx: 0.5, caddy: 4 },

@@ -44,8 +44,8 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
   return { message, hints: [], code, status: 0, exitCode: EXIT_CODES.failed }
 }
 
-function describeCliError({ message, hints, code, exitCode }: CliError): ErrorReport {
-  return { message, hints, code, status: 0, exitCode }
+function describeCliError({ message, hints, code, status, exitCode }: CliError): ErrorReport {
+  return { message, hints, code, status, exitCode }
 }
 
 const AUTH_CODES = new Set(['UNAUTHORIZED', 'INVALID_CODE', 'INVALID_CLAIM_TOKEN', 'ALREADY_CLAIMED'])
@@ -146,7 +146,8 @@ function suggestNextSteps(
   }
 }
 
-function isInTrash({ details }: SlipwayError): boolean {
+/** Whether the error is that of a site which can be restored. */
+export function isInTrash({ details }: SlipwayError): boolean {
   return (details as { deletedUntil?: unknown } | undefined)?.deletedUntil !== undefined
 }
 

@@ -42,7 +42,7 @@ async function overview(table: CommandTable['commands'], program: string): Promi
       ['SLIPWAY_URL', 'Server to use, unless --server names one'],
       ['SLIPWAY_KEY', 'API key for that server, instead of signing in'],
       ['SLIPWAY_SITE_PASSWORD', 'Password for --password, instead of asking'],
-      ['HTTPS_PROXY, HTTP_PROXY', 'Proxy for requests; NO_PROXY lists the hosts to reach directly'],
+      ['HTTPS_PROXY, HTTP_PROXY', 'Proxy for requests; NO_PROXY lists the hosts to connect to directly'],
       ['NO_COLOR', 'Disable colors'],
     ]),
     '',

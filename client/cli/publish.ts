@@ -53,7 +53,7 @@ Skipped, unless .slipwayignore includes them with !name: names that start with a
 node_modules, __MACOSX, Thumbs.db, desktop.ini, temporary files of editors (*~ *.swp *.swo #*#), and private keys
 (id_rsa, id_dsa, id_ecdsa, id_ed25519, *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx).
 Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
-.slipwayignore, in the top folder, uses the syntax of .gitignore.`,
+.slipwayignore, in the top folder, uses the syntax of .gitignore. A single file is refused if it would be skipped.`,
   options: {
     site: { type: 'string', value: 'SLUG', help: 'Site of your account to update' },
     new: { type: 'boolean', help: 'Create a new site' },
@@ -68,7 +68,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
       type: 'string',
       short: 'm',
       value: 'TEXT',
-      help: 'Note about this version, for the list of versions',
+      help: 'Note about this version, shown in the list of versions',
     },
     ...METADATA_OPTIONS,
     strict: { type: 'boolean', help: 'Treat warnings as errors: the site stays as it is (exit code 6)' },

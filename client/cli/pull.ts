@@ -119,7 +119,7 @@ async function download(
     if (missing.size === 0) break
   }
   const [first] = missing.keys()
-  if (first !== undefined) throw new RefusedError(`The server did not send ${stripControlChars(first)}`)
+  if (first !== undefined) throw new RefusedError(`The server didn't send ${stripControlChars(first)}`)
 }
 
 async function writeVerified(target: string, { content, size }: TarEntry, file: FileEntry): Promise<void> {
@@ -140,5 +140,5 @@ async function writeVerified(target: string, { content, size }: TarEntry, file: 
 }
 
 function unexpectedBytes({ path }: FileEntry): RefusedError {
-  return new RefusedError(`${stripControlChars(path)} has other bytes than its version`)
+  return new RefusedError(`${stripControlChars(path)} differs from the file of its version`)
 }

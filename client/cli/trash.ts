@@ -12,7 +12,7 @@ export const trash: Command = {
   maxOperands: 0,
   summary: 'List deleted sites that can be restored',
   about:
-    'Lists the deleted sites of your account and until when each can be restored, the last deleted one first.',
+    'Lists the deleted sites of your account and the time until which each can be restored, the last deleted one first.',
   options: ACCOUNT_OPTIONS,
   async run(work, options) {
     const slipway = accountClient(work, options, resolveServer(work, options))

@@ -70,7 +70,7 @@ function exchange(request: HttpRequest, { agent, forwarder }: Route): Promise<Ht
       ...(request.signal && { signal: request.signal }),
     }
     const outgoing = forward ? open(options) : open(request.url, options)
-    outgoing.on('timeout', () => outgoing.destroy(new Error('the connection went silent')))
+    outgoing.on('timeout', () => outgoing.destroy(new Error('the connection timed out')))
     outgoing.on('error', (error) =>
       reject(forwarder ? proxyError(forwarder, `failed: ${error.message}`) : error),
     )

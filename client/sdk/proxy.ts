@@ -79,7 +79,7 @@ export class TunnelAgent extends https.Agent {
       const { request: open } = proxy.protocol === 'https:' ? https : http
       const headers = { Host: target, ...authorization(proxy) }
       const request = open({ ...connectionTo(proxy), method: 'CONNECT', path: target, headers, agent: false })
-      const timer = setTimeout(() => fail('did not answer in time'), CONNECT_TIMEOUT_MS)
+      const timer = setTimeout(() => fail('did not respond in time'), CONNECT_TIMEOUT_MS)
       this.#opening.add(request)
       request.on('close', () => {
         clearTimeout(timer)

@@ -115,7 +115,7 @@ function parseErrorBody(text: string): ErrorBody | undefined {
 function unexpectedResponse({ url }: HttpRequest, { status, header }: HttpResponse): string {
   const elsewhere = header('location')
   if (elsewhere) return `${toOrigin(url)} redirects to ${elsewhere}. Use that URL instead.`
-  return `${withoutQuery(url)} answered ${status}, which no Slipway server sends`
+  return `${withoutQuery(url)} returned ${status}, which is not a response of a Slipway server`
 }
 
 function parseRetryAfterHeader({ status, header }: HttpResponse, now: () => number): number | undefined {

@@ -85,7 +85,7 @@ function FewRequestsLeft() {
     return null
   return (
     <div class="foot" role="status">
-      {`${now.remaining} of ${now.limit} requests are left this hour; it starts again at ${formatClock(now.resetsAt)}.`}
+      {`${now.remaining} of ${now.limit} requests are left this hour. The limit resets at ${formatClock(now.resetsAt)}.`}
     </div>
   )
 }

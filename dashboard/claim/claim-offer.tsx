@@ -68,7 +68,7 @@ function Offered({ site, name }: { site: ClaimOffer; name: string }) {
 
 function Preview({ site, name }: { site: ClaimOffer; name: string }) {
   const { siteUrl, currentVersionId: versionId } = site
-  if (versionId === null) return <Notice title="The first upload isn't finished yet." />
+  if (versionId === null) return <Notice title="The first upload isn't finished yet" />
   return (
     <LiveFrame src={versionAddress({ siteUrl, versionId })} title={`Preview of ${name}`} scripts={false} />
   )

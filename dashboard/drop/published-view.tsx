@@ -47,7 +47,7 @@ export function PublishedView({ step, destination, onClose, onRolledBack }: Publ
           <a class="address" href={siteUrl} target="_blank" rel="noreferrer">
             {siteUrl.replace(/^https?:\/\/|\/$/g, '')}
           </a>
-          <CopyButton text={siteUrl} of="the address" />
+          <CopyButton text={siteUrl} of="the URL" />
         </div>
         {anonymous ? <AnonymousSteps site={anonymous} /> : <OwnedSteps slug={slug} siteUrl={siteUrl} />}
         <WarningsList step={step} />

@@ -10,7 +10,7 @@ export function AgentInstructions() {
   return (
     <Panel
       title="Tell your coding agent"
-      lead="Paste this text. The agent publishes with one request and answers with the URL and a link to keep the site."
+      lead="Paste this text. The agent publishes with one request, then shows you the URL and a link to keep the site."
     >
       <CopyBlock text={text} of="the text" />
     </Panel>

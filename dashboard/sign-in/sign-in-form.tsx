@@ -46,12 +46,12 @@ export function SignInForm({ only, verb = 'Sign in', onSignedIn }: SignInFormPro
   return (
     <div class="stack">
       {!stays && (
-        <Notice tone="warn" title="This browser didn't stay signed in.">
+        <Notice tone="warn" title="This browser didn't stay signed in">
           <p>Allow cookies for this site, then request a new code.</p>
         </Notice>
       )}
       {IS_UNENCRYPTED && (
-        <Notice tone="warn" title="This connection isn't encrypted.">
+        <Notice tone="warn" title="This connection isn't encrypted">
           <p>Others on your network can read what you send, including your sign-in code.</p>
         </Notice>
       )}

@@ -43,7 +43,7 @@ export function FileMenu({ site, file, onLive }: FileMenuProps) {
     })
   return (
     <span>
-      <Menu label={`Actions of ${path}`} variant="link" items={items} />
+      <Menu label={`Actions for ${path}`} variant="link" items={items} />
       <input ref={input} type="file" hidden aria-label={`Replace ${path}`} onChange={replace} />
       {isEditing && <FileEditor site={site} file={file} onLive={onLive} onClose={() => setEditing(false)} />}
     </span>

@@ -141,7 +141,7 @@ function Leave({ slug }: { slug: string }) {
             leave.clear()
           }}
         >
-          <p>You can't see or publish to this site any more, unless its owner invites you again.</p>
+          <p>You lose access to this site, unless its owner invites you again.</p>
         </Confirm>
       )}
     </>

@@ -27,7 +27,7 @@ export function SiteState({ site }: { site: SiteDetails }) {
           <a href={siteUrl} target="_blank" rel="noreferrer">
             {toHost(siteUrl)}
           </a>
-          <CopyButton text={siteUrl} of="address" />
+          <CopyButton text={siteUrl} of="URL" />
         </p>
       )}
       <p class="choices small">
@@ -108,7 +108,7 @@ function liveCommands(siteUrl: string): PaletteOption[] {
   const visit = () => open(siteUrl, '_blank', 'noreferrer')
   return [
     { key: 'visit', name: 'Visit this site', detail: toHost(siteUrl), icon: 'open', target: visit },
-    { key: 'copy', name: 'Copy address', icon: 'copy', target: () => copyAddress(siteUrl) },
+    { key: 'copy', name: 'Copy URL', icon: 'copy', target: () => copyAddress(siteUrl) },
   ]
 }
 

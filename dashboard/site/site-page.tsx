@@ -75,14 +75,17 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
       below={
         <>
           {value && <SiteState site={value} />}
-          <Views
-            label="Site"
-            views={VIEWS.map(([word, name]) => ({
-              href: `/sites/${slug}${word && `/${word}`}`,
-              name,
-              ...(word === 'settings' && isUnsaved && { note: 'unsaved changes' }),
-            }))}
-          />
+          {/* Tabs above what is still loading would move down when it is shown. */}
+          {(value || error) && (
+            <Views
+              label="Site"
+              views={VIEWS.map(([word, name]) => ({
+                href: `/sites/${slug}${word && `/${word}`}`,
+                name,
+                ...(word === 'settings' && isUnsaved && { note: 'unsaved changes' }),
+              }))}
+            />
+          )}
         </>
       }
     >
@@ -116,7 +119,7 @@ function View({ view, site, resource, onPublished }: ViewProps) {
 function SiteIsGone({ slug, hasExpired }: { slug: string; hasExpired: boolean }) {
   useEffect(() => invalidate('sites', `site/${slug}`), [slug])
   return (
-    <Page title={hasExpired ? 'This site has expired.' : 'This site is not here.'} narrow>
+    <Page title={hasExpired ? 'This site has expired' : 'Site not found'} narrow>
       <p class="lead">
         {hasExpired
           ? 'Publish the folder again to get a new site.'

@@ -82,7 +82,7 @@ function SiteMenu({ site, onDeleted }: { site: SiteSummary; onDeleted: () => voi
     items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
   return (
     <div class="site-menu">
-      <Menu label={`Actions of ${title ?? slug}`} items={items} />
+      <Menu label={`Actions for ${title ?? slug}`} items={items} />
       {isDeleting && <DeleteSite site={site} onClose={() => setDeleting(false)} onDeleted={onDeleted} />}
     </div>
   )

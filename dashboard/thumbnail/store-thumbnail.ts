@@ -42,7 +42,7 @@ function findStart(files: readonly SourceFile[]): string | undefined {
 
 function withTimeout<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timeout = new DOMException('The drawing takes too long', 'TimeoutError')
+    const timeout = new DOMException('Drawing the thumbnail timed out', 'TimeoutError')
     const timer = setTimeout(() => reject(timeout), DRAW_TIMEOUT_MS)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })

@@ -43,7 +43,7 @@ function CountedVisits({ slug }: { slug: string }) {
   return (
     <div class="stack">
       <div class="panel-head">
-        <nav class="ranges" aria-label="How far back">
+        <nav class="ranges" aria-label="Time range">
           {RANGES.map((it) => (
             <a
               key={it.range}
@@ -102,7 +102,7 @@ function NoVisits({ words }: { words: string }) {
 
 function NotCounted() {
   return (
-    <Notice title="Visits are not counted.">
+    <Notice title="Visits aren't counted on this server">
       <p>
         The administrator turned counting off with <code>SLIPWAY_VISITS=off</code>.
       </p>

@@ -48,7 +48,7 @@ export interface Me {
   /** The name of the plan on this server, for people. */
   planName: string
   createdAt: string
-  /** Whether there is an API key; it cannot be shown again. */
+  /** Whether there is an API key without a name, or the request carries a key; it cannot be shown again. */
   hasKey: boolean
   /** Whether emails remind of sites that expire and confirm deletions. */
   reminders: boolean

@@ -92,7 +92,7 @@ export interface UpdateResponse {
 }
 
 /**
- * The files of the live version that a pending version does not have. A file whose name differs only in a content hash
+ * The files of the live version that a new version does not have. A file whose name differs only in a content hash
  * takes the place of the other.
  */
 export interface Removal {
@@ -183,4 +183,6 @@ export interface ArchiveResponse extends FinalizeResponse, Partial<AnonymousExtr
   excluded: Exclusion[]
   /** The top folder that all files shared, with a final `/`; its contents are the site. */
   removedFolder?: string
+  /** Absent when the version removes no file of the live one. */
+  removal?: Removal
 }

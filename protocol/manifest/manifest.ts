@@ -72,6 +72,7 @@ function validateEntry(file: unknown, field: string, limits: FileLimits): FieldE
 }
 
 function validateSize(size: unknown, limits: FileLimits): string | undefined {
+  if (size === undefined) return 'must be the number of bytes, or send content or contentBase64'
   if (!Number.isSafeInteger(size) || Number(size) <= 0) {
     return 'must be a positive whole number of bytes; empty files cannot be published'
   }

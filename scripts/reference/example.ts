@@ -11,16 +11,19 @@ interface ExampleCall {
   query: { name: string; required: boolean }[]
   /** The schema of a JSON body. */
   json: FieldSchema | undefined
+  /** The body is an archive of any type. */
+  isDirect: boolean
 }
 
 /** A curl command for an operation with its required fields, or one field when none is required. */
-export function curlExample({ method, base, path, needsKey, query, json }: ExampleCall): string {
+export function curlExample({ method, base, path, needsKey, query, json, isDirect }: ExampleCall): string {
+  if (isDirect) return `curl -T site.zip ${fillPath(base, path)}`
   const sendsBytes = method === 'PUT' && json === undefined
   // The URL of a single file carries its type; several files are sent as tar.
   const sendsTar = sendsBytes && !query.some(({ name }) => name === 'ct')
   const listed = query.filter(({ required }) => required || sendsBytes)
   const search = listed.map(({ name }) => `${name}=${encodeURIComponent(value(name))}`)
-  const filled = base + path.replace(/\{(\w+)\}/g, (_, name: string) => value(name))
+  const filled = fillPath(base, path)
   const url = search.length > 0 ? `'${filled}?${search.join('&')}'` : filled
   const implied = (method === 'GET' && !json) || (method === 'POST' && json) || sendsBytes
   return [
@@ -33,6 +36,10 @@ export function curlExample({ method, base, path, needsKey, query, json }: Examp
   ]
     .filter((part) => typeof part === 'string')
     .join(' \\\n  ')
+}
+
+function fillPath(base: string, path: string): string {
+  return base + path.replace(/\{(\w+)\}/g, (_, name: string) => value(name))
 }
 
 function value(name: string): string {

@@ -201,7 +201,8 @@ function bodyFields({ requestBody }: Call): Html | undefined {
   const types = Object.keys(others)
   return html`<h4>Body</h4>
             ${json?.schema && fieldList(json.schema, 'required')}
-            ${types.length > 0 ? html`<h4>Or bytes as the body</h4><p>${types.map(renderCode)}. The fields then go into the query.</p>` : undefined}`
+            ${types.length > 0 && json ? html`<h4>Or bytes as the body</h4><p>${types.map(renderCode)}. The fields then go into the query.</p>` : undefined}
+            ${types.length > 0 && !json ? html`<p>Bytes: ${types.map(renderCode)}.</p>` : undefined}`
 }
 
 function renderCode(text: string, index: number): Html {
@@ -227,6 +228,7 @@ function buildExample({ method, path, base, security, parameters = [], requestBo
     needsKey: isKeyNeeded(security),
     query: query.map(({ name, required = false }) => ({ name, required })),
     json: requestBody?.content['application/json']?.schema,
+    isDirect: ['*/*', 'application/zip'].every((type) => type in (requestBody?.content ?? {})),
   })
 }
 

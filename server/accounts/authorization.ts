@@ -126,10 +126,10 @@ export async function assertNotBeingDeleted(tx: Queries, account: Account): Prom
   throw new ApiError('UNAUTHORIZED', 'This account has been deleted')
 }
 
-/** The account of a call that requires one; UNAUTHORIZED without. */
-export function requireAccount(caller: Caller): Account {
+/** The account of a call that requires one; UNAUTHORIZED without, with `hint` in place of that of the code. */
+export function requireAccount(caller: Caller, hint?: string): Account {
   if (caller.account) return caller.account
-  throw needsKey()
+  throw needsKey(hint)
 }
 
 /** The hash of the API key of a call that requires one, not a session; UNAUTHORIZED without. */
@@ -145,13 +145,18 @@ function siteInTrash({ slug, keptUntil }: Site): ApiError {
   })
 }
 
-function needsKey(): ApiError {
-  return new ApiError('UNAUTHORIZED', 'API key required. Send it as "Authorization: Bearer sl_live_…".')
+function needsKey(hint?: string): ApiError {
+  return new ApiError('UNAUTHORIZED', 'API key required. Send it as "Authorization: Bearer sl_live_…".', {
+    hint,
+  })
 }
 
 function needsKeyOrToken(): ApiError {
   return new ApiError(
     'UNAUTHORIZED',
     'API key or claim token required. Send the key as "Authorization: Bearer sl_live_…", or the claim token of an anonymous site as "X-Slipway-Claim-Token".',
+    {
+      hint: 'For an anonymous site, send X-Slipway-Claim-Token with the claimToken from the response that created it; for a site of an account, send Authorization: Bearer with its API key.',
+    },
   )
 }

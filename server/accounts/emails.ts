@@ -34,7 +34,7 @@ export function lockEmail(o: {
 }): Email {
   const where =
     o.lock === 'caller'
-      ? 'from the network that they came from'
+      ? 'from the network that sent them'
       : 'from networks and browsers that have never signed in to it before'
   return renderEmail({
     kind: 'sign-in-paused',
@@ -42,7 +42,7 @@ export function lockEmail(o: {
     subject: 'Sign-in to Slipway is paused for your address',
     blocks: [
       `Many wrong sign-in codes were entered for your address at ${o.baseUrl}. To protect your account, sign-in is paused ${where}. It works again in ${o.hours} hours.`,
-      "Your sites stay online, and your API key keeps working. If it wasn't you, you don't need to do anything: none of the codes was right.",
+      "Your sites stay online, and your API key keeps working. If it wasn't you, you don't need to do anything: none of the codes was correct.",
     ],
     footer: `You receive this email because of your account at ${o.baseUrl}.`,
   })

@@ -16,7 +16,7 @@ import type { StaticFile } from '../web/static-file.ts'
 import { admit } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, accountBodies, readJson, reserveBody } from './bodies.ts'
 import { cspReports } from './csp-reports.ts'
-import { directUploads } from './direct-upload.ts'
+import { acceptArchives } from './direct-upload.ts'
 import { handleErrors } from './errors.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
@@ -105,9 +105,12 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     for (const route of table) if (!route.bytes) api.route(routeOptions(route, options))
     await api.register(async (raw) => {
       untouchedBodies(raw)
-      for (const route of table) if (route.bytes) raw.route(routeOptions(route, options))
+      for (const route of table) if (route.bytes && !route.archives) raw.route(routeOptions(route, options))
     })
-    await api.register(directUploads, options)
+    await api.register(async (direct) => {
+      acceptArchives(direct)
+      for (const route of table) if (route.bytes && route.archives) direct.route(routeOptions(route, options))
+    })
     const document = openApiDocument(table, options)
     api.get('/api/openapi.json', { config: { charge: 'none', auth: 'none' } }, () => document)
     handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
@@ -133,6 +136,7 @@ function routeOptions(route: Route, services: ApiServices & { manifestBytes: num
       : { bodyLimit: route.bodyLimit ?? MAX_SMALL_BODY_BYTES }),
     config: {
       charge: route.charge ?? 'api',
+      ends: route.ends,
       auth: route.auth ?? 'required',
       ...(route.archives ? { accepts: ARCHIVE_TYPES } : {}),
     },

@@ -5,6 +5,7 @@ import type { Accounts } from '../accounts/account.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
+import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -19,6 +20,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The rate limit that a request is charged to; `handler` leaves it to the route. Default `api`. */
     charge?: LimitKind | 'none' | 'handler'
+    /** Not charged for a caller with this kind of credential, which the request ends and which is valid only once. */
+    ends?: Caller['signedInWith'] | undefined
     /** Whether a key or session is required, optional, or ignored. Default `required`. */
     auth?: 'required' | 'optional' | 'none'
     /** Content-Types that the route accepts beside JSON. */
@@ -45,7 +48,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', EXPOSED)
-    const { charge = 'api', auth = 'required' } = request.routeOptions.config
+    const { charge = 'api', auth = 'required', ends } = request.routeOptions.config
     const caller: Caller = {
       account: undefined,
       address: clientIp(request.raw),
@@ -62,12 +65,13 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     } finally {
       // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit. An
       // invalid key is charged even where the handler charges, because the handler will not run.
-      const isFree = charge === 'none' || (charge === 'handler' && !isRefused())
+      const endsCredential = caller.account !== undefined && caller.signedInWith === ends
+      const isFree = charge === 'none' || endsCredential || (charge === 'handler' && !isRefused())
       if (isFree) setRateLimitHeaders(reply, await limits.peek(caller, kind))
-      else await applyCharge(reply, limits.charge(caller, kind), caller)
+      else await applyCharge(reply, { limits, caller, kind })
     }
-    if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new one.')
-    if (auth === 'required') requireAccount(caller)
+    if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new key.')
+    if (auth === 'required') requireAccount(caller, isAboutSite(request) ? SITE_HINT : undefined)
   })
 }
 
@@ -98,8 +102,17 @@ export async function charge(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  await applyCharge(reply, limits.charge(request.caller, 'api'), request.caller)
+  await applyCharge(reply, { limits, caller: request.caller, kind: 'api' })
 }
+
+function isAboutSite({ params }: FastifyRequest): boolean {
+  return (params as { slug?: string } | undefined)?.slug !== undefined
+}
+
+/** An anonymous site accepts updates with its claim token, and nothing else before it has an owner. */
+const SITE_HINT = `${ERROR_CODES.UNAUTHORIZED.hint} Claim an anonymous site with the key first: POST /api/v1/publish/{slug}/claim with its claimToken.`
+
+const ANONYMOUS_LIMIT_HINT = `${ERROR_CODES.RATE_LIMITED.hint} Signing in raises the limit: POST /api/auth/agent/request-code, or slipway login.`
 
 /** The account of a route that requires one. */
 export function requireCallerAccount(request: FastifyRequest): Account {
@@ -117,10 +130,9 @@ function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, reset }: R
 
 async function applyCharge(
   reply: FastifyReply,
-  charging: Promise<RateLimitStatus>,
-  { account }: Caller,
+  { limits, caller, kind }: { limits: RateLimits; caller: Caller; kind: LimitKind },
 ): Promise<void> {
-  const status = await charging
+  const status = await limits.charge(caller, kind)
   setRateLimitHeaders(reply, status)
   const { limit, reset, secondsLeft, admitted } = status
   if (admitted) return
@@ -130,7 +142,8 @@ async function applyCharge(
     `Hourly limit reached (${pluralize(limit, 'request')}). Try again at ${at}.`,
     {
       retryAfterSeconds: secondsLeft,
-      details: { countedBy: account ? 'account' : 'address' },
+      details: { countedBy: caller.account ? 'account' : 'address' },
+      hint: caller.account || kind === 'sign-in' ? undefined : ANONYMOUS_LIMIT_HINT,
     },
   )
 }

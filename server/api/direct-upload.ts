@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
 import { ARCHIVE_MEMORY_BYTES, reserveBody } from './bodies.ts'
-import { withClaimToken } from './claim-token.ts'
+import { CLAIM_TOKEN_HEADER, withClaimToken } from './claim-token.ts'
 import { publishDirectly, readArchiveRequest } from './publish.ts'
 import { ARCHIVE_TYPES } from './schemas.ts'
 import type { ApiServices } from './services.ts'
@@ -19,27 +19,29 @@ export const DIRECT_UPLOAD_PATH = '/:slug'
  * plain text, or with JSON as for an archive if the client accepts it. The format follows from the Content-Type, the
  * first bytes or the file name. A path without a dot is the slug of a site to update.
  */
-export async function directUploads(
-  app: FastifyInstance,
+export function uploadDirectly(
   services: Pick<ApiServices, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter'>,
-): Promise<void> {
+): RouteHandlerMethod {
+  return async (request, reply) => {
+    // With a dot it is a file name, which no slug has.
+    const { slug: name = '' } = request.params as { slug?: string }
+    const slug = name === '' || name.includes('.') ? undefined : name
+    const answer = await publishBody(request, services, { name, slug })
+    reply.code(slug === undefined ? 201 : 200).header('Location', answer.siteUrl)
+    if (answer.claimUrl !== undefined) reply.header('X-Slipway-Claim-Url', answer.claimUrl)
+    if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)
+    if (request.headers.accept?.includes('application/json')) return answer
+    return reply.type('text/plain; charset=utf-8').send(`${answer.siteUrl}\n`)
+  }
+}
+
+/** Leaves an archive in its stream, whatever its Content-Type. */
+export function acceptArchives(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     reserveBody(request, ARCHIVE_MEMORY_BYTES)
     return payload
   })
-  for (const url of ['/', DIRECT_UPLOAD_PATH]) {
-    app.put(url, { config: { auth: 'optional' } }, async (request, reply) => {
-      // With a dot it is a file name, which no slug has.
-      const { slug: name = '' } = request.params as { slug?: string }
-      const slug = name === '' || name.includes('.') ? undefined : name
-      const answer = await publishBody(request, services, { name, slug })
-      reply.code(slug === undefined ? 201 : 200).header('Location', answer.siteUrl)
-      if (answer.claimUrl !== undefined) reply.header('X-Slipway-Claim-Url', answer.claimUrl)
-      if (request.headers.accept?.includes('application/json')) return answer
-      return reply.type('text/plain; charset=utf-8').send(`${answer.siteUrl}\n`)
-    })
-  }
 }
 
 async function publishBody(

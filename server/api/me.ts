@@ -25,7 +25,7 @@ export function show({
       plan: account.plan,
       planName: plans[account.plan].name,
       createdAt: toIso(account.createdAt),
-      hasKey: account.keyHash !== null,
+      hasKey: account.keyHash !== null || request.caller.signedInWith === 'key',
       reminders: account.reminders,
       limits: {
         requestsPerHour: limit,

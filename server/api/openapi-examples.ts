@@ -7,15 +7,20 @@ const VERSION = '01mv7c2k9d3q8r5t0w4x6y1zab'
 const OLDER_VERSION = '01mv6b8h4f2n7p1s9v3e5g0kcd'
 const CLAIM_TOKEN = 'c7f6a1d0-4b0e-4b8e-9d52-0f4a1c2b3d4e'
 
-/** Example strings and numbers by the names of their fields. */
+/**
+ * Example strings and numbers by the names of their fields; `Type.field` is the field in the schema of this name, before
+ * `field`. The limits are the default ones.
+ */
 const VALUES: Record<string, string | number> = {
   slug: 'amber-harbor-k7x3m2',
   siteSlug: 'amber-harbor-k7x3m2',
   copiedFrom: 'amber-harbor-k7x3m2',
   siteUrl: SITE,
   versionId: VERSION,
+  status: 'active',
   currentVersionId: VERSION,
   previousVersionId: OLDER_VERSION,
+  formerSlug: 'amber-harbor-k7x3m2',
   comparedWith: OLDER_VERSION,
   previewUrl: `https://${VERSION}--amber-harbor-k7x3m2.sites.example.net/`,
   claimToken: CLAIM_TOKEN,
@@ -36,28 +41,67 @@ const VALUES: Record<string, string | number> = {
   publishedAt: '2026-11-22T16:04:11.000Z',
   expiresAt: '2026-11-23T16:04:11.000Z',
   at: '2026-11-22T16:00:00.000Z',
-  from: '2026-11-15T16:00:00.000Z',
+  from: '2026-11-21T17:00:00.000Z',
   to: '2026-11-22T17:00:00.000Z',
+  verifiedAt: '2026-11-22T16:05:40.000Z',
+  checkedAt: '2026-11-22T16:05:40.000Z',
+  nextCheckAt: '2026-11-22T17:05:40.000Z',
+  redirectsUntil: '2026-12-22T16:04:11.000Z',
+  'Session.expiresAt': '2026-12-22T16:04:11.000Z',
+  'PreviewLink.expiresAt': '2026-11-22T16:14:11.000Z',
+  'Certificate.expiresAt': '2027-02-20T15:06:02.000Z',
+  issuedAt: '2026-11-22T16:06:02.000Z',
+  renewsAt: '2027-01-21T16:06:02.000Z',
+  timeZone: 'UTC',
   expiresInSeconds: 600,
+  requestsPerHour: 60,
+  domains: 1,
+  filesPerSite: 1000,
+  fileBytes: 5_368_709_120,
+  siteBytes: 10_737_418_240,
+  versionsKept: 10,
+  draftsKept: 10,
+  draftLifetimeSeconds: 2_592_000,
+  requestsThisHour: 3,
+  sites: 1,
   email: 'you@example.com',
   publishedBy: 'you@example.com',
   ownerEmail: 'you@example.com',
   code: 'ABCD-2345',
   attempt: 'Zb3kq0v7W1yHn5tR8uXc2A',
   apiKey: 'sl_live_00000000000000000000000000000000',
-  message: 'A code was sent to you@example.com',
-  warning: 'Store the key now: it is shown only once.',
+  planName: 'Free',
+  message: 'New menu',
+  'CodeResponse.message': 'A sign-in code was sent, if the address can receive email',
+  'SignInResponse.message': 'Welcome to Slipway',
+  warning: 'Save this key now: it is shown only once. Any earlier key no longer works.',
   domain: 'www.example.com',
   id: 's3k8d0v7W1yHn5tR',
   browser: 'Firefox on Windows',
-  name: '/',
+  name: 'bakery',
+  'DnsRecord.name': 'www',
+  'RankedName.name': '/',
+  'Collaborator.email': 'colleague@example.com',
+  'CollaboratorRequest.email': 'colleague@example.com',
+  'RemovedCollaborator.email': 'colleague@example.com',
+  'RenamedSite.slug': 'bakery',
+  'RenamedSite.siteUrl': 'https://bakery.sites.example.net/',
+  'DuplicateResponse.slug': 'quiet-meadow-p4w9z6',
+  'DuplicateResponse.siteUrl': 'https://quiet-meadow-p4w9z6.sites.example.net/',
+  url: 'https://p-5f2k8d0v7w1yhn5t--amber-harbor-k7x3m2.sites.example.net/',
+  iconUrl: `${SITE}favicon.svg`,
+  imageUrl: `${SITE}card.png`,
+  thumbnailUrl: `https://slipway.example.net/api/v1/publish/amber-harbor-k7x3m2/versions/${VERSION}/thumbnail?v=3f9a1c2b`,
+  'VersionDetails.added': 'menu.html',
+  'VersionDetails.changed': 'index.html',
+  'VersionDetails.removed': 'old.html',
   value: 'domains.sites.example.net',
+  found: 'domains.sites.example.net',
   method: 'PUT',
   token: 'TOKEN',
   ct: 'text/html',
   exp: '1795367051',
   type: 'CNAME',
-  reason: 'No CNAME or address record found for www.example.com (expected domains.sites.example.net)',
   resetsAt: '2026-11-22T17:00:00.000Z',
 }
 
@@ -68,7 +112,9 @@ const NULL_FIELDS = new Set([
   'redirectsTo',
   'alternate',
   'problem',
+  'reason',
   'ogImagePath',
+  'expiresAt',
 ])
 
 const PLAN = {
@@ -77,10 +123,16 @@ const PLAN = {
     {
       path: 'index.html',
       method: 'PUT',
-      url: `https://slipway.example.net/api/v1/_upload/amber-harbor-k7x3m2/${VERSION}/index.html?token=TOKEN&ct=text%2Fhtml&exp=1795367051`,
+      url: `https://slipway.example.net/api/v1/_upload/amber-harbor-k7x3m2/${VERSION}/index.html?token=TOKEN&ct=text%2Fhtml%3B%20charset%3Dutf-8&exp=1795367051`,
       headers: { 'Content-Type': 'text/html; charset=utf-8' },
     },
   ],
+  bundle: {
+    method: 'PUT',
+    url: `https://slipway.example.net/api/v1/_upload/amber-harbor-k7x3m2/${VERSION}?token=TOKEN&exp=1795367051`,
+    headers: { 'Content-Type': 'application/x-tar' },
+    maxBytes: 33_554_432,
+  },
   skipped: [],
   finalizeUrl: 'https://slipway.example.net/api/v1/publish/amber-harbor-k7x3m2/finalize',
   expiresInSeconds: 3600,
@@ -111,6 +163,16 @@ const ANONYMOUS = {
 
 const DOCS = 'https://slipway.example.net/docs'
 
+const FILE_CONTENTS = { files: [{ path: 'index.html', content: '<h1>Hello</h1>' }] }
+
+/** Further requests, by the id of the operation and a name. */
+const REQUESTS: Record<string, Record<string, unknown>> = {
+  createSite: { content: FILE_CONTENTS },
+  updateSite: { content: { ...FILE_CONTENTS, merge: true } },
+}
+
+const REMOVAL = { files: 1, liveFiles: 3, index: false }
+
 /** Responses that depend on the request, by the id of the operation. */
 const RESPONSES: Record<string, Record<string, unknown>> = {
   createSite: {
@@ -121,6 +183,9 @@ const RESPONSES: Record<string, Record<string, unknown>> = {
     manifest: { slug: LIVE.slug, siteUrl: SITE, upload: PLAN },
     content: { ...LIVE, previousVersionId: OLDER_VERSION },
   },
+  uploadSite: { uploadSite: { ...LIVE, ...ANONYMOUS } },
+  uploadVersion: { uploadVersion: { ...LIVE, previousVersionId: OLDER_VERSION, removal: REMOVAL } },
+  refreshUploads: { refreshUploads: { slug: LIVE.slug, siteUrl: SITE, upload: PLAN } },
   clientError: {
     clientError: {
       error: "files[0].path: must not contain a '..' segment ('../index.html')",
@@ -151,31 +216,45 @@ const RESPONSES: Record<string, Record<string, unknown>> = {
   },
 }
 
+/** The examples of a request with this body by name. */
+export function requestExamples(id: string, shape: Schema): Record<string, { value: unknown }> {
+  const { [id]: others } = REQUESTS
+  return toExamples({ [others ? 'manifest' : id]: example(shape, ''), ...others })
+}
+
 /** The examples of a response by name. */
 export function responseExamples(id: string, shape: Schema): Record<string, { value: unknown }> {
-  const values = RESPONSES[id] ?? { [id]: example(shape, '') }
+  return toExamples(RESPONSES[id] ?? { [id]: example(shape, '') })
+}
+
+function toExamples(values: Record<string, unknown>): Record<string, { value: unknown }> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]))
 }
 
-/** An example with the required fields of a schema, or one field when none is required. */
-export function example(schema: Schema, name: string): unknown {
+/**
+ * An example with the required fields of a schema, or one field when none is required. `name` is the field that has
+ * the schema, and `owner` the name of the schema that has the field.
+ */
+export function example(schema: Schema, name: string, owner = ''): unknown {
   const { type, items, const: constant, enum: values, anyOf } = schema as Shape
   const types = [type].flat()
   if (constant !== undefined) return constant
-  if (values) return values[0]
-  if (anyOf && !type) return example(anyOf[0]!, name)
-  if (types.includes('null') && NULL_FIELDS.has(name)) return null
+  const known = VALUES[`${owner}.${name}`] ?? VALUES[name]
+  if (values) return values.includes(known) ? known : values[0]
+  if (anyOf && !type) return example(anyOf[0]!, name, owner)
+  const isSpecific = `${owner}.${name}` in VALUES
+  if (types.includes('null') && NULL_FIELDS.has(name) && !isSpecific) return null
   switch (types[0]) {
     case 'object':
       return exampleObject(schema)
     case 'array':
-      return items ? [example(items, name)] : []
+      return items ? [example(items, name, owner)] : []
     case 'integer':
-      return VALUES[name] ?? Math.max((schema.minimum as number | undefined) ?? 0, 1)
+      return known ?? Math.max((schema.minimum as number | undefined) ?? 0, 1)
     case 'boolean':
       return true
     default:
-      return VALUES[name] ?? name.toUpperCase()
+      return known ?? name.toUpperCase()
   }
 }
 
@@ -188,10 +267,15 @@ interface Shape {
 }
 
 function exampleObject(schema: Schema): Record<string, unknown> {
-  const { properties = {}, required = [] } = schema as {
+  const {
+    properties = {},
+    required = [],
+    title,
+  } = schema as {
     properties?: Record<string, Schema>
     required?: string[]
+    title?: string
   }
   const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1)
-  return Object.fromEntries(names.map((name) => [name, example(properties[name]!, name)]))
+  return Object.fromEntries(names.map((name) => [name, example(properties[name]!, name, title)]))
 }

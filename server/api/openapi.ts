@@ -1,4 +1,4 @@
-import { example, responseExamples } from './openapi-examples.ts'
+import { example, requestExamples, responseExamples } from './openapi-examples.ts'
 import type { Route } from './routes.ts'
 import { integer, type Schema, text } from './schemas/schema.ts'
 import { slug, versionId } from './schemas/site.ts'
@@ -160,7 +160,7 @@ function describe({ description, ...schema }: Schema): { description: unknown; s
 }
 
 function body({ id, body: shape, archives, bytes }: Route, schemas: SchemaComponents): object | undefined {
-  const others = archives ? ARCHIVE_TYPES : bytes ? [bytes] : []
+  const others = [...(archives ? ARCHIVE_TYPES : []), ...(bytes ? [bytes] : [])]
   if (!shape && others.length === 0) return undefined
   return {
     required: true,
@@ -169,7 +169,7 @@ function body({ id, body: shape, archives, bytes }: Route, schemas: SchemaCompon
         ? {
             'application/json': {
               schema: schemas.reference(shape),
-              examples: { [id]: { value: example(shape, '') } },
+              examples: requestExamples(id, shape),
             },
           }
         : {}),
@@ -180,7 +180,7 @@ function body({ id, body: shape, archives, bytes }: Route, schemas: SchemaCompon
   }
 }
 
-function success({ id, answer: [, shape] }: Route, schemas: SchemaComponents): object {
+function success({ id, answer: [, shape], archives, bytes }: Route, schemas: SchemaComponents): object {
   const headers = referHeaders(RATE_LIMIT_HEADERS)
   if (shape === 'events') {
     const description = 'Server-sent events, one after the other'
@@ -189,7 +189,11 @@ function success({ id, answer: [, shape] }: Route, schemas: SchemaComponents): o
   if (shape === 'bytes') return { description: 'The bytes', headers, content: { '*/*': { schema: BINARY } } }
   const schema = schemas.reference(shape)
   const examples = responseExamples(id, shape)
-  return { description: 'Success', headers, content: { 'application/json': { schema, examples } } }
+  const json = { 'application/json': { schema, examples } }
+  // A direct upload.
+  const content =
+    archives && bytes ? { 'text/plain': { schema: text('The URL of the site') }, ...json } : json
+  return { description: 'Success', headers, content }
 }
 
 function errorResponses(schemas: SchemaComponents): object {

@@ -21,7 +21,7 @@ const viewerFields = {
   title: nullable(text('Page title', { maxLength: MAX_TITLE_LENGTH })),
   description: nullable(text('Meta description', { maxLength: MAX_DESCRIPTION_LENGTH })),
   ogImagePath: nullable(text('Path of an image in the manifest')),
-  spaMode: bool('Navigations that find no file get index.html'),
+  spaMode: bool('Navigations to unknown paths get index.html'),
   ttlSeconds: nullable(
     integer('Seconds until an owned site expires, counted from finalize', {
       minimum: TTL_SECONDS.min,
@@ -31,7 +31,7 @@ const viewerFields = {
 }
 
 const claimToken = text('The claim token of an anonymous site')
-const name = text('A name that the owner chooses for a new site; its slug', { maxLength: 100 })
+const name = text('The name of a new site, chosen by the owner; its slug', { maxLength: 100 })
 const message = text('A note about the version', { maxLength: MAX_MESSAGE_LENGTH })
 
 /** Media types that a publish accepts beside JSON. */
@@ -49,7 +49,9 @@ export function publishRequest(maxFiles: number): Schema {
 
 const publishFields = {
   ...viewerFields,
-  viewer: object({}, viewerFields, { description: 'The same fields; the top level wins' }),
+  viewer: object({}, viewerFields, {
+    description: 'The same fields; those at the top level take precedence',
+  }),
   merge: bool('For an update: add the files to those of the live version, which becomes the base'),
   delete: list(
     text('Path of a file of the live version', { maxLength: MAX_PATH_LENGTH }),
@@ -79,7 +81,7 @@ const uploadPlan = object(
     versionId,
     uploads: list(uploadTarget, 'The files to upload'),
     skipped: list(
-      named('SkippedFile', object({ path: text('The file'), reason: text('hash_match') })),
+      named('SkippedFile', object({ path: text('The file'), reason: text('Always hash_match') })),
       'The files that need no upload',
     ),
     finalizeUrl: text('Call this when everything is uploaded'),
@@ -93,23 +95,23 @@ const anonymousExtras = {
   claimToken: text('Shown once; needed to update or claim the site'),
   claimUrl: text('A page that claims the site for an account'),
   expiresAt: time('When the site expires unless it is claimed'),
-  anonymous: bool('true'),
+  anonymous: bool('Always true'),
   warning: text('A reminder to save the claim token'),
 }
 
 export const refreshRequest = named('RefreshUploadsRequest', object({ versionId }, { claimToken }))
 
 const finalizeFields = {
-  success: bool('true'),
+  success: bool('Always true'),
   slug,
   siteUrl,
   status,
   versionId,
   currentVersionId: nullable(text('The live version')),
   previousVersionId: nullable(text('The version that was live before')),
-  previewUrl: text('This version’s own address'),
+  previewUrl: text('The preview URL of this version'),
 }
-const replayed = bool('The version was already finalized like this')
+const replayed = bool('The version was already finalized in the same way')
 const unchanged = bool('The version equals the live one and was dropped; the ids are those of the live one')
 const warnings = list(
   object(
@@ -187,7 +189,7 @@ export const archiveQuery = object(
     ttlSeconds: text('Seconds until an owned site expires', { pattern: '^[0-9]{1,9}$' }),
     live: text('false keeps the version as a draft', { enum: ['true', 'false'] }),
     include: text('dotfiles, secrets, or both with a comma: files that are excluded by default'),
-    merge: text('true lays the files over those of the live version', { enum: ['true', 'false'] }),
+    merge: text('true adds the files to those of the live version', { enum: ['true', 'false'] }),
     keepTopFolder: text('true keeps a top folder that all files share; merge keeps it by default', {
       enum: ['true', 'false'],
     }),
@@ -212,7 +214,7 @@ export const uploadQuery = object({
 })
 
 const membership = {
-  role: { type: 'string', enum: ['owner', 'collaborator'], description: 'What you are to the site' },
+  role: { type: 'string', enum: ['owner', 'collaborator'], description: 'Your role for the site' },
 }
 const ownerEmail = text('The address of the owner of a site that is shared with you')
 
@@ -228,7 +230,7 @@ const siteFields = {
   expiresAt: nullable(time('Expiry; null when the site does not expire')),
   title: nullable(text('Page title: that of the site, else that of its start page')),
   iconUrl: nullable(text('Its icon; null without one, and for a site with a password')),
-  thumbnailUrl: nullable(text('A picture of the live version; null without one')),
+  thumbnailUrl: nullable(text('The thumbnail of the live version; null without one')),
 }
 
 export const siteDetails = named(
@@ -248,7 +250,7 @@ export const siteDetails = named(
       ),
       description: nullable(text('Meta description')),
       ogImagePath: nullable(text('Open Graph image')),
-      spaMode: bool('Navigations that find no file get index.html'),
+      spaMode: bool('Navigations to unknown paths get index.html'),
       hasPassword: bool('Visitors need a password'),
       files: list(fileEntry, 'The files of the current version'),
     },
@@ -297,7 +299,7 @@ export const metadataRequest = object(
   {
     ...viewerFields,
     password: nullable(
-      text('Visitors need it to see the site; null removes it', { minLength: 1, maxLength: 200 }),
+      text('The password that visitors must enter; null removes it', { minLength: 1, maxLength: 200 }),
     ),
   },
   { title: 'MetadataRequest' },
@@ -319,7 +321,7 @@ export const nameCheck = named(
   'NameCheck',
   object(
     { name: text('The name'), available: bool('A new site of the account can have it') },
-    { reason: text('Why it is not available, for a person') },
+    { reason: text('Why it is not available, for people') },
   ),
 )
 export const duplicateResponse = named(
@@ -330,14 +332,19 @@ export const deleteQuery = object(
   {},
   { permanent: text('true deletes the site permanently, also from the trash', { enum: ['true', 'false'] }) },
 )
-export const deleteResponse = named('DeletedSite', object({ slug, deleted: bool('true') }))
+export const deleteResponse = named('DeletedSite', object({ slug, deleted: bool('Always true') }))
 
 export const claimRequest = named(
   'ClaimRequest',
   object({ claimToken: text('The claim token', { maxLength: 100 }) }),
 )
 export const claimResponse = object(
-  { success: bool('true'), slug, siteUrl, expiresAt: nullable(time('null')) },
+  {
+    success: bool('Always true'),
+    slug,
+    siteUrl,
+    expiresAt: nullable(text('Always null: the site no longer expires')),
+  },
   { alreadyOwned: bool('The site already belonged to this account') },
   { title: 'ClaimResponse' },
 )
@@ -369,7 +376,7 @@ const domainRecord = named(
         'DnsRecord',
         object({
           type: text('CNAME, ALIAS or TXT'),
-          name: text('Name as DNS forms expect it; @ is the root'),
+          name: text('Name as the forms of DNS providers expect it; @ is the root'),
           value: text('Value'),
           found: nullable(
             list(
@@ -377,7 +384,7 @@ const domainRecord = named(
               'The response of DNS at the last check; null before it, or when DNS failed',
             ),
           ),
-          right: nullable(bool('Whether found is equivalent to value; null as above')),
+          right: nullable(bool('Whether found is equivalent to value; null when found is')),
         }),
       ),
       'The records to enter in DNS',
@@ -385,9 +392,13 @@ const domainRecord = named(
     reason: nullable(
       text('Why it is pending, or the problem: the record, the value found, the value expected'),
     ),
-    redirectsTo: nullable(text('Redirect target, when that is active too; null when it serves the site')),
+    redirectsTo: nullable(
+      text('Redirect target, when the target is active; null when the domain shows the site'),
+    ),
     alternate: nullable(
-      text('Its www or its root, when that can be added too; on the same site it is not counted'),
+      text(
+        'Its www or its root domain, when it can be added too; on the same site, it does not count towards the limit',
+      ),
     ),
     certificate: named(
       'Certificate',
@@ -418,7 +429,7 @@ export const domainResponse = domainRecord
 export const domainList = named('DomainList', object({ domains: list(domainRecord, 'Oldest first') }))
 export const deleteDomainResponse = named(
   'DeletedDomain',
-  object({ domain: text('The name'), deleted: bool('true') }),
+  object({ domain: text('The name'), deleted: bool('Always true') }),
 )
 
 /** Spec 2.8. */

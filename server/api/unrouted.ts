@@ -129,7 +129,9 @@ function unknownEndpoint({ originalUrl }: FastifyRequest, allowed: MethodLookup)
   const path = originalUrl.split('?', 1)[0]!
   const url = path.slice(0, -1)
   const isKnown = path.endsWith('/') && allowed({ url }) !== undefined
-  const hint = isKnown ? `Use ${url}, without the final slash.` : undefined
+  const hint = isKnown
+    ? `Use ${url}, without the final slash.`
+    : 'Check the path. /api/openapi.json lists the endpoints, and /llms.txt has instructions.'
   return new ApiError('NOT_FOUND', 'Unknown endpoint. See /docs.', { hint })
 }
 

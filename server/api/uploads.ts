@@ -35,7 +35,10 @@ export function receiveBundle({
 /** The signed fields. The signature is checked by `SignedUploadUrls`; here that each is present once. */
 function readUploadQuery({ validationError, query }: FastifyRequest): UploadQuery {
   if (validationError)
-    throw new ApiError('INVALID_UPLOAD_TOKEN', 'The upload URL lacks a part of its query, or has it twice')
+    throw new ApiError(
+      'INVALID_UPLOAD_TOKEN',
+      'The query of the upload URL is incomplete, or has a parameter twice',
+    )
   return query as UploadQuery
 }
 

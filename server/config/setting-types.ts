@@ -165,7 +165,7 @@ export function bytesOrPercent(name: string, description: string): Setting<Reser
       const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
       if (percent !== undefined && Number(percent) <= MAX_RESERVE_PERCENT) return { percent: Number(percent) }
       throw new Error(
-        `it must be a size from 0 to ${formatQuantity(MAX_RESERVE_BYTES, BYTE_UNITS)}, such as 2GB, or percent from 0% to ${MAX_RESERVE_PERCENT}%`,
+        `it must be a size from 0 to ${formatQuantity(MAX_RESERVE_BYTES, BYTE_UNITS)}, such as 2GB, or a percentage from 0% to ${MAX_RESERVE_PERCENT}%`,
       )
     },
   }
@@ -173,7 +173,7 @@ export function bytesOrPercent(name: string, description: string): Setting<Reser
 
 export function mailAddress(name: string, description: string): Setting<string> {
   return optionalText(name, description, (given) => {
-    if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be a mail address')
+    if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be an email address')
     return given
   })
 }
@@ -194,7 +194,9 @@ export function origin(name: string, description: string): Setting<string> {
 export function sender(name: string, description: string): Setting<string> {
   return optionalText(name, description, (given) => {
     if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
-      throw new Error('it must be an address, or a name and an address: Slipway <slipway@example.org>')
+      throw new Error(
+        'it must be an email address, or a name and an email address: Slipway <slipway@example.org>',
+      )
     return given
   })
 }
@@ -213,7 +215,7 @@ export function address(
       const url = URL.parse(given)
       if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
         throw new Error(
-          `it must be an address that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+          `it must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
         )
       }
       return given
@@ -314,7 +316,7 @@ export function variableNames(name: string, description: string): Setting<readon
 export function program(name: string, description: string): Setting<string> {
   return optionalText(name, description, (given) => {
     if (!isAbsolute(given) || !isFile(given, constants.X_OK))
-      throw new Error('it must be the whole path of a program that can be run')
+      throw new Error('it must be the absolute path of an executable program')
     return given
   })
 }

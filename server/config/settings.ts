@@ -55,7 +55,7 @@ const settings = {
   ),
   reservedNames: labels(
     'SLIPWAY_RESERVED_NAMES',
-    'Names that no site can have, beside `www`, `api`, `admin` and the like, separated by commas.',
+    'Names that no site can have, in addition to `www`, `api`, `admin` and similar names, separated by commas.',
   ),
   httpsPort: optional(
     integer('SLIPWAY_HTTPS_PORT', 0, [0, 65535], 'HTTPS port, usually 443. `0` picks a free port.'),
@@ -66,7 +66,7 @@ const settings = {
       'SLIPWAY_INTERNAL_PORT',
       0,
       [0, 65535],
-      'Port of the endpoint `/internal/tls-allowed`, which a reverse proxy asks before it orders a certificate.',
+      'Port of the endpoint `/internal/tls-allowed`, which a reverse proxy queries before it orders a certificate.',
     ),
     'off',
   ),

@@ -56,7 +56,7 @@ export class Scheduler implements AsyncDisposable {
     this.#refused.add(name)
     if (!isRenewed || this.#hasReportedOthers) return
     this.#hasReportedOthers = true
-    this.#options.log.info('another process uses the same data folder: each job runs in one of them')
+    this.#options.log.info('another process uses the same data folder: each sweep runs in one of them')
   }
 
   async #tick(sweep: Sweep): Promise<void> {
@@ -72,11 +72,11 @@ export class Scheduler implements AsyncDisposable {
       const count = await sweep.run(this.#options, {
         since: now - sweep.intervalSeconds * 1000 - LOOKBACK_MS,
       })
-      if (count > 0) log.info('swept', { sweep: sweep.name, gone: count })
+      if (count > 0) log.info('sweep finished', { sweep: sweep.name, count })
     } catch (error) {
       const failures = (this.#failures.get(sweep.name) ?? 0) + 1
       this.#failures.set(sweep.name, failures)
-      log.error('job failed; it runs again at its next interval', { sweep: sweep.name, failures, error })
+      log.error('sweep failed; it runs again at its next interval', { sweep: sweep.name, failures, error })
     }
   }
 }

@@ -34,7 +34,7 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   },
   UNAUTHORIZED: {
     meaning: 'The API key is missing or invalid.',
-    hint: 'Send Authorization: Bearer with your API key. To get a key, request a sign-in code and verify it.',
+    hint: 'Send Authorization: Bearer with your API key. To get a key, send POST /api/auth/agent/request-code, and the emailed code with POST /api/auth/agent/verify-code.',
   },
   INVALID_CLAIM_TOKEN: {
     meaning: 'The claim token does not belong to the site.',
@@ -96,7 +96,7 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   },
   NAME_TAKEN: {
     meaning: 'Another site has or had the name.',
-    hint: 'Choose another name. GET /api/v1/names/{name} answers whether a name is available.',
+    hint: 'Choose another name. GET /api/v1/names/{name} returns whether a name is available.',
   },
   VERSION_LIVE: {
     meaning: 'The live version cannot be deleted.',

@@ -47,7 +47,9 @@ export function validationError(problems: FieldError[], hint?: string): ApiError
 
 /** NOT_FOUND for a site: the same message whether it is absent or belongs to another account (spec 2.1). */
 export function siteNotFound(): ApiError {
-  return new ApiError('NOT_FOUND', 'Site not found, or it belongs to another account')
+  return new ApiError('NOT_FOUND', 'Site not found, or it belongs to another account', {
+    hint: 'Check the slug and the API key. An anonymous site must be claimed first: POST /api/v1/publish/{slug}/claim with its claimToken.',
+  })
 }
 
 const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])

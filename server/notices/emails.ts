@@ -76,7 +76,7 @@ function siteDeleted(event: EventOf<'site-deleted'>, addresses: UrlBuilder): Con
             `${deletion}. You can restore it until ${formatUtc(keptUntil)}.`,
             { label: 'Open the trash', url: `${addresses.base}/trash` },
           ]
-        : [`${deletion}, with its files, versions, analytics and domains.`]),
+        : [`${deletion}, with its files, versions, visits and domains.`]),
       "Wasn't it you? Sign out the other sessions of your account, and create a new API key.",
       reviewAccount(addresses),
     ],
@@ -91,7 +91,7 @@ function siteShared({ slug, ownerEmail, to }: EventOf<'site-shared'>, addresses:
     subject: `${ownerEmail} shared the site ${slug} with you`,
     blocks: [
       `${ownerEmail} has made you a collaborator of the site at ${addresses.site(slug)}. You can publish to it, restore versions and see its visits.`,
-      `Sign in as ${to} to open it. No acceptance is needed, and you can leave the site there.`,
+      `Sign in as ${to} to open it. You don't need to accept anything. In its settings, you can leave the site.`,
       { label: 'Open the site', url: `${base}/sites/${slug}` },
     ],
     reason: `You receive this email because ${ownerEmail} entered this address at ${base}. If you do not know the sender, ignore it.`,
@@ -103,7 +103,7 @@ function domainFails(event: EventOf<'domain-fails'>, addresses: UrlBuilder): Con
   return {
     subject: `${domain} no longer points to your site`,
     blocks: [
-      `The DNS records of ${domain} no longer lead to your site at ${addresses.site(slug)}: ${problem}.`,
+      `The DNS records of ${domain} no longer point to your site at ${addresses.site(slug)}: ${problem}.`,
       `Correct the records at your DNS provider by ${formatUtc(servedUntil)}. After that, ${domain} stops working until they are correct again.`,
       { label: 'Check the DNS records', url: `${addresses.base}/domains` },
     ],

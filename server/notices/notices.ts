@@ -140,7 +140,8 @@ export class Notices {
       const failed = attempts + 1
       const dueAt = failed < MAX_ATTEMPTS ? clock() + RETRY_INTERVAL_MS * 2 ** attempts : null
       await store.write('relaxed', INDEPENDENT, (tx) => tx.notices.schedule(id, { attempts: failed, dueAt }))
-      const outcome = dueAt === null ? 'email given up' : 'email not sent; retry scheduled'
+      const outcome =
+        dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'
       log.warn(outcome, { account, kind: event.kind, attempts: failed, error })
       return false
     }

@@ -134,7 +134,7 @@ export class Precompressor implements AsyncDisposable {
       } catch (error) {
         const { log } = this.#options
         const { flow: slug, item: version } = next
-        log.warn('precompression failed; a job will retry', { slug, version, error })
+        log.warn('precompression failed; a sweep will retry', { slug, version, error })
       }
       const nextCost = this.#stopped ? undefined : work?.nextBytes
       if (nextCost === undefined) this.#failedFiles.delete(next.item)

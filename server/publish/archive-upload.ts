@@ -116,6 +116,7 @@ export class ArchivePublisher {
       totalBytes: sumSizes(staged.files),
       excluded: unpacked.excluded,
       ...(unpacked.removedFolder === '' ? {} : { removedFolder: unpacked.removedFolder }),
+      ...(staged.removal && { removal: staged.removal }),
       ...staged.anonymous,
     }
   }

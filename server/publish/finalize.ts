@@ -238,7 +238,7 @@ export class Finalizer implements AsyncDisposable {
     }
     const running = cleanUp()
       .catch((error: unknown) =>
-        log.warn('cleanup failed; a job will retry', { what: `finalize ${versionId}`, error }),
+        log.warn('cleanup failed; a sweep will retry', { what: `finalize ${versionId}`, error }),
       )
       .finally(() => this.#following.delete(running))
     this.#following.add(running)

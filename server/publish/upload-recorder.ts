@@ -155,7 +155,7 @@ export class UploadRecorder {
         await this.#blobs.discard(version, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
       } catch (error) {
         // The uploads are recorded, also those of other versions; finalize and a job delete what is left.
-        this.#log.warn('cannot delete replaced uploads; a job will retry', { version, error })
+        this.#log.warn('cannot delete replaced uploads; a sweep will retry', { version, error })
       }
     }
   }

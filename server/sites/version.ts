@@ -23,7 +23,7 @@ export function assertBaseIsLive(site: Site, baseVersionId: string | null): void
   if (baseVersionId === null || baseVersionId === site.liveVersionId) return
   throw new ApiError(
     'VERSION_CONFLICT',
-    'Another version went live after the one that your update is based on',
+    'Another version went live after the version that your update is based on',
     {
       details: { currentVersionId: site.liveVersionId },
     },

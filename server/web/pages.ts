@@ -32,6 +32,15 @@ export const ICON_FILES = [
   'site.webmanifest',
 ] as const
 
+/** Paths that programs and people try, with those of the documents. */
+const REDIRECTS = {
+  '/openapi': '/api/openapi.json',
+  '/openapi.json': '/api/openapi.json',
+  '/api': '/docs',
+  '/docs/': '/docs',
+  '/docs/index.md': '/llms.txt',
+}
+
 /** For requests to the address of the server and to unknown paths outside the API. */
 export const PUBLISH_HINT = 'To publish, send POST /api/v1/publish, or PUT / with an archive or an HTML page.'
 
@@ -79,7 +88,8 @@ export async function pages(
       : await builtSite.findResponse('front.html', request)
     return found && { ...found, headers: { Link: SERVICE_LINKS, Vary: 'Accept, Accept-Encoding' } }
   })
-  app.get('/openapi.json', (_, reply) => reply.redirect('/api/openapi.json', 308))
+  for (const [url, target] of Object.entries(REDIRECTS))
+    app.get(url, (_, reply) => reply.redirect(target, 308))
   serveFile('/docs', 'reference.html')
   serveFile('/docs/api', 'reference.html')
   serve('/docs/:guide', (request, params) => {

@@ -89,6 +89,8 @@ describe('files with their contents in the request', () => {
       [[{ ...page, contentType: 'html' }], 'files[0].contentType'],
       [[{ path: '.env', content: 'x' }], 'files'],
     ]
+    const unsized = await publish({ files: [{ path: 'b' }] })
+    assert.match(unsized.json.error, /or send content or contentBase64/)
     for (const [entries, ...fields] of refused) {
       const answer = await assertKeepsNothing(api, owner, () => publish({ files: entries }))
       assertInvalid(answer, ...fields)
@@ -134,7 +136,9 @@ describe('an upload to the address of the service', () => {
       assert.equal(answer.status, 201, `${what}: ${answer.text}`)
       assert.match(answer.headers['content-type']!, /^text\/plain/)
       assert.match(answer.text, /^http:\/\/[\w-]+\.localhost:\d+\/\n$/)
-      assert.match(String(answer.headers['x-slipway-claim-url']), /\/claim\?slug=/)
+      const { 'x-slipway-claim-url': claimUrl, 'x-slipway-claim-token': claimToken } = answer.headers
+      assert.match(String(claimUrl), /\/claim\?slug=/)
+      assert.equal(new URL(String(claimUrl)).searchParams.get('token'), claimToken)
       assert.match(answer.headers['x-ratelimit-remaining'] as string, /^\d+$/)
       assert.match((await api.visit(answer.text.trim())).text, /home/, what)
     }
@@ -152,7 +156,7 @@ describe('an upload to the address of the service', () => {
     const zip = make('zip', contents)
     const withoutToken = await put(`/${slug}`, zip)
     assert.equal(withoutToken.status, 401)
-    assert.match(withoutToken.text, /X-Slipway-Claim-Token/)
+    assert.match(withoutToken.json.hint, /X-Slipway-Claim-Token/)
     const withoutSlug = await put('/', zip, { 'x-slipway-claim-token': claimToken })
     assert.equal(withoutSlug.status, 400)
     assert.match(withoutSlug.text, /add its slug to the path/)

@@ -56,9 +56,21 @@ describe('the pages about the API', () => {
     assert.match(catalog.headers['content-type']!, /^application\/linkset\+json/)
     const [{ 'service-desc': description }] = JSON.parse(catalog.text).linkset
     assert.equal(description[0].href, `${api.baseUrl}/api/openapi.json`)
-    const moved = await api.request('GET', '/openapi.json')
-    assert.deepEqual([moved.status, moved.headers.location], [308, '/api/openapi.json'])
     assert.match((await api.request('GET', '/robots.txt')).text, /^User-agent: \*\n/)
+  })
+
+  test('are also found by their common paths', async () => {
+    for (const [path, target] of [
+      ['/openapi', '/api/openapi.json'],
+      ['/openapi.json', '/api/openapi.json'],
+      ['/api', '/docs'],
+      ['/docs/', '/docs'],
+      ['/docs/index.md', '/llms.txt'],
+    ] as const) {
+      const { status, headers } = await api.request('GET', path)
+      assert.deepEqual([status, headers.location], [308, target], path)
+      assert.equal((await api.request('GET', target)).status, 200, target)
+    }
   })
 
   test('are guides, as pages and as Markdown with the address of the service', async () => {

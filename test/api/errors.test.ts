@@ -51,12 +51,26 @@ describe('a request that misses its endpoint', () => {
     ['POST', '/api/v1/publish/', 'NOT_FOUND', /Use \/api\/v1\/publish, without the final slash/],
     ['GET', '/api/v1/publish/?limit=1', 'NOT_FOUND', /Use \/api\/v1\/publish, without the final slash/],
     ['GET', '/api/v1/domains/', 'NOT_FOUND', /without the final slash/],
-    ['GET', '/api/v1/nothing/', 'NOT_FOUND', /Check the path/],
+    ['GET', '/api/v1/nothing/', 'NOT_FOUND', /\/api\/openapi\.json .* \/llms\.txt/],
   ] as const)
     test(`${method} ${path} is answered with JSON that names the right one`, async () => {
       const { json } = await api.request(method, path)
       assert.equal(json.code, code)
       assert.match(json.hint, hint)
+    })
+
+  for (const [method, path] of [
+    ['GET', ''],
+    ['PATCH', '/metadata'],
+    ['DELETE', ''],
+  ] as const)
+    test(`${method} of an anonymous site is answered with how to get a key and claim the site`, async () => {
+      const { slug } = await api.publish(api.anonymous, { 'index.html': 'x' })
+      const target = `/api/v1/publish/${slug}${path}`
+      const without = await api.request(method, target)
+      assert.match(without.json.hint, /request-code.*verify-code.*\/claim/)
+      const stranger = await api.request(method, target, { key: owner.key, json: {} })
+      assert.match(stranger.json.hint, /\/claim/)
     })
 
   test('with a body of another type gets the accepted ones, and with a damaged archive a hint', async () => {
@@ -179,7 +193,7 @@ describe('a URL', () => {
   })
 
   test('outside of the API that matches no route is a page for a browser and JSON for a program', async () => {
-    for (const target of ['/nowhere', '/apix', '/%zz', '/%ff', '/api', `/${'x'.repeat(5000)}`]) {
+    for (const target of ['/nowhere', '/apix', '/%zz', '/%ff', '/api-x', `/${'x'.repeat(5000)}`]) {
       const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
       const page = await api.request('GET', target, { headers })
       assert.equal(page.status, 404, target)

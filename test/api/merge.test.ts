@@ -176,4 +176,21 @@ describe('the response of an update', () => {
       assert.deepEqual(refreshed.removal, removal, name)
     }
   })
+
+  test('counts them for contents in JSON and for an archive too', async () => {
+    for (const [name, contents, merge, removal] of cases) {
+      const files = Object.entries(contents).map(([path, content]) => ({ path, content: String(content) }))
+      const first = await api.publish(owner.client, SITE)
+      const published = await owner.client.publishContents({ files, merge }, first.slug)
+      assert.deepEqual(published.removal, removal, name)
+      const { slug } = await api.publish(owner.client, SITE)
+      const archive = make('zip', contents)
+      const { json } = await send(api, 'zip', archive, {
+        slug,
+        key: owner.key,
+        query: `?keepTopFolder=true&merge=${merge}`,
+      })
+      assert.deepEqual(json.removal, removal, name)
+    }
+  })
 })

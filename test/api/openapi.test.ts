@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { OpenAPIClientAxios } from 'openapi-client-axios'
+import { readConfig } from '../../server/config/settings.ts'
 import { STATUS } from '../../server/lib/errors.ts'
 import { HOUR_MS, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
@@ -52,6 +53,8 @@ PUT /api/v1/publish/{slug}/versions/{versionId}/thumbnail
 GET /api/v1/publish/{slug}/versions/{versionId}/thumbnail
 GET /api/v1/publish/{slug}/files/{path}
 GET /api/v1/publish/{slug}/archive
+PUT /
+PUT /{slug}
 PUT /api/v1/_upload/{path}
 PUT /api/v1/_upload/{slug}/{versionId}
 GET /api/v1/publishes
@@ -151,6 +154,48 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  test('has examples with real values: the default limits, the messages of the service, contents', async () => {
+    const { json } = await api.request('GET', '/api/openapi.json')
+    const examples = new Map(
+      operations(json).map(([, { operationId, requestBody, responses }]) => {
+        const [success] = Object.values(responses)
+        const [request, response] = [requestBody, success].map((part) => {
+          const values = Object.entries(part?.content?.['application/json']?.examples ?? {})
+          return Object.fromEntries(values.map(([name, { value }]) => [name, value as ApiResponse['json']]))
+        })
+        return [operationId, { request: request!, response: response! }]
+      }),
+    )
+    assert.doesNotMatch(JSON.stringify([...examples.values()]), /"(\w+)":\[?"\1"/i)
+    const { request, response } = examples.get('createSite')!
+    assert.equal(request.content.files[0].content, '<h1>Hello</h1>')
+    assert.equal(response.content.status, 'active')
+    const config = readConfig({})
+    const { planName, limits } = examples.get('getAccount')!.response.getAccount
+    assert.deepEqual(
+      [planName, limits],
+      [
+        config.planFree,
+        {
+          requestsPerHour: config.rateFree,
+          domains: config.domainsFree,
+          filesPerSite: config.ownedFiles,
+          fileBytes: config.ownedFileBytes,
+          siteBytes: config.ownedSiteBytes,
+          versionsKept: config.versionsKept,
+          draftsKept: config.draftsKept,
+          draftLifetimeSeconds: config.draftLifetime,
+        },
+      ],
+    )
+    const email = 'examples@example.com'
+    const { expiresInSeconds } = await api.anonymous.requestCode(email)
+    assert.equal(examples.get('requestCode')!.response.requestCode.expiresInSeconds, expiresInSeconds)
+    const { message, warning } = await api.anonymous.verifyCode(email, await api.running.mailedCode(email))
+    const { verifyCode } = examples.get('verifyCode')!.response
+    assert.deepEqual([verifyCode.message, verifyCode.warning], [message, warning])
+  })
+
   test('has names for its schemas and operations, by which a generated client publishes and reads files', async () => {
     const { json } = await api.request('GET', '/api/openapi.json')
     assert.deepEqual(
@@ -237,6 +282,11 @@ async function everyCall(): Promise<void> {
   await client.addCollaborator(copy, 'colleague@example.com')
   await client.collaborators(copy)
   await client.removeCollaborator(copy, 'colleague@example.com')
+  for (const path of ['/', `/${slug}`]) {
+    const headers = { accept: 'application/json', 'content-type': 'text/html' }
+    const { status, json } = await api.request('PUT', path, { key, headers, body: 'home' })
+    api.conformance!.check('PUT', path, status, json)
+  }
   const anonymous = await api.publish(api.anonymous, contents)
   await api.anonymous.claimPreview(anonymous.slug, anonymous.claimToken!)
   await client.claim(anonymous.slug, anonymous.claimToken!)

@@ -68,6 +68,7 @@ describe('without a key', () => {
       assert.equal(answer.json.code, 'RATE_LIMITED')
       assert.match(answer.json.error, /5/)
       assert.deepEqual(answer.json.details, { countedBy: 'address' })
+      assert.match(answer.json.hint, /Signing in raises the limit/)
       assert.deepEqual([readLimit(answer), readRemaining(answer)], [5, 0])
       assert.equal(answer.headers['retry-after'], `${(end - api.clock.now) / 1000}`)
     }
@@ -194,6 +195,25 @@ describe('with a key', () => {
     const second = await me()
     assert.deepEqual([second.status, readRemaining(second)], [200, 998])
     assert.deepEqual([second.json.limits.requestsPerHour, second.json.usage.requestsThisHour], [60, 60])
+  })
+
+  test('never keeps a key or a session from ending, and the next request with it is charged to the address', async () => {
+    const account = await api.account()
+    while ((await getAccount(account.key)).status === 200);
+    const endKey = (headers: Record<string, string>) =>
+      api.request('DELETE', '/api/v1/me/key', { key: account.key, headers })
+    const address = newAddress()
+    assert.equal((await endKey({ 'x-forwarded-for': address })).status, 200)
+    assert.equal((await endKey({ 'x-forwarded-for': address })).status, 401)
+    assert.equal(await remainingFor(address), 4)
+    const { headers } = await browser(api, account)
+    const signOut = () =>
+      api.request('DELETE', '/api/auth/session', { headers: { ...headers, 'x-forwarded-for': address } })
+    const json = { code: 'ABCD-EFGH' }
+    const verify = { headers: { 'x-forwarded-for': address }, json }
+    while ((await api.request('POST', '/api/auth/session', verify)).status !== 429);
+    assert.equal((await signOut()).status, 200)
+    assert.equal((await signOut()).status, 429)
   })
 
   test('requests with an invalid key count for their address, on every route', async () => {

@@ -233,6 +233,8 @@ describe('a key', () => {
     const laptop = api.client((await namedKey(own.email, 'ann@laptop')).apiKey)
     const again = api.client((await namedKey(own.email, 'ann@desk')).apiKey)
     await expectFailure(api.client(apiKey).me(), 'UNAUTHORIZED')
+    const noUnnamed = api.client((await namedKey('named-only@example.test', 'ci')).apiKey)
+    assert.equal((await noUnnamed.me()).hasKey, true)
     for (const client of [own.client, laptop, again]) assert.equal((await client.me()).email, own.email)
     await own.client.newKey()
     await laptop.endKey()
@@ -351,7 +353,7 @@ describe('a hundred wrong attempts in a row', () => {
     assert.match(notice!, /24 hours/)
     await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
     assert.equal((await api.anonymous.requestCode(email)).email, email)
-    assert.equal((await mailsTo(api, email)).length, letters + 1, 'no code is mailed during the lock')
+    assert.equal((await mailsTo(api, email)).length, letters + 1, 'no code is sent during the lock')
     assert.equal((await client.me()).email, email)
 
     api.pass(DAY_MS - 1)

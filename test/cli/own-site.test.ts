@@ -120,7 +120,7 @@ describe('the site of this folder', () => {
     assert.match((await fixture.cli.run(['open'])).stderr, /No site was published from this folder/)
     for (const slug of ['otter', 'badger']) fixture.remember(slug)
     const { code, stderr } = await fixture.cli.run(['open'])
-    assert.equal(code, 1)
+    assert.equal(code, 2)
     assert.match(stderr, /Name one:\n {2}--site badger \(badger, http\S+\)\n {2}--site otter \(otter/)
     const asked = await fixture.cli.run(['open', '--json'], { typed: ['9', '2'] })
     assert.equal(JSON.parse(asked.stdout).siteUrl, 'http://otter.sites.test/')

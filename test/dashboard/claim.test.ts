@@ -115,7 +115,7 @@ describe('the claim page', requiresBrowser, () => {
     })
     await askForCode(page, site.claimUrl, email)
     await web.writeCode(page, email)
-    await page.getByText("This browser didn't stay signed in.").waitFor()
+    await page.getByText("This browser didn't stay signed in").waitFor()
     await page.getByLabel('Your email address').waitFor()
     assert.equal(await page.getByRole('dialog').count(), 0)
   })
@@ -178,7 +178,7 @@ describe('the claim page', requiresBrowser, () => {
     const files = [{ path: 'index.html', size: 14, contentType: 'text/html' }]
     const { claimUrl } = await web.service.client().create({ files })
     await page.goto(claimUrl!)
-    await page.getByText("The first upload isn't finished yet.").waitFor()
+    await page.getByText("The first upload isn't finished yet").waitFor()
     assert.equal(await page.locator('iframe').count(), 0)
     await visitor.assertAccessible()
   })

@@ -60,7 +60,7 @@ describe('a user with few requests left in the hour', requiresBrowser, () => {
     for (let requests = 0; requests < 6; requests++) await use()
     await page.goto(`${small.service.baseUrl}/sites`)
     await page
-      .getByText(/^\d+ of 14 requests are left this hour; it starts again at \d\d:00( tomorrow)?\.$/)
+      .getByText(/^\d+ of 14 requests are left this hour\. The limit resets at \d\d:00( tomorrow)?\.$/)
       .waitFor()
     await owner.assertReadable()
     while (await use());
@@ -130,7 +130,7 @@ describe('the command palette', requiresBrowser, () => {
       await page.getByRole('option', { name, selected: true }).waitFor()
       await page.keyboard.press('Enter')
     }
-    await run('Copy address')
+    await run('Copy URL')
     await page.getByText('URL copied.').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrl)
     const save = (await page.getByRole('region', { name: 'Unsaved changes' }).boundingBox())!

@@ -39,12 +39,12 @@ describe('the front page', requiresBrowser, () => {
     visitor.assertNoComplaints()
   })
 
-  test('publishes an example site, and copies its address', async () => {
+  test('publishes an example site, and copies its URL', async () => {
     const { page } = await web.asVisitor('/', { permissions: ['clipboard-read', 'clipboard-write'] })
     await page.getByRole('button', { name: 'Try an example site' }).click()
     const siteUrl = await liveAt(page)
     await page.frameLocator('iframe').getByRole('heading', { name: 'Marlow Street Bakery' }).waitFor()
-    await page.getByRole('button', { name: 'Copy the address' }).click()
+    await page.getByRole('button', { name: 'Copy the URL' }).click()
     await page.getByText('Copied').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrl)
   })
@@ -92,7 +92,7 @@ describe('the front page', requiresBrowser, () => {
     await page.keyboard.press('Enter')
     await (await choosing).setFiles(disk.file('keys.txt', 'keys'))
     await liveAt(page)
-    await tabTo(page, page.getByRole('button', { name: 'Copy the address' }))
+    await tabTo(page, page.getByRole('button', { name: 'Copy the URL' }))
   })
 
   test('loads few bytes and sends no API request before a drop', async () => {

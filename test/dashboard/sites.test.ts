@@ -110,7 +110,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const { slug } = await owner.client.publish({ title: 'Not needed', files: toFiles({ 'a.html': 'a' }) })
     await owner.client.publish({ title: 'Needed', files: toFiles({ 'a.html': 'a' }) })
     await page.goto(web.url('/sites'))
-    await page.getByRole('button', { name: 'Actions of Not needed' }).click()
+    await page.getByRole('button', { name: 'Actions for Not needed' }).click()
     await page.getByRole('menuitem', { name: 'Delete site' }).click()
     await page.getByLabel(`Type ${slug} to confirm`).fill(slug)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
@@ -166,7 +166,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const { page, owner } = await web.asOwner(undefined, { account: ada })
     await owner.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(web.url(`/sites/${slugs.harbour}`))
-    await page.getByRole('button', { name: 'Copy address' }).click()
+    await page.getByRole('button', { name: 'Copy URL' }).click()
     await page.getByText('Copied').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), toSiteUrl(slugs.harbour))
     await page.getByRole('main').getByText('Live', { exact: true }).first().waitFor()
@@ -272,15 +272,15 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByRole('heading', { name: deleted.slug }).waitFor()
     await client.delete(deleted.slug)
     await page.getByRole('link', { name: deleted.slug, exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: 'This site is not here.' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Site not found' }).waitFor()
     await owner.assertReadable()
     await page.getByRole('link', { name: 'Your sites' }).click()
     await titlesAre(page, [short.slug])
     web.service.clock.now += 2 * MINUTE_MS
     for (const [path, expected] of [
-      [slugs.harbour, 'This site is not here.'],
-      ['never-was', 'This site is not here.'],
-      [short.slug, 'This site has expired.'],
+      [slugs.harbour, 'Site not found'],
+      ['never-was', 'Site not found'],
+      [short.slug, 'This site has expired'],
       [`${short.slug}/nowhere`, 'Page not found'],
     ] as const) {
       await page.goto(web.url(`/sites/${path}`))
@@ -338,7 +338,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const { slug, siteUrl } = await owner.client.publish({ files: toFiles(contents) })
     await page.goto(web.url(`/sites/${slug}/files`))
     const act = async (path: string, name: string) => {
-      await page.getByRole('button', { name: `Actions of ${path}` }).click()
+      await page.getByRole('button', { name: `Actions for ${path}` }).click()
       await page.getByRole('menuitem', { name }).click()
     }
     const paths = async () => (await owner.client.details(slug)).files.map(({ path }) => path).sort()

@@ -208,5 +208,5 @@ function rows() {
 function menu(at: number) {
   return rows()
     .nth(at)
-    .getByRole('button', { name: /^Actions of version/ })
+    .getByRole('button', { name: /^Actions for version/ })
 }

@@ -77,7 +77,7 @@ describe('the visits of a site', requiresBrowser, () => {
     const shows = async (range: string, requestsInRange: string) => {
       await total(page, 'Requests').getByText(requestsInRange, { exact: true }).waitFor()
       await page
-        .getByRole('navigation', { name: 'How far back' })
+        .getByRole('navigation', { name: 'Time range' })
         .locator('[aria-current=page]')
         .getByText(range)
         .waitFor()
@@ -192,7 +192,7 @@ describe('the visits of a site', requiresBrowser, () => {
     const { slug } = await published(owner.client)
     const calls = recordCalls(page)
     await page.goto(`${quiet.service.baseUrl}/sites/${slug}/visits`)
-    await page.getByText('Visits are not counted.').waitFor()
+    await page.getByText("Visits aren't counted on this server").waitFor()
     await owner.assertReadable()
     assert.deepEqual(calls, [`GET /api/v1/publish/${slug}`])
   })

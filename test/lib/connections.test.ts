@@ -79,7 +79,7 @@ test('a client that resets its connection after CONNECT does not end the service
   assert.equal((await visit(running.port, '127.0.0.1')).answer, 'HTTP/1.1 200')
 })
 
-/** A request of 12 KB that takes 100 KB of heap while pending. */
+/** A request of 12 kB that takes 100 kB of heap while pending. */
 const LINES = Array.from({ length: 700 }, (_, number) => `h${number}: ${'v'.repeat(10)}\r\n`).join('')
 const REQUEST = `GET / HTTP/1.1\r\nHost: a\r\n${LINES}\r\n`
 

@@ -51,7 +51,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   HTTPS_PORT: { values: [...NO_NUMBERS, '65536'], allowed: /from 0 to 65535/ },
   INTERNAL_PORT: { values: [...NO_NUMBERS, '65536'], allowed: /from 0 to 65535/ },
   ACME_URL: { values: ['ca.example', 'http://ca.example/directory', 'https://'], allowed: /https:\/\// },
-  ACME_EMAIL: { values: ['operator', 'a@b, c@d', 'mailto:a b@c'], allowed: /a mail address/ },
+  ACME_EMAIL: { values: ['operator', 'a@b, c@d', 'mailto:a b@c'], allowed: /an email address/ },
   ACME_CA_FILE: {
     values: [...NO_FILES, 'package.json'],
     allowed: /a file that can be read|a certificate in PEM/,
@@ -59,7 +59,10 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   ACME_EAB_HMAC_KEY: { values: ['hush', 'hush hush hush hush hush'], allowed: /base64url/, secret: true },
   TLS_CERT_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
   TLS_KEY_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
-  DNS_HOOK: { values: [...NO_FILES, 'package.json', 'sh'], allowed: /whole path of a program/ },
+  DNS_HOOK: {
+    values: [...NO_FILES, 'package.json', 'sh'],
+    allowed: /absolute path of an executable program/,
+  },
   DNS_HOOK_VARIABLES: {
     values: ['SLIPWAY_SECRET', 'TOKEN,SLIPWAY_SMTP_URL', 'A B', 'A=B', '1A', 'A,,B'],
     allowed: /names of environment variables, separated by commas/,
@@ -71,7 +74,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   },
   DISK_RESERVE: {
     values: [...NO_SIZES, '91%', '-1%', '5 %', '%', '1e1%', '5%5'],
-    allowed: /a size from 0 to 16TiB, such as 2GB, or percent from 0% to 90%/,
+    allowed: /a size from 0 to 16TiB, such as 2GB, or a percentage from 0% to 90%/,
   },
   SMTP_URL: {
     values: [
@@ -85,7 +88,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   },
   MAIL_FROM: {
     values: ['Slipway', 'a@', '@b', 'Slipway <a@b.example', 'a@b.example\nBcc: c@d.example'],
-    allowed: /an address, or a name and an address/,
+    allowed: /an email address, or a name and an email address/,
   },
   TRUSTED_PROXIES: { values: [...NO_NUMBERS, '33'], allowed: /from 0 to 32/ },
   SECRET: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },

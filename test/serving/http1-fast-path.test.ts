@@ -126,7 +126,7 @@ for (const read of [readIntoSharedBuffer, readFromStream]) {
       }
       assert.ok(
         fastPath.responses < 1000,
-        `${fastPath.responses} responses of 100 KB are buffered for a client`,
+        `${fastPath.responses} responses of 100 kB are buffered for a client`,
       )
       socket.destroy()
     })

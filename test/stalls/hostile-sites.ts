@@ -72,7 +72,7 @@ const entries = (count: number, name: (number: number) => string, more: Partial<
 // biome-ignore format: one row per case
 const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
-  ['a zip of names of 60 KB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
+  ['a zip of names of 60 kB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
   ['a tar of attributes', () => tarOf(1, (n) => paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))))],
 ]
 

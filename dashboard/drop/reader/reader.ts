@@ -61,7 +61,7 @@ export class Reader implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#end(new DOMException('Nothing is read any more', 'AbortError'))
+    this.#end(new DOMException('The reader was closed', 'AbortError'))
   }
 
   #run<T>(task: WorkerTask, onProgress?: PendingTask['onProgress']): Promise<T> {

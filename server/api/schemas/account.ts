@@ -3,7 +3,7 @@ import { bool, integer, list, named, nullable, object, text, time } from './sche
 
 const email = text('Email address', { maxLength: 254 })
 const code = text('The emailed code, XXXX-XXXX', { maxLength: 40 })
-const reminders = bool('Whether emails remind of expiring sites and confirm deletions')
+const reminders = bool('Whether the account gets emails about expiring and deleted sites')
 const plan = { type: 'string', enum: ['free', 'hobby'] }
 
 export const requestCodeRequest = named('CodeRequest', object({ email }))
@@ -13,7 +13,9 @@ export const requestCodeResponse = named(
     message: text('A message for people'),
     email,
     expiresInSeconds: integer('600'),
-    attempt: text('Send it with the code, so that wrong codes of others do not count against it; secret'),
+    attempt: text(
+      'Send it with the code, so that wrong codes that others enter do not invalidate it; secret',
+    ),
     delivery: {
       type: 'string',
       enum: ['email', 'log'],
@@ -22,7 +24,7 @@ export const requestCodeResponse = named(
     },
   }),
 )
-const attempt = text('The attempt of the response of request-code', { maxLength: 100 })
+const attempt = text('The attempt from the response of request-code', { maxLength: 100 })
 const keyName = text(
   'Creates a named key: the key without a name stays valid, and an earlier key of this name becomes invalid',
   { minLength: 1, maxLength: 64 },
@@ -45,12 +47,12 @@ export const sessionResponse = named(
   'SessionResponse',
   object({ email, plan, isNewUser: bool('The account is new') }),
 )
-export const signedOutResponse = named('SignedOutResponse', object({ success: bool('true') }))
+export const signedOutResponse = named('SignedOutResponse', object({ success: bool('Always true') }))
 export const newKeyResponse = named(
   'ApiKey',
   object({ apiKey: text('Shown once'), warning: text('A reminder that the key is shown once') }),
 )
-export const keyEndedResponse = named('EndedKey', object({ ended: bool('true') }))
+export const keyEndedResponse = named('EndedKey', object({ ended: bool('Always true') }))
 export const meChange = named('AccountChange', object({ reminders }))
 export const meResponse = named(
   'Account',
@@ -59,10 +61,12 @@ export const meResponse = named(
     plan,
     planName: text('The name of the plan on this server, for people'),
     createdAt: time('Creation'),
-    hasKey: bool('There is an API key; it cannot be shown again'),
+    hasKey: bool(
+      'There is an API key without a name, or the request carries a key; it cannot be shown again',
+    ),
     reminders,
     limits: object({
-      requestsPerHour: integer(`Requests an hour; ${UNLIMITED} means unlimited, here and below`),
+      requestsPerHour: integer(`Requests per hour; ${UNLIMITED} means unlimited, here and below`),
       domains: integer('Custom domains'),
       filesPerSite: integer('Files in a site'),
       fileBytes: integer('Largest file'),
@@ -88,7 +92,7 @@ export const sessionList = named(
       named(
         'Session',
         object({
-          id: text('Its id'),
+          id: text('Identifier of the session'),
           current: bool('Whether it sent this request'),
           browser: nullable(text('The browser, such as Firefox on Windows; null when it was not recorded')),
           createdAt: time('Sign-in'),
@@ -104,4 +108,4 @@ export const sessionsEndedResponse = named(
   object({ ended: integer('Number of sessions that ended') }),
 )
 export const deleteAccountRequest = named('DeleteAccountRequest', object({ email }))
-export const deleteAccountResponse = named('DeletedAccount', object({ email, deleted: bool('true') }))
+export const deleteAccountResponse = named('DeletedAccount', object({ email, deleted: bool('Always true') }))

@@ -16,7 +16,7 @@ export const bundleTarget = object(
     method: text('PUT'),
     url: text('Where to send it'),
     headers: { type: 'object', description: 'Headers to send', additionalProperties: { type: 'string' } },
-    maxBytes: integer('Most bytes of one request'),
+    maxBytes: integer('Maximum size of one request in bytes'),
   },
   {},
   {

@@ -15,5 +15,5 @@ export const collaboratorList = named(
 )
 export const removeCollaboratorResponse = named(
   'RemovedCollaborator',
-  object({ slug, email, removed: bool('true') }),
+  object({ slug, email, removed: bool('Always true') }),
 )

@@ -42,5 +42,5 @@ export const base64File = object(
 export const kind = {
   type: ['string', 'null'],
   enum: ['page', 'image', 'video', 'audio', 'document', 'files', null],
-  description: 'What most of the live version is; null when it was not recorded',
+  description: 'The main kind of content of the live version; null when it was not recorded',
 }

@@ -61,7 +61,7 @@ export const previewLink = named(
 export const thumbnailQuery = object({}, { v: text('Part of thumbnailUrl; a new picture has another one') })
 export const deleteVersionResponse = named(
   'DeletedVersion',
-  object({ slug, versionId, deleted: bool('true') }),
+  object({ slug, versionId, deleted: bool('Always true') }),
 )
 export const archiveQuery = object(
   {},

@@ -3,8 +3,8 @@ import { bool, integer, list, named, nullable, object, text, time } from './sche
 import { slug } from './site.ts'
 
 const countFields = {
-  requests: integer('Responses to GET and HEAD of the site'),
-  bytes: integer('Bytes of their bodies, as sent'),
+  requests: integer('GET and HEAD requests to the site'),
+  bytes: integer('Bytes of the response bodies, as sent'),
   visitors: integer('Browsers that opened a page; each counts once a day'),
 }
 
@@ -37,7 +37,7 @@ export const visitsResponse = named(
       'The intervals, oldest first, also those without visits',
     ),
     topPaths: names('Paths that were found, the most requested first, at most 50'),
-    topPages: names('Those of pages: without an extension, or of HTML; at most 50'),
+    topPages: names('Those of topPaths that are pages: without an extension, or HTML; at most 50'),
     topFiles: names('All other paths, at most 50'),
     referrers: names('Referring hosts, at most 50'),
     missingPaths: names('Paths that were not found, at most 50'),
