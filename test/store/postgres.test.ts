@@ -52,7 +52,9 @@ test('a change that is committed after later ones is noticed', requires('postgre
   await using stack = new AsyncDisposableStack()
   const [one, other] = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const seen = new Set<string>()
-  other.onChange((names) => void names?.forEach((name) => seen.add(name)))
+  other.onChange((names = []) => {
+    for (const name of names) seen.add(name)
+  })
   const slow = new pg.Client({ connectionString: url })
   await slow.connect()
   try {
