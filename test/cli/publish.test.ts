@@ -357,10 +357,12 @@ describe('publish', () => {
       assert.equal((await fixture.publish('--title', 'x')).code, 2)
     })
 
-    it('about a rate limit with the time of its reset', async () => {
-      fixture.server.reply(/./, [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1500' }])
+    it('about a rate limit with the time of its reset, once and in local time', async () => {
+      const error = 'Hourly limit reached (5 requests). Try again at 2030-01-01 00:25 UTC.'
+      fixture.server.reply(/./, [429, { error, code: 'RATE_LIMITED' }, { 'Retry-After': '1500' }])
       const { code, stderr } = await fixture.publish()
       assert.equal(code, 4)
+      assert.match(stderr, /Hourly limit reached \(5 requests\)\n/)
       assert.match(stderr, /Try again in 25 min \(1 Jan, 01:25\)\. Your sites stay online\.\n/)
       assert.match(stderr, /^ {2}Sign in for a higher limit: slipway login/m)
       fixture.signIn()
