@@ -1,6 +1,6 @@
 import { stripControlChars } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
-import { AuthError, CliError } from './cli-error.ts'
+import { AuthError, CliError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { chooseServer, keyFor, namedServer } from './server.ts'
 import type { RememberedSite } from './state/site-memory.ts'
@@ -87,7 +87,7 @@ export async function chooseSite(work: CommandContext, options: OptionValues): P
 async function pickSite({ terminal }: CommandContext, known: RememberedSite[]): Promise<RememberedSite> {
   if (!terminal.interactive) {
     const list = known.map(({ folder, slug, server }) => `--site ${slug} (${folder}, ${server})`)
-    throw new CliError('Several sites were published from this folder', 'Name one:', ...list)
+    throw new UsageError('Several sites were published from this folder', 'Name one:', ...list)
   }
   const labels = known.map(({ siteUrl, folder }) => stripControlChars(`${siteUrl} (${folder})`))
   const chosen = await choose(

@@ -14,6 +14,8 @@ export class CliError extends Error {
   readonly hints: string[]
   /** `code` of the JSON form. */
   readonly code: string = 'FAILED'
+  /** HTTP status, 0 without a response. */
+  readonly status: number = 0
   readonly exitCode: number = EXIT_CODES.failed
 
   constructor(message: string, ...hints: string[]) {
@@ -38,6 +40,13 @@ export class AuthError extends CliError {
 /** Files or settings that cannot be published, or an answer that declines. */
 export class RefusedError extends CliError {
   override readonly code = 'REFUSED'
+  override readonly exitCode = EXIT_CODES.refused
+}
+
+/** The name of a new site is taken. */
+export class NameTakenError extends CliError {
+  override readonly code = 'NAME_TAKEN'
+  override readonly status = 409
   override readonly exitCode = EXIT_CODES.refused
 }
 

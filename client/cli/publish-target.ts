@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto'
 import type { SiteMetadata } from '../../protocol/api/publish.ts'
+import { stripControlChars } from '../../protocol/format.ts'
 import {
+  type PublishedSite,
   type PublishMemory,
   publishRemembered,
   type ResumableOptions,
   type ResumableResult,
   SiteOwnedError,
 } from '../sdk/resume.ts'
+import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
-import { AuthError, type CliError, RefusedError } from './cli-error.ts'
+import { AuthError, type CliError, NameTakenError, RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
+import { isInTrash } from './format-error.ts'
 import type { RememberedSite } from './state/site-memory.ts'
+import { suggestName } from './suggest-name.ts'
+import { confirm } from './terminal/choose.ts'
 import { formatWarnings } from './warnings.ts'
 
 /** What to publish, and where. */
@@ -66,13 +72,12 @@ export async function publishToSite(
       hasAccount: key !== undefined,
       connect: (withAccount) => work.connect(server, withAccount ? key : undefined),
       signal: work.signal,
-      onReplace({ siteUrl }, reason) {
-        const why = reason === 'expired' ? 'has expired' : "doesn't exist, or belongs to another account"
-        work.terminal.printNote(`${siteUrl} ${why}. Publishing a new site.`)
-      },
+      onReplace: (site, refusal) => confirmNewSite(work, site, refusal),
     })
     return plan.live && strict ? await goLiveWithoutWarnings(work, plan, result) : result
   } catch (error) {
+    if (isSlipwayError(error, 'NAME_TAKEN') && name !== undefined)
+      throw new NameTakenError(stripControlChars(error.message), ...(await suggestName(work, plan, name)))
     throw error instanceof SiteOwnedError ? ownedError(work, plan, error) : error
   }
 }
@@ -84,6 +89,8 @@ async function goLiveWithoutWarnings(
 ): Promise<ResumableResult> {
   const { published, site } = result
   const warnings = formatWarnings(published)
+  if (warnings.length > 0 && published.unchanged)
+    throw new RefusedError('No changes. The version is already live, with warnings', ...warnings)
   if (warnings.length > 0) {
     const draft = `Draft: ${published.previewUrl}`
     throw new RefusedError('The version is not live because it has warnings', ...warnings, draft)
@@ -96,6 +103,27 @@ async function goLiveWithoutWarnings(
     ...(claimToken !== undefined && { claimToken }),
   })
   return { site, published: { ...published, ...finalized } }
+}
+
+/**
+ * Prints why the remembered site is replaced. If it had an owner, who may have deleted it, asks first; without a terminal
+ * throws a UsageError.
+ */
+async function confirmNewSite(
+  { terminal, settings: { program } }: CommandContext,
+  { siteUrl, slug, claimToken }: PublishedSite,
+  refusal: SlipwayError,
+): Promise<void> {
+  const isDeleted = isInTrash(refusal)
+  const why = isDeleted ? 'was deleted' : "doesn't exist, or belongs to another account"
+  const situation = stripControlChars(`${siteUrl} ${refusal.code === 'SITE_EXPIRED' ? 'has expired' : why}`)
+  if (!isDeleted && (refusal.code === 'SITE_EXPIRED' || claimToken !== undefined))
+    return terminal.printNote(`${situation}. Publishing a new site.`)
+  const restore = isDeleted ? [stripControlChars(`To restore it: ${program} undelete ${slug}`)] : []
+  if (!terminal.interactive)
+    throw new UsageError(situation, ...restore, `To publish a new site: ${program} publish --new`)
+  for (const line of [situation, ...restore]) terminal.printNote(line)
+  if (!(await confirm(terminal, 'Publish a new site?'))) throw new RefusedError('Nothing was published')
 }
 
 function createMemory(

@@ -53,7 +53,7 @@ Skipped, unless .slipwayignore includes them with !name: names that start with a
 node_modules, __MACOSX, Thumbs.db, desktop.ini, temporary files of editors (*~ *.swp *.swo #*#), and private keys
 (id_rsa, id_dsa, id_ecdsa, id_ed25519, *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx).
 Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
-.slipwayignore, in the top folder, uses the syntax of .gitignore.`,
+.slipwayignore, in the top folder, uses the syntax of .gitignore. A single file is refused if it would be skipped.`,
   options: {
     site: { type: 'string', value: 'SLUG', help: 'Site of your account to update' },
     new: { type: 'boolean', help: 'Create a new site' },

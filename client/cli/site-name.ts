@@ -5,6 +5,7 @@ import { loginCommand } from './account.ts'
 import { AuthError, RefusedError } from './cli-error.ts'
 import type { CommandContext, CommandOption } from './command.ts'
 import type { PublishPlan } from './publish-target.ts'
+import { suggestName } from './suggest-name.ts'
 
 export const NAME_OPTION: CommandOption = {
   type: 'string',
@@ -35,7 +36,7 @@ export async function assertName(work: CommandContext, plan: PublishPlan): Promi
   const slug = plan.slug ?? remembered?.slug
   if (slug === undefined || slug === name) return
   const { available, reason = 'The name is not available.' } = await work.connect(server, key).checkName(name)
-  if (!available) throw new RefusedError(stripControlChars(reason), 'Choose another name with --name.')
+  if (!available) throw new RefusedError(stripControlChars(reason), ...(await suggestName(work, plan, name)))
 }
 
 /** Renames the published site of a plan, so that a publish that is refused changes no name. */

@@ -36,8 +36,11 @@ export interface ResumableOptions
   connect(withAccount: boolean): { publish(options: PublishOptions): Promise<PublishResult> }
   /** `resumed`: the version was staged by an earlier, interrupted publish. */
   onStaged?: ((staged: StagedVersion, resumed: boolean) => void | Promise<void>) | undefined
-  /** Called before a new site takes the place of the remembered one, which no longer exists. */
-  onReplace?: ((site: PublishedSite, reason: 'expired' | 'gone') => void) | undefined
+  /**
+   * Called with NOT_FOUND or SITE_EXPIRED before a new site takes the place of the remembered one. It rejects to publish
+   * nothing.
+   */
+  onReplace?: ((site: PublishedSite, refusal: SlipwayError) => void | Promise<void>) | undefined
 }
 
 /** The result of a publish, and what is stored about the site. */
@@ -81,7 +84,7 @@ export async function publishRemembered(options: ResumableOptions): Promise<Resu
       refusals.push(error)
     }
   }
-  replaceOrThrow(options, { slug, known, refusals })
+  await replaceOrThrow(options, { slug, known, refusals })
   return attempt(options, { usesAccount: options.hasAccount })
 }
 
@@ -118,15 +121,16 @@ function isOwned(error: unknown): boolean {
 }
 
 /** Throws unless each refusal means that the remembered site no longer exists. */
-function replaceOrThrow(
+async function replaceOrThrow(
   { slug: named, memory, onReplace }: ResumableOptions,
   { slug, known, refusals }: { slug: string; known: PublishedSite | undefined; refusals: SlipwayError[] },
-): void {
+): Promise<void> {
   if (refusals.length === 0) throw new SiteOwnedError(known?.siteUrl ?? slug)
   if (named !== undefined || !known) throw refusals.at(-1)
   const owned = refusals.find(isOwned)
   if (owned) throw new SiteOwnedError(known.siteUrl, owned)
-  onReplace?.(known, refusals.some((refusal) => refusal.code === 'SITE_EXPIRED') ? 'expired' : 'gone')
+  const expired = refusals.find(({ code }) => code === 'SITE_EXPIRED')
+  await onReplace?.(known, expired ?? refusals.at(-1)!)
   memory.forget(known.slug)
 }
 

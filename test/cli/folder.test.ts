@@ -61,11 +61,16 @@ describe('scanning a folder', () => {
     })
   }
 
-  it('publishes a single file as a site', () => {
+  it('publishes a single file as a site, unless the rules of its folder exclude it', () => {
     using cli = new CliHarness()
     cli.write({ 'photos/cat.jpg': 'meow', 'photos/dog.jpg': 'woof' })
     const [file, ...others] = scan(join(cli.cwd, 'photos/cat.jpg')).files
     assert.deepEqual([file!.path, others], ['cat.jpg', []])
+    cli.write({ 'photos/.draft.jpg': 'x' })
+    const draft = () => scan(join(cli.cwd, 'photos/.draft.jpg'))
+    assert.deepEqual([draft().files, draft().ignored], [[], ['.draft.jpg']])
+    cli.write({ 'photos/.slipwayignore': '!.draft.jpg' })
+    assert.equal(draft().files[0]!.path, '.draft.jpg')
   })
 })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { RememberedSite } from '../../client/cli/state/site-memory.ts'
@@ -87,6 +87,33 @@ describe('publish', () => {
       assert.deepEqual([site!.slug, others], ['site-2', []])
     })
   }
+
+  describe('of a site of the account that was deleted', () => {
+    const trashed = errorResponse(404, 'NOT_FOUND', { deletedUntil: '2030-02-01T00:00:00.000Z' })
+    const cases: [name: string, typed: string[] | undefined, code: number, url: string, message: RegExp][] = [
+      [
+        'fails in a script',
+        undefined,
+        2,
+        '',
+        /restore it: slipway undelete site-1\n.* slipway publish --new\n/,
+      ],
+      ['creates a new site after a yes', ['y'], 0, 'site-2', /slipway undelete site-1\nPublish a new site\?/],
+      ['publishes nothing after a no', ['n'], 6, '', /Nothing was published/],
+    ]
+    for (const [name, typed, expected, url, message] of cases) {
+      it(name, async () => {
+        fixture.signIn()
+        await fixture.publish()
+        fixture.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, trashed)
+        const run = await fixture.cli.run(['publish', 'site'], { ...(typed && { typed }) })
+        assert.match(run.stderr, /http:\/\/site-1\.sites\.test\/ was deleted\n/)
+        assert.match(run.stderr, message)
+        assert.deepEqual([run.code, run.stdout.includes(url)], [expected, true])
+        assert.equal(fixture.remembered()[0]!.slug, url || 'site-1')
+      })
+    }
+  })
 
   it('with a key creates a site with an owner, which another folder updates with --site', async () => {
     fixture.signIn()
@@ -179,12 +206,21 @@ describe('publish', () => {
   })
 
   describe('of what cannot be published', () => {
-    it('sends nothing, and names invalid files, an empty folder, a missing one, and the home folder', async () => {
+    it('sends nothing, and names invalid files, private ones, an empty folder, a missing one, and the home folder', async () => {
       fixture.cli.write({ 'empty/.keep': 'x', 'void/nothing.txt': '', 'bad/a\\b.txt': 'x' })
+      fixture.cli.write({ 'site/.env': 'SECRET=1', 'site/.git/config': 'x' })
+      symlinkSync('site/.env', join(fixture.cli.cwd, 'link.txt'))
       for (const [folder, code, message] of [
         ['empty', 6, /No files to publish in /],
         ['void', 6, /Skipped 1 empty file: nothing\.txt/],
         ['missing', 2, /Folder not found: missing/],
+        [
+          'site/.env',
+          6,
+          /Refusing to publish \.env: .*\n {2}To publish it, add .*\/\.slipwayignore: !\.env\n/,
+        ],
+        ['site/.git/config', 6, /Refusing to publish config: .*\.slipwayignore\n$/],
+        ['link.txt', 6, /Refusing to publish link\.txt: /],
         ['bad', 6, /a\\b\.txt: must not contain a backslash/],
         [fixture.cli.home, 6, /Refusing to publish \//],
       ] as const) {
@@ -334,10 +370,12 @@ describe('publish', () => {
       assert.equal((await fixture.publish('--title', 'x')).code, 2)
     })
 
-    it('about a rate limit with the time of its reset', async () => {
-      fixture.server.reply(/./, [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1500' }])
+    it('about a rate limit with the time of its reset, once and in local time', async () => {
+      const error = 'Hourly limit reached (5 requests). Try again at 2030-01-01 00:25 UTC.'
+      fixture.server.reply(/./, [429, { error, code: 'RATE_LIMITED' }, { 'Retry-After': '1500' }])
       const { code, stderr } = await fixture.publish()
       assert.equal(code, 4)
+      assert.match(stderr, /Hourly limit reached \(5 requests\)\n/)
       assert.match(stderr, /Try again in 25 min \(1 Jan, 01:25\)\. Your sites stay online\.\n/)
       assert.match(stderr, /^ {2}Sign in for a higher limit: slipway login/m)
       fixture.signIn()

@@ -88,6 +88,7 @@ describe('a site of an account', () => {
   it('has settings that change without a publish, and are shown, and has visits', async () => {
     using fixture = await startOwned('one')
     const { cli, client, slug } = fixture
+    assert.match((await cli.run(['settings'])).stdout, /^Title +None\n/m)
     const env = { SLIPWAY_SITE_PASSWORD: 'secret' }
     const args = ['--title', 'Bakery', '--spa', '--password']
     assert.equal((await cli.run(['settings', ...args], { env })).code, 0)
@@ -117,7 +118,11 @@ describe('a site of an account', () => {
     const { title, siteUrl } = await client.details('cakes')
     assert.deepEqual([title, await site('open')], ['Cakes', siteUrl])
     const taken = await fixture.runJson('publish', 'site', '--new', '--name', 'cakes')
-    assert.deepEqual([taken.exit, taken.json.code], [6, 'NAME_TAKEN'])
+    assert.deepEqual([taken.exit, taken.json.code, taken.json.status], [6, 'NAME_TAKEN', 409])
+    assert.equal(taken.json.hint, 'It is your site: update it with --site cakes')
+    await site('publish', 'site', '--new', '--name', 'pies')
+    const other = await fixture.runJson('publish', 'site', '--name', 'cakes')
+    assert.deepEqual([other.exit, other.json.hint], [6, taken.json.hint])
     cli.env.SLIPWAY_KEY = ''
     assert.equal((await cli.run(['publish', 'site', '--new', '--name', 'anyone'])).code, 3)
   })
@@ -167,6 +172,8 @@ describe('a site of an account', () => {
     assert.match(people, new RegExp(`^EMAIL .*\n${email} +owner\nbob@example.test +collaborator `))
     const removed = await runJson('people', 'remove', 'bob@example.test')
     assert.deepEqual(removed.json, { slug, email: 'bob@example.test', removed: true })
+    const again = await runJson('people', 'remove', 'bob@example.test')
+    assert.deepEqual([again.exit, again.json.hint], [6, 'See who has access: slipway people'])
     await cli.run(['people', 'add', 'bob@example.test'])
     cli.env.SLIPWAY_KEY = await fixture.service.signIn('bob@example.test')
     assert.match((await cli.run(['sites'])).stdout, new RegExp(`OWNER +TITLE\n.* ${email}`))
@@ -193,6 +200,9 @@ describe('a site of an account', () => {
     const { code, hint } = JSON.parse(refused.stdout)
     assert.equal(code, 'REFUSED')
     assert.match(hint, /^_redirects:1: .*\nDraft: http:/)
+    await cli.run(['publish', 'site'])
+    const same = await publish('--json')
+    assert.equal(JSON.parse(same.stdout).error, 'No changes. The version is already live, with warnings')
     cli.write({ 'site/_redirects': '/a /b 301\n' })
     assert.equal((await publish('--open')).code, 0)
     assert.equal(await live(), 'two')

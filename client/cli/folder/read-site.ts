@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { formatNumber, pluralize, stripControlChars } from '../../../protocol/format.ts'
 import { caseCollisions, validateFolder } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
@@ -8,7 +8,7 @@ import { RefusedError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
 import { digestAll, type HashedFile } from './digest.ts'
-import { type FolderScan, type FoundFile, scan } from './scan.ts'
+import { type FolderScan, type FoundFile, isExcludedFile, scan } from './scan.ts'
 
 type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 
@@ -18,6 +18,8 @@ const MAX_LISTED_PATHS = 8
 /** Scans the files to publish. Throws a CliError when the service would reject them. */
 export function scanOrThrow(folder: string): FolderScan {
   const found = scan(folder)
+  const [excluded] = found.ignored
+  if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded)
   const refused = validateFolder(found.files)
   if (refused.length > 0)
     throw new RefusedError("This can't be published yet", ...refused.map(stripControlChars))
@@ -27,6 +29,17 @@ export function scanOrThrow(folder: string): FolderScan {
     throw new RefusedError(`No files to publish in ${folder}`, ...reasons)
   }
   return found
+}
+
+function excludedFile(file: string, name: string): RefusedError {
+  const rule = `!${name}`
+  const include = `To publish it, add this line to ${join(dirname(file), '.slipwayignore')}: ${rule}`
+  return new RefusedError(
+    stripControlChars(
+      `Refusing to publish ${name}: it is private, a system file, or excluded by .slipwayignore`,
+    ),
+    ...(isExcludedFile(file, rule) ? [] : [stripControlChars(include)]),
+  )
 }
 
 /** Reads and hashes the files, with progress when it takes a while. */

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
-import type { IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
+import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../../protocol/manifest/folder.ts'
 import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 
@@ -32,7 +32,8 @@ export function scan(root: string): FolderScan {
   const isFolder = statSync(root).isDirectory()
   const top = realpathSync(isFolder ? root : dirname(root))
   if (!isFolder) {
-    addFile(found, root, basename(root))
+    if (isExcludedFile(root)) found.ignored.push(basename(root))
+    else addFile(found, root, basename(root))
     return found
   }
   const rules = ignoreRules(readIgnoreFile(top))
@@ -41,6 +42,17 @@ export function scan(root: string): FolderScan {
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   return found
 }
+
+/** Whether the rules exclude a single file, the target of a link included. By default with the rules of its folder. */
+export function isExcludedFile(file: string, slipwayignore = readIgnoreFile(dirname(file))): boolean {
+  const rules = ignoreRules(slipwayignore)
+  const isPrivateFolder = (name: string) => PRIVATE_REASONS.has(rules.reasonFor(name, true))
+  return [file, realpathSync(file)].some(
+    (path) => rules.ignores(basename(path), false) || dirname(path).split(sep).some(isPrivateFolder),
+  )
+}
+
+const PRIVATE_REASONS = new Set<ExclusionReason | undefined>(['secret', 'repository'])
 
 function readIgnoreFile(folder: string): string {
   try {
