@@ -61,9 +61,9 @@ export interface Change {
 
 export interface DeliveryResult {
   published: Published
-  /** Of an own site. */
+  /** For own sites. */
   change?: Change
-  /** The files of the version that was live before; of an own site. */
+  /** The files of the version that was live before; for own sites. */
   live?: readonly LiveFile[]
   /** Credentials for a site without an owner. */
   anonymous?: AnonymousSite
