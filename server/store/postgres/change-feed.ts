@@ -24,6 +24,8 @@ const TRIM_INTERVAL_MS = 10 * 60_000
 interface PollRow {
   seen: string
   epoch: string | null
+  /** The clock of the database, in milliseconds since 1970. */
+  now: number
   missed: boolean
   changes: [xid: string, name: string][]
 }
@@ -44,6 +46,7 @@ export class ChangeFeed implements AsyncDisposable {
   #polling: Promise<void> | undefined
   #trimmedAt = performance.now()
   #failures = 0
+  #clockOffsetMs = 0
   #isClosed = false
 
   constructor(options: ChangeFeedOptions) {
@@ -54,6 +57,11 @@ export class ChangeFeed implements AsyncDisposable {
   async open(): Promise<void> {
     await this.poll()
     this.#schedule()
+  }
+
+  /** Milliseconds since 1970 by the clock of the database, also while that is unreachable. */
+  now(): number {
+    return Math.round(performance.now() + this.#clockOffsetMs)
   }
 
   /** Before the commit: a poll may see the change before the response to the commit arrives. */
@@ -140,6 +148,7 @@ export class ChangeFeed implements AsyncDisposable {
     const text = `
       select pg_current_snapshot()::text as seen,
         (select id from feed_epoch) as epoch,
+        extract(epoch from clock_timestamp())::float8 * 1000 as now,
         (select xid >= pg_snapshot_xmin($1::pg_snapshot) from changes_trimmed) as missed,
         (select coalesce(json_agg(json_build_array(xid::text, name)), '[]') from (
           select xid, name from changes
@@ -147,8 +156,12 @@ export class ChangeFeed implements AsyncDisposable {
           limit ${MAX_CHANGES_PER_POLL + 1}) as unseen) as changes`
     // Without a snapshot nothing has been cached yet, so that no earlier change matters.
     const values = [this.#snapshot ?? (await this.#currentSnapshot(connection))]
+    const sentAt = performance.now()
     const { rows } = await connection.query<PollRow>({ text, values }, this.#options.pollTimeoutMs)
-    return rows[0]!
+    const [row] = rows
+    // The database read its clock half a round trip ago, as far as can be known.
+    this.#clockOffsetMs = row!.now - (sentAt + performance.now()) / 2
+    return row!
   }
 
   async #currentSnapshot(connection: Connection): Promise<string> {
