@@ -126,6 +126,19 @@ describe('publish', () => {
     assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), 'new')
   })
 
+  it('in CI updates the same site from a fresh checkout, with the command of docs/publish.md', async () => {
+    fixture.signIn()
+    await fixture.publish()
+    const document = readFileSync(new URL('../../docs/publish.md', import.meta.url), 'utf8')
+    const [, command = ''] = /cli\.tgz" (publish .*--site .*)$/m.exec(document) ?? []
+    using ci = new CliHarness()
+    Object.assign(ci.env, { SLIPWAY_URL: fixture.server.url, SLIPWAY_KEY: fixture.server.key })
+    ci.write({ 'dist/about.html': 'new' })
+    const { code, stdout } = await ci.run(command.replace('bakery', 'site-1').split(' '))
+    assert.deepEqual([code, stdout], [0, ADDRESS])
+    assert.deepEqual([...fixture.server.live('site-1').keys()], ['about.html'])
+  })
+
   it('without a key is refused for a site with an owner, with a hint to sign in', async () => {
     await fixture.publish()
     fixture.server.sites.get('site-1')!.claimToken = undefined
