@@ -1,6 +1,8 @@
-/** The nearest known name within two edits and less than half of its letters. */
+/** A known name within two edits and less than half of its letters, else one that begins with the given letters. */
 export function findNearest(name: string, known: string[]): string | undefined {
-  return known.find((other) => distance(name, other) <= Math.min(2, (name.length - 1) / 2))
+  const isNear = (other: string) => distance(name, other) <= Math.min(2, (name.length - 1) / 2)
+  const isStart = (other: string) => name.length > 1 && other.startsWith(name)
+  return known.find(isNear) ?? known.find(isStart)
 }
 
 /** The Levenshtein distance of two words. */

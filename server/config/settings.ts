@@ -527,5 +527,5 @@ function duplicatePorts(values: Record<string, unknown>): string[] {
 
 function unknownSetting(name: string, known: Set<string>): string {
   const near = [...known].find((candidate) => candidate.startsWith(name) || name.startsWith(candidate))
-  return `${name} is not a setting${near ? `; did you mean ${near}?` : ''}; \`slipway-server settings\` lists all settings`
+  return `${name} is not a setting${near ? `; did you mean ${near}?` : ''}; \`node_modules/.bin/slipway-server settings\` lists all settings`
 }

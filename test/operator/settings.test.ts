@@ -208,8 +208,8 @@ test('a misspelled setting is reported with a suggestion and without its value',
     ['SLIPWAY_PORTS', /did you mean SLIPWAY_PORT\?/],
     ['SLIPWAY_SMTP', /did you mean SLIPWAY_SMTP_URL\?/],
     ['SLIPWAY_ANONYMOUS', /did you mean SLIPWAY_ANONYMOUS_LIFETIME\?/],
-    ['SLIPWAY_SEKRET', /slipway-server settings/],
-    ['SLIPWAY_port', /slipway-server settings/],
+    ['SLIPWAY_SEKRET', /`node_modules\/\.bin\/slipway-server settings` lists/],
+    ['SLIPWAY_port', /`node_modules\/\.bin\/slipway-server settings` lists/],
   ] as const) {
     const [line = '', ...more] = refusal({ [name]: 'hush' })
     assert.deepEqual(more, [])
