@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestService } from '../support/service.ts'
@@ -49,4 +49,11 @@ test('the health check of the container succeeds while the service is operationa
     await service[Symbol.asyncDispose]()
   }
   assert.equal(await check(service.port), 1, 'no response')
+})
+
+test('the settings of the container, which include secrets, are neither committed nor copied into the image', async () => {
+  for (const file of ['.gitignore', 'deploy/Dockerfile.dockerignore']) {
+    const lines = (await readFile(join(import.meta.dirname, '..', '..', file), 'utf8')).split('\n')
+    assert.ok(lines.includes('deploy/.env'), file)
+  }
 })
