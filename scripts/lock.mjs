@@ -56,7 +56,7 @@ function readHolder(lock) {
   }
 }
 
-/** @param {number} pid the own id is stale: an earlier process had it, as after a restart of a container */
+/** @param {number} pid its own id is stale: an earlier process had it, as after a restart of a container */
 function isAlive(pid) {
   if (pid === process.pid) return false
   try {

@@ -10,6 +10,7 @@ const REFUSED: [text: string, sentence: RegExp][] = [
   ['<p>\n  It goes\n  on at 01:00\n</p>', /"goes on": write continue/],
   ['The server looks at it', /"looks"/],
   ['Mail me a code', /"Mail me a code": write email/],
+  ['Only the own sites', /"the own": write its own/],
   ['The behaviours differ', /"behaviours": write the spelling/],
   ['The page is recognised', /"recognised": write the spelling/],
 ]

@@ -24,6 +24,7 @@ const RULES: readonly Rule[] = [
   { idioms: ['by itself', 'by themselves'], use: 'automatically, alone, or separately' },
   { idioms: ['go on', 'goes on', 'going on'], use: 'continue, resume, or expire' },
   { idioms: ['(?:is|are|was|were) gone'], use: 'does not exist, has expired, was deleted, is offline' },
+  { idioms: ['(?:an|the) own'], use: 'its own, or whose it is: of the service, of the account' },
   { idioms: ['meanwhile'], use: 'since then, or at the same time' },
   { idioms: ['mailed codes?', 'mail (?:a|me a) code', 'mailed to'], use: 'email, emailed, sent by email' },
   {

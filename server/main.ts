@@ -11,13 +11,13 @@ import { toIso } from './lib/time.ts'
 import { trimHeap } from './lib/trim-heap.ts'
 import { formatCode, type ShowCode } from './mail/show-code.ts'
 
-const HELP = `slipway-server: runs the Slipway service
+const HELP = `slipway-server: run the Slipway service
 
   slipway-server                            serve until SIGTERM or SIGINT
   slipway-server sweep NAME|all             run one sweep now, or all of them
   slipway-server sweeps                     list the sweeps
   slipway-server account plan EMAIL PLAN    set the plan of an account: free or hobby
-  slipway-server certificates               list the certificates: how long they last, what is wrong
+  slipway-server certificates               list the certificates with expiry, next check and last error
   slipway-server settings                   list the settings (environment variables)
   slipway-server help | version             also --help, -h, --version
 `

@@ -14,7 +14,7 @@ default), unless --permanent. Its name can't be reused. Asks you to type the nam
   options: {
     permanent: {
       type: 'boolean',
-      help: 'Delete its files, versions and analytics, also of a site in the trash',
+      help: 'Delete the site permanently with its files, versions and visits, also from the trash',
     },
     yes: YES_OPTION,
     ...SITE_OPTIONS,

@@ -18,7 +18,7 @@ export const link: Command = {
   summary: 'Connect a folder to one of your sites',
   about: `
 Connects a folder, by default this one, to a site of your account: the next publish updates that site. On a terminal,
-leave the site out to choose from a list. The connection is stored in .slipway/.`,
+omit the site to choose from a list. The connection is stored in .slipway/.`,
   options: ACCOUNT_OPTIONS,
   async run(work, options, [named, operand = '.']) {
     const { terminal, siteMemory, settings, cwd } = work

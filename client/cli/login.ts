@@ -10,7 +10,7 @@ export const login: Command = {
   maxOperands: 0,
   summary: 'Sign in with a code sent by email',
   about: `
-Emails a code, asks for it, and stores an API key for this machine, readable only by you. The key has the name
+Sends a code by email, asks for it, and stores an API key for this machine, readable only by you. The key has the name
 user@host: signing in again here replaces it, and keys of other machines and of CI stay valid.
 
 --print-key prints the key instead of storing it, for SLIPWAY_KEY in CI. It is shown once.

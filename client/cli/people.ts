@@ -20,8 +20,8 @@ Lets other accounts publish to a site, restore versions and see its visits. Only
 its password, expiry and domains, and share it.
 
   people                list the owner and the collaborators of a site
-  people add EMAIL      share the site with an address, which gets an email
-  people remove EMAIL   end the access of an address; with your own you leave the site`,
+  people add EMAIL      share the site with an email address, and notify it
+  people remove EMAIL   remove a collaborator; with your own address, leave the site`,
   options: SITE_OPTIONS,
   async run(work, options, [action = 'list', email]) {
     const { program } = work.settings

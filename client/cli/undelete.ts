@@ -11,7 +11,7 @@ export const undelete: Command = {
   summary: 'Restore a deleted site',
   about: `
 Restores a deleted site with its name, versions, settings and collaborators. Its domains are verified again. To update it
-from a folder again: link.`,
+from a folder again, run link.`,
   options: ACCOUNT_OPTIONS,
   async run(work, options, [slug]) {
     const { terminal, settings } = work

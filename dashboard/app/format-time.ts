@@ -38,6 +38,11 @@ export function formatMoment(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'medium' })
 }
 
+/** "15:04:05", in the local time zone. */
+export function formatTime(iso: string): string {
+  return new Date(iso).toLocaleTimeString(undefined, { timeStyle: 'medium' })
+}
+
 /** A remaining time: "3 days", "23 h 5 min", "41 min 7 s", "12 s". */
 export function formatRemaining(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000))

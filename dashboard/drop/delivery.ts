@@ -58,9 +58,9 @@ export interface Change {
 
 export interface DeliveryResult {
   published: Published
-  /** The numbers of these files that the live version did not have, and had with other contents; of an own site. */
+  /** The numbers of files that the live version lacked, and of those that it had with other contents; for own sites. */
   change?: Change
-  /** The files of the version that was live before; of an own site. */
+  /** The files of the version that was live before; for own sites. */
   live?: readonly LiveFile[]
   /** Credentials for a site without an owner. */
   anonymous?: AnonymousSite

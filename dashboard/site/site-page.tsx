@@ -75,14 +75,17 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
       below={
         <>
           {value && <SiteState site={value} />}
-          <Views
-            label="Site"
-            views={VIEWS.map(([word, name]) => ({
-              href: `/sites/${slug}${word && `/${word}`}`,
-              name,
-              ...(word === 'settings' && isUnsaved && { note: 'unsaved changes' }),
-            }))}
-          />
+          {/* Tabs above what is still loading would move down when it is shown. */}
+          {(value || error) && (
+            <Views
+              label="Site"
+              views={VIEWS.map(([word, name]) => ({
+                href: `/sites/${slug}${word && `/${word}`}`,
+                name,
+                ...(word === 'settings' && isUnsaved && { note: 'unsaved changes' }),
+              }))}
+            />
+          )}
         </>
       }
     >

@@ -2,9 +2,10 @@ import { useState } from 'preact/hooks'
 import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { type Action, useAction } from '../api/action.ts'
+import { serverNow } from '../api/server-clock.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
-import { formatMoment } from '../app/format-time.ts'
+import { formatDay, formatMoment, formatRelative, formatTime } from '../app/format-time.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
@@ -34,8 +35,9 @@ export function VersionRow({ site, version, onRestore, onDelete, onReload }: Ver
   const name = `version ${shortId(versionId)}`
   const isDraft = publishedAt === null
   const verb = isDraft ? 'Publish' : 'Restore'
+  const hasDate = formatRelative(madeAt(version), serverNow()) === formatDay(madeAt(version))
   const facts = [
-    formatMoment(madeAt(version)),
+    hasDate ? formatTime(madeAt(version)) : formatMoment(madeAt(version)),
     formatAuthor(version, me),
     pluralize(version.fileCount, 'file'),
     formatBytes(version.totalBytes),

@@ -81,11 +81,12 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
     if (search.value) search.reload()
     if (all.value) all.reload()
   }
+  const isLong = list.publishes.length > SEARCH_THRESHOLD
   const hint = describeSearch(found.length, list, search)
   return (
     <div class="stack">
       <div class="list-tools">
-        {list.publishes.length > SEARCH_THRESHOLD && (
+        {isLong ? (
           <TextField
             label="Search"
             type="search"
@@ -94,6 +95,8 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
             onWrite={want}
             hint={<span role="status">{words.length > 0 && hint}</span>}
           />
+        ) : (
+          <DropHint />
         )}
         {list.publishes.length > 1 && (
           <Choice label="Sort by" value={order} choices={SITE_ORDERS} onChoose={choose} />
@@ -101,6 +104,7 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
       </div>
       {found.length === 0 && !search.loading && <Empty title={`No sites match "${wanted.trim()}".`} />}
       <ErrorNotice error={search.error ?? all.error} />
+      {isLong && found.length > 0 && <DropHint />}
       {found.length > 0 && (
         <Rows
           found={found}
@@ -110,6 +114,10 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
       )}
     </div>
   )
+}
+
+function DropHint() {
+  return <p class="drop-hint quiet small">Drop a folder on a site to update it.</p>
 }
 
 function matches({ slug, title }: SiteSummary, words: readonly string[]): boolean {
@@ -139,7 +147,6 @@ function Rows({ found, onChanged, onMore }: RowsProps) {
   }, [found.length])
   return (
     <>
-      <p class="drop-hint quiet small">Drop a folder on a site to update it.</p>
       <ul class="site-list" ref={rows}>
         {found.map((site) => (
           <SiteRow key={site.slug} site={site} onChanged={() => onChanged(site.slug)} />

@@ -39,7 +39,7 @@ export interface SignInCaller {
   browsers: readonly string[]
 }
 
-/** A code to be mailed. */
+/** A code to send by email. */
 export interface NewCode {
   email: string
   attemptHash: string

@@ -23,7 +23,7 @@ import {
 } from './http2-request.ts'
 import { pipeBody, writableSink } from './pipe-body.ts'
 
-/** The limits of `node:http2`; docs/security.md lists those that only the own engine enforces. */
+/** The limits of `node:http2`; docs/security.md lists those that only Slipway's engine enforces. */
 const SESSION_OPTIONS = {
   settings: { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024, enablePush: false },
   /** MB of one connection, with the cached files that wait for its windows. */
@@ -43,7 +43,7 @@ const STREAM_TIMEOUT_MS = 65_000
 
 const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
-/** HTTP/2 by `node:http2`, behind the same interface as the own engine. */
+/** HTTP/2 by `node:http2`, behind the same interface as Slipway's engine. */
 export class NodeHttp2Server implements Http2Engine {
   readonly pool = new ConnectionPool<NodeHttp2Session>()
   readonly #options: Http2Options

@@ -76,7 +76,7 @@ function siteDeleted(event: EventOf<'site-deleted'>, addresses: UrlBuilder): Con
             `${deletion}. You can restore it until ${formatUtc(keptUntil)}.`,
             { label: 'Open the trash', url: `${addresses.base}/trash` },
           ]
-        : [`${deletion}, with its files, versions, analytics and domains.`]),
+        : [`${deletion}, with its files, versions, visits and domains.`]),
       "Wasn't it you? Sign out the other sessions of your account, and create a new API key.",
       reviewAccount(addresses),
     ],

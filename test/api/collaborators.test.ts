@@ -76,7 +76,7 @@ describe('a collaborator', async () => {
     test(`may not call ${name}`, async () =>
       void (await expectFailure(call(site.colleague, site), 'OWNER_REQUIRED')))
 
-  test('who was removed is a stranger, to whom no route is open', async () => {
+  test('that was removed gets the responses of any other account from every route', async () => {
     await site.owner.client.removeCollaborator(site.slug, site.colleague.email)
     for (const [name, call] of Object.entries({ ...ROUTES.allowed, ...ROUTES.refused }))
       for (const account of [site.colleague, stranger])

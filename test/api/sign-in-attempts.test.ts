@@ -121,7 +121,7 @@ describe('an attacker who enters wrong codes', () => {
     assert.equal(await verify({ email, code }, ELSEWHERE), 200)
   })
 
-  test('ends only the own attempt with the fifth one, in every operation', async () => {
+  test('ends only its own attempt with the fifth one, in every operation', async () => {
     const email = newEmail()
     const { code, attempt } = await mailed(email, { address: ATTACKER })
     await verifyOften({ email, code: WRONG, attempt }, ATTACKER, 5)
@@ -140,7 +140,7 @@ describe('an attacker who enters wrong codes', () => {
     await signIn(email, { address: HOME })
     const letters = (await mailsTo(api, email)).length
     await requestCode(email, { address: ATTACKER })
-    assert.equal((await mailsTo(api, email)).length, letters, 'no code is mailed for who is locked out')
+    assert.equal((await mailsTo(api, email)).length, letters, 'no code is sent to an address that is locked')
   })
 
   test('locks out all unknown networks after three hundred from several ones, but none that signed in before', async () => {

@@ -353,7 +353,7 @@ describe('a hundred wrong attempts in a row', () => {
     assert.match(notice!, /24 hours/)
     await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
     assert.equal((await api.anonymous.requestCode(email)).email, email)
-    assert.equal((await mailsTo(api, email)).length, letters + 1, 'no code is mailed during the lock')
+    assert.equal((await mailsTo(api, email)).length, letters + 1, 'no code is sent during the lock')
     assert.equal((await client.me()).email, email)
 
     api.pass(DAY_MS - 1)

@@ -39,7 +39,7 @@ describe('the front page', requiresBrowser, () => {
     visitor.assertNoComplaints()
   })
 
-  test('publishes an example site, and copies its address', async () => {
+  test('publishes an example site, and copies its URL', async () => {
     const { page } = await web.asVisitor('/', { permissions: ['clipboard-read', 'clipboard-write'] })
     await page.getByRole('button', { name: 'Try an example site' }).click()
     const siteUrl = await liveAt(page)

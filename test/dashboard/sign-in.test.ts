@@ -11,7 +11,7 @@ import { recordCalls } from './file-drop.ts'
 import { web } from './shared.ts'
 import { newAddress, requiresBrowser } from './web-fixture.ts'
 
-test('a code is recognized as it was mailed, typed or pasted, once it is complete', () => {
+test('a code is recognized as it was sent, typed or pasted, once it is complete', () => {
   for (const typed of [
     'ABCD-2345',
     'abcd-2345',

@@ -178,7 +178,7 @@ export class KillRun {
     try {
       return await this.#server!.mailedCode(email)
     } catch {
-      throw new SlipwayError('the server ended before it mailed the code', { code: 'NETWORK' })
+      throw new SlipwayError('the server ended before it sent the code', { code: 'NETWORK' })
     }
   }
 

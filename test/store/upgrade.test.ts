@@ -59,7 +59,7 @@ test('domains pending before the upgrade get the check schedule of new ones, and
   assert.deepEqual(await records(), [])
 })
 
-test('a code mailed before the upgrade still signs in, and a lock remains', async () => {
+test('a code sent before the upgrade still signs in, and a lock remains', async () => {
   await using database = await freshSqlite()
   const clock = { now: Date.now() }
   const secret = 'a secret of thirty-two characters'

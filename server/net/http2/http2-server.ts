@@ -10,7 +10,7 @@ import { FrameSerializer } from './serialized-frames.ts'
 import type { Http2ServerContext } from './server-state.ts'
 import { Http2Session } from './session.ts'
 
-/** The own engine: plain requests are answered with prebuilt frames. See docs/decisions/007-http2.md. */
+/** Slipway's engine: plain requests are answered with prebuilt frames. See docs/decisions/007-http2.md. */
 export class Http2Server implements Http2Engine, Http2ServerContext {
   readonly handler: HttpHandler
   readonly clock: () => number

@@ -118,7 +118,7 @@ export class CertificateSelector {
     return cached ? this.#select(cached, key) : this.#cache.get(key).then((made) => this.#select(made, key))
   }
 
-  /** Whether the certificate of an own name was available at the last check. */
+  /** Whether the certificate of a name of the service was available at the last check. */
   hasCertificate(name: string): boolean {
     const key = this.#cacheKey(name)
     if (key === STATIC_CERT_KEY) return true
@@ -140,7 +140,7 @@ export class CertificateSelector {
   }
 
   /**
-   * Invalidates the certificates of these names; without names, all of them. Resolves when the own names are
+   * Invalidates the certificates of these names; without names, all of them. Resolves when the service's names are
    * checked again.
    */
   invalidate(names: readonly string[] | undefined): Promise<void> {

@@ -43,7 +43,7 @@ export async function detectKind(body: Readable, name: string): Promise<Detected
   return {
     kind: kindOfBytes(Buffer.concat(head)) ?? BY_EXTENSION.find(([pattern]) => pattern.test(name))?.[1],
     body: Readable.from(whole(), { objectMode: false }),
-    [Symbol.dispose]: () => reader.stop(new Error('The body is not read any more')),
+    [Symbol.dispose]: () => reader.stop(new Error('The body is no longer read')),
   }
 }
 

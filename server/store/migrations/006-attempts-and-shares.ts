@@ -28,7 +28,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('sign_in_sources_primary', ['email', 'source'])
     .execute()
   await schema.createIndex('sign_in_sources_by_time').on('sign_in_sources').column('changed_at').execute()
-  // Codes that were mailed just before the upgrade keep working, and locks hold.
+  // Codes that were sent shortly before the upgrade stay valid, and locks stay in force.
   await sql`insert into sign_in_codes select 'before ' || email, email, '', code_hash, wrong_tries, wrong_tries, expires_at
     from codes`.execute(db)
   await sql`insert into sign_in_sources select email, '', null, 0, locked_until, locked_until
