@@ -1,6 +1,8 @@
 /** The nearest known name within two edits and less than half of its letters. */
 export function findNearest(name: string, known: string[]): string | undefined {
-  return known.find((other) => distance(name, other) <= Math.min(2, (name.length - 1) / 2))
+  const limit = Math.min(2, (name.length - 1) / 2)
+  const near = known.map((other) => ({ other, edits: distance(name, other) }))
+  return near.filter(({ edits }) => edits <= limit).sort((one, two) => one.edits - two.edits)[0]?.other
 }
 
 /** The Levenshtein distance of two words. */
