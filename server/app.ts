@@ -193,7 +193,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       clock,
     }),
     clientDownload: new ClientDownload({ baseUrl, clock }),
-    agentFiles: agentFiles({ settings, clock }),
+    agentFiles: agentFiles({ settings, anonymousRequests: config.rateAnonymous, clock }),
     schemaCompilers,
     clock,
     uploadLimiter: new ConcurrencyLimiter({

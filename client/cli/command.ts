@@ -38,6 +38,8 @@ export interface Command {
   name: string
   /** Operands after the name, such as `[folder]`. */
   operands: string
+  /** The words that the first operand can be, for completion. */
+  choices?: readonly string[]
   /** Maximum number of operands. */
   maxOperands: number
   /** One line for the list of commands. */

@@ -12,6 +12,8 @@ interface CompletedCommand {
   /** The command and its aliases. */
   names: string[]
   summary: string
+  /** The words that the first operand can be. */
+  choices: readonly string[]
   /** Without dashes, with their help. */
   options: [name: string, help: string][]
 }
@@ -22,10 +24,11 @@ const SCRIPTS: Record<string, (commands: CompletedCommand[]) => string[]> = { ba
 export const completion = ({ commands, aliases }: CommandTable): Command => ({
   name: 'completion',
   operands: '<shell>',
+  choices: Object.keys(SCRIPTS),
   maxOperands: 1,
   summary: 'Print a completion script for bash, zsh or fish',
   about: `
-Prints a script that completes commands and options. To load it in every new shell:
+Prints a script that completes commands, actions and options. To load it in every new shell:
 
   bash   echo 'eval "$(slipway completion bash)"' >> ~/.bashrc
   zsh    echo 'eval "$(slipway completion zsh)"' >> ~/.zshrc   (after compinit)
@@ -35,9 +38,10 @@ Prints a script that completes commands and options. To load it in every new she
     const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
     if (!script) throw new UsageError('Name a shell: bash, zsh or fish')
     const loaded = await Promise.all(Object.values(commands).map((load) => load()))
-    const completed = loaded.map(({ name, summary, options }): CompletedCommand => {
+    const completed = loaded.map(({ name, summary, choices = [], options }): CompletedCommand => {
       const names = [name, ...Object.keys(aliases).filter((alias) => aliases[alias] === name)]
-      return { names, summary, options: Object.entries(options).map(([option, { help }]) => [option, help]) }
+      const helps = Object.entries(options).map(([option, { help }]): [string, string] => [option, help])
+      return { names, summary, choices, options: helps }
     })
     terminal.print(script(completed).join('\n'))
   },
@@ -51,6 +55,11 @@ function bash(commands: CompletedCommand[]): string[] {
     `    words="${commands.flatMap(({ names }) => names).join(' ')}"`,
     '  else case "${COMP_WORDS[1]}" in',
     ...commands.map(({ names, options }) => `    ${names.join('|')}) words="${dashed(options)}" ;;`),
+    '  esac; fi',
+    '  if [ "$COMP_CWORD" -eq 2 ]; then case "${COMP_WORDS[1]}" in',
+    ...withChoices(commands).map(
+      ({ names, choices }) => `    ${names.join('|')}) words="${choices.join(' ')} $words" ;;`,
+    ),
     '  esac; fi',
     '  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))',
     '}',
@@ -73,6 +82,15 @@ function zsh(commands: CompletedCommand[]): string[] {
     ...commands.map(({ names, options }) => `      ${names.join('|')}) items=(${zshItems(options)}) ;;`),
     '    esac',
     '    _describe option items',
+    `  elif (( CURRENT == 3 )) && [[ "$words[2]" == (${withChoices(commands)
+      .flatMap(({ names }) => names)
+      .join('|')}) ]]; then`,
+    '    case "$words[2]" in',
+    ...withChoices(commands).map(
+      ({ names, choices }) => `      ${names.join('|')}) items=(${choices.join(' ')}) ;;`,
+    ),
+    '    esac',
+    '    _describe operand items',
     '  else',
     '    _files',
     '  fi',
@@ -82,13 +100,23 @@ function zsh(commands: CompletedCommand[]): string[] {
 }
 
 function fish(commands: CompletedCommand[]): string[] {
-  return commands.flatMap(({ names, summary, options }) => [
+  return commands.flatMap(({ names, summary, choices, options }) => [
     ...names.map((name) => `complete -c slipway -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`),
+    ...(choices.length > 0 ? [fishChoices(names, choices.join(' '))] : []),
     ...options.map(
       ([option, help]) =>
         `complete -c slipway -n ${quote(`__fish_seen_subcommand_from ${names.join(' ')}`)} -l ${option} -d ${quote(help)}`,
     ),
   ])
+}
+
+function fishChoices(names: string[], choices: string): string {
+  const isNext = `__fish_seen_subcommand_from ${names.join(' ')}; and not __fish_seen_subcommand_from ${choices}`
+  return `complete -c slipway -n ${quote(isNext)} -f -a ${quote(choices)}`
+}
+
+function withChoices(commands: CompletedCommand[]): CompletedCommand[] {
+  return commands.filter(({ choices }) => choices.length > 0)
 }
 
 function dashed(options: CompletedCommand['options']): string {

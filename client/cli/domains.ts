@@ -29,6 +29,7 @@ const ACTIONS: Record<string, Action> = {
 export const domains: Command = {
   name: 'domains',
   operands: '[action] [domain]',
+  choices: Object.keys(ACTIONS),
   maxOperands: 2,
   summary: 'Connect your own domains to your sites',
   about: `

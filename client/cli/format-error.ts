@@ -37,11 +37,23 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
   if (isSlipwayError(error)) {
     const hints = [...formatDetails(error), ...suggestNextSteps(error, work, caller)]
     const { code, status } = error
-    return { message: stripControlChars(error.message), hints, code, status, exitCode: exitCodeOf(error) }
+    return {
+      message: stripControlChars(formatMessage(error)),
+      hints,
+      code,
+      status,
+      exitCode: exitCodeOf(error),
+    }
   }
   const { code = 'FAILED' } = (error ?? {}) as NodeJS.ErrnoException
   const message = stripControlChars(systemErrorMessage(error))
   return { message, hints: [], code, status: 0, exitCode: EXIT_CODES.failed }
+}
+
+/** The message; of a rate limit without the time of its reset, which is a hint in local time. */
+function formatMessage({ code, message, retryAfterSeconds }: SlipwayError): string {
+  const isTimeKnown = code === 'RATE_LIMITED' && retryAfterSeconds !== undefined
+  return isTimeKnown ? message.replace(/\. Try again .*/, '') : message
 }
 
 function describeCliError({ message, hints, code, status, exitCode }: CliError): ErrorReport {

@@ -12,6 +12,7 @@ interface CommandTable {
 export const help = ({ commands, aliases, find }: CommandTable): Command => ({
   name: 'help',
   operands: '[command]',
+  choices: Object.keys(commands),
   maxOperands: 1,
   summary: 'Show help for a command',
   about: 'Lists all commands, or shows the options of one.',

@@ -1,9 +1,11 @@
 import type { CollaboratorList } from '../../protocol/api/sites.ts'
 import { stripControlChars } from '../../protocol/format.ts'
+import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { type Action, findAction } from './action.ts'
-import { UsageError } from './cli-error.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS } from './command.ts'
+import { isInTrash } from './format-error.ts'
 import { formatTable } from './terminal/table.ts'
 import { formatLocalDate } from './terminal/time.ts'
 
@@ -13,6 +15,7 @@ const ACTIONS: Record<string, Action> = { list, add, remove }
 export const people: Command = {
   name: 'people',
   operands: '[action] [email]',
+  choices: Object.keys(ACTIONS),
   maxOperands: 2,
   summary: 'Share a site with other people',
   about: `
@@ -51,12 +54,18 @@ async function remove(...[work, options, typed]: Parameters<Action>): Promise<vo
   const email = requireAddress(work, 'remove', typed)
   const { terminal } = work
   const { slug, slipway } = await openSite(work, options)
-  const removed = await slipway.removeCollaborator(slug, email)
+  const removed = await slipway.removeCollaborator(slug, email).catch((error: unknown) => {
+    throw isSlipwayError(error, 'NOT_FOUND') && !isInTrash(error) ? unknownAddress(work, error) : error
+  })
   printResult(work, options, removed, () =>
     terminal.printNote(
       `${terminal.green('✓')} ${stripControlChars(removed.email)} no longer has access to ${slug}`,
     ),
   )
+}
+
+function unknownAddress({ settings }: CommandContext, { message }: SlipwayError): RefusedError {
+  return new RefusedError(stripControlChars(message), `See who has access: ${settings.program} people`)
 }
 
 function requireAddress({ settings }: CommandContext, action: string, email: string | undefined): string {

@@ -61,10 +61,10 @@ export function report(
   const { published, files, merged, live } = summary
   const { program } = settings
   const elapsed = (retryPolicy.now() - summary.startedAt) / 1000
-  const done = !live ? 'Saved draft of' : merged ? 'Added' : 'Published'
+  const done = !live ? 'Saved draft of' : merged ? 'Merged' : 'Published'
   const result = published.unchanged
     ? 'No changes. Already live.'
-    : `${done} ${formatFileCount(files)} in ${elapsed.toFixed(1)} s${describeUpload(summary)}`
+    : `${done} ${formatFileCount(files)}${describeMerge(summary)} in ${elapsed.toFixed(1)} s${describeUpload(summary)}`
   terminal.printNote(`${terminal.green('✓')} ${result}`)
   printWarnings(terminal, published)
   const address = live ? published.siteUrl : published.previewUrl
@@ -76,6 +76,15 @@ export function report(
 /** Only an owner can restore. */
 function suggestNextStep({ published, site }: PublishSummary, program: string): string {
   return site.claimToken === undefined ? `${program} restore ${published.versionId}` : `${program} publish`
+}
+
+/** ": 1 added, 2 changed, 3 unchanged," */
+function describeMerge({ published: { changes }, files, merged }: PublishSummary): string {
+  if (!merged || !changes) return ''
+  const { added, changed } = changes
+  const counts = { added, changed, unchanged: files.length - added - changed }
+  const shown = Object.entries(counts).filter(([, count]) => count > 0)
+  return `: ${shown.map(([kind, count]) => `${formatNumber(count)} ${kind}`).join(', ')},`
 }
 
 /** Nothing when all files were uploaded. */

@@ -43,8 +43,8 @@ function formatSettings({ retryPolicy }: CommandContext, details: SiteDetails): 
   const { siteUrl, title, viewer, spaMode, hasPassword, expiresAt } = details
   return formatTable([
     ['URL', siteUrl],
-    ['Title', viewer.title ?? `${title ?? ''} (from your HTML)`.trim()],
-    ['Description', viewer.description ?? '(from your HTML)'],
+    ['Title', viewer.title ?? (title === null ? 'None' : `${title} (from your HTML)`)],
+    ['Description', viewer.description ?? '(from your HTML, if it has one)'],
     ['Single-page app', spaMode ? 'On' : 'Off'],
     ['Password', hasPassword ? 'On' : 'Off'],
     ['Expires', expiresAt === null ? 'Never' : formatLocalTime(expiresAt, retryPolicy.now())],

@@ -20,7 +20,8 @@ export const visits: Command = {
   operands: '',
   maxOperands: 0,
   summary: 'Show visitors, pages and referrers of a site',
-  about: 'Shows the visits of a site: visitors, requests, bandwidth, top pages, referrers and missing pages.',
+  about:
+    'Shows the visits of a site: visitors, requests, bandwidth, top pages, top files, referrers and missing pages.',
   options: {
     range: { type: 'string', value: 'RANGE', help: '24h, 7d (default), 30d or 90d' },
     ...SITE_OPTIONS,
@@ -41,16 +42,19 @@ function isRange(text: string): text is VisitRange {
   return Object.hasOwn(RANGES, text)
 }
 
-function formatVisits({ counted, totals, topPaths, referrers, missingPaths, range }: Visits): string[] {
+function formatVisits(visits: Visits): string[] {
+  const { counted, totals, topPages, topFiles, referrers, missingPaths, range } = visits
   if (!counted) return ["This server doesn't count visits."]
   if (totals.requests === 0) return [`No visits in the last ${RANGES[range]}.`]
   return [
     ...formatTable([
+      ['Period', `Last ${RANGES[range]}`],
       ['Visitors', formatNumber(totals.visitors)],
       ['Requests', formatNumber(totals.requests)],
       ['Bandwidth', formatBytes(totals.bytes)],
     ]),
-    ...formatCounts('Top pages', topPaths),
+    ...formatCounts('Top pages', topPages),
+    ...formatCounts('Top files', topFiles),
     ...formatCounts('Referrers', referrers),
     ...formatCounts('Not found', missingPaths),
   ]

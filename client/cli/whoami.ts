@@ -1,4 +1,5 @@
-import { formatCountLimit, formatNumber, stripControlChars } from '../../protocol/format.ts'
+import type { Me } from '../../protocol/api/account.ts'
+import { formatNumber, pluralize, stripControlChars, UNLIMITED } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Command, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
 
@@ -16,10 +17,13 @@ export const whoami: Command = {
     const me = await accountClient(work, options, server).me()
     printResult(work, options, { server, ...me }, () => {
       terminal.print(stripControlChars(me.email))
-      const used = formatNumber(me.usage.requestsThisHour)
-      terminal.printNote(
-        `${server} · ${used} of ${formatCountLimit(me.limits.requestsPerHour)} requests used this hour`,
-      )
+      terminal.printNote(`${server} · ${formatUsage(me)}`)
     })
   },
+}
+
+function formatUsage({ usage: { requestsThisHour }, limits: { requestsPerHour } }: Me): string {
+  return requestsPerHour >= UNLIMITED
+    ? `${pluralize(requestsThisHour, 'request')} this hour, no limit`
+    : `${formatNumber(requestsThisHour)} of ${pluralize(requestsPerHour, 'request')} used this hour`
 }

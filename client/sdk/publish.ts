@@ -2,6 +2,7 @@ import type {
   AnonymousExtras,
   BundleTarget,
   CreateResponse,
+  FileChanges,
   FileEntry,
   FinalizeRequest,
   FinalizeResponse,
@@ -68,6 +69,8 @@ export interface PublishResult extends FinalizeResponse, Partial<AnonymousExtras
   /** Files uploaded by this call; the rest of the site was there already. */
   uploaded: number
   uploadedBytes: number
+  /** Of an update: its differences from the version that was live. */
+  changes?: FileChanges
 }
 
 const DEFAULT_CONCURRENCY = 16
@@ -149,9 +152,10 @@ class PublishRun {
     this.#progress = this.#initialProgress(staged.upload)
     const { files: uploaded, bytes: uploadedBytes } = this.#progress
     const finalized = await this.#complete(staged)
-    const { claimToken, claimUrl, expiresAt, anonymous, warning } = staged
+    const { claimToken, claimUrl, expiresAt, anonymous, warning, changes } = staged
     const extras = claimToken === undefined ? {} : { claimToken, claimUrl, expiresAt, anonymous, warning }
-    return { ...(extras as Partial<AnonymousExtras>), ...finalized, uploaded, uploadedBytes }
+    const summary = { uploaded, uploadedBytes, ...(changes && { changes }) }
+    return { ...(extras as Partial<AnonymousExtras>), ...finalized, ...summary }
   }
 
   /**

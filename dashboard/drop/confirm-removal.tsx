@@ -21,7 +21,8 @@ export function ConfirmRemoval({ step, publication, onClose }: ConfirmRemovalPro
   return (
     <>
       <StepHeading focused>
-        Replace all {pluralize(liveFiles, 'file')} with {formatNumber(preflight.files.length)}?
+        Replace {liveFiles === 1 ? 'the only' : 'all'} {pluralize(liveFiles, 'file')} with{' '}
+        {formatNumber(preflight.files.length)}?
       </StepHeading>
       <p>
         Replacing everything removes {removed} from the site

@@ -51,14 +51,17 @@ interface DeliveryOptions {
   onWaiting(reason: unknown): void
 }
 
+/** Numbers of files, compared with the version that was live before. */
 export interface Change {
   added: number
   changed: number
+  removed: number
+  unchanged: number
 }
 
 export interface DeliveryResult {
   published: Published
-  /** The numbers of files that the live version lacked, and of those that it had with other contents; for own sites. */
+  /** For own sites. */
   change?: Change
   /** The files of the version that was live before; for own sites. */
   live?: readonly LiveFile[]
@@ -124,7 +127,11 @@ async function publishOnce(
     },
   })
   const anonymous = toAnonymousSite(site)
-  return { published, ...(live && { live, change: compare(live, files) }), ...(anonymous && { anonymous }) }
+  return {
+    published,
+    ...(live && { live, change: compare(live, files, mode) }),
+    ...(anonymous && { anonymous }),
+  }
 }
 
 type LiveFile = SiteDetails['files'][number]
@@ -151,11 +158,13 @@ function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-function compare(live: readonly LiveFile[], files: readonly PublishFile[]): Change {
+function compare(live: readonly LiveFile[], files: readonly PublishFile[], mode: UpdateMode): Change {
   const hashes = new Map(live.map(({ path, hash }) => [path, hash]))
   const known = files.filter(({ path }) => hashes.has(path))
-  const changed = known.filter(({ path, hash }) => hashes.get(path) !== hash)
-  return { added: files.length - known.length, changed: changed.length }
+  const changed = known.filter(({ path, hash }) => hashes.get(path) !== hash).length
+  const removed = mode === 'merge' ? 0 : live.length - known.length
+  const unchanged = live.length - removed - changed
+  return { added: files.length - known.length, changed, removed, unchanged }
 }
 
 /** The tab stores a pending version, the browser the sites without an owner. */

@@ -1,4 +1,4 @@
-import { formatNumber, pluralize, stripControlChars } from '../../protocol/format.ts'
+import { formatNumber, stripControlChars } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
@@ -11,6 +11,7 @@ import { Notice } from '../kit/notice.tsx'
 import { SuccessCheck } from '../kit/success-check.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import { undoVersion } from '../site/undo-version.ts'
+import { listChanges } from '../site/version-labels.ts'
 import type { AnonymousSite } from './anonymous-sites.ts'
 import { IgnoredFiles } from './confirm-drop.tsx'
 import type { Change } from './delivery.ts'
@@ -120,7 +121,7 @@ function UpdatedNotice({ step, onClose, onRolledBack }: Omit<PublishedViewProps,
   return (
     <>
       <StepHeading focused>{published.unchanged ? 'No files changed' : 'Update published'}</StepHeading>
-      {!published.unchanged && <p>{describeChange(delivered.change!, preflight.files.length)}</p>}
+      {!published.unchanged && <p>{describeChange(delivered.change!)}</p>}
       <WarningsList step={step} />
       <IgnoredFiles preflight={preflight} />
       <div class="choices">
@@ -138,14 +139,9 @@ function UpdatedNotice({ step, onClose, onRolledBack }: Omit<PublishedViewProps,
 }
 
 /** "1 file added, 2 files changed, 3 unchanged." */
-function describeChange({ added, changed }: Change, files: number): string {
-  const unchanged = files - added - changed
-  const words = [
-    added > 0 && `${pluralize(added, 'file')} added`,
-    changed > 0 && `${pluralize(changed, 'file')} changed`,
-    unchanged > 0 && `${formatNumber(unchanged)} unchanged`,
-  ].filter((word) => word !== false)
-  return `${words.join(', ')}.`
+function describeChange(change: Change): string {
+  const unchanged = change.unchanged > 0 ? [`${formatNumber(change.unchanged)} unchanged`] : []
+  return `${[...listChanges(change), ...unchanged].join(', ')}.`
 }
 
 /** Warnings of the server about the files. */

@@ -3,10 +3,12 @@ import type { FileEntry } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
+import { CopyBlock } from '../kit/copy.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextArea } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { publishChange } from './publish-change.ts'
 import { readFile } from './read-file.ts'
@@ -39,10 +41,10 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
   const { value } = original
   const text = written ?? value?.text ?? ''
   const isChanged = value !== undefined && text !== value.text
-  const save = useAction(async () => {
+  const save = useAction(async (baseVersionId: string | null = versionId) => {
     if (!isChanged || text === '') return
     const lines = value.hasCarriageReturns ? text.replaceAll('\n', '\r\n') : text
-    const change = { put: { [path]: new Blob([lines]) }, baseVersionId: versionId }
+    const change = { put: { [path]: new Blob([lines]) }, baseVersionId }
     await publishChange(site, { ...change, message: `Edit ${path}`, done: `${path} saved.` }, onLive)
     onClose()
   })
@@ -60,7 +62,11 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
             onWrite={write}
           />
         )}
-        <ErrorNotice error={save.error} />
+        {save.error?.code === 'VERSION_CONFLICT' ? (
+          <NewerVersion slug={slug} path={path} onSave={save} />
+        ) : (
+          <ErrorNotice error={save.error} />
+        )}
         <div class="choices">
           <Button variant="main" busy={save.busy} disabled={!isChanged || text === ''}>
             Save as new version
@@ -71,6 +77,51 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
         </div>
       </form>
     </Dialog>
+  )
+}
+
+interface NewerVersionProps {
+  slug: string
+  path: string
+  /** Saves on top of this version, if it is still live. */
+  onSave: (baseVersionId: string | null) => unknown
+}
+
+/** After another version went live: its text to compare, and a way to save all the same. */
+function NewerVersion({ slug, path, onSave }: NewerVersionProps) {
+  const [live, setLive] = useState<{ versionId: string | null; text: string | undefined } | undefined>(
+    undefined,
+  )
+  const show = useAction(async () => {
+    const { currentVersionId, files } = await slipway.details(slug)
+    const isThere = currentVersionId !== null && files.some((file) => file.path === path)
+    const text = isThere ? (await readText(slug, path, currentVersionId)).text : undefined
+    setLive({ versionId: currentVersionId, text })
+  })
+  const save = useAction(async () =>
+    onSave(live ? live.versionId : (await slipway.details(slug)).currentVersionId),
+  )
+  return (
+    <>
+      <Notice tone="wrong" title="Another version went live since you opened this file.">
+        <p>Saving replaces only {path} in the live version.</p>
+        <div class="choices">
+          <Button busy={show.busy} onClick={show}>
+            Show the live text
+          </Button>
+          <Button busy={save.busy} onClick={save}>
+            Save anyway
+          </Button>
+        </div>
+      </Notice>
+      <ErrorNotice error={show.error ?? save.error} />
+      {live &&
+        (live.text === undefined ? (
+          <p role="status">The live version has no {path}.</p>
+        ) : (
+          <CopyBlock text={live.text} of="the live text" />
+        ))}
+    </>
   )
 }
 

@@ -24,14 +24,25 @@ export function OverviewVersions({ site, onRestored }: { site: SiteDetails; onRe
       {value?.versions.length === 0 && <p class="quiet">No versions yet.</p>}
       <ol class="plain-list latest-versions">
         {value?.versions.slice(0, LATEST).map((version) => (
-          <LatestVersion key={version.versionId} version={version} onRestore={() => restore(version)} />
+          <LatestVersion
+            key={version.versionId}
+            site={site}
+            version={version}
+            onRestore={() => restore(version)}
+          />
         ))}
       </ol>
     </Panel>
   )
 }
 
-function LatestVersion({ version, onRestore }: { version: VersionSummary; onRestore: () => void }) {
+interface LatestVersionProps {
+  site: SiteDetails
+  version: VersionSummary
+  onRestore: () => void
+}
+
+function LatestVersion({ site, version, onRestore }: LatestVersionProps) {
   const { versionId, current, publishedAt } = version
   const verb = publishedAt === null ? 'Publish' : 'Restore'
   return (
@@ -40,7 +51,7 @@ function LatestVersion({ version, onRestore }: { version: VersionSummary; onRest
         <p>
           <RelativeTime at={madeAt(version)} /> <code class="quiet small">{shortId(versionId)}</code>
         </p>
-        <p class="quiet small">{formatChanges(version)}</p>
+        <p class="quiet small">{formatChanges(version, site)}</p>
       </div>
       {current ? (
         <Badge tone="good">Live</Badge>

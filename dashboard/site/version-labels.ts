@@ -17,12 +17,19 @@ export function formatAuthor({ publishedBy, publishedWith }: VersionSummary, me:
 }
 
 /** "3 files added, 1 file changed, 2 files removed": compared with the version that it replaced. */
-export function formatChanges({ changes }: VersionSummary): string {
-  if (changes === null) return 'Oldest saved version'
-  const words = (['added', 'changed', 'removed'] as const)
+export function formatChanges({ changes, createdAt }: VersionSummary, site: { createdAt: string }): string {
+  if (changes) return listChanges(changes).join(', ') || 'No files changed'
+  // A site is created with its first version; earlier ones than the oldest may have been deleted.
+  return createdAt === site.createdAt ? 'First version' : 'Oldest saved version'
+}
+
+type Changes = NonNullable<VersionSummary['changes']>
+
+/** "3 files added", "1 file changed", "2 files removed": those above 0. */
+export function listChanges(changes: Changes): string[] {
+  return (['added', 'changed', 'removed'] as const)
     .filter((kind) => changes[kind] > 0)
     .map((kind) => `${pluralize(changes[kind], 'file')} ${kind}`)
-  return words.join(', ') || 'No files changed'
 }
 
 /** When it was created. Restoring does not change it. */

@@ -71,7 +71,7 @@ export function VersionRow({ site, version, onRestore, onDelete, onReload }: Ver
         onRetry={restore.error?.code === 'NOT_FOUND' ? onReload : undefined}
       />
       <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
-        <summary class="small">{formatChanges(version)}</summary>
+        <summary class="small">{formatChanges(version, site)}</summary>
         {isOpen && <VersionContents site={site} version={version} />}
       </details>
       {isConfirming && (

@@ -89,6 +89,15 @@ export interface UpdateResponse {
   upload: UploadPlan
   /** Absent when the version removes no file of the live one. */
   removal?: Removal
+  /** Compared with the live version, by path; absent when there is none. */
+  changes?: FileChanges
+}
+
+/** Number of files that differ between two versions; `changed` ones have other bytes under the same path. */
+export interface FileChanges {
+  added: number
+  changed: number
+  removed: number
 }
 
 /**
@@ -185,4 +194,6 @@ export interface ArchiveResponse extends FinalizeResponse, Partial<AnonymousExtr
   removedFolder?: string
   /** Absent when the version removes no file of the live one. */
   removal?: Removal
+  /** Compared with the live version, by path; absent when there is none. */
+  changes?: FileChanges
 }

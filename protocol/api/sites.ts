@@ -1,6 +1,6 @@
 // Sites and their versions (spec 2.1 and 4.7 to 4.12; contract, "Sites").
 
-import type { FileEntry, SiteMetadata } from './publish.ts'
+import type { FileChanges, FileEntry, SiteMetadata } from './publish.ts'
 
 /** What the caller is to a site. A collaborator reads it and publishes to it; the owner also manages it. */
 export type SiteRole = 'owner' | 'collaborator'
@@ -180,7 +180,7 @@ export interface VersionSummary {
   message: string | null
   thumbnailUrl: string | null
   /** Number of files that differ from the version that it replaced; `null` when no earlier one is kept. */
-  changes: { added: number; changed: number; removed: number } | null
+  changes: FileChanges | null
 }
 
 export type PublishedWith = 'key' | 'dashboard' | 'anonymous'

@@ -35,6 +35,7 @@ export function isGuide(name: string): boolean {
 export function guideSource({ name, source }: Guide): string {
   const served = source
     .replaceAll(/<!-- repository -->[\s\S]*?<!-- end -->/g, '')
+    .replaceAll(/^<!-- tested: .* -->\n\n/gm, '')
     .replaceAll(/\[([^\]]*)\]\(([\w./-]*?)\.?(?:md|ts)?(?:#[\w-]*)?\)/g, (link, text, path) =>
       path === '' || path.startsWith('/') || isGuide(path) ? link : text,
     )

@@ -8,7 +8,7 @@ export const MAX_NAMED_KEYS = 50
 /** A name without surrounding spaces. VALIDATION_ERROR when it is empty or contains control characters. */
 export function readKeyName(typed: string): string {
   const name = typed.trim()
-  if (name !== '' && !/\p{Cc}/u.test(name)) return name
+  if (name !== '' && !/[\p{Cc}\p{Cs}]/u.test(name)) return name
   throw validationError([
     { field: 'keyName', message: 'must be 1 to 64 characters, without control characters' },
   ])

@@ -172,6 +172,7 @@ const REQUESTS: Record<string, Record<string, unknown>> = {
 }
 
 const REMOVAL = { files: 1, liveFiles: 3, index: false }
+const CHANGES = { added: 0, changed: 1, removed: 1 }
 
 /** Responses that depend on the request, by the id of the operation. */
 const RESPONSES: Record<string, Record<string, unknown>> = {
@@ -180,12 +181,14 @@ const RESPONSES: Record<string, Record<string, unknown>> = {
     content: { ...LIVE, ...ANONYMOUS },
   },
   updateSite: {
-    manifest: { slug: LIVE.slug, siteUrl: SITE, upload: PLAN },
+    manifest: { slug: LIVE.slug, siteUrl: SITE, upload: PLAN, changes: CHANGES },
     content: { ...LIVE, previousVersionId: OLDER_VERSION },
   },
   uploadSite: { uploadSite: { ...LIVE, ...ANONYMOUS } },
-  uploadVersion: { uploadVersion: { ...LIVE, previousVersionId: OLDER_VERSION, removal: REMOVAL } },
-  refreshUploads: { refreshUploads: { slug: LIVE.slug, siteUrl: SITE, upload: PLAN } },
+  uploadVersion: {
+    uploadVersion: { ...LIVE, previousVersionId: OLDER_VERSION, removal: REMOVAL, changes: CHANGES },
+  },
+  refreshUploads: { refreshUploads: { slug: LIVE.slug, siteUrl: SITE, upload: PLAN, changes: CHANGES } },
   clientError: {
     clientError: {
       error: "files[0].path: must not contain a '..' segment ('../index.html')",

@@ -11,6 +11,7 @@ import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { bundleTarget, uploadReceipt } from './schemas/bundles.ts'
 import { bool, integer, list, named, nullable, object, type Schema, text, time } from './schemas/schema.ts'
 import { base64File, fileEntry, kind, siteUrl, slug, textFile, versionId } from './schemas/site.ts'
+import { fileChanges } from './schemas/versions.ts'
 
 export type { Schema }
 export { uploadReceipt }
@@ -165,13 +166,20 @@ const removal = object(
     description: 'The files that the version removes from the site; absent when it removes none',
   },
 )
+const changes = {
+  ...fileChanges,
+  description: 'Number of files that differ from the live version; absent when there is none',
+}
 export const refreshResponse = named(
   'RefreshUploadsResponse',
-  object({ slug, siteUrl, upload: uploadPlan }, { removal }),
+  object({ slug, siteUrl, upload: uploadPlan }, { removal, changes }),
 )
 export const updateResponse = named(
   'UpdateSiteResponse',
-  object({ slug, siteUrl }, { upload: uploadPlan, removal, ...archiveFields, replayed, unchanged, warnings }),
+  object(
+    { slug, siteUrl },
+    { upload: uploadPlan, removal, changes, ...archiveFields, replayed, unchanged, warnings },
+  ),
 )
 export const createResponse = named(
   'CreateSiteResponse',

@@ -559,10 +559,7 @@ const PREFIX = 'SLIPWAY_'
 
 function unknownSetting(name: string, known: Set<string>): string {
   const names = [...known].map((one) => one.slice(PREFIX.length))
-  const given = name.slice(PREFIX.length)
-  const near =
-    findNearest(given, names) ??
-    names.find((one) => given && (one.startsWith(given) || given.startsWith(one)))
+  const near = findNearest(name.slice(PREFIX.length), names)
   const suggestion = near === undefined ? '' : ` Did you mean ${PREFIX}${near}?`
   return `${name} is not a setting.${suggestion} To list all settings, run: node_modules/.bin/slipway-server settings`
 }

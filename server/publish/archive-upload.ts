@@ -117,6 +117,7 @@ export class ArchivePublisher {
       excluded: unpacked.excluded,
       ...(unpacked.removedFolder === '' ? {} : { removedFolder: unpacked.removedFolder }),
       ...(staged.removal && { removal: staged.removal }),
+      ...(staged.changes && { changes: staged.changes }),
       ...staged.anonymous,
     }
   }

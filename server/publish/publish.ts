@@ -9,7 +9,6 @@ import type {
   UploadReceipt,
 } from '../../protocol/api/publish.ts'
 import { formatLimit } from '../../protocol/format.ts'
-import { findRemoval } from '../../protocol/manifest/removal.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -28,7 +27,7 @@ import {
   UPLOAD_TTL_SECONDS,
   type UploadQuery,
 } from './signed-uploads.ts'
-import type { PendingVersionStore, StagedVersion } from './stage.ts'
+import { compareWithLive, type PendingVersionStore, type StagedVersion } from './stage.ts'
 import { UploadRecorder } from './upload-recorder.ts'
 import { ActiveUpload, UploadSlots } from './upload-slots.ts'
 
@@ -106,9 +105,9 @@ export class PublishService {
     const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
     const live =
       site.liveVersionId === null ? undefined : await store.read.versions.findFiles(site.liveVersionId)
-    const removal = findRemoval(live ?? [], files)
+    const compared = compareWithLive(live, files)
     return this.#buildResponse(
-      { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, removal },
+      { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared },
       arrived,
     )
   }
@@ -182,7 +181,7 @@ export class PublishService {
 
   #buildResponse(staged: StagedVersion, arrived = new Set<number>()): UpdateResponse {
     const { targets, addresses } = this.#options
-    const { slug, versionId, files, skipped, removal } = staged
+    const { slug, versionId, files, skipped, removal, changes } = staged
     const uploads: UploadPlan['uploads'] = []
     files.forEach(({ path, size, contentType, hash }, fileNumber) => {
       if (skipped.has(fileNumber) || arrived.has(fileNumber)) return
@@ -200,6 +199,7 @@ export class PublishService {
         expiresInSeconds: UPLOAD_TTL_SECONDS,
       },
       ...(removal && { removal }),
+      ...(changes && { changes }),
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
 import type {
   AnonymousExtras,
+  FileChanges,
   FileEntry,
   FileLimits,
   PublishRequest,
@@ -14,6 +15,7 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
+import { countChanges, diffManifests } from '../sites/manifest-diff.ts'
 import { type SiteNames, takeNewName } from '../sites/names.ts'
 import {
   hasImage,
@@ -53,6 +55,8 @@ export interface StagedVersion {
   anonymous: AnonymousExtras | undefined
   /** Undefined when it removes no file of the live version. */
   removal: Removal | undefined
+  /** Undefined without a live version. */
+  changes: FileChanges | undefined
 }
 
 /** The first half of a publish: rules, then one transaction that stores the manifest as a pending version. */
@@ -141,7 +145,7 @@ export class PendingVersionStore {
       skipped: new Set(),
       isNew: true,
       anonymous,
-      removal: undefined,
+      ...compareWithLive(undefined, files),
     }
   }
 
@@ -186,8 +190,8 @@ export class PendingVersionStore {
         reused: skipped,
       })
       await tx.versions.insert(version)
-      const removal = findRemoval(live ?? [], files)
-      return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, removal }
+      const compared = compareWithLive(live, files)
+      return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }
     })
   }
 
@@ -201,6 +205,15 @@ export class PendingVersionStore {
       else await deleteVersions(tx, slug, [versionId], clock())
     })
   }
+}
+
+/** What a version changes on its site. */
+export function compareWithLive(
+  live: readonly StoredFile[] | undefined,
+  files: readonly StoredFile[],
+): Pick<StagedVersion, 'removal' | 'changes'> {
+  if (live === undefined) return { removal: undefined, changes: undefined }
+  return { removal: findRemoval(live, files), changes: countChanges(diffManifests(live, files)) }
 }
 
 /** Top level wins over `viewer` (contract, "Publish"). */

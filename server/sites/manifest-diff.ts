@@ -1,3 +1,4 @@
+import type { FileChanges } from '../../protocol/api/publish.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 
 /** The differences between a version and an earlier one. */
@@ -8,7 +9,7 @@ export interface ManifestDiff {
   removed: string[]
 }
 
-/** Both manifests are of finalized versions, so every file has its hash. In the order of the manifests. */
+/** In the order of the manifests. A file without a hash, which only a pending version has, counts as changed. */
 export function diffManifests(earlier: readonly StoredFile[], later: readonly StoredFile[]): ManifestDiff {
   const before = new Map(earlier.map((file) => [file.path, file.hash]))
   const added: string[] = []
@@ -19,4 +20,9 @@ export function diffManifests(earlier: readonly StoredFile[], later: readonly St
     before.delete(path)
   }
   return { added, changed, removed: [...before.keys()] }
+}
+
+/** The number of differences of each kind. */
+export function countChanges({ added, changed, removed }: ManifestDiff): FileChanges {
+  return { added: added.length, changed: changed.length, removed: removed.length }
 }

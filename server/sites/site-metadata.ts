@@ -25,6 +25,7 @@ export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldErr
     const text: unknown = viewer[field]
     const isInvalid = typeof text !== 'string' || [...text].length > maxLength
     check(field, isInvalid, `must be a string of at most ${maxLength} characters, or null`)
+    check(field, !isInvalid && !isStorable(text), UNSTORABLE)
   }
   checkText('title', MAX_TITLE_LENGTH)
   checkText('description', MAX_DESCRIPTION_LENGTH)
@@ -44,8 +45,16 @@ export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldErr
 /** Violations in the message of a version. */
 export function validateMessage(message: unknown): FieldError[] {
   if (message === undefined) return []
-  if (typeof message === 'string' && [...message].length <= MAX_MESSAGE_LENGTH) return []
-  return [{ field: 'message', message: `must be a string of at most ${MAX_MESSAGE_LENGTH} characters` }]
+  if (typeof message !== 'string' || [...message].length > MAX_MESSAGE_LENGTH)
+    return [{ field: 'message', message: `must be a string of at most ${MAX_MESSAGE_LENGTH} characters` }]
+  return isStorable(message) ? [] : [{ field: 'message', message: UNSTORABLE }]
+}
+
+const UNSTORABLE = 'must not contain null characters or unpaired surrogates'
+
+/** PostgreSQL stores neither; other engines would replace or keep them. */
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
 }
 
 /** Whether the manifest has an image with that path. */

@@ -25,7 +25,13 @@ import type { Site, SiteCursor } from '../store/contract/sites.ts'
 import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { hashPassword } from './password.ts'
-import { hasImage, metadataChange, notAnImageError, requiredRight } from './site-metadata.ts'
+import {
+  hasImage,
+  metadataChange,
+  notAnImageError,
+  requiredRight,
+  validateMetadata,
+} from './site-metadata.ts'
 import { isSlug, newSlug } from './slug.ts'
 import type { UrlBuilder } from './urls.ts'
 
@@ -112,6 +118,8 @@ export class Sites {
 
   /** Updates metadata. Absent fields stay, `null` clears; visible to visitors immediately. */
   async updateMetadata(account: Account, slug: string, change: MetadataRequest): Promise<SiteDetails> {
+    const problems = validateMetadata(change, '')
+    if (problems.length > 0) throw validationError(problems)
     const passwordHash =
       typeof change.password === 'string' ? await hashPassword(change.password) : change.password
     const changesHead = [change.title, change.description, change.ogImagePath].some(

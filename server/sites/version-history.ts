@@ -17,7 +17,7 @@ import type { Site } from '../store/contract/sites.ts'
 import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
-import { diffManifests, type ManifestDiff } from './manifest-diff.ts'
+import { countChanges, diffManifests, type ManifestDiff } from './manifest-diff.ts'
 import type { UrlBuilder } from './urls.ts'
 import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
@@ -113,13 +113,7 @@ export class Versions {
       previewUrl: this.#addresses.preview(site.slug, version.id),
       message: version.message,
       thumbnailUrl: this.#addresses.thumbnail(version),
-      changes: differs
-        ? {
-            added: differs.added.length,
-            changed: differs.changed.length,
-            removed: differs.removed.length,
-          }
-        : null,
+      changes: differs ? countChanges(differs) : null,
     }
   }
 

@@ -13,6 +13,7 @@ import * as siteNames from './migrations/010-site-names.ts'
 import * as notices from './migrations/011-notices.ts'
 import * as contentHashes from './migrations/012-content-hashes.ts'
 import * as trashAndCollaborators from './migrations/013-trash-and-collaborators.ts'
+import * as growingTables from './migrations/014-growing-tables.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 interface Migration {
@@ -35,6 +36,7 @@ const migrations: readonly Migration[] = [
   { name: '011-notices', up: notices.up },
   { name: '012-content-hashes', up: contentHashes.up },
   { name: '013-trash-and-collaborators', up: trashAndCollaborators.up },
+  { name: '014-growing-tables', up: growingTables.up },
 ]
 
 interface MigrationTable {

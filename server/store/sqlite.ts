@@ -57,6 +57,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   let last: Promise<unknown> = Promise.resolve()
   let durability: Durability = 'durable'
   let flushFailure: unknown
+  let trimmedAt = Number.NEGATIVE_INFINITY
 
   async function transaction<T>(
     wanted: Durability,
@@ -87,7 +88,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
           .executeTakeFirstOrThrow()
         written.push(seq)
       }
-      if (changed.size > 0) {
+      if (changed.size > 0 && at - trimmedAt >= MINUTE_MS) {
+        trimmedAt = at
         await trx
           .deleteFrom('changes')
           .where('at', '<', at - CHANGES_RETENTION_MS)

@@ -1,11 +1,13 @@
 import { agentText } from '../../protocol/agent-text.ts'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
-import { formatDuration } from '../../protocol/format.ts'
+import { formatDuration, formatNumber, UNLIMITED } from '../../protocol/format.ts'
 import { type StaticFile, staticFile } from './static-file.ts'
 
 interface AgentFilesOptions {
   settings: PageSettings
+  /** Requests an hour without an account. */
+  anonymousRequests: number
   /** Milliseconds since 1970. */
   clock: () => number
 }
@@ -21,12 +23,14 @@ export const SERVICE_LINKS = [
 const TEXT = 'text/plain; charset=utf-8'
 
 /** The files by which programs find the API and how to use it, by path; `/` is the front page as text. */
-export function agentFiles({ settings, clock }: AgentFilesOptions): ReadonlyMap<string, StaticFile> {
+export function agentFiles(options: AgentFilesOptions): ReadonlyMap<string, StaticFile> {
+  const { settings, clock } = options
   const { baseUrl } = settings
   const text = agentText({ baseUrl, lifetime: formatDuration(settings.anonymousLifetime) })
+  const recipe = uploadRecipe(options)
   const files: [path: string, type: string, content: string][] = [
-    ['/', TEXT, frontPage(baseUrl)],
-    ['/llms.txt', TEXT, llmsText(baseUrl, text)],
+    ['/', TEXT, frontPage(baseUrl, recipe)],
+    ['/llms.txt', TEXT, llmsText(baseUrl, text + recipe)],
     ['/skill.md', 'text/markdown; charset=utf-8', skill(text)],
     ['/robots.txt', TEXT, 'User-agent: *\nAllow: /api/openapi.json\nDisallow: /api/\n'],
     ['/.well-known/api-catalog', CATALOG_TYPE, JSON.stringify(apiCatalog(baseUrl))],
@@ -50,12 +54,31 @@ export function prefersText(headers: Readonly<Record<string, string | string[] |
   return /text\/(plain|markdown)|application\/json/.test(accept) || coding === 'identity'
 }
 
-function frontPage(baseUrl: string): string {
-  return `Slipway publishes static sites. No account is needed.
-
-Publish a zip, tar, tar.gz or HTML file:
+/** How to upload a file, and how to keep and update the site. */
+function uploadRecipe({ settings, anonymousRequests }: AgentFilesOptions): string {
+  const { baseUrl, anonymousLifetime } = settings
+  const limit =
+    anonymousRequests === UNLIMITED
+      ? ''
+      : ` The limit is ${formatNumber(anonymousRequests)} requests per hour.`
+  return `
+Publish a zip, tar, tar.gz or HTML file; the response is the URL of the site:
   curl -T site.zip ${baseUrl}
 
+Without an account, a site expires after ${formatDuration(anonymousLifetime)}.${limit}
+To keep or update the site, print the response headers as well:
+  curl -D - -T site.zip ${baseUrl}
+X-Slipway-Claim-Url is the link that keeps the site: open it and sign in.
+X-Slipway-Claim-Token is the token that updates it, at its slug, the first part of its host name:
+  curl -T site.zip -H 'X-Slipway-Claim-Token: TOKEN' ${baseUrl}/SLUG
+Or get the slug, the token and the link as JSON; excluded lists the files that were not published, such as .env:
+  curl -T site.zip -H 'Accept: application/json' ${baseUrl}
+`
+}
+
+function frontPage(baseUrl: string, recipe: string): string {
+  return `Slipway publishes static sites. No account is needed.
+${recipe}
 Publish a folder (Node.js 18 or later):
   ${npxCommand(baseUrl)} publish ./folder
 

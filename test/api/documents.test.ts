@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { agentText } from '../../protocol/agent-text.ts'
-import { UNLIMITED } from '../../protocol/format.ts'
+import { formatNumber, UNLIMITED } from '../../protocol/format.ts'
 import { ICON_FILES, PAGE_PATHS } from '../../server/web/pages.ts'
 import { Api, HOUR_MS, startApi, toTarget } from './api.ts'
 import { toManifest } from './content.ts'
@@ -42,6 +42,24 @@ describe('the pages about the API', () => {
     }
   })
 
+  test('explain how to keep and update an uploaded site, its lifetime, the limit and the excluded files', async () => {
+    const anonymous = await api.request('GET', '/api/v1/publish')
+    const anonymousRequests = Number(anonymous.headers['x-ratelimit-limit'])
+    for (const path of ['/', '/llms.txt']) {
+      const { text } = await api.request('GET', path, { headers: { accept: 'text/plain' } })
+      for (const part of [
+        `curl -D - -T site.zip ${api.baseUrl}\n`,
+        `curl -T site.zip -H 'X-Slipway-Claim-Token: TOKEN' ${api.baseUrl}/SLUG\n`,
+        "-H 'Accept: application/json'",
+        'X-Slipway-Claim-Url',
+        'after 24 hours',
+        `The limit is ${formatNumber(anonymousRequests)} requests per hour`,
+        'excluded',
+      ])
+        assert.ok(text.includes(part), `${path}: ${part}`)
+    }
+  })
+
   test('are found by programs: llms.txt, a skill, the catalog of APIs, robots.txt', async () => {
     const text = agentText({ baseUrl: api.baseUrl, lifetime: '24 hours' })
     const llms = await api.request('GET', '/llms.txt')
@@ -78,7 +96,7 @@ describe('the pages about the API', () => {
       const page = await api.request('GET', `/docs/${name}`)
       assert.match(page.headers['content-type']!, /^text\/html/, name)
       assert.match(page.text, /<h1[^>]*>[A-Z].*<\/h1>/)
-      assert.doesNotMatch(page.text, /<!-- reference -->|href="(?!\/)[^"]*\.md/)
+      assert.doesNotMatch(page.text, /(<|&#60;)!--|href="(?!\/)[^"]*\.md/)
       const source = await api.request('GET', `/docs/${name}.md`)
       assert.match(source.headers['content-type']!, /^text\/markdown/)
       for (const text of [page.text, source.text])

@@ -58,6 +58,7 @@ describe('a change of the metadata of a site', () => {
   const wrong: [Record<string, unknown>, string[]][] = [
     [{ title: 't'.repeat(201) }, ['title']],
     [{ description: 'd'.repeat(501) }, ['description']],
+    [{ title: 'a null \0', description: 'half of \ud83d' }, ['description', 'title']],
     [{ ogImagePath: 'nowhere.png' }, ['ogImagePath']],
     [{ ogImagePath: 'index.html' }, ['ogImagePath']],
     [{ spaMode: 'yes' }, ['spaMode']],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
+import { formatCountLimit, UNLIMITED } from '../../protocol/format.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, sendJson } from './fake-server.ts'
@@ -133,6 +134,24 @@ describe('login', () => {
   })
 })
 
+describe('whoami', () => {
+  const fixture = startForEachTest(startScriptedCli)
+  const usages: [used: number, limit: number, text: RegExp][] = [
+    [1, 60, /· 1 of 60 requests used this hour\n/],
+    [62, UNLIMITED, /· 62 requests this hour, no limit\n/],
+  ]
+  for (const [requestsThisHour, requestsPerHour, text] of usages) {
+    it(`shows ${requestsThisHour} of ${formatCountLimit(requestsPerHour)} requests`, async () => {
+      fixture.responses['GET /api/v1/me'] = {
+        email: 'ann@example.test',
+        usage: { requestsThisHour },
+        limits: { requestsPerHour },
+      }
+      assert.match((await fixture.cli.run(['whoami'], keyed)).stderr, text)
+    })
+  }
+})
+
 describe('sites', () => {
   const fixture = startForEachTest(startScriptedCli)
 
@@ -205,7 +224,7 @@ describe('the program', () => {
     }
   })
 
-  it('completes commands and options in bash', async () => {
+  it('completes commands, actions, shells and options in bash', async () => {
     const { stdout } = await cli.run(['completion', 'bash'])
     const complete = (...words: string[]) => {
       const line = `COMP_WORDS=(slipway ${words.join(' ')}); COMP_CWORD=${words.length}; _slipway`
@@ -216,9 +235,11 @@ describe('the program', () => {
     assert.equal(complete('ro'), 'rollback')
     assert.equal(complete('deploy', '--tit'), '--title')
     assert.equal(complete('rm', '--y'), '--yes')
+    assert.deepEqual([complete('people', 'a'), complete('people', 'add', 'a')], ['add', ''])
+    assert.deepEqual([complete('completion', 'z'), complete('help', 'roll')], ['zsh', 'rollback'])
     for (const shell of ['zsh', 'fish']) {
       const { code, stdout: script } = await cli.run(['completion', shell])
-      assert.deepEqual([code, script.includes('rollback')], [0, true])
+      assert.deepEqual([code, /rollback/.test(script), /list add remove/.test(script)], [0, true, true])
     }
     assert.equal((await cli.run(['completion', 'tcsh'])).code, 2)
   })
@@ -237,6 +258,7 @@ describe('the program', () => {
     ['publish --title --spa', MISSING],
     ['domains www.example.test', /Did you mean: slipway domains add www\.example\.test\n/],
     ['domains chekc www.example.test', /Did you mean: slipway domains check\n/],
+    ['people ad', /Did you mean: slipway people add\n/],
     ['domains add', /Such as: slipway domains add www\.example\.com\n/],
     ['domains add a.test b.test', /argument "b\.test"\. domains takes one action and one domain\./],
   ]

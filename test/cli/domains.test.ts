@@ -236,7 +236,11 @@ describe('domains add', () => {
     it('is offered: yes adds it with its records and waits for both', async () => {
       const { stdout, stderr, bodies } = await add(turns, { typed: ['y'] })
       assert.match(stderr, /Redirect example\.test to www\.example\.test\? \[Y\/n\]/)
-      assert.match(stdout, /^CNAME {2}www .*\nTXT .*\nALIAS {2}@ .*\nTXT {4}_slipway {6}slipway-4567$/m)
+      assert.match(
+        stdout,
+        /^CNAME {2}www .*\nTXT .*\nTYPE .*\nALIAS {2}@ .*\nTXT {4}_slipway {2}slipway-4567$/m,
+      )
+      assert.ok(stderr.indexOf('Add these records') < stderr.indexOf('Redirect example.test'))
       assert.match(stderr, /Some providers call ALIAS records ANAME or CNAME flattening/)
       assert.match(plain(stderr), /✓ example\.test is active and redirects to www\.example\.test\n/)
       assert.match(stdout, /http:\/\/www\.example\.test:\d+\/\n$/)

@@ -71,6 +71,24 @@ describe('the site of this folder', () => {
     assert.match(stderr, /slipway restore VERSION/)
   })
 
+  it('visits shows its period, and pages apart from files', async () => {
+    const count = (name: string, requests: number) => [{ name, requests }]
+    fixture.responses['GET /api/v1/publish/otter/analytics?range=7d'] = {
+      range: '7d',
+      counted: true,
+      totals: { visitors: 2, requests: 30, bytes: 940 },
+      topPaths: [...count('/style.css', 20), ...count('/about', 10)],
+      topPages: count('/about', 10),
+      topFiles: count('/style.css', 20),
+      referrers: [],
+      missingPaths: [],
+    }
+    fixture.remember('otter')
+    const { stdout } = await fixture.cli.run(['visits'], keyed)
+    assert.match(stdout, /^Period +Last 7 days\nVisitors +2\n/)
+    assert.match(stdout, /\n\nTop pages\n {2}\/about +10\n\nTop files\n {2}\/style\.css +20\n$/)
+  })
+
   it('restore makes a version live and prints the address', async () => {
     fixture.responses[VERSIONS] = { versions: [draft] }
     fixture.remember('otter')

@@ -141,7 +141,7 @@ describe('publish', () => {
     })
   })
 
-  it('--merge needs a site, and no --replace or --new, and adds files to an anonymous site', async () => {
+  it('--merge needs a site, and no --replace or --new, and counts what it adds and changes', async () => {
     using fixture = start({ 'site/index.html': 'home', 'site/a.txt': 'a' })
     const publish = (...args: string[]) => fixture.cli.run(['publish', 'site', ...args])
     for (const args of [['--merge'], ['--merge', '--replace']]) assert.equal((await publish(...args)).code, 2)
@@ -150,7 +150,12 @@ describe('publish', () => {
     rmSync(join(fixture.cli.cwd, 'site/index.html'))
     assert.match((await publish('--merge')).stderr, /No changes/)
     fixture.cli.write({ 'site/b.txt': 'b' })
-    assert.match((await publish('--merge')).stderr, /✓ Added 2 files/)
+    assert.match(
+      (await publish('--merge')).stderr,
+      /✓ Merged 2 files \(2 bytes\): 1 added, 1 unchanged, in 0/,
+    )
+    fixture.cli.write({ 'site/a.txt': 'b', 'site/c.txt': 'a', 'site/d.txt': 'd' })
+    assert.match((await publish('--merge')).stderr, /: 2 added, 1 changed, 1 unchanged, in 0/)
   })
 
   it('without a change creates no version and exits with 0, but creates one for a new title', async () => {

@@ -126,6 +126,19 @@ describe('publish', () => {
     assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), 'new')
   })
 
+  it('in CI updates the same site from a fresh checkout, with the command of docs/publish.md', async () => {
+    fixture.signIn()
+    await fixture.publish()
+    const document = readFileSync(new URL('../../docs/publish.md', import.meta.url), 'utf8')
+    const [, command = ''] = /cli\.tgz" (publish .*--site .*)$/m.exec(document) ?? []
+    using ci = new CliHarness()
+    Object.assign(ci.env, { SLIPWAY_URL: fixture.server.url, SLIPWAY_KEY: fixture.server.key })
+    ci.write({ 'dist/about.html': 'new' })
+    const { code, stdout } = await ci.run(command.replace('bakery', 'site-1').split(' '))
+    assert.deepEqual([code, stdout], [0, ADDRESS])
+    assert.deepEqual([...fixture.server.live('site-1').keys()], ['about.html'])
+  })
+
   it('without a key is refused for a site with an owner, with a hint to sign in', async () => {
     await fixture.publish()
     fixture.server.sites.get('site-1')!.claimToken = undefined
@@ -357,10 +370,12 @@ describe('publish', () => {
       assert.equal((await fixture.publish('--title', 'x')).code, 2)
     })
 
-    it('about a rate limit with the time of its reset', async () => {
-      fixture.server.reply(/./, [...errorResponse(429, 'RATE_LIMITED'), { 'Retry-After': '1500' }])
+    it('about a rate limit with the time of its reset, once and in local time', async () => {
+      const error = 'Hourly limit reached (5 requests). Try again at 2030-01-01 00:25 UTC.'
+      fixture.server.reply(/./, [429, { error, code: 'RATE_LIMITED' }, { 'Retry-After': '1500' }])
       const { code, stderr } = await fixture.publish()
       assert.equal(code, 4)
+      assert.match(stderr, /Hourly limit reached \(5 requests\)\n/)
       assert.match(stderr, /Try again in 25 min \(1 Jan, 01:25\)\. Your sites stay online\.\n/)
       assert.match(stderr, /^ {2}Sign in for a higher limit: slipway login/m)
       fixture.signIn()

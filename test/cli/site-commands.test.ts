@@ -88,6 +88,7 @@ describe('a site of an account', () => {
   it('has settings that change without a publish, and are shown, and has visits', async () => {
     using fixture = await startOwned('one')
     const { cli, client, slug } = fixture
+    assert.match((await cli.run(['settings'])).stdout, /^Title +None\n/m)
     const env = { SLIPWAY_SITE_PASSWORD: 'secret' }
     const args = ['--title', 'Bakery', '--spa', '--password']
     assert.equal((await cli.run(['settings', ...args], { env })).code, 0)
@@ -171,6 +172,8 @@ describe('a site of an account', () => {
     assert.match(people, new RegExp(`^EMAIL .*\n${email} +owner\nbob@example.test +collaborator `))
     const removed = await runJson('people', 'remove', 'bob@example.test')
     assert.deepEqual(removed.json, { slug, email: 'bob@example.test', removed: true })
+    const again = await runJson('people', 'remove', 'bob@example.test')
+    assert.deepEqual([again.exit, again.json.hint], [6, 'See who has access: slipway people'])
     await cli.run(['people', 'add', 'bob@example.test'])
     cli.env.SLIPWAY_KEY = await fixture.service.signIn('bob@example.test')
     assert.match((await cli.run(['sites'])).stdout, new RegExp(`OWNER +TITLE\n.* ${email}`))

@@ -233,7 +233,7 @@ describe('an update from the dashboard', requiresBrowser, () => {
     const drawn = page.waitForResponse(isThumbnail)
     await page.getByRole('button', { name: 'Add to the site' }).click()
     await page.getByRole('heading', { name: 'Update published' }).waitFor()
-    await page.getByText('1 file changed.').waitFor()
+    await page.getByText('1 file changed, 3 unchanged.').waitFor()
     assert.equal((await drawn).status(), 200)
     assert.deepEqual(await served(), ['a', 'new'])
     assert.equal((await owner.client.details(site.slug)).pendingVersionId, null)
@@ -244,6 +244,7 @@ describe('an update from the dashboard', requiresBrowser, () => {
     await dropOn(page, 'main', style)
     await page.getByRole('button', { name: 'Replace everything' }).click()
     await page.getByRole('heading', { name: 'Update published' }).waitFor()
+    await page.getByText('1 file changed, 3 files removed.').waitFor()
     const { files } = await owner.client.details(site.slug)
     assert.deepEqual(
       files.map(({ path }) => path),
@@ -260,7 +261,7 @@ describe('an update from the dashboard', requiresBrowser, () => {
     await dropOn(page, 'header', disk.file('folder/style.css', 'new'))
     await page.getByText('Your site has css/style.css.').waitFor()
     await page.getByRole('button', { name: 'Replace css/style.css' }).click()
-    await page.getByText('1 file changed.').waitFor()
+    await page.getByText('1 file changed, 3 unchanged.').waitFor()
     assert.equal(await visited(site.siteUrl, 'css/style.css'), 'new')
   })
 })

@@ -228,7 +228,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('heading', { level: 2, name: 'Files' }).waitFor()
     await page.getByRole('link', { name: 'Versions', exact: true }).click()
-    await page.getByText('Oldest saved version').waitFor()
+    await page.getByText('First version').waitFor()
     const site = `GET /api/v1/publish/${slugs.harbour}`
     assert.deepEqual(calls.sort(), [site, `${site}/analytics`, `${site}/versions`])
   })
@@ -372,6 +372,29 @@ describe('the sites of an account', requiresBrowser, () => {
       await page.waitForResponse((response) => response.url().endsWith('/thumbnail'))
   })
 })
+
+test(
+  'a file edited while another version went live is saved on top of that version, after a look at it',
+  requiresBrowser,
+  async () => {
+    const { page, owner } = await web.asOwner()
+    const { slug, siteUrl } = await owner.client.publish({
+      files: toFiles({ 'index.html': 'old', 'b.txt': 'b' }),
+    })
+    await page.goto(web.url(`/sites/${slug}/files`))
+    await page.getByRole('button', { name: 'Actions for index.html' }).click()
+    await page.getByRole('menuitem', { name: 'Edit text' }).click()
+    await page.getByLabel('Content').fill('mine')
+    await owner.client.publish({ slug, files: toFiles({ 'index.html': 'theirs', 'b.txt': 'bb' }) })
+    await page.getByRole('button', { name: 'Save as new version' }).click()
+    await page.getByRole('button', { name: 'Show the live text' }).click()
+    await page.getByText('theirs', { exact: true }).waitFor()
+    await owner.assertAccessible()
+    await page.getByRole('button', { name: 'Save anyway' }).click()
+    await page.getByText('index.html saved.').waitFor()
+    assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'b.txt')], ['mine', 'bb'])
+  },
+)
 
 describe('a deleted site', requiresBrowser, () => {
   test('is restored from the trash, or deleted permanently', async () => {

@@ -31,7 +31,7 @@ describe('the versions of a site', requiresBrowser, () => {
     )
     assert.match(texts[1]!, /^2 hours ago ?Live.*You, from the browser · 4 files · \d+ bytes/)
     assert.match(texts[1]!, /2 files added, 1 file changed, 1 file removed$/)
-    assert.match(texts[2]!, /^3 hours ago.*Published anonymously · 3 files · \d+ bytesOldest saved version$/)
+    assert.match(texts[2]!, /^3 hours ago.*Published anonymously · 3 files · \d+ bytesFirst version$/)
     assert.equal(texts.length, 3)
   })
 

@@ -102,7 +102,7 @@ export class Publisher {
     ]
   }
 
-  /** Requests a new key, which revokes the last: with a code sent by email, or with the key when the code limit is near. */
+  /** Requests a new key, which revokes the last: with a code from an email, or with the key near the code limit. */
   async #signIn(): Promise<void> {
     if (this.#codes < MAX_CODES) return this.#signInByCode()
     if (this.#key === undefined) return this.#switchAccount()

@@ -28,7 +28,7 @@ for (const engine of ENGINE_NAMES)
       ping?: boolean
     }
 
-    /** Downloads and sends WINDOW_UPDATE for each DATA frame immediately, as simple clients do. Returns the frame sizes. */
+    /** Downloads, and sends WINDOW_UPDATE for each DATA frame, as simple clients do. Returns the frame sizes. */
     async function download({ streams, window, path = '/middle.bin', size = 120_000, ping }: Download) {
       const client = await fixture.raw()
       const sizes: number[] = []

@@ -39,6 +39,12 @@ const ROWS: readonly Row[] = [
   ['sends two emails about one event', 'server/notices/notices.ts', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 
+  // Several nodes on PostgreSQL
+  ['locks the rows of visits in any order', 'server/store/queries/visits.ts', 'inLockOrder(sites.filter(({ slug }) => existing.has(slug)))', 'sites.filter(({ slug }) => existing.has(slug))', 'test/store/postgres.test.ts'],
+  ['begins a write without its locks', 'server/store/postgres/postgres.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
+  ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
+  ['accepts titles that PostgreSQL cannot store', 'server/sites/site-metadata.ts', "text.isWellFormed() && !text.includes('\\0')", 'true', 'test/api/metadata.test.ts'],
+
   // Uploads (contract, "Publish")
   ['accepts an upload target with a wrong signature', 'server/publish/signed-uploads.ts', 'this.#signer.verify(fields, signature)', 'this.#signer.verify(fields, signature) !== undefined', UPLOADS, TARGETS],
   ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'if (this.#clock() / 1000 < expires) return', 'if (expires) return', UPLOADS],
@@ -50,6 +56,9 @@ const ROWS: readonly Row[] = [
 
   // Contents in the request
   ['publishes secrets whose contents are in the request', 'server/publish/archive/content.ts', 'if (budget.excludeByName(path, bytes.length) || budget.excludeEmpty(path, bytes.length)) continue', 'if (budget.excludeEmpty(path, bytes.length)) continue', 'test/api/contents.test.ts'],
+  ['does not report the files that an archive removes', 'server/publish/archive-upload.ts', '...(staged.removal && { removal: staged.removal }),', '', 'test/api/merge.test.ts'],
+  ['keeps the claim token of a direct upload from its publisher', 'server/api/direct-upload.ts', 'if (answer.claimToken !== undefined)', 'if (false)', 'test/api/contents.test.ts'],
+  ['documents examples with names in place of values', 'server/api/openapi-examples.ts', 'const known = VALUES[`${owner}.${name}`] ?? VALUES[name]', 'const known = undefined', 'test/api/openapi.test.ts'],
   ['takes a direct upload for a site of another account', 'server/api/direct-upload.ts', "name === '' || name.includes('.') ? undefined : name", 'undefined', 'test/api/contents.test.ts'],
 
   // The OpenAPI document

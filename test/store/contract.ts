@@ -147,9 +147,12 @@ function storeWrites(promises: Promises): void {
     })
     await started.promise
     const second = other.write('relaxed', { site: 'a-site' }, (tx) => tx.sites.insert(siteRow('a-site')))
-    for (let turns = 0; turns < 50; turns++) await turn()
-    assert.equal(await other.read.sites.bySlug('a-site'), undefined)
-    held.resolve()
+    try {
+      for (let turns = 0; turns < 50; turns++) await turn()
+      assert.equal(await other.read.sites.bySlug('a-site'), undefined)
+    } finally {
+      held.resolve()
+    }
     await Promise.all([first, second])
     assert.equal((await one.read.sites.bySlug('a-site'))?.slug, 'a-site')
   })

@@ -1,7 +1,11 @@
-import { after } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import pg from 'pg'
 import { requires } from '../tools/part.ts'
 import { EMPTY, type Postgres, startPostgres } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
+import { siteRow } from './rows.ts'
+import { openStore } from './test-database.ts'
 
 let server: Promise<Postgres> | undefined
 
@@ -20,3 +24,48 @@ storeContract(
   },
   requires('postgres'),
 )
+
+test('nodes add visits of the same sites without deadlocks', requires('postgres'), async () => {
+  server ??= startPostgres()
+  const url = await (await server).createDatabase()
+  await using stack = new AsyncDisposableStack()
+  const nodes = [stack.use(await openStore(url)), stack.use(await openStore(url))]
+  const slugs = Array.from({ length: 60 }, (_, number) => `site-${number}`)
+  await nodes[0]!.write('relaxed', {}, async (tx) => {
+    for (const slug of slugs) await tx.sites.insert(siteRow(slug))
+  })
+  const names = ['/a', '/b', '/c'].map((name) => ({ kind: 'path' as const, name, requests: 1 }))
+  const visits = slugs.map((slug) => ({ slug, requests: 1, bytes: 1, visitors: ['x', 'y'], names }))
+  let runs = 0
+  const add = (number: number) =>
+    nodes[number % 2]!.write('relaxed', {}, (tx) => {
+      runs++
+      return tx.visits.add(0, 0, number % 2 ? visits : visits.toReversed())
+    })
+  await Promise.all(Array.from({ length: 20 }, (_, number) => add(number)))
+  assert.equal(runs, 20, 'a deadlock makes a write run again')
+})
+
+test('a change that is committed after later ones is noticed', requires('postgres'), async () => {
+  server ??= startPostgres()
+  const url = await (await server).createDatabase()
+  await using stack = new AsyncDisposableStack()
+  const [one, other] = [stack.use(await openStore(url)), stack.use(await openStore(url))]
+  const seen = new Set<string>()
+  other.onChange((names = []) => {
+    for (const name of names) seen.add(name)
+  })
+  const slow = new pg.Client({ connectionString: url })
+  await slow.connect()
+  try {
+    await slow.query("begin; insert into changes (name) values ('slow')")
+    await one.write('relaxed', {}, (tx) => tx.notifyChanged('quick'))
+    await other.pollChanges()
+    assert.deepEqual([...seen], ['quick'])
+    await slow.query('commit')
+    await other.pollChanges()
+    assert.deepEqual([...seen], ['quick', 'slow'])
+  } finally {
+    await slow.end()
+  }
+})

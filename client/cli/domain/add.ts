@@ -16,11 +16,12 @@ export async function add(work: CommandContext, options: OptionValues, domain: s
   const { slipway, ...site } = await openSite(work, options)
   const record = await addOrFind(slipway, domain, site.slug)
   if (options.json === true) return terminal.print(JSON.stringify(record, undefined, 2))
+  if (record.status === 'pending') printRecords(work, record)
   const other = await addAlternate(work, slipway, record)
+  if (other?.status === 'pending') printRecords(work, other)
   const all = other === undefined ? [record] : [record, other]
   const pending = all.filter(({ status }) => status === 'pending')
   if (pending.length > 0) {
-    printRecords(work, pending)
     if (options['no-wait'] === true || !terminal.live) return printCheckHint(work, pending)
   } else if (!terminal.live) {
     terminal.printNote(stripControlChars(`${record.domain} is active`))
@@ -71,9 +72,9 @@ async function addAlternate(
   }
 }
 
-function printRecords({ terminal }: CommandContext, all: readonly DomainRecord[]): void {
-  const records = all.flatMap((one) => one.records)
-  terminal.printNote(stripControlChars(`Add these records at the DNS provider of ${toZone(all[0]!)}:`))
+function printRecords({ terminal }: CommandContext, record: DomainRecord): void {
+  const { records } = record
+  terminal.printNote(stripControlChars(`Add these records at the DNS provider of ${toZone(record)}:`))
   terminal.printNote('')
   for (const line of formatDnsEntries(records)) terminal.print(line)
   terminal.printNote('')

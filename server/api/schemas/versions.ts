@@ -1,6 +1,12 @@
 import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
 import { fileEntry, slug, versionId } from './site.ts'
 
+export const fileChanges = object({
+  added: integer('New paths'),
+  changed: integer('Paths with other bytes'),
+  removed: integer('Removed paths'),
+})
+
 const summary = {
   versionId,
   createdAt: time('Creation'),
@@ -20,13 +26,7 @@ const summary = {
   message: nullable(text('The note of its publisher')),
   thumbnailUrl: nullable(text('URL of its thumbnail; null without one')),
   changes: {
-    ...nullable(
-      object({
-        added: integer('New paths'),
-        changed: integer('Paths with other bytes'),
-        removed: integer('Removed paths'),
-      }),
-    ),
+    ...nullable(fileChanges),
     description: 'Number of files that differ from the version that it replaced; null when none is kept',
   },
 }

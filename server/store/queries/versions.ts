@@ -288,7 +288,11 @@ export class SqlVersionQueries implements VersionQueries {
     const { numDeletedRows } = await this.#db
       .deleteFrom('arrivals')
       .where('version_id', '<', id)
-      .where('version_id', 'not in', this.#db.selectFrom('versions').select('id'))
+      .where((e) =>
+        e.not(
+          e.exists(e.selectFrom('versions').select('id').whereRef('versions.id', '=', 'arrivals.version_id')),
+        ),
+      )
       .executeTakeFirst()
     return Number(numDeletedRows)
   }

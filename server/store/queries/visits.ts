@@ -37,7 +37,7 @@ export class SqlVisitQueries implements VisitQueries {
 
   async add(hour: number, day: number, sites: readonly SiteVisits[]) {
     const existing = await this.#existingAmong(sites.map(({ slug }) => slug))
-    const counted = sites.filter(({ slug }) => existing.has(slug))
+    const counted = inLockOrder(sites.filter(({ slug }) => existing.has(slug)))
     const firsts = await this.#insertVisitors(counted, day)
     await this.#addHours(hour, counted, firsts)
     await this.#addNames(day, counted)
@@ -297,4 +297,19 @@ export class SqlVisitQueries implements VisitQueries {
       .executeTakeFirst()
     return Number(deleted.numDeletedRows)
   }
+}
+
+/** One order of rows for all nodes: two that lock the same rows in different orders would wait for each other. */
+function inLockOrder(sites: readonly SiteVisits[]): SiteVisits[] {
+  return sites
+    .map((site) => ({
+      ...site,
+      visitors: site.visitors.toSorted(),
+      names: site.names.toSorted((a, b) => compare(a.kind, b.kind) || compare(a.name, b.name)),
+    }))
+    .sort((a, b) => compare(a.slug, b.slug))
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
 }
