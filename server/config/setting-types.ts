@@ -396,8 +396,10 @@ function formatQuantity(value: number, units: Units): string {
 
 /** A size as people read it: "1 byte", "16 TiB". */
 function formatSize(value: number): string {
-  const [, digits, unit] = /^(\d+)(\w*)$/.exec(formatQuantity(value, BYTE_UNITS))!
-  return unit ? `${digits} ${unit}` : pluralize(value, 'byte')
+  const text = formatQuantity(value, BYTE_UNITS)
+  const number = Number.parseInt(text, 10)
+  const unit = text.slice(String(number).length)
+  return unit ? `${number} ${unit}` : pluralize(number, 'byte')
 }
 
 function isFile(path: string, mode: number): boolean {
