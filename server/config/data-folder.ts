@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import {
+  accessSync,
   chmodSync,
+  constants,
   existsSync,
   linkSync,
   mkdirSync,
@@ -9,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { ConfigError } from './settings.ts'
 
 /** Paths of the embedded engines. */
@@ -31,7 +33,7 @@ const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs'
 /** Creates the folder. Safe when two processes do it concurrently. */
 export function prepareDataFolder(folder: string, givenSecret: string): DataFolder {
   const spool = join(folder, 'spool')
-  mkdirSync(spool, { recursive: true, mode: 0o700 })
+  createFolder(spool)
   for (const path of [folder, ...PRIVATE.map((name) => join(folder, name))]) restrictAccess(path)
   return {
     database: join(folder, DATABASE),
@@ -46,6 +48,18 @@ export function prepareDataFolder(folder: string, givenSecret: string): DataFold
 export function assertDataFolder(folder: string): void {
   if (existsSync(join(folder, DATABASE))) return
   throw new ConfigError(`No Slipway data in ${folder}. Set SLIPWAY_DATA to the data folder of the service.`)
+}
+
+function createFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    // For a recursive call, Node reports ENOENT in place of EROFS and EACCES.
+    let parent = dirname(path)
+    while (!existsSync(parent)) parent = dirname(parent)
+    accessSync(parent, constants.W_OK)
+    throw error
+  }
 }
 
 const STICKY = 0o1000

@@ -383,9 +383,11 @@ test('an unusable data folder stops the start with a one-line message', async ()
 test('a data folder on a read-only disk stops the start with one line', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(2 ** 20)
   await disk.readOnly(true)
-  const { code, stderr } = await run([], { DATA: join(disk.folder, 'data'), PORT: '0' })
-  assert.equal(code, 1)
-  assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+\n$/)
+  for (const DATA of [join(disk.folder, 'data'), join(disk.folder, 'data', 'below')]) {
+    const { code, stderr } = await run([], { DATA, PORT: '0' })
+    assert.equal(code, 1)
+    assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+EROFS[^\n]+\n$/)
+  }
 })
 
 test('data of a newer version stops the start with a one-line message, with one process or several', async () => {
