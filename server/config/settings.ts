@@ -42,7 +42,7 @@ const settings = {
   port: integer('SLIPWAY_PORT', 8080, [0, 65535], 'HTTP port. `0` picks a free port.'),
   baseUrl: origin(
     'SLIPWAY_BASE_URL',
-    'Public URL of the dashboard and the API. Default: http://localhost:PORT.',
+    'Public URL of the dashboard and the API. Default: `http://localhost:PORT`.',
   ),
   siteDomain: hostName(
     'SLIPWAY_SITE_DOMAIN',

@@ -20,7 +20,7 @@ export const requestCodeResponse = named(
       type: 'string',
       enum: ['email', 'log'],
       description:
-        'Where the code is: in an email, or, on a server without email, in the terminal where it runs (its stderr) and in the folder `mail` of its data',
+        'Where the code is: in an email, or, on a server without email, in the terminal or the log of the service (its stderr) and in the folder `mail` of its data',
     },
   }),
 )
