@@ -123,7 +123,6 @@ interface Backends {
 export async function startService(config: Config, startOptions: StartOptions): Promise<Service> {
   await using stack = new AsyncDisposableStack()
   const shared = startOptions.broadcastInvalidation !== undefined
-  const clock = startOptions.clock ?? Date.now
   const { log } = startOptions
   const clientMemory = new ClientMemory({
     totalBytes: config.clientMemoryBytes,
@@ -139,6 +138,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const backends = await openBackends(config, baseUrl, startOptions)
   stack.use(backends.store)
   const { store, blobs } = backends
+  const { clock } = store
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
   if (visitRecorder) stack.use(visitRecorder)
   const budget = new MemoryBudget(config.cacheBytes)
@@ -309,10 +309,11 @@ async function openOnDemandTls(
 
 /** The only place that selects engines. */
 async function openBackends(config: Config, baseUrl: string, startOptions: StartOptions): Promise<Backends> {
-  const { log, version, clock = Date.now, bootId = randomBytes(8).toString('hex') } = startOptions
+  const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
   const { showCode = () => {} } = startOptions
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
-  const store = await sqliteStore({ file: folder.database, clock })
+  const store = await sqliteStore({ file: folder.database, clock: startOptions.clock ?? Date.now })
+  const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
   await warnBelowReserve(reserve, log)
@@ -350,9 +351,10 @@ function createServices(
   config: Config,
   baseUrl: string,
   backends: Backends,
-  { clock = Date.now, log, budget }: StartOptions & { budget: MemoryBudget },
+  { log, budget }: Pick<StartOptions, 'log'> & { budget: MemoryBudget },
 ) {
   const { store, blobs, mail, folder, secretBox, certificates } = backends
+  const { clock } = store
   const { secret } = folder
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })

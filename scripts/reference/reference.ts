@@ -126,7 +126,8 @@ function quickStart(base: string): Html {
           <p>Publish text.</p>
           <pre><code>${inline}</code></pre>
           <p>The site is live at <code>siteUrl</code>. Without an API key it expires unless it is claimed: open
-            <code>claimUrl</code>.</p>
+            <code>claimUrl</code>. For an upload with <code>-T</code>, <code>curl -D -</code> prints it as the header
+            <code>X-Slipway-Claim-Url</code>.</p>
         </section>`
 }
 

@@ -135,6 +135,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
   return {
     read: createQueries(reading),
+    clock,
 
     // The lock of the file orders all writes, whatever their scope.
     async write(wanted, _scope, work) {

@@ -88,6 +88,9 @@ export const INDEPENDENT: WriteScope = Object.freeze({})
 export interface Store extends AsyncDisposable {
   readonly read: Queries
 
+  /** Milliseconds since 1970 by the one clock of all nodes, which decides about expiry, windows and leases. */
+  readonly clock: () => number
+
   write<T>(durability: Durability, scope: WriteScope, work: (tx: WriteTransaction) => Promise<T>): Promise<T>
 
   /**

@@ -134,6 +134,8 @@ describe('a method', () => {
   test('that a path does not support is 405 with Allow, whatever the body is', async () => {
     const { paths } = api.conformance!.document
     for (const [template, operations] of Object.entries(paths)) {
+      // Direct uploads have the paths of pages.
+      if (!template.startsWith('/api/')) continue
       const target = template
         .replace('{slug}', 'some-site-234567')
         .replace('{path}', 'a/b.txt')

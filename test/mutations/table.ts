@@ -56,6 +56,9 @@ const ROWS: readonly Row[] = [
 
   // Contents in the request
   ['publishes secrets whose contents are in the request', 'server/publish/archive/content.ts', 'if (budget.excludeByName(path, bytes.length) || budget.excludeEmpty(path, bytes.length)) continue', 'if (budget.excludeEmpty(path, bytes.length)) continue', 'test/api/contents.test.ts'],
+  ['does not report the files that an archive removes', 'server/publish/archive-upload.ts', '...(staged.removal && { removal: staged.removal }),', '', 'test/api/merge.test.ts'],
+  ['keeps the claim token of a direct upload from its publisher', 'server/api/direct-upload.ts', 'if (answer.claimToken !== undefined)', 'if (false)', 'test/api/contents.test.ts'],
+  ['documents examples with names in place of values', 'server/api/openapi-examples.ts', 'const known = VALUES[`${owner}.${name}`] ?? VALUES[name]', 'const known = undefined', 'test/api/openapi.test.ts'],
   ['takes a direct upload for a site of another account', 'server/api/direct-upload.ts', "name === '' || name.includes('.') ? undefined : name", 'undefined', 'test/api/contents.test.ts'],
 
   // The OpenAPI document

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import pg from 'pg'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY, type Postgres, startPostgres } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
@@ -69,3 +70,17 @@ test('a change that is committed after later ones is noticed', requires('postgre
     await slow.end()
   }
 })
+
+test(
+  'the clock of a node is that of the database, whatever its own clock shows',
+  requires('postgres'),
+  async (t) => {
+    server ??= startPostgres()
+    const { createDatabase, run } = await server
+    const url = await createDatabase()
+    await using store = await openStore(url)
+    t.mock.method(Date, 'now', () => 0)
+    const { rows } = await run(url, 'select extract(epoch from clock_timestamp())::float8 * 1000 as now')
+    assert.ok(Math.abs(store.clock() - rows[0].now) < HOUR_MS, `${store.clock()} and ${rows[0].now}`)
+  },
+)

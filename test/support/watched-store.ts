@@ -19,6 +19,7 @@ export class WatchedStore {
     const { real, read } = this
     return {
       read,
+      clock: real.clock,
       write: (durability, scope, work) => {
         this.#assertAvailable()
         return real.write(durability, scope, work)

@@ -44,6 +44,7 @@ export class ChangeFeed implements AsyncDisposable {
   #polling: Promise<void> | undefined
   #trimmedAt = performance.now()
   #failures = 0
+  #clockOffsetMs = 0
   #isClosed = false
 
   constructor(options: ChangeFeedOptions) {
@@ -54,6 +55,11 @@ export class ChangeFeed implements AsyncDisposable {
   async open(): Promise<void> {
     await this.poll()
     this.#schedule()
+  }
+
+  /** Milliseconds since 1970 by the clock of the database, also while that is unreachable. */
+  now(): number {
+    return Math.round(performance.now() + this.#clockOffsetMs)
   }
 
   /** Before the commit: a poll may see the change before the response to the commit arrives. */
@@ -109,7 +115,8 @@ export class ChangeFeed implements AsyncDisposable {
 
   async #poll(): Promise<void> {
     try {
-      const row = await this.#read(await this.#connect())
+      const row = await readChanges(await this.#connect(), this.#snapshot, this.#options.pollTimeoutMs)
+      this.#clockOffsetMs = row.clockOffsetMs
       const isFirst = this.#snapshot === undefined
       const isSame = row.epoch !== null && row.epoch === this.#epoch
       this.#snapshot = row.seen
@@ -136,29 +143,6 @@ export class ChangeFeed implements AsyncDisposable {
     return connection
   }
 
-  async #read(connection: Connection): Promise<PollRow> {
-    const text = `
-      select pg_current_snapshot()::text as seen,
-        (select id from feed_epoch) as epoch,
-        (select xid >= pg_snapshot_xmin($1::pg_snapshot) from changes_trimmed) as missed,
-        (select coalesce(json_agg(json_build_array(xid::text, name)), '[]') from (
-          select xid, name from changes
-          where xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
-          limit ${MAX_CHANGES_PER_POLL + 1}) as unseen) as changes`
-    // Without a snapshot nothing has been cached yet, so that no earlier change matters.
-    const values = [this.#snapshot ?? (await this.#currentSnapshot(connection))]
-    const { rows } = await connection.query<PollRow>({ text, values }, this.#options.pollTimeoutMs)
-    return rows[0]!
-  }
-
-  async #currentSnapshot(connection: Connection): Promise<string> {
-    const { rows } = await connection.query<{ seen: string }>(
-      { text: 'select pg_current_snapshot()::text as seen' },
-      this.#options.pollTimeoutMs,
-    )
-    return rows[0]!.seen
-  }
-
   async #beginEpoch(): Promise<void> {
     const text = 'insert into feed_epoch (id) values ($1) on conflict do nothing'
     await this.#connection!.query({ text, values: [randomUUID()] }, this.#options.pollTimeoutMs)
@@ -174,6 +158,36 @@ export class ChangeFeed implements AsyncDisposable {
       set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))`
     await this.#connection!.query({ text }, this.#options.pollTimeoutMs)
   }
+}
+
+/** The changes since a snapshot, and the clock of the database as an offset from the monotonic clock. */
+async function readChanges(
+  connection: Connection,
+  snapshot: string | undefined,
+  timeoutMs: number,
+): Promise<PollRow & { clockOffsetMs: number }> {
+  const text = `
+    select pg_current_snapshot()::text as seen,
+      (select id from feed_epoch) as epoch,
+      extract(epoch from clock_timestamp())::float8 * 1000 as now,
+      (select xid >= pg_snapshot_xmin($1::pg_snapshot) from changes_trimmed) as missed,
+      (select coalesce(json_agg(json_build_array(xid::text, name)), '[]') from (
+        select xid, name from changes
+        where xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
+        limit ${MAX_CHANGES_PER_POLL + 1}) as unseen) as changes`
+  // Without a snapshot nothing has been cached yet, so that no earlier change matters.
+  const values = [snapshot ?? (await currentSnapshot(connection, timeoutMs))]
+  const sentAt = performance.now()
+  const { rows } = await connection.query<PollRow & { now: number }>({ text, values }, timeoutMs)
+  const [row] = rows
+  // The database read its clock half a round trip ago, as far as can be known.
+  return { ...row!, clockOffsetMs: row!.now - (sentAt + performance.now()) / 2 }
+}
+
+async function currentSnapshot(connection: Connection, timeoutMs: number): Promise<string> {
+  const text = 'select pg_current_snapshot()::text as seen'
+  const { rows } = await connection.query<{ seen: string }>({ text }, timeoutMs)
+  return rows[0]!.seen
 }
 
 /** Makes the other nodes poll earlier. A lost hint costs them one poll interval. */

@@ -120,6 +120,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const owned = opened.move()
   return {
     read: createQueries(reading),
+    clock: () => feed.now(),
 
     async write(durability, scope, work) {
       const writing = write(beginMessage(durability, scope), work)
