@@ -54,7 +54,8 @@ const AMONG_WORDS = new RegExp(`(?<![\\w-])${CHARACTER}{4}-${CHARACTER}{4}(?![\\
 const WHOLE = new RegExp(`^${CHARACTER}{8}$`, 'i')
 
 /** The code in typed or pasted text, normalized; undefined while it is incomplete. */
-export function findCode(text: string): string | undefined {
+export function findCode(typed: string): string | undefined {
+  const text = typed.normalize('NFKC')
   const found = AMONG_WORDS.exec(text)?.[0] ?? text
   const bare = found.replace(/[\s\p{Pd}]/gu, '').toUpperCase()
   return WHOLE.test(bare) ? `${bare.slice(0, 4)}-${bare.slice(4)}` : undefined

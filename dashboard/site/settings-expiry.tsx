@@ -1,5 +1,6 @@
 import { formatDayAndTime } from '../app/format-time.ts'
 import { Choice, TextField } from '../kit/field.tsx'
+import { Notice } from '../kit/notice.tsx'
 import { TimeLeft, useNow } from '../kit/time.tsx'
 import {
   type ExpiryChoice,
@@ -15,6 +16,7 @@ export function Expiry({ site: { expiresAt }, settings }: SettingsProps) {
   const { draft, errors, change } = settings
   const { expiry = UNCHANGED_EXPIRY } = draft
   const now = useNow(10_000)
+  const deletion = describeDeletion(expiry, now)
   const choose = (changed: Partial<ExpiryChoice>) => change({ expiry: { ...expiry, ...changed } })
   return (
     <div class="stack tight">
@@ -37,10 +39,15 @@ export function Expiry({ site: { expiresAt }, settings }: SettingsProps) {
           error={expiry.date === '' ? undefined : errors.expiry}
         />
       )}
-      {expiry.span !== 'unchanged' && !errors.expiry && (
+      {expiry.span === 'never' && (
         <p class="small" role="status">
-          {describeExpiry(toTtlSeconds(expiry, now), now)}
+          After saving, this site doesn't expire.
         </p>
+      )}
+      {deletion && !errors.expiry && (
+        <Notice tone="warn" title={deletion}>
+          <p>Its files, versions and visits are deleted, without the trash. The address can't be reused.</p>
+        </Notice>
       )}
     </div>
   )
@@ -71,10 +78,11 @@ function choicesFor(expiresAt: string | null) {
   ]
 }
 
-function describeExpiry(seconds: number | null | undefined, now: number): string {
-  if (seconds == null) return "After saving, this site doesn't expire."
-  const then = formatDayAndTime(new Date(now + seconds * 1000).toISOString())
-  return `After saving, this site and all its versions are deleted on ${then}. The address can't be reused.`
+/** What saving the choice does at that time; undefined when the site then does not expire, or as before. */
+export function describeDeletion(expiry: ExpiryChoice, now: number): string | undefined {
+  const seconds = toTtlSeconds(expiry, now)
+  if (seconds == null) return undefined
+  return `After saving, this site is deleted on ${formatDayAndTime(new Date(now + seconds * 1000).toISOString())}.`
 }
 
 /** A value for a datetime-local input: "2026-11-28T18:05", in the local time zone. */

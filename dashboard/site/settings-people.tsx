@@ -1,18 +1,22 @@
 import { useRef, useState } from 'preact/hooks'
 import { type Collaborator, MAX_COLLABORATORS, type SiteDetails } from '../../protocol/api/sites.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
+import { toDisplayError } from '../api/display-error.ts'
 import { invalidate, useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
+import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { Button } from '../kit/button.tsx'
+import { CopyBlock } from '../kit/copy.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
+import { sendsEmails } from '../sign-in/email-delivery.ts'
 import { setDraft } from './settings-draft.ts'
 
 /** Who can publish to the site. The owner invites and removes; a collaborator can leave. */
@@ -22,11 +26,22 @@ export function People({ site }: { site: SiteDetails }) {
   const { value, error, loading, reload, set } = people
   const list = useRef<HTMLUListElement>(null)
   const isOwner = role === 'owner'
+  const show = (person: Collaborator) =>
+    set((known) => ({
+      ...known,
+      collaborators: [...known.collaborators.filter(({ email }) => email !== person.email), person],
+    }))
   const remove = useAction(async (email: string) => {
     await slipway.removeCollaborator(slug, email)
     set((known) => ({ ...known, collaborators: known.collaborators.filter((one) => one.email !== email) }))
     list.current?.focus()
-    showToast(`${email} removed.`)
+    showToast(`${email} removed.`, async () => {
+      try {
+        show(await slipway.addCollaborator(slug, email))
+      } catch (error) {
+        showToast(`Couldn't undo. ${toDisplayError(error).title}`)
+      }
+    })
   })
   return (
     <Panel
@@ -53,15 +68,7 @@ export function People({ site }: { site: SiteDetails }) {
         </ul>
       )}
       {isOwner && value && value.collaborators.length < MAX_COLLABORATORS && (
-        <Invite
-          slug={slug}
-          onAdded={(person) =>
-            set((known) => ({
-              ...known,
-              collaborators: [...known.collaborators.filter(({ email }) => email !== person.email), person],
-            }))
-          }
-        />
+        <Invite slug={slug} onAdded={show} />
       )}
     </Panel>
   )
@@ -90,10 +97,13 @@ function Person({ person: { email, addedAt }, onRemove }: PersonProps) {
 
 function Invite({ slug, onAdded }: { slug: string; onAdded: (person: Collaborator) => void }) {
   const [email, write] = useState('')
+  // A person who was invited, but gets no email.
+  const [unnoticed, setUnnoticed] = useState<string | undefined>(undefined)
   const invite = useAction(async () => {
     const person = await slipway.addCollaborator(slug, email.trim())
     onAdded(person)
     write('')
+    setUnnoticed(sendsEmails ? undefined : person.email)
     showToast(`${person.email} can publish to this site now.`)
   })
   const wrong = invite.error?.fields.email
@@ -112,6 +122,14 @@ function Invite({ slug, onAdded }: { slug: string; onAdded: (person: Collaborato
         Invite
       </Button>
       {!wrong && <ErrorNotice error={invite.error} />}
+      {unnoticed !== undefined && (
+        <Notice tone="warn" title="No email was sent">
+          <p>
+            This server has no email configured. Send <bdi>{unnoticed}</bdi> the address of this page:
+          </p>
+          <CopyBlock text={`${settings.baseUrl}/sites/${slug}`} of="the address" />
+        </Notice>
+      )}
     </form>
   )
 }

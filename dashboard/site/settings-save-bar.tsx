@@ -1,5 +1,8 @@
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
+import { useNow } from '../kit/time.tsx'
+import { UNCHANGED_EXPIRY } from './expiry-choice.ts'
+import { describeDeletion } from './settings-expiry.tsx'
 import type { Settings } from './use-settings.ts'
 
 interface SaveBarProps {
@@ -10,15 +13,23 @@ interface SaveBarProps {
 
 /** Saves or discards all unsaved changes; stays in view while there are any. */
 export function SaveBar({ settings, canSave, onSave }: SaveBarProps) {
-  const { errors, save, discard } = settings
+  const { draft, errors, save, discard } = settings
+  const now = useNow(10_000)
   const [first] = Object.values(errors)
+  const deletion = describeDeletion(draft.expiry ?? UNCHANGED_EXPIRY, now)
   return (
     <section class="save-bar" aria-label="Unsaved changes">
       <ErrorNotice error={save.error} />
       <div class="panel-head">
-        <p class={first ? 'wrong' : 'title'} role="status">
-          {first ?? 'Unsaved changes'}
-        </p>
+        <div>
+          <p class={first ? 'wrong' : 'title'} role="status">
+            {/* The field announces its own error; one that was not filled in shows none. */}
+            <span aria-hidden={first !== undefined && !isOfEmptyField(settings)}>
+              {first ?? 'Unsaved changes'}
+            </span>
+          </p>
+          {!first && deletion && <p class="warn small">{deletion}</p>}
+        </div>
         <div class="choices">
           <Button onClick={discard}>Discard</Button>
           <Button variant="main" busy={save.busy} disabled={!canSave} onClick={onSave}>
@@ -28,4 +39,11 @@ export function SaveBar({ settings, canSave, onSave }: SaveBarProps) {
       </div>
     </section>
   )
+}
+
+/** Whether the first error is that of an empty field. */
+function isOfEmptyField({ draft, errors }: Settings): boolean {
+  const [field] = Object.keys(errors)
+  if (field === 'password') return draft.password === ''
+  return field === 'expiry' && draft.expiry?.date === ''
 }

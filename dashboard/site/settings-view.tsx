@@ -91,12 +91,13 @@ function submitOnEnter(event: KeyboardEvent, submit: () => void): void {
   submit()
 }
 
-/** The form to focus when the save bar is removed with the pressed button. */
+/** The form to focus when the save bar is removed with the pressed button; any other focus stays. */
 function useFocusAfterSaving({ isChanged }: Settings): RefObject<HTMLFormElement | null> {
   const box = useRef<HTMLFormElement>(null)
   const wasChanged = useRef(isChanged)
   useEffect(() => {
-    if (wasChanged.current && !isChanged) box.current?.focus({ preventScroll: true })
+    const isFocusLost = document.activeElement === document.body
+    if (wasChanged.current && !isChanged && isFocusLost) box.current?.focus({ preventScroll: true })
     wasChanged.current = isChanged
   }, [isChanged])
   return box

@@ -123,7 +123,7 @@ function SiteIsGone({ slug, hasExpired }: { slug: string; hasExpired: boolean })
       <p class="lead">
         {hasExpired
           ? 'Publish the folder again to get a new site.'
-          : 'It may have been deleted in another tab, or it belongs to another account.'}
+          : "This site was deleted, it's no longer shared with you, or it belongs to another account."}
       </p>
       <p>
         <a href="/sites">Your sites</a>

@@ -32,9 +32,9 @@ export function newCode(): string {
   return `${characters.slice(0, 4).join('')}-${characters.slice(4).join('')}`
 }
 
-/** Normalizes a typed code; undefined when it is invalid. */
+/** Normalizes a typed code, also in the full-width characters of an input method; undefined when it is invalid. */
 export function parseCode(typed: string): string | undefined {
-  const bare = typed.toUpperCase().replace(/[\s-]/g, '')
+  const bare = typed.normalize('NFKC').toUpperCase().replace(/[\s-]/g, '')
   if (bare.length !== 8 || [...bare].some((character) => !CODE_CHARACTERS.includes(character)))
     return undefined
   return `${bare.slice(0, 4)}-${bare.slice(4)}`

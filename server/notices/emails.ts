@@ -91,7 +91,7 @@ function siteShared({ slug, ownerEmail, to }: EventOf<'site-shared'>, addresses:
     subject: `${ownerEmail} shared the site ${slug} with you`,
     blocks: [
       `${ownerEmail} has made you a collaborator of the site at ${addresses.site(slug)}. You can publish to it, restore versions and see its visits.`,
-      `Sign in as ${to} to open it. You don't need to accept anything. In its settings, you can leave the site.`,
+      `Sign in as ${to} to open it. You don't need to accept. To leave, open the site's page.`,
       { label: 'Open the site', url: `${base}/sites/${slug}` },
     ],
     reason: `You receive this email because ${ownerEmail} entered this address at ${base}. If you do not know the sender, ignore it.`,

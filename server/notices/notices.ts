@@ -110,7 +110,7 @@ export class Notices {
 
   /**
    * Takes a notice out of the queue before it is sent. Undefined when another process has taken it, its account was
-   * deleted, or the account has had too many emails of its kind.
+   * deleted, its deleted site was restored, or the account has had too many emails of its kind.
    */
   async #claim(id: string): Promise<Account | undefined> {
     const { store, clock, log } = this.#options
@@ -122,6 +122,10 @@ export class Notices {
       await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })
       const account = await tx.accounts.byId(accountId)
       if (!account || account.deletionStartedAt !== null) return undefined
+      if (event.kind === 'site-deleted') {
+        const site = await tx.sites.bySlug(event.slug)
+        if (site?.deletedAt === null) return undefined
+      }
       const window = Math.floor(now / HOUR_MS) * HOUR_MS
       const max = event.kind === 'site-shared' ? MAX_INVITATIONS_PER_HOUR : MAX_EMAILS_PER_HOUR
       if ((await tx.counters.add(`emails:${event.kind}:${accountId}`, window)) <= max) return account

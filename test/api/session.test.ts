@@ -22,6 +22,9 @@ describe('an account', () => {
     }
     for (let count = 0; count < 7; count++)
       await client.delete((await own.publish(client, { 'index.html': '<title>Bakery</title>' })).slug)
+    const { slug: restored } = await own.publish(client, { 'index.html': '<title>Restored</title>' })
+    await client.delete(restored)
+    await client.undelete(restored)
     await client.updateMe({ reminders: false })
     await client.delete((await own.publish(client, { 'index.html': 'x' })).slug)
     await own.sweep('emails')
@@ -29,6 +32,7 @@ describe('an account', () => {
     const signIns = emails.filter((one) => one.includes('Subject: New sign-in to your Slipway account'))
     assert.equal(signIns.length, 2)
     assert.ok(signIns.every((one) => /Firefox\s+on\s+Windows/.test(one)))
+    assert.ok(emails.every((one) => !one.includes(restored)))
     assert.equal(emails.filter((one) => / was deleted\r?$/m.test(one)).length, 5)
   })
 })

@@ -118,6 +118,7 @@ describe('a code', () => {
   test('and its address can be written in any notation', async () => {
     const notations = [
       (code: string) => code.toLowerCase().replace('-', ''),
+      (code: string) => code.replace(/./g, (one) => String.fromCodePoint(one.charCodeAt(0) + 0xfee0)),
       (code: string) => `  ${code} `,
       (code: string) => code.replace('-', ' '),
     ]

@@ -20,6 +20,8 @@ test('a code is recognized as it was sent, typed or pasted, once it is complete'
     'ABCD–2345',
     'Your code: ABCD-2345.',
     '\r\nABCD-2345\r\n',
+    'ＡＢＣＤ－２３４５',
+    'ａｂｃｄ　２３４５',
   ])
     assert.equal(findCode(typed), 'ABCD-2345', typed)
   const incomplete = [

@@ -430,6 +430,9 @@ describe('a shared site', requiresBrowser, () => {
     const people = page.getByRole('region', { name: 'People' })
     await people.getByLabel('Email address').fill(guest.email)
     await people.getByRole('button', { name: 'Invite' }).click()
+    await people.getByText(web.url(`/sites/${slug}`)).waitFor()
+    await people.getByRole('button', { name: `Remove ${guest.email}` }).click()
+    await page.getByRole('button', { name: 'Undo' }).click()
     await people.getByRole('button', { name: `Remove ${guest.email}` }).waitFor()
     await owner.assertAccessibleInAllViewports()
 
@@ -442,6 +445,8 @@ describe('a shared site', requiresBrowser, () => {
     await guest.page.getByText('No sites yet').waitFor()
     assert.deepEqual((await owner.client.collaborators(slug)).collaborators, [])
     guest.assertNoComplaints()
+    await guest.page.goto(web.url(`/sites/${slug}`))
+    await guest.page.getByText("it's no longer shared with you").waitFor()
     owner.assertNoComplaints()
   })
 })

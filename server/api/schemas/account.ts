@@ -66,7 +66,9 @@ export const meResponse = named(
     ),
     reminders,
     limits: object({
-      requestsPerHour: integer(`Requests per hour; ${UNLIMITED} means unlimited, here and below`),
+      requestsPerHour: integer(
+        `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+      ),
       domains: integer('Custom domains'),
       filesPerSite: integer('Files in a site'),
       fileBytes: integer('Largest file'),
