@@ -214,6 +214,14 @@ test('rows and columns stay in server/store, and only it parses stored JSON', ()
   )
 })
 
+test('node:http is imported for its types only, because its exports load an HTTP client', () => {
+  const imports = sources().filter(({ path }) => /^(server|client\/(sdk|cli))\//.test(path))
+  assert.deepEqual(
+    imports.filter(({ text }) => /^import (?!type)[^\n]*'node:http'/m.test(text)).map(({ path }) => path),
+    [],
+  )
+})
+
 test('files are named after what they contain', () => {
   const shapeless = /(^|[/-])(utils?|helpers?|common|core|managers?|index)(-[^/]*)?\.\w+$/
   assert.deepEqual(
