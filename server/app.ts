@@ -145,7 +145,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
   stack.use(new Scheduler(services.sweepOptions, sweeps))
-  // Disposed before the jobs, which wait for them.
+  // Disposed before the sweeps, which wait for them.
   stack.use(services.precompressor)
   stack.use(services.domains)
   if (services.certificates) stack.use(services.certificates)
@@ -279,6 +279,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     visits: config.visits === 'on',
     mail: config.smtpUrl ? 'smtp' : 'log',
     customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
+    issuesCertificates: config.httpsPort !== undefined,
   }
 }
 

@@ -2,7 +2,9 @@ import cluster from 'node:cluster'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { npxCommand } from '../protocol/client-package.ts'
+import { stripControlChars } from '../protocol/format.ts'
 import { hasSecureCookies } from './api/cookies.ts'
+import type { Service } from './app.ts'
 import { assertDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import { ApiError } from './lib/errors.ts'
@@ -40,8 +42,7 @@ async function main(args: string[]): Promise<number> {
         return await listSweeps()
       case 'settings':
         ignoreClosedOutput()
-        for (const row of describeSettings())
-          print(`${row.name.padEnd(30)} ${row.defaultValue.padEnd(12)} ${row.description}`)
+        listSettings()
         return 0
       case 'version':
       case '--version':
@@ -57,6 +58,15 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     return reportError(error)
   }
+}
+
+function listSettings(): void {
+  const rows = describeSettings(process.env).map(({ name, defaultValue, value, description }) =>
+    [name, defaultValue, value, description].map((cell) => stripControlChars(cell) || '-'),
+  )
+  const table = [['NAME', 'DEFAULT', 'VALUE', 'MEANING'], ...rows]
+  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]!.length)))
+  for (const row of table) print(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
 }
 
 /** The commands that need valid settings. */
@@ -108,7 +118,7 @@ async function serve(config: Config, log: Log, bootId?: string): Promise<number>
     const service = await startService(config, { log, version, showCode: showCode(config) })
     trimHeap()
     onSignals(stop)
-    announce(service.baseUrl, service.port, config)
+    announce(service, config, log)
     await service.preload()
     return shutDown(service, await stopped, log)
   }
@@ -144,7 +154,7 @@ async function serveWithWorkers(config: Config, log: Log): Promise<number> {
   const { supervise } = await import('./workers.ts')
   const ports = await freePorts(config)
   const args = ['worker', randomBytes(8).toString('hex'), JSON.stringify(ports)]
-  const onReady = (baseUrl: string) => announce(baseUrl, ports.port, config)
+  const onReady = (baseUrl: string) => announce({ ...ports, baseUrl }, config, log)
   const supervisor = supervise({ workers: config.workers, args, log, onReady })
   onSignals(() => supervisor.stop())
   return supervisor.ended
@@ -185,9 +195,8 @@ async function sweep(config: Config, log: Log, [name]: string[]): Promise<number
   const { runOnce } = await import('./jobs/scheduler.ts')
   const chosen = sweeps.filter((one) => name === 'all' || one.name === name)
   if (chosen.length === 0) {
-    return usageError(
-      `Unknown sweep: ${name ?? ''}. Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`,
-    )
+    const problem = name === undefined ? 'The name of a sweep is missing.' : `Unknown sweep: ${name}.`
+    return usageError(`${problem} Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`)
   }
   await using context = await openData(config, log)
   for (const one of chosen) print(`${one.name}: ${await runOnce(one, context.sweepOptions)}`)
@@ -221,12 +230,17 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
 }
 
 async function account(config: Config, log: Log, [verb, email, plan]: string[]): Promise<number> {
-  if (verb !== 'plan' || !email || (plan !== 'free' && plan !== 'hobby')) {
-    return usageError('Usage: slipway-server account plan EMAIL free|hobby')
-  }
+  const names: Record<string, string> = { free: config.planFree, hobby: config.planHobby }
+  const plans = Object.entries(names).map(([id, name]) => `${id} (displayed as "${name}")`)
+  if (verb === undefined) return usageError('account needs a command: plan.')
+  if (verb !== 'plan') return usageError(`Unknown command: account ${verb}. Use account plan.`)
+  if (!email || !plan)
+    return usageError(`account plan needs an email address and a plan: ${plans.join(' or ')}.`)
+  if (plan !== 'free' && plan !== 'hobby')
+    return usageError(`Unknown plan: ${plan}. Use ${plans.join(' or ')}.`)
   await using context = await openData(config, log)
   await context.accounts.setPlan(email, plan)
-  print(`${email} is on the ${plan === 'free' ? config.planFree : config.planHobby} plan.`)
+  print(`${email} is on the plan ${plan} (displayed as "${names[plan]}").`)
   return 0
 }
 
@@ -239,15 +253,28 @@ function showCode(config: Config): ShowCode {
   }
 }
 
-/** Prints the URL and the next step: as text on a terminal, otherwise as a log entry. */
-function announce(baseUrl: string, port: number, config: Config): void {
+/** Prints the URL and the next step on a terminal; otherwise logs the URL. */
+function announce(
+  { baseUrl, port, httpsPort }: Pick<Service, 'baseUrl' | 'port' | 'httpsPort'>,
+  config: Config,
+  log: Log,
+): void {
   if (config.log === 'silent') return
+  if (process.stdout.isTTY !== true) {
+    log.info(`Slipway ${version} runs at ${baseUrl}`, {
+      host: config.host,
+      port,
+      httpsPort,
+      data: config.data,
+    })
+    return
+  }
   print(`
   Slipway ${version} runs at ${baseUrl}${config.baseUrl && `\n  Listens on:         ${config.host}, port ${port}`}
 
   Publish a folder:   ${npxCommand(baseUrl)} publish ./folder
   API reference:      ${baseUrl}/docs
-  ${config.httpsPort === undefined ? '' : `HTTPS:              ${certificateSource(config)}\n  `}Data:               ${config.data}${config.smtpUrl ? '' : `\n  Sign-in codes:      printed below (no SMTP configured), copies in ${config.data}/mail`}
+  ${httpsPort === undefined ? '' : `HTTPS:              port ${httpsPort}, ${certificateSource(config)}\n  `}Data:               ${config.data}${config.smtpUrl ? '' : `\n  Sign-in codes:      printed below (no SMTP configured), copies in ${config.data}/mail`}
 
   Press Ctrl-C to stop.
 `)

@@ -183,7 +183,9 @@ test('only the configuration reads the environment of the server', () => {
     ({ path, text }) =>
       path.startsWith('server/') &&
       /\bprocess\.env\b|node:process/.test(
-        path === 'server/main.ts' ? text.replace('readConfig(process.env)', '') : text,
+        path === 'server/main.ts'
+          ? text.replace(/\b(readConfig|describeSettings)\(process\.env\)/g, '')
+          : text,
       ),
   )
   assert.deepEqual(
@@ -208,6 +210,14 @@ test('rows and columns stay in server/store, and only it parses stored JSON', ()
     outside
       .filter(({ path, text }) => named.test(text) || (usesStore.test(path) && text.includes('JSON.parse(')))
       .map(({ path }) => path),
+    [],
+  )
+})
+
+test('node:http is imported for its types only, because its exports load an HTTP client', () => {
+  const imports = sources().filter(({ path }) => /^(server|client\/(sdk|cli))\//.test(path))
+  assert.deepEqual(
+    imports.filter(({ text }) => /^import (?!type)[^\n]*'node:http'/m.test(text)).map(({ path }) => path),
     [],
   )
 })

@@ -1,7 +1,7 @@
 import { stripControlChars } from '../../protocol/format.ts'
+import { findNearest } from '../../protocol/nearest.ts'
 import { UsageError } from './cli-error.ts'
 import type { CommandContext, OptionValues } from './command.ts'
-import { findNearest } from './nearest.ts'
 
 /** One of the actions of a command such as `domains add`, with its operand. */
 export type Action = (

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { findNearest } from '../../protocol/nearest.ts'
 import { UsageError } from './cli-error.ts'
 import { type Command, type CommandOption, JSON_OPTION, type OptionValues } from './command.ts'
-import { findNearest } from './nearest.ts'
 
 /** All commands in the order of the help. Each is loaded on demand. */
 export const COMMANDS: Record<string, () => Promise<Command>> = {

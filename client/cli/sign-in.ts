@@ -90,7 +90,7 @@ async function requestAndVerify(
   const { expiresInSeconds, attempt, delivery } = await slipway.requestCode(email)
   const where =
     delivery === 'log'
-      ? "This server doesn't send email. The code is in the terminal where Slipway runs: ask its administrator."
+      ? "This server doesn't send email. The code is in the terminal or the log of the service: ask its administrator."
       : `We sent a code to ${stripControlChars(email)}.`
   terminal.printNote(`${where} It expires in ${formatDuration(expiresInSeconds)}.`)
   if (terminal.interactive) return verifyTyped(work, slipway, { email, attempt, keyName, delivery })
@@ -112,7 +112,7 @@ async function verifyTyped(
       return await slipway.verifyCode(given.email, code, given.attempt, given.keyName)
     } catch (error) {
       if (tries === MAX_CODE_TRIES || !isSlipwayError(error, 'INVALID_CODE', 'VALIDATION_ERROR')) throw error
-      const source = given.delivery === 'log' ? 'in the terminal of the server' : 'in the email'
+      const source = given.delivery === 'log' ? 'in the output of the server' : 'in the email'
       terminal.printNote(`Incorrect code. Enter it exactly as ${source}.`)
     }
   }

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
-import http from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { http } from './node-http.ts'
 import { describeRefusal, forwardThrough, type ProxyFor, proxyError, TunnelAgent } from './proxy.ts'
 import type { HttpRequest, HttpResponse, RequestBody, Transport } from './transport.ts'
 
@@ -51,7 +52,7 @@ export function nodeTransport({
 }
 
 interface Route {
-  agent: http.Agent | https.Agent
+  agent: Agent | https.Agent
   /** The proxy that receives the request itself. */
   forwarder?: URL | undefined
 }
@@ -99,7 +100,7 @@ function bodyLength(body: RequestBody | undefined): number | undefined {
   return undefined
 }
 
-async function writeBody(outgoing: http.ClientRequest, body: RequestBody | undefined): Promise<void> {
+async function writeBody(outgoing: ClientRequest, body: RequestBody | undefined): Promise<void> {
   if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
     outgoing.end(body)
     return
@@ -108,7 +109,7 @@ async function writeBody(outgoing: http.ClientRequest, body: RequestBody | undef
   await pipeline(Readable.from(chunks, { objectMode: false }), outgoing)
 }
 
-function toHttpResponse(message: http.IncomingMessage): HttpResponse {
+function toHttpResponse(message: IncomingMessage): HttpResponse {
   return {
     status: message.statusCode ?? 0,
     header(name) {
@@ -120,7 +121,7 @@ function toHttpResponse(message: http.IncomingMessage): HttpResponse {
   }
 }
 
-function readMessage(message: http.IncomingMessage): Promise<string> {
+function readMessage(message: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     message.on('data', (chunk) => chunks.push(chunk))

@@ -1,7 +1,8 @@
-import http from 'node:http'
+import type { ClientRequest, RequestOptions } from 'node:http'
 import https from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { http } from './node-http.ts'
 
 /** How long a proxy may take to open a tunnel. */
 const CONNECT_TIMEOUT_MS = 30_000
@@ -32,7 +33,7 @@ export function proxyError({ protocol, host }: URL, reason: string): Error {
 }
 
 /** Changes of a request for `http:` that goes through a proxy: its target is the whole URL (RFC 9112, 3.2.2). */
-export function forwardThrough(proxy: URL, url: string): http.RequestOptions {
+export function forwardThrough(proxy: URL, url: string): RequestOptions {
   const { href, host } = new URL(url)
   return { ...connectionTo(proxy), path: href, headers: { Host: host, ...authorization(proxy) } }
 }
@@ -40,7 +41,7 @@ export function forwardThrough(proxy: URL, url: string): http.RequestOptions {
 /** An agent for `https:` that tunnels its connections through a proxy (RFC 9110, 9.3.6). */
 export class TunnelAgent extends https.Agent {
   readonly #proxy: URL
-  readonly #opening = new Set<http.ClientRequest>()
+  readonly #opening = new Set<ClientRequest>()
 
   constructor(proxy: URL, options: https.AgentOptions) {
     super(options)
@@ -117,7 +118,7 @@ function parseProxy(name: string, text: string): URL {
   throw new Error(`${name} must be the http or https URL of a proxy, not ${value}`)
 }
 
-function connectionTo({ protocol, hostname, port }: URL): http.RequestOptions {
+function connectionTo({ protocol, hostname, port }: URL): RequestOptions {
   const host = withoutBrackets(hostname)
   // Node would verify the certificate of the proxy against the Host header.
   const servername = isIP(host) ? '' : host

@@ -83,7 +83,11 @@ function List({ site, all, known, children }: ListProps) {
     <Page title="Domains" actions={add}>
       {children}
       {isEmpty && settings.customDomains && (
-        <p class="lead">Connect your own domain. Add two DNS records and HTTPS is set up automatically.</p>
+        <p class="lead">
+          {settings.issuesCertificates
+            ? 'Connect your own domain. Add two DNS records and HTTPS is set up automatically.'
+            : 'Connect your own domain: add two DNS records.'}
+        </p>
       )}
       {all && all.length > 0 && (
         <ul class="domain-list">

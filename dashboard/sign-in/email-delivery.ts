@@ -4,4 +4,4 @@ import { settings } from '../api/settings.ts'
 export const sendsEmails = settings.mail === 'smtp'
 
 export const NO_EMAIL =
-  'This server has no email configured. The operator finds the code in the terminal where Slipway runs.'
+  'This server has no email configured. The operator finds the code in the terminal or the log of the service.'

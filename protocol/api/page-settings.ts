@@ -25,4 +25,6 @@ export interface PageSettings {
   mail: 'smtp' | 'log'
   /** Whether the target of custom domains has a public name. */
   customDomains: boolean
+  /** Whether the server obtains certificates for custom domains; otherwise the proxy in front does. */
+  issuesCertificates: boolean
 }

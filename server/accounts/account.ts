@@ -212,7 +212,7 @@ export class Accounts {
     return {
       message:
         this.#mail.delivery === 'log'
-          ? 'This server sends no email. The sign-in code is in the terminal where Slipway runs'
+          ? 'This server sends no email. The sign-in code is in the terminal or the log of the service'
           : 'A sign-in code was sent, if the address can receive email',
       email,
       expiresInSeconds: CODE_SECONDS,

@@ -20,6 +20,12 @@ export function handleErrors(app: FastifyInstance, { log, baseUrl }: ErrorOption
     // The operator frees space; a stack would not help.
     if (failure.code === 'INSUFFICIENT_STORAGE')
       log.warn(failure.message, { request: request.id, route: request.routeOptions.url })
+    else if (failure.code === 'UNAVAILABLE')
+      log.error(failure.message, {
+        request: request.id,
+        route: request.routeOptions.url,
+        cause: (failure.cause as Error | undefined)?.message,
+      })
     else if (status >= 500)
       log.error(failure.message, { request: request.id, route: request.routeOptions.url, error })
     if (failure.code === 'UNAVAILABLE' || failure.code === 'RATE_LIMITED') {

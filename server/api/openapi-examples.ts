@@ -201,7 +201,7 @@ const RESPONSES: Record<string, Record<string, unknown>> = {
   },
   rateLimited: {
     rateLimited: {
-      error: 'Hourly limit reached (60 requests). Try again at 2026-11-22T17:00:00.000Z.',
+      error: 'Hourly limit reached. Try again at 2026-11-22T17:00:00.000Z.',
       code: 'RATE_LIMITED',
       status: 429,
       hint: 'Wait for the number of seconds in Retry-After. Published sites stay online.',

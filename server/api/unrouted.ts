@@ -1,7 +1,7 @@
-import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
+import { http } from '../lib/node-http.ts'
 import { PUBLISH_HINT } from '../web/pages.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
@@ -24,7 +24,7 @@ const API_PREFIX_PATTERN = '/api/*'
  */
 export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[]): void {
   const allowed = allowedIn([...table, ...table.map(({ url }) => ({ url, method: 'OPTIONS' }))])
-  for (const method of METHODS) {
+  for (const method of http.METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
   }
   app.route({

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import {
+  accessSync,
   chmodSync,
+  constants,
   existsSync,
   linkSync,
   mkdirSync,
@@ -9,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { ConfigError } from './settings.ts'
 
 /** Paths of the embedded engines. */
@@ -25,14 +27,14 @@ export interface DataFolder {
 
 const DATABASE = 'slipway.db'
 
-/** What earlier versions may have created readable by all users. */
+/** What earlier versions and restored backups may have made readable by other users. */
 const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'mail', 'spool']
 
 /** Creates the folder. Safe when two processes do it concurrently. */
 export function prepareDataFolder(folder: string, givenSecret: string): DataFolder {
   const spool = join(folder, 'spool')
-  mkdirSync(spool, { recursive: true, mode: 0o700 })
-  for (const name of PRIVATE) restrictAccess(join(folder, name))
+  createFolder(spool)
+  for (const path of [folder, ...PRIVATE.map((name) => join(folder, name))]) restrictAccess(path)
   return {
     database: join(folder, DATABASE),
     blobs: join(folder, 'blobs'),
@@ -48,12 +50,26 @@ export function assertDataFolder(folder: string): void {
   throw new ConfigError(`No Slipway data in ${folder}. Set SLIPWAY_DATA to the data folder of the service.`)
 }
 
-/** Takes the access of users outside the group away, where there is any. */
+function createFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    // For a recursive call, Node reports ENOENT in place of EROFS and EACCES.
+    let parent = dirname(path)
+    while (!existsSync(parent)) parent = dirname(parent)
+    accessSync(parent, constants.W_OK)
+    throw error
+  }
+}
+
+const STICKY = 0o1000
+
+/** Removes the permissions of the group and of others. A sticky folder, such as `/tmp`, is shared by design. */
 function restrictAccess(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
-  if ((mode & 0o007) === 0) return
+  if ((mode & 0o077) === 0 || (mode & STICKY) !== 0) return
   try {
-    chmodSync(path, mode & 0o770)
+    chmodSync(path, mode & 0o700)
   } catch (error) {
     // Only the owner may; another user's files are that user's decision.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error

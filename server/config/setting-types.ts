@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { Resolver } from 'node:dns'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { UNLIMITED } from '../../protocol/format.ts'
+import { pluralize, UNLIMITED } from '../../protocol/format.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 
 const MAX_RESERVE_BYTES = 2 ** 44
@@ -64,7 +64,7 @@ export function bytes(
   [min, max]: [number, number],
   description: string,
 ): Setting<number> {
-  const allowed = `it must be a size from ${formatQuantity(min, BYTE_UNITS)} to ${formatQuantity(max, BYTE_UNITS)}, such as 500MB or 2GiB`
+  const allowed = `it must be a size from ${formatSize(min)} to ${formatSize(max)}, such as 500MB or 2GiB`
   return quantity({ name, defaultValue, description, units: BYTE_UNITS, min, max, allowed })
 }
 
@@ -165,7 +165,7 @@ export function bytesOrPercent(name: string, description: string): Setting<Reser
       const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
       if (percent !== undefined && Number(percent) <= MAX_RESERVE_PERCENT) return { percent: Number(percent) }
       throw new Error(
-        `it must be a size from 0 to ${formatQuantity(MAX_RESERVE_BYTES, BYTE_UNITS)}, such as 2GB, or a percentage from 0% to ${MAX_RESERVE_PERCENT}%`,
+        `it must be a size from 0 bytes to ${formatSize(MAX_RESERVE_BYTES)}, such as 2GB, or a percentage from 0% to ${MAX_RESERVE_PERCENT}%`,
       )
     },
   }
@@ -392,6 +392,14 @@ function formatQuantity(value: number, units: Units): string {
   )
   const [suffix, unit] = exact.sort(([, one], [, other]) => other - one)[0] ?? ['', 1]
   return `${value / unit}${value === 0 ? '' : suffix}`
+}
+
+/** A size as people read it: "1 byte", "16 TiB". */
+function formatSize(value: number): string {
+  const text = formatQuantity(value, BYTE_UNITS)
+  const number = Number.parseInt(text, 10)
+  const unit = text.slice(String(number).length)
+  return unit ? `${number} ${unit}` : pluralize(number, 'byte')
 }
 
 function isFile(path: string, mode: number): boolean {

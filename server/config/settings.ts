@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { UNLIMITED } from '../../protocol/format.ts'
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
+import { findNearest } from '../../protocol/nearest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import {
@@ -41,7 +42,7 @@ const settings = {
   port: integer('SLIPWAY_PORT', 8080, [0, 65535], 'HTTP port. `0` picks a free port.'),
   baseUrl: origin(
     'SLIPWAY_BASE_URL',
-    'Public URL of the dashboard and the API. Default: http://localhost:PORT.',
+    'Public URL of the dashboard and the API. Default: `http://localhost:PORT`.',
   ),
   siteDomain: hostName(
     'SLIPWAY_SITE_DOMAIN',
@@ -410,18 +411,28 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   for (const [one, other] of REQUIRED_PAIRS)
     problems.push(...missingPair(values, one, other), ...missingPair(values, other, one))
-  problems.push(...duplicatePorts(values))
+  problems.push(...duplicatePorts(values), ...duplicatePlanNames(values as SettingValues))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return withDefaults(values as SettingValues, environment)
 }
 
-/** Rows for `slipway-server settings` and the documentation: name, default, meaning. */
-export function describeSettings(): { name: string; defaultValue: string; description: string }[] {
-  return Object.values(settings).map(({ name, defaultValue, description, ...rest }) => ({
-    name,
-    defaultValue: 'defaultLabel' in rest ? rest.defaultLabel! : String(defaultValue),
-    description,
-  }))
+interface SettingRow {
+  name: string
+  defaultValue: string
+  /** The value in effect as it is given, without secrets. */
+  value: string
+  description: string
+}
+
+/** Rows for `slipway-server settings` and the documentation. */
+export function describeSettings(environment: Record<string, string | undefined> = {}): SettingRow[] {
+  return Object.values<Setting<unknown>>(settings).map((setting) => {
+    const { name, formerName, defaultLabel, description } = setting
+    const given = environment[isSetByFormerName(setting, environment) ? formerName! : name]
+    const defaultValue = defaultLabel ?? String(setting.defaultValue)
+    const value = given && setting.secret ? '(hidden)' : given || defaultValue
+    return { name, defaultValue, value, description }
+  })
 }
 
 /** Variables of the client, which the server ignores. */
@@ -458,11 +469,19 @@ function deploymentWarnings(values: SettingValues): readonly string[] {
   const warnings = []
   if (values.trustedProxies > 0 && EVERY_ADDRESS.has(values.host))
     warnings.push(
-      `SLIPWAY_TRUSTED_PROXIES is ${values.trustedProxies} and SLIPWAY_HOST is ${values.host}: a client that reaches the port without the proxy can forge its address and evade rate limits. Set SLIPWAY_HOST=127.0.0.1, or allow only the proxy to reach the port`,
+      `SLIPWAY_TRUSTED_PROXIES is ${values.trustedProxies} and SLIPWAY_HOST is ${values.host}: a client that reaches the port without the proxy can forge its address and evade rate limits. Allow only the proxy to reach the port: set SLIPWAY_HOST=127.0.0.1, or, in a container, publish the port to 127.0.0.1 or to the network of the proxy only`,
     )
   if (values.ownedFileBytes > values.ownedSiteBytes && isSetAndLimited(values.ownedFileBytes))
     warnings.push('SLIPWAY_FILE_BYTES is larger than SLIPWAY_SITE_BYTES, which limits files as well')
+  if (values.blobGrace < MIN_BACKUP_SECONDS)
+    warnings.push(
+      `SLIPWAY_BLOB_GRACE is ${values.blobGrace} s: a backup that takes longer can lack files of sites. Set it to more than the duration of a backup`,
+    )
   if (baseUrl === '' || isLoopback(new URL(baseUrl).hostname)) return warnings
+  if (isLoopback(values.host) && values.trustedProxies === 0)
+    warnings.push(
+      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=0.0.0.0, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1`,
+    )
   if (values.httpsPort !== undefined && !hasSiteCertificates(values))
     warnings.push(
       'SLIPWAY_HTTPS_PORT is set, but published sites have no certificate and no HTTPS. Set SLIPWAY_TLS_CERT_FILE and SLIPWAY_TLS_KEY_FILE, SLIPWAY_DNS_HOOK, or SLIPWAY_SITE_CERTIFICATES',
@@ -478,6 +497,9 @@ function deploymentWarnings(values: SettingValues): readonly string[] {
   return warnings
 }
 
+/** Shorter values of SLIPWAY_BLOB_GRACE are rarely intended. */
+const MIN_BACKUP_SECONDS = 60
+
 /** Values of SLIPWAY_HOST that listen on every network. */
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', '[::]'])
 
@@ -491,7 +513,7 @@ function hasSiteCertificates({ tlsCertFile, dnsHook, siteCertificates }: Setting
 }
 
 function isLoopback(host: string): boolean {
-  return host === '[::1]' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(host)
+  return host === '[::1]' || host === '::1' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(host)
 }
 
 /** The environment of the DNS hook: none of the service's own settings, which hold its secrets. */
@@ -525,7 +547,19 @@ function duplicatePorts(values: Record<string, unknown>): string[] {
   })
 }
 
+/** Messages and the dashboard show only the names. */
+function duplicatePlanNames({ planFree, planHobby }: Partial<SettingValues>): string[] {
+  if (planFree?.toLowerCase() !== planHobby?.toLowerCase() || planFree === undefined) return []
+  return [
+    `SLIPWAY_PLAN_HOBBY=${JSON.stringify(planHobby)} is not allowed: SLIPWAY_PLAN_FREE is the same name`,
+  ]
+}
+
+const PREFIX = 'SLIPWAY_'
+
 function unknownSetting(name: string, known: Set<string>): string {
-  const near = [...known].find((candidate) => candidate.startsWith(name) || name.startsWith(candidate))
-  return `${name} is not a setting${near ? `; did you mean ${near}?` : ''}; \`node_modules/.bin/slipway-server settings\` lists all settings`
+  const names = [...known].map((one) => one.slice(PREFIX.length))
+  const near = findNearest(name.slice(PREFIX.length), names)
+  const suggestion = near === undefined ? '' : ` Did you mean ${PREFIX}${near}?`
+  return `${name} is not a setting.${suggestion} To list all settings, run: node_modules/.bin/slipway-server settings`
 }

@@ -138,7 +138,7 @@ export class DomainService implements Disposable {
     return this.#verifier.verifyDue()
   }
 
-  /** Starts no further due checks, so that the job ends with those in progress. */
+  /** Starts no further due checks, so that the sweep ends with those in progress. */
   [Symbol.dispose](): void {
     this.#verifier.stop()
   }

@@ -23,7 +23,7 @@ export interface DomainVerifierOptions {
   stopwatch?: () => number
 }
 
-/** Names checked per run of the job, and concurrently. */
+/** Names checked per run of the sweep, and concurrently. */
 const MAX_NAMES_PER_RUN = 200
 const MAX_CONCURRENT_CHECKS = 20
 

@@ -15,7 +15,7 @@ import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
 
-/** Dependencies of jobs; all times in seconds. */
+/** Dependencies of sweeps; all times in seconds. */
 export interface SweepOptions {
   store: Store
   blobs: Blobs
@@ -36,7 +36,7 @@ export interface Sweep {
   /** Interval in seconds. */
   intervalSeconds: number
   description: string
-  /** Runs the job and returns the number of affected items. Safe to run twice, or concurrently on two nodes. */
+  /** Runs the sweep and returns the number of affected items. Safe to run twice, or concurrently on two nodes. */
   run(options: SweepOptions, span: SweepScope): Promise<number>
 }
 
@@ -48,7 +48,7 @@ export interface SweepScope {
 /** Items per transaction, so that none holds the store for long. */
 const ITEMS_PER_TRANSACTION = 100
 
-/** All jobs, in the order in which `slipway-server sweep all` runs them. */
+/** All sweeps, in the order in which `slipway-server sweep all` runs them. */
 export const sweeps: readonly Sweep[] = [
   {
     name: 'expired-sites',

@@ -9,7 +9,7 @@ import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
 const LOOKBACK_MS = DAY_MS
 
 /**
- * Runs every job at its interval on the node that holds its lease. A failed job is logged and counted, and
+ * Runs every sweep at its interval on the node that holds its lease. A failed sweep is logged and counted, and
  * runs again at its next interval.
  */
 export class Scheduler implements AsyncDisposable {
@@ -17,10 +17,10 @@ export class Scheduler implements AsyncDisposable {
   readonly #holder = randomUUID()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #running = new Set<Promise<unknown>>()
-  /** Jobs whose lease another process held at the last interval. */
+  /** Sweeps whose lease another process held at the last interval. */
   readonly #refused = new Set<string>()
   #hasReportedOthers = false
-  /** Failures of each job since the process started. */
+  /** Failures of each sweep since the process started. */
   readonly #failures = new Map<string, number>()
   #stopped = false
 
@@ -31,7 +31,7 @@ export class Scheduler implements AsyncDisposable {
     }
   }
 
-  /** Stops scheduling and waits for running jobs. */
+  /** Stops scheduling and waits for running sweeps. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true
     for (const timer of this.#timers) clearTimeout(timer)
@@ -81,7 +81,7 @@ export class Scheduler implements AsyncDisposable {
   }
 }
 
-/** Runs a job now, over all data. */
+/** Runs a sweep now, over all data. */
 export function runOnce(sweep: Sweep, options: SweepOptions): Promise<number> {
   const scope: SweepScope = { since: 0 }
   return sweep.run(options, scope)

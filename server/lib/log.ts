@@ -44,6 +44,11 @@ function textLine(level: LogLevel, message: string, fields: LogFields): string {
   return `${time} ${level.padEnd(5)} ${message}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`
 }
 
+/** An email address with the first character of its user only: "o…@example.org". */
+export function maskEmail(email: string): string {
+  return `${email.slice(0, 1)}…${email.slice(email.lastIndexOf('@'))}`
+}
+
 /** Escapes control characters, so that external text can neither start a line nor control a terminal. */
 function escapeForLog(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toStorageError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
+import { type Log, maskEmail } from '../lib/log.ts'
 import type { Mail } from './mail.ts'
 import type { ShowCode } from './show-code.ts'
 
@@ -32,7 +32,7 @@ export function folderMail(options: FolderMailOptions): Mail {
       } catch (error) {
         throw toStorageError(error) ?? error
       }
-      options.log.info('email written to a file', { kind, to: email.to, file })
+      options.log.info('email written to a file', { kind, to: maskEmail(email.to), file })
       if (code) options.showCode({ email: email.to, code })
     },
   }

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
+import { type Log, maskEmail } from '../lib/log.ts'
 import type { Mail } from './mail.ts'
 
 const MAX_ATTEMPTS = 2
@@ -7,8 +8,20 @@ const MAX_ATTEMPTS = 2
 /** Milliseconds for each step of a delivery; all attempts together stay below the contract's 15 seconds. */
 const STEP_TIMEOUT_MS = 3500
 
+/** Between two attempts: a server that restarts or is busy gets time. */
+const RETRY_DELAY_MS = 500
+
+interface SmtpMailOptions {
+  url: string
+  from: string
+  log: Log
+  /** Resolves after these milliseconds. */
+  pause?: (milliseconds: number) => Promise<unknown>
+}
+
 /** Mail over SMTP or SMTPS, with STARTTLS where the server offers it. */
-export function smtpMail(options: { url: string; from: string; log: Log }): Mail {
+export function smtpMail(options: SmtpMailOptions): Mail {
+  const { pause = sleep } = options
   return {
     delivery: 'email',
     async send({ code: _, kind, ...email }) {
@@ -27,11 +40,14 @@ export function smtpMail(options: { url: string; from: string; log: Log }): Mail
           return
         } catch (error) {
           const { event, reason } = describeFailure(error)
-          options.log.warn(event, { kind, to: email.to, attempt, error })
+          const to = maskEmail(email.to)
+          const cause = (error as Error).message.replaceAll(email.to, to)
+          options.log.warn(event, { kind, to, attempt, cause })
           if (attempt === MAX_ATTEMPTS || isFinal(error)) {
             const sentence = `The email could not be sent: ${reason}`
-            throw new ApiError('UNAVAILABLE', sentence, { cause: error, retryAfterSeconds: 60 })
+            throw new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
           }
+          await pause(RETRY_DELAY_MS)
         }
       }
     },

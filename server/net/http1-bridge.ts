@@ -1,7 +1,8 @@
-import { request as ask, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
+import { http } from '../lib/node-http.ts'
 import type { RequestHead } from './http2-request.ts'
 
 /** Receives the response of a relayed request. */
@@ -67,7 +68,7 @@ export class Http1Bridge {
     this.#near = near
     this.#far = far
     this.#sink = sink
-    this.#request = ask({
+    this.#request = http.request({
       createConnection: () => near,
       method: head.method,
       path: head.path,

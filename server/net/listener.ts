@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import type { Connections } from '../lib/connections.ts'
+import { http } from '../lib/node-http.ts'
 import { findSendQueue } from '../lib/send-queue.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { type LastExchange, onClientError } from './client-error.ts'
@@ -123,7 +124,7 @@ function makeServer(ready: Promise<RequestHandlers>, connections: Connections | 
   const lastExchange = new WeakMap<Duplex, LastExchange>()
   const pipelined = new WeakMap<Duplex, number>()
   const failed = new WeakSet<Duplex>()
-  const server = createServer(
+  const server = http.createServer(
     {
       headersTimeout: 15_000,
       requestTimeout: 0,

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { http } from '../lib/node-http.ts'
 import { getPort, listenOn } from './ports.ts'
 
 interface OnDemandTlsOptions {
@@ -57,7 +58,7 @@ function makeServer(options: OnDemandTlsOptions): Server {
     keepAliveTimeout: 65_000,
     maxHeaderSize: 8 * 1024,
   }
-  const server = createServer(limits, (request, response) => {
+  const server = http.createServer(limits, (request, response) => {
     void handleRequest(options, request, response)
   })
   server.maxConnections = MAX_CONNECTIONS

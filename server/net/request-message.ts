@@ -1,6 +1,7 @@
-import { IncomingMessage, type Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
+import { http } from '../lib/node-http.ts'
 import type { Transfer } from '../lib/transfer-rates.ts'
 
 /** Chunks of at least this size are passed on without a copy. */
@@ -31,7 +32,7 @@ export function headBytes({ rawHeaders, url = '' }: IncomingMessage): number {
  * chunk, 300 to 500 bytes for a chunk of one byte, and counts only that byte. This class merges small chunks: those
  * of one read of the socket, and those that arrive while earlier bytes are unread.
  */
-export class RequestMessage extends IncomingMessage implements Transfer {
+export class RequestMessage extends http.IncomingMessage implements Transfer {
   readonly #pending = new GrowingBuffer()
   #mergedChunks = 0
   #isFlushScheduled = false

@@ -1,4 +1,5 @@
 import { GRACE_PERIOD_MS } from '../domains/schedule.ts'
+import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -146,7 +147,8 @@ export class Notices {
       await store.write('relaxed', INDEPENDENT, (tx) => tx.notices.schedule(id, { attempts: failed, dueAt }))
       const outcome =
         dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'
-      log.warn(outcome, { account, kind: event.kind, attempts: failed, error })
+      const reason = error instanceof ApiError ? { cause: error.message } : { error }
+      log.warn(outcome, { account, kind: event.kind, attempts: failed, ...reason })
       return false
     }
   }

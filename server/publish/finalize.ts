@@ -227,7 +227,7 @@ export class Finalizer implements AsyncDisposable {
     return { ...outcome, site: { ...site, liveVersionId: id } }
   }
 
-  /** Starts the work that follows a response: a failure is logged, and a job repeats it. */
+  /** Starts the work that follows a response: a failure is logged, and a sweep repeats it. */
   #followUp({ slug, request: { versionId } }: FinalizeCall, { unchanged }: FinalizeOutcome): void {
     const { blobs, versions, precompressor, log } = this.#options
     this.#refusals.clear(versionId)

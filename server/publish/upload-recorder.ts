@@ -154,7 +154,7 @@ export class UploadRecorder {
         const wanted = new Set((await this.#store.read.versions.listArrivals(version)).map((row) => row.hash))
         await this.#blobs.discard(version, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
       } catch (error) {
-        // The uploads are recorded, also those of other versions; finalize and a job delete what is left.
+        // The uploads are recorded, also those of other versions; finalize and a sweep delete what is left.
         this.#log.warn('cannot delete replaced uploads; a sweep will retry', { version, error })
       }
     }

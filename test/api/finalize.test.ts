@@ -42,6 +42,7 @@ describe('finalize', () => {
     const {
       uploaded: _,
       uploadedBytes: __,
+      changes: ___,
       ...second
     } = await api.publish(owner.client, { 'a.txt': 'two' }, { slug })
     const { updatedAt } = await owner.client.details(slug)

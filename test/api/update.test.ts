@@ -17,13 +17,13 @@ function planned({ upload }: UpdateResponse): { upload: string[]; skip: string[]
 }
 
 describe('an update', () => {
-  test('has the response of a new site, without the unchanged files', async () => {
+  test('has the response of a new site with its changes, without the unchanged files', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' })
     const { status, json } = await owner.request('PUT', `/api/v1/publish/${slug}`, {
       files: toManifest({ 'index.html': 'two' }),
     })
     assert.equal(status, 200)
-    assert.deepEqual(Object.keys(json).sort(), ['siteUrl', 'slug', 'upload'])
+    assert.deepEqual(Object.keys(json).sort(), ['changes', 'siteUrl', 'slug', 'upload'])
     assert.equal(json.slug, slug)
     assert.equal(json.siteUrl, siteUrl)
     assert.equal(json.upload.expiresInSeconds, 3600)

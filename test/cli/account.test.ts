@@ -99,7 +99,7 @@ describe('login', () => {
     const sent = fixture.responses['POST /api/auth/agent/request-code'] as object
     fixture.responses['POST /api/auth/agent/request-code'] = { ...sent, delivery: 'log' }
     const { stderr } = await fixture.cli.run(['login', '--email', 'ann@example.test'])
-    assert.match(stderr, /doesn't send email\. The code is in the terminal where Slipway runs/)
+    assert.match(stderr, /doesn't send email\. The code is in the terminal or the log of the service/)
     assert.doesNotMatch(stderr, /We sent/)
   })
 

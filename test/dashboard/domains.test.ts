@@ -141,6 +141,16 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
 
   const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, operator.sweepOptions)
 
+  test('promises automatic HTTPS only where the server obtains certificates', async () => {
+    await using owner = await web.owner()
+    await open(owner.page, '/domains')
+    await owner.page.getByText('HTTPS is set up automatically.').waitFor()
+    await using plain = await shared.another({ PROXY_HOST: PROXY })
+    await using other = await plain.owner()
+    await other.page.goto(plain.url('/domains'))
+    await other.page.getByText('Connect your own domain: add two DNS records.').waitFor()
+  })
+
   test('costs one request from the list until the domain is active', async () => {
     await using owner = await createSiteOwner()
     const { page, client, slug } = owner

@@ -104,7 +104,7 @@ describe('signing in', requiresBrowser, () => {
     await assert.rejects(web.service.client().verifyCode(email, code), { code: 'INVALID_CODE' })
   })
 
-  test('says where the code is: in an email, or in the terminal of a server without email', async () => {
+  test('says where the code is: in an email, or in the output of a server without email', async () => {
     await using mailing = await web.another({ SMTP_URL: 'smtp://127.0.0.1:1' })
     await using visitor = await mailing.visitor()
     await visitor.page.goto(mailing.url('/sign-in'))
@@ -112,7 +112,7 @@ describe('signing in', requiresBrowser, () => {
     await visitor.page.getByRole('button', { name: 'Email me a code' }).waitFor()
     const { page } = await web.asVisitor('/sign-in')
     await web.askForCode(page, newAddress())
-    await page.getByText('The operator finds the code in the terminal where Slipway runs.').waitFor()
+    await page.getByText('The operator finds the code in the terminal or the log of the service.').waitFor()
   })
 
   test('works over plain HTTP on a home network, with a note that it is not encrypted', async () => {

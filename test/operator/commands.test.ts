@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestService } from '../support/service.ts'
@@ -24,7 +24,13 @@ test('invalid arguments print the help and exit with 2', async () => {
     [['sweeep'], /^Unknown command: sweeep\n/],
     [['sweep', 'everything'], /Unknown sweep: everything\. Use one of .*blobs/],
     [['serve', 'now'], /serve takes no arguments: now/],
-    [['account', 'plan', 'a@b.test', 'golden'], /account plan EMAIL free\|hobby/],
+    [['sweep'], /^The name of a sweep is missing\. Use one of .*blobs/],
+    [['account'], /^account needs a command: plan\./],
+    [['account', 'plan', 'a@b.test'], /^account plan needs an email address and a plan: free/],
+    [
+      ['account', 'plan', 'a@b.test', 'golden'],
+      /^Unknown plan: golden\. Use free \(displayed as "Free"\) or hobby \(displayed as "Hobby"\)\./,
+    ],
   ] as const) {
     const { code, lines, stderr } = await run([...args])
     assert.deepEqual([code, lines], [2, []])
@@ -49,4 +55,26 @@ test('the health check of the container succeeds while the service is operationa
     await service[Symbol.asyncDispose]()
   }
   assert.equal(await check(service.port), 1, 'no response')
+})
+
+test('the settings of the container, which include secrets, are neither committed nor copied into the image', async () => {
+  for (const file of ['.gitignore', 'deploy/Dockerfile.dockerignore']) {
+    const lines = (await readFile(join(import.meta.dirname, '..', '..', file), 'utf8')).split('\n')
+    assert.ok(lines.includes('deploy/.env'), file)
+  }
+})
+
+test('the list of settings has the default and the value in effect in aligned columns, without secrets', async () => {
+  const { lines } = await run(['settings'], { PLAN_FREE: 'Staff', SMTP_URL: 'smtp://user:hush@mail.test' })
+  assert.match(lines[0]!, /^NAME +DEFAULT +VALUE +MEANING$/)
+  const column = lines[0]!.indexOf('VALUE')
+  const findValue = (name: string) =>
+    lines
+      .find((line) => line.startsWith(`${name} `))!
+      .slice(column)
+      .split('  ')[0]
+  assert.equal(findValue('SLIPWAY_PLAN_FREE'), 'Staff')
+  assert.equal(findValue('SLIPWAY_PLAN_HOBBY'), 'Hobby')
+  assert.equal(findValue('SLIPWAY_SMTP_URL'), '(hidden)')
+  assert.doesNotMatch(lines.join(), /hush/)
 })

@@ -8,15 +8,15 @@ import { Program, run } from './program.ts'
 import { Publisher } from './publisher.ts'
 
 /** Files with permissions for other users; ignores files that are deleted while they are listed. */
-async function openToOthers(folder: string, bits = 0o077): Promise<string[]> {
-  const names = await readdir(folder, { recursive: true })
+async function openToOthers(folder: string): Promise<string[]> {
+  const names = ['.', ...(await readdir(folder, { recursive: true }))]
   return names.filter((name) => {
     const stats = statSync(join(folder, name), { throwIfNoEntry: false })
-    return stats !== undefined && (stats.mode & bits) !== 0
+    return stats !== undefined && (stats.mode & 0o077) !== 0
   })
 }
 
-test('no file in the data folder is readable by other users, even if they can enter the folder, or an earlier version let them', async (t) => {
+test('neither the data folder nor a file in it is readable by other users, even if they were before the start', async (t) => {
   await using folder = await memoryFolder()
   await chmod(folder.path, 0o755)
   const umask = process.umask(0o022)
@@ -43,7 +43,7 @@ test('no file in the data folder is readable by other users, even if they can en
     assert.deepEqual(await openToOthers(folder.path), [])
   }
   for (const name of ['slipway.db', 'secret']) await chmod(join(folder.path, name), 0o644)
-  for (const name of ['blobs', 'spool']) await chmod(join(folder.path, name), 0o755)
+  for (const name of ['.', 'blobs', 'spool']) await chmod(join(folder.path, name), 0o750)
   assert.equal((await run(['sweep', 'sign-ins'], { DATA: folder.path, LOG: 'silent' })).code, 0)
-  assert.deepEqual(await openToOthers(folder.path, 0o007), [])
+  assert.deepEqual(await openToOthers(folder.path), [])
 })

@@ -83,8 +83,10 @@ describe('a mail with a sign-in code', requires('smtp'), () => {
       const before = await nextCode()
       relay.behave(behavior)
       relay.connections = 0
+      const from = service.log.length
       const answer = await requestCode()
       assert.deepEqual([answer.status, answer.json.code], [503, 'UNAVAILABLE'])
+      assert.doesNotMatch(JSON.stringify(service.log.slice(from)), /\\n +at /, 'no stack')
       assert.ok(Number(answer.headers['retry-after']) > 0)
       assert.match(answer.json.error, sentence)
       assert.doesNotMatch(answer.json.error, /relay|127\.0\.0\.1|ECONN/, 'no internal details')

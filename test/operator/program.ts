@@ -70,7 +70,7 @@ export class Program implements AsyncDisposable {
   static async serve(settings: Settings, options: ProgramOptions = {}): Promise<Program> {
     const program = new Program({ PORT: '0', ...HIGH_LIMITS, ...settings }, options)
     const line = await program.waitForLine(/runs at http/)
-    program.baseUrl = /http:\/\/\S+/.exec(line)![0]
+    program.baseUrl = /http:\/\/[^\s"]+/.exec(line)![0]
     return program
   }
 

@@ -74,7 +74,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   },
   DISK_RESERVE: {
     values: [...NO_SIZES, '91%', '-1%', '5 %', '%', '1e1%', '5%5'],
-    allowed: /a size from 0 to 16TiB, such as 2GB, or a percentage from 0% to 90%/,
+    allowed: /a size from 0 bytes to 16 TiB, such as 2GB, or a percentage from 0% to 90%/,
   },
   SMTP_URL: {
     values: [
@@ -109,11 +109,11 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   ANONYMOUS_LIFETIME: { values: [...NO_DURATIONS, '0', '31536001'], allowed: /from 1s to 365d, such as/ },
   ANONYMOUS_FILES: { values: [...NO_NUMBERS, '0', '5001'], allowed: /from 1 to 5000/ },
   FILES: { values: [...NO_NUMBERS, '0', '5001', 'unlimited'], allowed: /from 1 to 5000/ },
-  ANONYMOUS_FILE_BYTES: { values: [...NO_SIZES, '0'], allowed: /from 1 to 1TiB, .*, or unlimited/ },
-  ANONYMOUS_SITE_BYTES: { values: [...NO_SIZES, '0'], allowed: /from 1 to 16TiB, .*, or unlimited/ },
-  FILE_BYTES: { values: [...NO_SIZES, '5TB'], allowed: /from 1 to 1TiB, .*, or unlimited/ },
-  SITE_BYTES: { values: [...NO_SIZES, '50TB'], allowed: /from 1 to 16TiB, .*, or unlimited/ },
-  MANIFEST_BYTES: { values: [...NO_SIZES, '1023'], allowed: /from 1KiB to 256MiB/ },
+  ANONYMOUS_FILE_BYTES: { values: [...NO_SIZES, '0'], allowed: /from 1 byte to 1 TiB, .*, or unlimited/ },
+  ANONYMOUS_SITE_BYTES: { values: [...NO_SIZES, '0'], allowed: /from 1 byte to 16 TiB, .*, or unlimited/ },
+  FILE_BYTES: { values: [...NO_SIZES, '5TB'], allowed: /from 1 byte to 1 TiB, .*, or unlimited/ },
+  SITE_BYTES: { values: [...NO_SIZES, '50TB'], allowed: /from 1 byte to 16 TiB, .*, or unlimited/ },
+  MANIFEST_BYTES: { values: [...NO_SIZES, '1023'], allowed: /from 1 KiB to 256 MiB/ },
   VERSIONS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
   DRAFTS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
   DRAFT_LIFETIME: { values: [...NO_DURATIONS, '59'], allowed: /from 1m to 365d/ },
@@ -121,8 +121,8 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   PENDING_LIFETIME: { values: [...NO_DURATIONS, '59s'], allowed: /from 1m to 365d/ },
   BLOB_GRACE: { values: [...NO_DURATIONS, '366d'], allowed: /from 0 to 365d/ },
   DRAIN_SECONDS: { values: [...NO_DURATIONS, '61m'], allowed: /from 0 to 1h/ },
-  CACHE_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1MiB to 1TiB/ },
-  CLIENT_MEMORY_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1MiB to 1TiB/ },
+  CACHE_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
+  CLIENT_MEMORY_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
   CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },
   FAST_PATH: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
   HTTP2: { values: ['yes', 'on', 'NODE'], allowed: /one of own, node, off/ },
@@ -205,11 +205,12 @@ test('values at the limits of their ranges are accepted, and an empty one is uns
 
 test('a misspelled setting is reported with a suggestion and without its value', () => {
   for (const [name, meant] of [
-    ['SLIPWAY_PORTS', /did you mean SLIPWAY_PORT\?/],
-    ['SLIPWAY_SMTP', /did you mean SLIPWAY_SMTP_URL\?/],
-    ['SLIPWAY_ANONYMOUS', /did you mean SLIPWAY_ANONYMOUS_LIFETIME\?/],
-    ['SLIPWAY_SEKRET', /`node_modules\/\.bin\/slipway-server settings` lists/],
-    ['SLIPWAY_port', /`node_modules\/\.bin\/slipway-server settings` lists/],
+    ['SLIPWAY_PORTS', /Did you mean SLIPWAY_PORT\?/],
+    ['SLIPWAY_SMTP', /Did you mean SLIPWAY_SMTP_URL\?/],
+    ['SLIPWAY_MAIL_FORM', /Did you mean SLIPWAY_MAIL_FROM\?/],
+    ['SLIPWAY_ANONYMOUS', /Did you mean SLIPWAY_ANONYMOUS_LIFETIME\?/],
+    ['SLIPWAY_SEKRET', /Did you mean SLIPWAY_SECRET\?/],
+    ['SLIPWAY_port', /setting\. To list all settings, run: node_modules\/\.bin\/slipway-server settings$/],
   ] as const) {
     const [line = '', ...more] = refusal({ [name]: 'hush' })
     assert.deepEqual(more, [])
@@ -272,15 +273,20 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
   [{ BASE_URL: 'http://[::1]:9000' }, []],
   [
     { BASE_URL: 'http://slipway.lan:8080' },
-    [/only this machine can open published sites/, /no email is sent/],
+    [/other machines cannot connect/, /only this machine can open published sites/, /no email is sent/],
   ],
-  [{ BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example' }, [/no email is sent/]],
+  [{ BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', TRUSTED_PROXIES: '1' }, [/no email is sent/]],
+  [{ BLOB_GRACE: '59s' }, [/a backup that takes longer can lack files/]],
   [{ HOST: '0.0.0.0', TRUSTED_PROXIES: '1' }, [/can forge its address/]],
   [{ HOST: '127.0.0.1', TRUSTED_PROXIES: '1' }, []],
   [{ FILE_BYTES: '2 GB', SITE_BYTES: '1GB' }, [/SLIPWAY_FILE_BYTES is larger/]],
-  [{ BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', SMTP_URL: 'smtp://mail.example' }, []],
+  [
+    { HOST: '::', BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', SMTP_URL: 'smtp://mail.example' },
+    [],
+  ],
   [
     {
+      HOST: '0.0.0.0',
       BASE_URL: 'https://a.example',
       SITE_DOMAIN: 'b.example',
       SMTP_URL: 'smtp://mail.example',
@@ -299,6 +305,12 @@ for (const [given, expected] of DEPLOYMENTS)
 
 test('the server ignores settings of the client and variables of other programs', () => {
   readConfig({ SLIPWAY_URL: 'x', SLIPWAY_KEY: 'y', SLIPWAY_SITE_PASSWORD: 'z', PORT: '-1', PATH: '/bin' })
+})
+
+test('two plans cannot have the same name', () => {
+  assert.deepEqual(refusal({ SLIPWAY_PLAN_FREE: 'Staff', SLIPWAY_PLAN_HOBBY: 'staff' }), [
+    'SLIPWAY_PLAN_HOBBY="staff" is not allowed: SLIPWAY_PLAN_FREE is the same name',
+  ])
 })
 
 test('all errors are reported together', () => {
@@ -371,9 +383,11 @@ test('an unusable data folder stops the start with a one-line message', async ()
 test('a data folder on a read-only disk stops the start with one line', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(2 ** 20)
   await disk.readOnly(true)
-  const { code, stderr } = await run([], { DATA: join(disk.folder, 'data'), PORT: '0' })
-  assert.equal(code, 1)
-  assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+\n$/)
+  for (const DATA of [join(disk.folder, 'data'), join(disk.folder, 'data', 'below')]) {
+    const { code, stderr } = await run([], { DATA, PORT: '0' })
+    assert.equal(code, 1)
+    assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+EROFS[^\n]+\n$/)
+  }
 })
 
 test('data of a newer version stops the start with a one-line message, with one process or several', async () => {

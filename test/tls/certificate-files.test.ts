@@ -103,6 +103,10 @@ describe('the certificate files of the operator', () => {
       'an empty file': () => writeFile(certFile, ''),
       'a certificate for other names': () => put(['*.elsewhere.test', SITES]),
     }
+    const reasons: Record<string, () => string> = {
+      'an invalid certificate': () => `(${certFile} does not contain a certificate in PEM)`,
+      'an invalid key': () => `(${keyFile} does not contain a private key in PEM)`,
+    }
     for (const [what, spoil] of Object.entries(spoilers))
       test(what, async () => {
         await put()
@@ -114,6 +118,7 @@ describe('the certificate files of the operator', () => {
             /^SLIPWAY_TLS_CERT_FILE=".*" with SLIPWAY_TLS_KEY_FILE=".*" is not allowed: .+$/,
           )
           assert.ok(error.message.includes(certFile) && error.message.includes(keyFile))
+          assert.ok(error.message.includes(reasons[what]?.() ?? ''), error.message)
           return true
         })
       })

@@ -20,7 +20,7 @@ export const requestCodeResponse = named(
       type: 'string',
       enum: ['email', 'log'],
       description:
-        'Where the code is: in an email, or, on a server without email, in the terminal where it runs (its stderr) and in the folder `mail` of its data',
+        'Where the code is: in an email, or, on a server without email, in the terminal or the log of the service (its stderr) and in the folder `mail` of its data',
     },
   }),
 )
@@ -66,7 +66,9 @@ export const meResponse = named(
     ),
     reminders,
     limits: object({
-      requestsPerHour: integer(`Requests per hour; ${UNLIMITED} means unlimited, here and below`),
+      requestsPerHour: integer(
+        `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+      ),
       domains: integer('Custom domains'),
       filesPerSite: integer('Files in a site'),
       fileBytes: integer('Largest file'),

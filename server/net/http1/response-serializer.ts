@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { http } from '../../lib/node-http.ts'
 import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { HttpResponse } from '../http-handler.ts'
 import { type Serialized, SerializedCache } from '../serialized-cache.ts'
@@ -51,7 +51,7 @@ export class ResponseSerializer {
     close: boolean,
   ): SerializedResponse {
     const { second, date } = this.#cache
-    const line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nDate: `
+    const line = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nDate: `
     const text = `${line}${date}\r\n${formatHeaders(headers, close)}`
     const short = isInlineable(body)
     const bytes = Buffer.allocUnsafeSlow(text.length + (short ? body.length : 0))

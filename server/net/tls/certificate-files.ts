@@ -97,11 +97,20 @@ export class CertificateFiles implements Disposable {
   #read(): { pair: KeyPair; leaf: X509Certificate } {
     const { certFile, keyFile, covering } = this.#options
     const pair = { chain: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
-    const leaf = new X509Certificate(pair.chain)
-    if (!leaf.checkPrivateKey(createPrivateKey(pair.key)))
+    const leaf = parse(certFile, 'a certificate', () => new X509Certificate(pair.chain))
+    const key = parse(keyFile, 'a private key', () => createPrivateKey(pair.key))
+    if (!leaf.checkPrivateKey(key))
       throw new Error(`the key in ${keyFile} is not that of the certificate in ${certFile}`)
     if (leaf.checkHost(covering.host, { subject: 'never' }) === undefined)
       throw new Error(`the certificate in ${certFile} is not for ${covering.name}`)
     return { pair, leaf }
+  }
+}
+
+function parse<T>(file: string, content: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw new Error(`${file} does not contain ${content} in PEM`, { cause })
   }
 }

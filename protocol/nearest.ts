@@ -1,8 +1,12 @@
-/** A known name within two edits and less than half of its letters, else one that begins with the given letters. */
+/** The nearest known name within two edits and less than half of its letters, else one that begins with the given letters. */
 export function findNearest(name: string, known: string[]): string | undefined {
-  const isNear = (other: string) => distance(name, other) <= Math.min(2, (name.length - 1) / 2)
+  const limit = Math.min(2, (name.length - 1) / 2)
+  const near = known
+    .map((other) => ({ other, edits: distance(name, other) }))
+    .filter(({ edits }) => edits <= limit)
+    .sort((one, two) => one.edits - two.edits)
   const isStart = (other: string) => name.length > 1 && other.startsWith(name)
-  return known.find(isNear) ?? known.find(isStart)
+  return near[0]?.other ?? known.find(isStart)
 }
 
 /** The Levenshtein distance of two words. */
