@@ -1,17 +1,3 @@
-/** Writes a number with 0 or 1 digits after the decimal separator. */
-export type NumberFormat = (number: number, fractionDigits: 0 | 1) => string
-
-/** "1,204", "3.9". Not by locale: loading one takes longer than some publishes. */
-let writeNumber: NumberFormat = (number, fractionDigits) => {
-  const [whole = '', ...fraction] = number.toFixed(fractionDigits).split('.')
-  return [whole.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.')
-}
-
-/** Sets how this module writes numbers, for a page with a locale. */
-export function setNumberFormat(format: NumberFormat): void {
-  writeNumber = format
-}
-
 /** "1,204" */
 export function formatNumber(number: number): string {
   return writeNumber(number, 0)
@@ -88,4 +74,13 @@ export function formatUtc(iso: string): string {
 /** External text without control characters. */
 export function stripControlChars(text: string): string {
   return text.replace(/\p{Cc}/gu, '\uFFFD')
+}
+
+/**
+ * A number with 0 or 1 digits after the decimal separator: "1,204", "3.9". In English as all words around it; without
+ * `Intl`, which takes longer to load than some publishes.
+ */
+function writeNumber(number: number, fractionDigits: 0 | 1): string {
+  const [whole = '', ...fraction] = number.toFixed(fractionDigits).split('.')
+  return [whole.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.')
 }

@@ -1,12 +1,12 @@
 import type { Me } from '../../protocol/api/account.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { formatDay } from '../app/format-time.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Fact, Facts } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
+import { LocalTime } from '../kit/time.tsx'
 import { ApiKey } from './api-key.tsx'
 import { DeleteAccount } from './delete-account.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
@@ -44,7 +44,9 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
     <>
       <Facts>
         <Fact name="Signed in as">{me.email}</Fact>
-        <Fact name="Since">{formatDay(me.createdAt)}</Fact>
+        <Fact name="Since">
+          <LocalTime at={me.createdAt} />
+        </Fact>
       </Facts>
       <PlanAndUsage me={me} />
       <Reminders me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />

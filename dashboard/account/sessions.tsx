@@ -5,12 +5,11 @@ import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { formatDay } from '../app/format-time.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
-import { RelativeTime } from '../kit/time.tsx'
+import { LocalTime, RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { useSignOut } from './sign-out.tsx'
 
@@ -80,7 +79,7 @@ function Row({ session, busy, onEnd }: RowProps) {
           {sessionName(session)} {session.current && <Badge tone="good">This browser</Badge>}
         </p>
         <p class="quiet small">
-          Signed in <RelativeTime at={session.createdAt} />, until {formatDay(session.expiresAt)}
+          Signed in <RelativeTime at={session.createdAt} />, until <LocalTime at={session.expiresAt} />
         </p>
       </div>
       <Button label={`Sign out ${sessionName(session)}`} busy={busy} onClick={onEnd}>

@@ -4,7 +4,12 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-// Dates and times are written as in the browser's locale, as 12 or 24 hours; the words between them are English.
+// The language of the pages is English, and so are numbers: "1.000 files" would be one file to some readers. Dates and
+// times are written as in the browser's locale, in its order and with 12 or 24 hours. An element with a date has the
+// locale as its `lang` (`LocalTime`), because screen readers pronounce its text by that.
+
+/** The locale of dates and times. */
+export const TIME_LOCALE = new Intl.DateTimeFormat().resolvedOptions().locale
 
 /** "15:00", or "15:00 tomorrow": a near time, in the local time zone. */
 export function formatClock(milliseconds: number): string {
@@ -20,7 +25,12 @@ export function formatRelative(iso: string, now: number): string {
   if (since < HOUR_MS) return `${pluralize(Math.floor(since / MINUTE_MS), 'minute')} ago`
   if (since < DAY_MS) return `${pluralize(Math.floor(since / HOUR_MS), 'hour')} ago`
   if (since < 2 * DAY_MS) return 'yesterday'
-  return since < 7 * DAY_MS ? `${pluralize(Math.floor(since / DAY_MS), 'day')} ago` : formatDay(iso)
+  return isWeekOld(iso, now) ? formatDay(iso) : `${pluralize(Math.floor(since / DAY_MS), 'day')} ago`
+}
+
+/** Whether `formatRelative` writes the date. */
+export function isWeekOld(iso: string, now: number): boolean {
+  return now - Date.parse(iso) >= 7 * DAY_MS
 }
 
 /** "12 March 2026", in the local time zone. */

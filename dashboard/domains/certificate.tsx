@@ -1,7 +1,8 @@
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import { formatDay, formatMoment } from '../app/format-time.ts'
+import { formatMoment } from '../app/format-time.ts'
 import { Notice } from '../kit/notice.tsx'
 import { Fact, Facts, Panel } from '../kit/panel.tsx'
+import { LocalTime } from '../kit/time.tsx'
 
 /** The HTTPS state of an active domain. */
 export function Certificate({ record }: { record: DomainRecord }) {
@@ -17,14 +18,30 @@ export function Certificate({ record }: { record: DomainRecord }) {
       {problem !== null && (
         <Notice tone="warn" title={status === 'active' ? 'Renewal failed' : 'Issuing failed'}>
           <p>{problem}</p>
-          {renewsAt && <p>{`Next attempt: ${formatMoment(renewsAt)}.`}</p>}
+          {renewsAt && (
+            <p>
+              Next attempt: <LocalTime at={renewsAt} format={formatMoment} />.
+            </p>
+          )}
         </Notice>
       )}
       {status === 'active' && (
         <Facts>
-          {issuedAt && <Fact name="Issued">{formatDay(issuedAt)}</Fact>}
-          {expiresAt && <Fact name="Expires">{formatDay(expiresAt)}</Fact>}
-          {renewsAt && problem === null && <Fact name="Renews">{formatDay(renewsAt)}</Fact>}
+          {issuedAt && (
+            <Fact name="Issued">
+              <LocalTime at={issuedAt} />
+            </Fact>
+          )}
+          {expiresAt && (
+            <Fact name="Expires">
+              <LocalTime at={expiresAt} />
+            </Fact>
+          )}
+          {renewsAt && problem === null && (
+            <Fact name="Renews">
+              <LocalTime at={renewsAt} />
+            </Fact>
+          )}
         </Facts>
       )}
     </Panel>

@@ -1,13 +1,34 @@
 import { useEffect, useState } from 'preact/hooks'
 import { serverNow } from '../api/server-clock.ts'
-import { formatMoment, formatRelative, formatRemaining } from '../app/format-time.ts'
+import {
+  formatDay,
+  formatMoment,
+  formatRelative,
+  formatRemaining,
+  isWeekOld,
+  TIME_LOCALE,
+} from '../app/format-time.ts'
 
 /** A time in the past: "3 hours ago", with the exact time as a tooltip. */
 export function RelativeTime({ at }: { at: string }) {
   const now = useNow(60_000)
   return (
-    <time dateTime={at} title={formatMoment(at)}>
+    <time dateTime={at} title={formatMoment(at)} lang={isWeekOld(at, now) ? TIME_LOCALE : undefined}>
       {formatRelative(at, now)}
+    </time>
+  )
+}
+
+interface LocalTimeProps {
+  at: string
+  format?: (iso: string) => string
+}
+
+/** A date or time in the browser's locale; by default a date. */
+export function LocalTime({ at, format = formatDay }: LocalTimeProps) {
+  return (
+    <time dateTime={at} lang={TIME_LOCALE}>
+      {format(at)}
     </time>
   )
 }

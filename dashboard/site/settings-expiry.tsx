@@ -1,7 +1,7 @@
 import { formatDayAndTime } from '../app/format-time.ts'
 import { Choice, TextField } from '../kit/field.tsx'
 import { Notice } from '../kit/notice.tsx'
-import { TimeLeft, useNow } from '../kit/time.tsx'
+import { LocalTime, TimeLeft, useNow } from '../kit/time.tsx'
 import {
   type ExpiryChoice,
   MAX_TTL_SECONDS,
@@ -57,7 +57,8 @@ function CurrentExpiry({ expiresAt }: { expiresAt: string | null }) {
   if (expiresAt === null) return <>This site doesn't expire.</>
   return (
     <>
-      Expires on {formatDayAndTime(expiresAt)} (in <TimeLeft until={expiresAt} over="a moment" />
+      Expires on <LocalTime at={expiresAt} format={formatDayAndTime} /> (in{' '}
+      <TimeLeft until={expiresAt} over="a moment" />
       ).
     </>
   )

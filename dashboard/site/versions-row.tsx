@@ -5,13 +5,13 @@ import { type Action, useAction } from '../api/action.ts'
 import { serverNow } from '../api/server-clock.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
-import { formatDay, formatMoment, formatRelative, formatTime } from '../app/format-time.ts'
+import { formatMoment, formatTime, isWeekOld } from '../app/format-time.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
-import { RelativeTime } from '../kit/time.tsx'
+import { LocalTime, RelativeTime } from '../kit/time.tsx'
 import { archiveUrl } from './duplicate-site.ts'
 import { formatAuthor, formatChanges, madeAt, shortId } from './version-labels.ts'
 import { VersionContents } from './versions-contents.tsx'
@@ -35,9 +35,7 @@ export function VersionRow({ site, version, onRestore, onDelete, onReload }: Ver
   const name = `version ${shortId(versionId)}`
   const isDraft = publishedAt === null
   const verb = isDraft ? 'Publish' : 'Restore'
-  const hasDate = formatRelative(madeAt(version), serverNow()) === formatDay(madeAt(version))
   const facts = [
-    hasDate ? formatTime(madeAt(version)) : formatMoment(madeAt(version)),
     formatAuthor(version, me),
     pluralize(version.fileCount, 'file'),
     formatBytes(version.totalBytes),
@@ -65,7 +63,13 @@ export function VersionRow({ site, version, onRestore, onDelete, onReload }: Ver
           <bdi>{message}</bdi>
         </p>
       )}
-      <p class="quiet small">{facts.filter(Boolean).join(' · ')}</p>
+      <p class="quiet small">
+        <LocalTime
+          at={madeAt(version)}
+          format={isWeekOld(madeAt(version), serverNow()) ? formatTime : formatMoment}
+        />
+        {` · ${facts.filter(Boolean).join(' · ')}`}
+      </p>
       <ErrorNotice
         error={restore.error}
         onRetry={restore.error?.code === 'NOT_FOUND' ? onReload : undefined}
@@ -107,7 +111,9 @@ function DeleteVersion({ version, action, onClose }: DeleteVersionProps) {
   return (
     <Confirm title="Delete this version?" verb="Delete version" action={action} onClose={onClose}>
       <p>
-        {`Version ${shortId(version.versionId)} of ${formatMoment(madeAt(version))} can't be restored afterwards, and its preview link stops working. The live version stays.`}
+        {`Version ${shortId(version.versionId)} of `}
+        <LocalTime at={madeAt(version)} format={formatMoment} />
+        {` can't be restored afterwards, and its preview link stops working. The live version stays.`}
       </p>
     </Confirm>
   )

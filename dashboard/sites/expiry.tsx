@@ -1,6 +1,5 @@
 import { serverNow } from '../api/server-clock.ts'
-import { formatDay } from '../app/format-time.ts'
-import { TimeLeft } from '../kit/time.tsx'
+import { LocalTime, TimeLeft } from '../kit/time.tsx'
 
 /** Milliseconds before the expiry from which a countdown is shown. */
 const COUNTDOWN_MS = 24 * 3600 * 1000
@@ -14,7 +13,13 @@ interface ExpiryProps {
 /** A site's expiry: a countdown within a day, otherwise the date. */
 export function Expiry({ at, isLabelled = false }: ExpiryProps) {
   const [before, beforeCountdown] = isLabelled ? ['', 'In '] : ['Expires ', 'Expires in ']
-  if (!isNear(at)) return <>{before + formatDay(at)}</>
+  if (!isNear(at))
+    return (
+      <>
+        {before}
+        <LocalTime at={at} />
+      </>
+    )
   if (Date.parse(at) < serverNow()) return <>Expired</>
   return (
     <>

@@ -5,7 +5,6 @@ import { useAction } from '../api/action.ts'
 import { invalidate, useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
-import { formatDay } from '../app/format-time.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button } from '../kit/button.tsx'
@@ -13,7 +12,7 @@ import { Confirm } from '../kit/dialog.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Empty } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
-import { RelativeTime } from '../kit/time.tsx'
+import { LocalTime, RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { toHost } from '../sites/address.ts'
 import { loadSites } from '../sites/own-sites.ts'
@@ -83,7 +82,7 @@ function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => 
           </h2>
           <p class="small">{toHost(siteUrl)}</p>
           <p class="quiet small">
-            Deleted <RelativeTime at={deletedAt} /> · Can be restored until {formatDay(deletedUntil)}
+            Deleted <RelativeTime at={deletedAt} /> · Can be restored until <LocalTime at={deletedUntil} />
           </p>
           <ErrorNotice error={restore.error} />
         </div>

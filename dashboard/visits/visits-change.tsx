@@ -9,7 +9,7 @@ interface ChangeProps {
 export function Change({ now, before, than }: ChangeProps) {
   if (!before) return null
   const ratio = now / before - 1
-  const text = ratio.toLocaleString([], {
+  const text = ratio.toLocaleString('en', {
     style: 'percent',
     signDisplay: 'exceptZero',
     maximumFractionDigits: 0,
