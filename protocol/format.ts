@@ -54,6 +54,13 @@ export function formatLimit(bytes: number): string {
   return `${writeNumber(rounded, Number.isInteger(rounded) ? 0 : 1)} ${UNITS[exponent]}`
 }
 
+/** A size limit for an overview, rounded down to a half of its leading digit: "250 MB", "1 GB", "5 GB", "unlimited". */
+export function formatRoundLimit(bytes: number): string {
+  if (bytes >= UNLIMITED || bytes < 1000) return formatLimit(bytes)
+  const step = 10 ** Math.floor(Math.log10(bytes)) / 2
+  return formatLimit(Math.floor(bytes / step) * step)
+}
+
 /** "12 files (340 kB)" */
 export function formatFileCount(files: readonly { size: number }[]): string {
   const bytes = files.reduce((sum, { size }) => sum + size, 0)

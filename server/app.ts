@@ -193,7 +193,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       clock,
     }),
     clientDownload: new ClientDownload({ baseUrl, clock }),
-    agentFiles: agentFiles({ settings, anonymousRequests: config.rateAnonymous, clock }),
+    agentFiles: agentFiles({ settings, clock }),
     schemaCompilers,
     clock,
     uploadLimiter: new ConcurrencyLimiter({
@@ -272,6 +272,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     version,
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
+    anonymousRequests: config.rateAnonymous,
     anonymousLifetime: config.anonymousLifetime,
     pendingLifetime: config.pendingLifetime,
     trashLifetime: config.trashLifetime,

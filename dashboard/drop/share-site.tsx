@@ -17,9 +17,7 @@ const IS_PHONE = matchMedia('(pointer: coarse)').matches
 function OnlyHere() {
   return (
     <p class="quiet small">
-      Only this computer can open this URL. To share it on your network, the operator sets{' '}
-      <code>SLIPWAY_BASE_URL</code> and <code>SLIPWAY_SITE_DOMAIN</code> to a name that other devices can
-      reach.
+      Only this computer can open this address. <a href="/docs/run">Run a server that others can reach</a>
     </p>
   )
 }

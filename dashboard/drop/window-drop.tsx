@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { stripControlChars } from '../../protocol/format.ts'
 import { Icon } from '../kit/icon.tsx'
+import { showToast } from '../kit/toast.tsx'
 import { beginJob, isBusy, jobAt } from './jobs.ts'
 import { type DropTarget, pageTarget } from './page-target.ts'
 import { carriesFiles, readDrop, readPaste, type Selection } from './selection.ts'
@@ -94,7 +95,7 @@ function listenForPastes(listening: AbortController, take: Take): void {
     (event) => {
       if (isEditable(event.target) || isDialogOpen() || !accepts(pageTarget.value)) return
       const picked = readPaste(event.clipboardData!)
-      if (!picked) return
+      if (!picked) return showToast('Only files, images and HTML can be pasted here.')
       event.preventDefault()
       take(pageTarget.value, picked)
     },

@@ -1,9 +1,10 @@
 import { useEffect } from 'preact/hooks'
-import { formatDuration, formatLimit, pluralize } from '../../protocol/format.ts'
+import { formatDuration, formatRoundLimit, pluralize, UNLIMITED } from '../../protocol/format.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { DropBox } from '../drop/drop-box.tsx'
+import { HAS_FOLDERS } from '../drop/file-pickers.tsx'
 import { beginJob } from '../drop/jobs.ts'
 import { anonymousTarget, FRONT_PLACE, setPageTarget } from '../drop/page-target.ts'
 import { Button } from '../kit/button.tsx'
@@ -57,10 +58,19 @@ function Limits() {
   const { files, fileBytes, siteBytes } = isSignedIn ? settings.owned : settings.anonymous
   return (
     <p class="quiet small">
-      Up to {pluralize(files, 'file')}, {formatLimit(fileBytes)} each, {formatLimit(siteBytes)} total.{' '}
-      {isSignedIn
-        ? ''
-        : `Sites without an account expire after ${formatDuration(settings.anonymousLifetime)}.`}
+      {HAS_FOLDERS && 'You can also paste files, an image or HTML. '}
+      Up to {pluralize(files, 'file')}, {formatRoundLimit(fileBytes)} each, {formatRoundLimit(siteBytes)}{' '}
+      total.
+      {!isSignedIn && ` ${describeAnonymousLimits()}`}
     </p>
   )
+}
+
+/** A publish of a site costs a visitor without an account one request. */
+function describeAnonymousLimits(): string {
+  const { anonymousRequests, anonymousLifetime } = settings
+  const expiry = `Sites without an account expire after ${formatDuration(anonymousLifetime)}`
+  return anonymousRequests >= UNLIMITED
+    ? `${expiry}.`
+    : `${expiry}, and you can publish ${pluralize(anonymousRequests, 'time')} an hour.`
 }

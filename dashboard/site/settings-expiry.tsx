@@ -67,7 +67,7 @@ function choicesFor(expiresAt: string | null) {
   return [
     {
       value: 'unchanged',
-      name: expiresAt ? `On ${formatDayAndTime(expiresAt)} (current)` : 'Never (current)',
+      name: expiresAt ? 'On the current date' : 'Never (current)',
     },
     ...(expiresAt ? [{ value: 'never', name: 'Never' }] : []),
     { value: 'hour', name: 'In an hour' },

@@ -52,29 +52,35 @@ export function SettingsSection({ id, shown = {}, children }: SettingsSectionPro
   )
 }
 
-/** The part of the window in which a section counts as the current one. */
-const CURRENT_AREA = '0px 0px -65% 0px'
+/** Pixels by which a section that was scrolled to may be below its place. */
+const TOLERANCE = 2
 
 function useVisibleSection(ids: readonly SectionId[]): SectionId {
   const [visible, setVisible] = useState<SectionId>('general')
   useEffect(() => {
-    const shown = new Set<string>()
-    const observer = new IntersectionObserver(
-      (entries) => {
-        for (const { target, isIntersecting } of entries)
-          if (isIntersecting) shown.add(target.id)
-          else shown.delete(target.id)
-        const first = ids.find((id) => shown.has(id))
-        if (first) setVisible(first)
-      },
-      { rootMargin: CURRENT_AREA },
-    )
-    for (const id of ids) observer.observe(document.getElementById(id)!)
-    return () => observer.disconnect()
+    const listening = new AbortController()
+    const update = () => setVisible(findVisible(ids))
+    for (const name of ['scroll', 'resize', 'hashchange'])
+      addEventListener(name, update, { signal: listening.signal, passive: true })
+    return () => listening.abort()
   }, [ids.join()])
   // The browser has looked for the target before the page was drawn.
   useEffect(() => {
     if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
   }, [])
   return visible
+}
+
+/** The section that a link scrolled to, or that is at the top; at the end of the page the one that cannot get there. */
+function findVisible(ids: readonly SectionId[]): SectionId {
+  const reached = ids.findLastIndex((id) => {
+    const section = document.getElementById(id)
+    // The page may have been left before this listener is removed.
+    if (!section) return false
+    const margin = Number.parseFloat(getComputedStyle(section).scrollMarginTop)
+    return section.getBoundingClientRect().top <= margin + TOLERANCE
+  })
+  const { scrollHeight, clientHeight } = document.documentElement
+  if (scrollY + clientHeight < scrollHeight - TOLERANCE) return ids[Math.max(0, reached)]!
+  return ids.slice(reached + 1).find((id) => location.hash === `#${id}`) ?? ids.at(-1)!
 }

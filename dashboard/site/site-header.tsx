@@ -130,8 +130,8 @@ function useUpdatePickers(slug: string): Pickers {
 
 function updateItems({ chooseFolder, chooseFiles }: Pickers) {
   return [
-    ...(chooseFolder ? [{ name: 'Choose folder', icon: 'folder' as const, onClick: chooseFolder }] : []),
-    { name: 'Choose files or ZIP', icon: 'files' as const, onClick: chooseFiles },
+    ...(chooseFolder ? [{ name: 'Choose a folder', icon: 'folder' as const, onClick: chooseFolder }] : []),
+    { name: 'Choose files or a ZIP', icon: 'files' as const, onClick: chooseFiles },
   ]
 }
 

@@ -1,6 +1,7 @@
 import { toDisplayError } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
+import { describeLive } from './version-labels.ts'
 
 interface UndoOptions {
   slug: string
@@ -27,7 +28,7 @@ export function undoVersion(options: UndoOptions): (() => Promise<void>) | undef
       }
       await restore(previousVersionId)
       onRestored?.()
-      showToast('Rolled back.')
+      showToast(describeLive(previousVersionId))
     } catch (error) {
       showToast(`Couldn't undo. ${toDisplayError(error).title}`)
     }

@@ -5,7 +5,7 @@ import { serverNow } from '../api/server-clock.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
 import { undoVersion } from './undo-version.ts'
-import { shortId } from './version-labels.ts'
+import { describeLive } from './version-labels.ts'
 
 export interface SiteVersions extends Resource<VersionList> {
   /** Makes a version live, which the list shows immediately, and offers to undo it. */
@@ -48,7 +48,7 @@ export function useVersions(
     async restore({ versionId }) {
       const previousVersionId = await restore(versionId)
       const undo = undoVersion({ slug, versionId, previousVersionId, restore })
-      showToast(`Version ${shortId(versionId)} is live.`, undo)
+      showToast(describeLive(versionId), undo)
     },
     async remove({ versionId }) {
       await slipway.deleteVersion(slug, versionId)

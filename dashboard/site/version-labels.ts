@@ -32,6 +32,11 @@ export function listChanges(changes: Changes): string[] {
     .map((kind) => `${pluralize(changes[kind], 'file')} ${kind}`)
 }
 
+/** After a rollback, a restore or an undo. */
+export function describeLive(versionId: string): string {
+  return `Version ${shortId(versionId)} is live.`
+}
+
 /** When it was created. Restoring does not change it. */
 export function madeAt({ publishedAt, createdAt }: VersionSummary): string {
   return publishedAt ?? createdAt

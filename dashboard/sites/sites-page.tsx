@@ -175,8 +175,8 @@ function NoSites() {
   const npx = npxCommand(settings.baseUrl)
   const commands = `${npx} login\n${npx} publish ./folder`
   return (
-    <Empty title="No sites yet">
-      <p>Drop a folder here to publish your first.</p>
+    <Empty title="No sites">
+      <p>Drop a folder here to publish it.</p>
       <p>
         <ButtonLink variant="main" icon="upload" href="/">
           Publish a folder

@@ -11,6 +11,8 @@ export interface PageSettings {
   /** Publishing limits without and with an account. */
   anonymous: FileLimits
   owned: FileLimits
+  /** API requests an hour without an account. */
+  anonymousRequests: number
   /** Lifetime of a site without an owner in seconds. */
   anonymousLifetime: number
   /** Time in which an upload must be finalized, in seconds. */

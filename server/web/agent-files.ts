@@ -6,8 +6,6 @@ import { type StaticFile, staticFile } from './static-file.ts'
 
 interface AgentFilesOptions {
   settings: PageSettings
-  /** Requests an hour without an account. */
-  anonymousRequests: number
   /** Milliseconds since 1970. */
   clock: () => number
 }
@@ -55,8 +53,8 @@ export function prefersText(headers: Readonly<Record<string, string | string[] |
 }
 
 /** How to upload a file, and how to keep and update the site. */
-function uploadRecipe({ settings, anonymousRequests }: AgentFilesOptions): string {
-  const { baseUrl, anonymousLifetime } = settings
+function uploadRecipe({ settings }: AgentFilesOptions): string {
+  const { baseUrl, anonymousLifetime, anonymousRequests } = settings
   const limit =
     anonymousRequests === UNLIMITED
       ? ''

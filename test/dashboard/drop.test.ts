@@ -4,7 +4,7 @@ import type { Page, Request, Response, Route } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
 import { dragOver, dropOn, liveAt, pickFiles, pickFolder, recordCalls, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
-import { requiresBrowser } from './web-fixture.ts'
+import { requiresBrowser, undone } from './web-fixture.ts'
 
 const UPLOADS = '**/api/v1/_upload/**'
 const CONNECTION_LOST = /^(You're offline|Can't reach the server)\. The upload resumes when/
@@ -238,7 +238,7 @@ describe('an update from the dashboard', requiresBrowser, () => {
     assert.deepEqual(await served(), ['a', 'new'])
     assert.equal((await owner.client.details(site.slug)).pendingVersionId, null)
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Rolled back.').waitFor()
+    await undone(page).waitFor()
     assert.deepEqual(await served(), ['a', 'old'])
 
     await dropOn(page, 'main', style)
@@ -271,8 +271,12 @@ describe('a paste', requiresBrowser, () => {
     const { page, owner } = await web.asOwner('/account', {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
-    await page.evaluate((html) => navigator.clipboard.writeText(html), PAGE)
+    const copy = (text: string) => page.evaluate((copied) => navigator.clipboard.writeText(copied), text)
+    await copy('no HTML')
     await page.getByRole('heading', { name: 'Account', level: 1 }).click()
+    await page.keyboard.press('Control+V')
+    await page.getByText('Only files, images and HTML can be pasted here.').waitFor()
+    await copy(PAGE)
     await page.keyboard.press('Control+V')
     await page.getByRole('button', { name: 'Publish 1 file' }).click()
     assert.equal(await visited(await liveAt(page)), PAGE)

@@ -13,13 +13,16 @@ describe('the front page', requiresBrowser, () => {
   test('leads from a file to its published address', async () => {
     const { page, visitor } = await web.asVisitor('/', { viewport: PHONE })
     await page.getByRole('heading', { name: 'Drop a folder. Get a live site.', level: 1 }).waitFor()
-    await page.getByText('Up to 1,000 files, 262 MB each, 1 GB total.').waitFor()
+    await page.getByText('Up to 1,000 files, 250 MB each, 1 GB total.').waitFor()
+    await page
+      .getByText(/You can also paste .* expire after 24 hours, and you can publish \S+ times an hour\./)
+      .waitFor()
     await visitor.assertAccessibleInAllViewports()
 
     await pickFiles(page, disk.file('ahoy/index.html', '<h1>Ahoy</h1>'))
     await liveAt(page)
     await page.frameLocator('iframe').getByRole('heading', { name: 'Ahoy' }).waitFor()
-    await page.getByText('Only this computer can open this URL.').waitFor()
+    await page.getByText('Only this computer can open this address.').waitFor()
     await page.getByText(/^Expires in (24 h 0 min|23 h 59 min)\. Add your email/).waitFor()
     const keep = await page.getByRole('link', { name: 'Keep this site' }).boundingBox()
     assert.ok(keep!.y + keep!.height < PHONE.height, 'the main action is below the fold')

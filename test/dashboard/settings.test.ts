@@ -223,8 +223,13 @@ describe('the settings of a site', requiresBrowser, () => {
   test('link to each section, and mark the visible one', async () => {
     const { page } = await openSettings(undefined, { viewport: PHONE })
     const sections = page.getByRole('navigation', { name: 'Settings' })
-    await sections.getByRole('link', { name: 'Danger zone' }).click()
-    await sections.locator('[aria-current]').filter({ hasNotText: 'General' }).waitFor()
+    for (const viewport of [{ width: 1280, height: 720 }, PHONE]) {
+      await page.setViewportSize(viewport)
+      for (const name of ['Access', 'Routing', 'General', 'People', 'Danger zone']) {
+        await sections.getByRole('link', { name }).click()
+        await sections.locator('[aria-current]').filter({ hasText: name }).waitFor()
+      }
+    }
     await page.getByRole('heading', { name: 'Delete site' }).waitFor()
     assert.equal(new URL(page.url()).hash, '#danger-zone')
   })

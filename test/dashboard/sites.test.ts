@@ -6,7 +6,7 @@ import { PHONE } from '../support/browser.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { recordCalls, toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
-import { type Account, requiresBrowser, textsAre } from './web-fixture.ts'
+import { type Account, requiresBrowser, textsAre, undone } from './web-fixture.ts'
 
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="teal"/></svg>'
@@ -120,7 +120,7 @@ describe('the sites of an account', requiresBrowser, () => {
 
   test('the list explains how to publish the first site, shows fifty, more on request, and searches all of them', async () => {
     const { page, owner } = await web.asOwner('/sites')
-    await page.getByText('No sites yet').waitFor()
+    await page.getByText('No sites', { exact: true }).waitFor()
     await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
     await owner.assertReadable()
     await page.getByRole('link', { name: 'Publish a folder' }).click()
@@ -215,7 +215,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'old' }) })
     await page.goto(web.url(`/sites/${slug}/files`))
     await page.getByRole('button', { name: 'Publish update' }).click()
-    await page.getByRole('menuitem', { name: 'Choose files or ZIP' }).waitFor()
+    await page.getByRole('menuitem', { name: 'Choose files or a ZIP' }).waitFor()
     await page.getByLabel('Update: files').setInputFiles([toUpload('index.html', '<h1>New</h1>')])
     await preview(page).getByRole('heading', { name: 'New' }).waitFor()
   })
@@ -351,7 +351,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByText('index.html saved.').waitFor()
     assert.equal(await visited(siteUrl), '<h1>New</h1>\r\n<p>text</p>')
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Rolled back.').waitFor()
+    await undone(page).waitFor()
     assert.equal(await visited(siteUrl), contents['index.html'])
 
     await page.getByLabel('Files to add').setInputFiles([toUpload('c.txt', 'c'), toUpload('empty.txt', '')])
@@ -442,7 +442,7 @@ describe('a shared site', requiresBrowser, () => {
     await guest.page.getByRole('button', { name: 'Leave' }).click()
     assert.equal(await guest.page.getByText(/^(Danger zone|Access|Site name)$/).count(), 0)
     await guest.page.getByRole('button', { name: 'Leave site' }).click()
-    await guest.page.getByText('No sites yet').waitFor()
+    await guest.page.getByText('No sites', { exact: true }).waitFor()
     assert.deepEqual((await owner.client.collaborators(slug)).collaborators, [])
     guest.assertNoComplaints()
     await guest.page.goto(web.url(`/sites/${slug}`))

@@ -5,7 +5,7 @@ import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
 import { dropOn, recordCalls, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
-import { type Owner, requiresBrowser } from './web-fixture.ts'
+import { type Owner, requiresBrowser, undone } from './web-fixture.ts'
 
 const FIRST = { 'index.html': '<h1>First</h1>', 'old.html': 'old', 'style.css': 'a{}' }
 const SECOND = {
@@ -66,7 +66,7 @@ describe('the versions of a site', requiresBrowser, () => {
       .getByText(/^Version \w{8} is live\.$/)
       .waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Rolled back.').waitFor()
+    await undone(page).waitFor()
     assert.equal(await visited(siteUrl), SECOND['index.html'])
     await rows().nth(1).getByText('Live', { exact: true }).waitFor()
 
@@ -77,7 +77,7 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByRole('link', { name: 'Sites' }).first().click()
     await page.getByRole('heading', { level: 1, name: 'Sites' }).waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Rolled back.').waitFor()
+    await undone(page).waitFor()
     assert.equal(await visited(siteUrl), SECOND['index.html'])
   })
 

@@ -34,6 +34,11 @@ const FLAGS = ['--host-resolver-rules=MAP slip.lan 127.0.0.1']
 
 let names = 0
 
+/** The toast after an undo of a version, which has no undo of its own. */
+export function undone(page: Page): Locator {
+  return page.locator('.toast-message', { hasText: /Version \w{8} is live\./, hasNotText: 'Undo' })
+}
+
 export function newAddress(): string {
   return `user-${++names}@example.test`
 }

@@ -5,9 +5,11 @@ import {
   formatDuration,
   formatFileCount,
   formatLimit,
+  formatRoundLimit,
   formatUtc,
   pluralize,
   stripControlChars,
+  UNLIMITED,
 } from '../../protocol/format.ts'
 
 describe('formatting', () => {
@@ -46,6 +48,10 @@ describe('formatting', () => {
   for (const [bytes, words] of limits) {
     it(`rounds a limit of ${bytes} bytes down to ${words}`, () => assert.equal(formatLimit(bytes), words))
   }
+  it('rounds a limit for an overview down to a half of its leading digit', () => {
+    const rounded = [250 * 2 ** 20, 2 ** 30, 5 * 2 ** 30, 999, UNLIMITED].map(formatRoundLimit)
+    assert.deepEqual(rounded, ['250 MB', '1 GB', '5 GB', '999 bytes', 'unlimited'])
+  })
   it('formats files with their size', () => {
     assert.equal(formatFileCount([{ size: 1000 }, { size: 2000 }]), '2 files (3.0 kB)')
   })
