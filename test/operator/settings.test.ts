@@ -265,6 +265,7 @@ test('the start logs warnings about former names of settings and about a shared 
     ),
   )
   assert.ok(warnings.some(({ shared }) => shared === 'example.com'))
+  assert.equal(program.log.length, program.lines.length, 'every line off a terminal is JSON')
 })
 
 const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
