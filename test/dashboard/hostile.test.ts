@@ -114,12 +114,12 @@ describe('a late response', requiresBrowser, () => {
     await page.goto(web.url('/sites'))
     await late.requested
     const email = await signInElsewhere(page.context())
-    await page.getByText('No sites yet').waitFor()
+    await page.getByText('No sites', { exact: true }).waitFor()
     await late.release()
     await page.getByRole('link', { name: 'Account', exact: true }).click()
     await page.getByText(email).waitFor()
     await page.getByRole('link', { name: 'Sites', exact: true }).click()
-    await page.getByText('No sites yet').waitFor()
+    await page.getByText('No sites', { exact: true }).waitFor()
     assert.equal(await page.getByText(slug).count(), 0)
   })
 

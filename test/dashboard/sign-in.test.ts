@@ -304,7 +304,7 @@ describe('an expired session', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Get a sign-in code' }).click()
     await page.getByText(/^The code for/).waitFor()
     await few.writeCode(page, owner.email)
-    await page.getByText('No sites yet').waitFor()
+    await page.getByText('No sites', { exact: true }).waitFor()
   })
 
   test('ends in every tab when one has signed in again', async () => {
