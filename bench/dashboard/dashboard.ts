@@ -65,7 +65,7 @@ async function drop(page: Page, baseUrl: string, folder: string): Promise<number
   await page.addInitScript(watchDrop)
   await page.goto(baseUrl, { waitUntil: 'networkidle' })
   await page.locator('input[aria-label="A folder"]').setInputFiles(folder)
-  await page.getByRole('heading', { name: 'It is live.' }).waitFor()
+  await page.getByRole('heading', { name: 'Your site is live' }).waitFor()
   return page.evaluate(() => {
     const { shown, had } = globalThis as unknown as { shown: number; had: number }
     return shown - had
@@ -77,7 +77,7 @@ function watchDrop(): void {
   const moments = globalThis as unknown as { shown: number; had: number }
   addEventListener('change', () => Object.assign(moments, { had: performance.now() }), true)
   new MutationObserver((_, observer) => {
-    if (!document.querySelector('.live .address')) return
+    if (!document.querySelector('a.address')) return
     moments.shown = performance.now()
     observer.disconnect()
   }).observe(document, { childList: true, subtree: true })
