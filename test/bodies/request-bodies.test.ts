@@ -76,7 +76,7 @@ const refusals: [method: string, target: string, status: number, allow: string |
   ['DELETE', '/stuff', 404, undefined],
   ['PROPFIND', '/stuff', 404, undefined],
   ['QUERY', '/stuff', 404, undefined],
-  ['POST', '/api', 404, undefined],
+  ['POST', '/api', 405, 'GET, HEAD'],
   ['POST', '/faviconXsvg', 404, undefined],
   ['POST', '/', 405, 'GET, HEAD, PUT'],
   ['DELETE', '/docs', 405, 'GET, HEAD'],

@@ -153,7 +153,7 @@ describe('the claim page', requiresBrowser, () => {
   })
 
   test('counts down to the expiry of a site and reports when it has expired', async () => {
-    const { page } = await web.asVisitor()
+    const { page, visitor } = await web.asVisitor()
     const { claimUrl } = await publish()
     await page.clock.install()
     await page.goto(claimUrl)
@@ -171,6 +171,9 @@ describe('the claim page', requiresBrowser, () => {
 
     await page.goto(claimUrl)
     await page.getByRole('heading', { name: 'The site has expired.' }).waitFor()
+    // The preview runs no scripts, and the clock of this test is one.
+    for (const complaint of visitor.complaints.splice(0))
+      assert.match(complaint, /^Blocked script execution in /)
   })
 
   test('shows a site with an incomplete upload without a preview', async () => {
