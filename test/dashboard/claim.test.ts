@@ -171,9 +171,9 @@ describe('the claim page', requiresBrowser, () => {
 
     await page.goto(claimUrl)
     await page.getByRole('heading', { name: 'The site has expired.' }).waitFor()
-    // The preview runs no scripts, of which the clock of this test is one, and a page of the error may not be framed.
+    // The preview runs no scripts, of which the clock of this test is one, and an expired preview is not framed.
     for (const complaint of visitor.complaints.splice(0))
-      assert.match(complaint, /^(Blocked script execution in|Framing) /)
+      assert.match(complaint, /^(Blocked script execution in|Framing|Failed to load resource)/)
   })
 
   test('shows a site with an incomplete upload without a preview', async () => {
