@@ -116,10 +116,10 @@ async function serve(config: Config, log: Log, bootId?: string): Promise<number>
   const { startService } = await import('./app.ts')
   if (bootId === undefined) {
     const service = await startService(config, { log, version, showCode: showCode(config) })
-    trimHeap()
     onSignals(stop)
     announce(service, config, log)
     await service.preload()
+    trimHeap()
     return shutDown(service, await stopped, log)
   }
   const { WorkerChannel } = await import('./workers.ts')
@@ -133,9 +133,9 @@ async function serve(config: Config, log: Log, bootId?: string): Promise<number>
       bootId,
       broadcastInvalidation: (slugs) => siblings.broadcastInvalidation(slugs),
     })
-    trimHeap()
     siblings.ready(service)
     await service.preload()
+    trimHeap()
     return await shutDown(service, await stopped, log)
   } finally {
     // The IPC channel would keep it alive, also when it could not start.
