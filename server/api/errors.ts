@@ -32,7 +32,8 @@ export function handleErrors(app: FastifyInstance, { log, baseUrl }: ErrorOption
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
     }
     linger(request.raw, reply.raw)
-    reply.code(status).send(errorBody(failure, baseUrl))
+    // Caches may otherwise keep a 404, 405 or 410 for a time of their choice (RFC 9110, section 15.1).
+    reply.code(status).header('Cache-Control', 'no-store').send(errorBody(failure, baseUrl))
   })
 }
 

@@ -111,8 +111,10 @@ class Comparison implements Outcome {
   #verify(response: RawResponse, request: string): void {
     const { status, body } = response
     if (status >= 500 && status !== 501 && status !== 505) this.#fault(`${status}`, request)
-    const isCacheable = findHeader(response, 'cache-control') !== 'no-store'
-    if ([401, 404, 412, 416].includes(status) && isCacheable) this.#fault(`a cacheable ${status}`, request)
+    // Versions at their own hosts are private as well.
+    const isCacheable = !/^(private, )?no-store$/.test(findHeader(response, 'cache-control') ?? '')
+    if ([401, 404, 412, 416].includes(status) && isCacheable)
+      this.#fault(`a cacheable ${status}: ${findHeader(response, 'cache-control')}`, request)
     const { host } = new URL(findHeader(response, 'location') ?? '/', 'http://here.example')
     if (!/^(?:here|elsewhere)\.example$/.test(host)) this.#fault(`a redirect to ${host}`, request)
     if ((status !== 200 && status !== 206) || body.length === 0) return
