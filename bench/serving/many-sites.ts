@@ -8,8 +8,8 @@ import { readConfig } from '../../server/config/settings.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { newSlug } from '../../server/sites/slug.ts'
-import type { Site } from '../../server/store/contract/sites.ts'
-import type { Version } from '../../server/store/contract/versions.ts'
+import { emptySite } from '../../server/store/contract/sites.ts'
+import { emptyVersion } from '../../server/store/contract/versions.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 
 /** A site with a unique root document. */
@@ -113,62 +113,19 @@ async function insert(tx: WriteTransaction, slug: string, blobs: readonly Blob[]
     hash,
   }))
   await tx.versions.insert({
-    ...VERSION,
-    id,
-    slug,
-    createdAt: now,
+    ...emptyVersion(id, slug, now),
+    state: 'ready',
+    fileCount: FILES,
+    totalBytes: FILES * BYTES,
+    isEncoded: true,
     publishedAt: now,
     files,
   })
-  await tx.sites.insert({
-    ...SITE,
-    visitsKey: slug,
-    slug,
-    liveVersionId: id,
-    liveSince: now,
-    createdAt: now,
-    updatedAt: now,
-  })
+  await tx.sites.insert({ ...emptySite(slug, now), ownerId: 'bench', liveVersionId: id, liveSince: now })
   await tx.blobReferences.addReferences(
     slug,
     blobs.map(({ hash }) => hash),
   )
-}
-
-const VERSION: Omit<Version, 'id' | 'slug' | 'createdAt' | 'publishedAt' | 'files'> = {
-  state: 'ready',
-  fileCount: FILES,
-  totalBytes: FILES * BYTES,
-  metadata: {},
-  baseVersionId: null,
-  rules: null,
-  warnings: [],
-  injectedDocumentHash: null,
-  isEncoded: true,
-  publishedBy: null,
-  publishedWith: null,
-  preview: null,
-  title: null,
-  message: null,
-  thumbnailHash: null,
-  contentHash: null,
-}
-
-const SITE: Omit<Site, 'slug' | 'visitsKey' | 'liveVersionId' | 'liveSince' | 'createdAt' | 'updatedAt'> = {
-  ownerId: 'bench',
-  claimTokenHash: null,
-  previousVersionId: null,
-  title: null,
-  description: null,
-  ogImagePath: null,
-  spaMode: false,
-  passwordHash: null,
-  expiresAt: null,
-  deletedAt: null,
-  deletionReason: null,
-  renamedTo: null,
-  keptUntil: null,
-  keptDomains: [],
 }
 
 function noise(): Buffer {
