@@ -549,7 +549,7 @@ function missingPair(
   return [`${settings[one].name} needs ${settings[other].name} beside it`]
 }
 
-/** The settings that the database needs and that are not set; an invalid value is reported by itself. */
+/** The settings that the database needs and that are not set; an invalid value is reported separately. */
 function missingWithDatabase(values: SettingValues): string[] {
   if (!values.databaseUrl) return []
   return Object.entries(REQUIRED_WITH_DATABASE).flatMap(([key, reason]) => {
