@@ -314,7 +314,7 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
   const { showCode = () => {} } = startOptions
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
-  const store = await sqliteStore({ file: folder.database, clock: startOptions.clock ?? Date.now })
+  const store = await openStore(config, folder, startOptions)
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
@@ -325,6 +325,17 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const secretBox = new SecretBox(folder.secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
   return { folder, store, blobs, mail, secretBox, certificates }
+}
+
+/** Loads the driver of PostgreSQL only for its setting. */
+async function openStore(
+  { databaseUrl }: Config,
+  { database }: DataFolder,
+  { clock = Date.now }: StartOptions,
+): Promise<Store> {
+  if (databaseUrl === '') return sqliteStore({ file: database, clock })
+  const { postgresStore } = await import('./store/postgres/postgres.ts')
+  return postgresStore({ url: databaseUrl })
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
