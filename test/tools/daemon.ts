@@ -12,7 +12,7 @@ import { freePort } from './port.ts'
 export interface Daemon extends AsyncDisposable {
   folder: string
   ports: readonly number[]
-  /** The last lines of standard error. */
+  /** The last lines of its output. */
   output: readonly string[]
 }
 
@@ -21,8 +21,10 @@ interface DaemonOptions {
   ports: number
   /** Writes configuration files into the folder and returns the arguments. */
   prepare(folder: string, ports: number[]): Promise<string[]>
-  /** Whether this line of standard error announces that the server is ready. */
+  /** Whether this line of its output announces that the server is ready. */
   isReady(line: string): boolean
+  /** Where it writes this output; standard error by default. */
+  output?: 'stdout'
   /** Whether it prints that line before its TCP ports accept connections. */
   printsEarly?: true
   env?: Record<string, string>
@@ -51,6 +53,7 @@ async function start({
   ports: count,
   prepare,
   isReady,
+  output: stream,
   printsEarly,
   env,
   user,
@@ -63,7 +66,7 @@ async function start({
   const args = await prepare(folder, ports)
   const child = spawn(program(name)!, args, {
     cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', stream === 'stdout' ? 'pipe' : 'ignore', stream === 'stdout' ? 'ignore' : 'pipe'],
     env: { ...process.env, HOME: folder, ...env },
     ...user,
   })
@@ -78,7 +81,7 @@ async function start({
   const output: string[] = []
   const ready = Promise.withResolvers<void>()
   const ended = new AbortController()
-  createInterface({ input: child.stderr })
+  createInterface({ input: child.stdout ?? child.stderr! })
     .on('line', (line) => {
       output.push(line)
       if (output.length > MAX_OUTPUT_LINES) output.shift()
