@@ -335,11 +335,11 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now }: StartOptions,
+  { clock = Date.now, log }: StartOptions,
 ): Promise<Store> {
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl })
+  return postgresStore({ url: databaseUrl, log })
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {

@@ -43,6 +43,10 @@ const ROWS: readonly Row[] = [
   ['locks the rows of visits in any order', 'server/store/queries/visits.ts', 'inLockOrder(sites.filter(({ slug }) => existing.has(slug)))', 'sites.filter(({ slug }) => existing.has(slug))', 'test/store/postgres.test.ts'],
   ['begins a write without its locks', 'server/store/postgres/postgres.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
+  ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
+  ['keeps an index whose build was interrupted', 'server/store/postgres/migrate.ts', 'if (built?.valid) continue', 'if (built) continue', 'test/store/migrations.test.ts'],
+  ['migrates on several nodes at the same time', 'server/store/postgres/migrate.ts', 'return rows[0]!.locked', 'return rows.length > 0', 'test/store/migrations.test.ts'],
+  ['starts beside a schema that excludes it', 'server/store/migrate.ts', 'compatibility === undefined || !known.has(compatibility.oldest)', 'compatibility === undefined', 'test/store/migrations.test.ts'],
   ['accepts titles that PostgreSQL cannot store', 'server/sites/site-metadata.ts', "text.isWellFormed() && !text.includes('\\0')", 'true', 'test/api/metadata.test.ts'],
 
   // Uploads (contract, "Publish")

@@ -437,7 +437,9 @@ test('data of a newer version stops the start with a one-line message, with one 
   await (await sqliteStore({ file, clock: Date.now }))[Symbol.asyncDispose]()
   {
     using database = new DatabaseSync(file)
-    database.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
+    database.exec(
+      "INSERT INTO applied_migrations VALUES ('999-of-the-future', 0); UPDATE schema_compatibility SET oldest = '999-of-the-future'",
+    )
   }
   for (const WORKERS of ['1', '2']) {
     const { code, lines, stderr } = await run([], { DATA: folder.path, PORT: '0', WORKERS })
