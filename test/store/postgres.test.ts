@@ -1,25 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import pg from 'pg'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { requires } from '../tools/part.ts'
-import { EMPTY, type Postgres, startPostgres } from '../tools/postgres.ts'
+import { EMPTY } from '../tools/postgres.ts'
+import { sharedPostgres } from '../tools/shared-postgres.ts'
 import { storeContract } from './contract.ts'
 import { siteRow } from './rows.ts'
 import { openStore } from './test-database.ts'
 
-let server: Promise<Postgres> | undefined
-
-after(async () => (await server)?.[Symbol.asyncDispose]())
-
 storeContract(
   'PostgreSQL',
   async () => {
-    server ??= startPostgres()
-    const { createDatabase } = await server
+    const server = await sharedPostgres()
     return {
-      address: await createDatabase(),
-      createEmpty: () => createDatabase(EMPTY),
+      address: await server.createDatabase(),
+      createEmpty: () => server.createDatabase(EMPTY),
       [Symbol.asyncDispose]: async () => undefined,
     }
   },
@@ -27,8 +23,7 @@ storeContract(
 )
 
 test('nodes add visits of the same sites without deadlocks', requires('postgres'), async () => {
-  server ??= startPostgres()
-  const url = await (await server).createDatabase()
+  const url = await (await sharedPostgres()).createDatabase()
   await using stack = new AsyncDisposableStack()
   const nodes = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const slugs = Array.from({ length: 60 }, (_, number) => `site-${number}`)
@@ -48,8 +43,7 @@ test('nodes add visits of the same sites without deadlocks', requires('postgres'
 })
 
 test('a change that is committed after later ones is noticed', requires('postgres'), async () => {
-  server ??= startPostgres()
-  const url = await (await server).createDatabase()
+  const url = await (await sharedPostgres()).createDatabase()
   await using stack = new AsyncDisposableStack()
   const [one, other] = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const seen = new Set<string>()
@@ -75,12 +69,14 @@ test(
   'the clock of a node is that of the database, whatever its own clock shows',
   requires('postgres'),
   async (t) => {
-    server ??= startPostgres()
-    const { createDatabase, run } = await server
-    const url = await createDatabase()
+    const server = await sharedPostgres()
+    const url = await server.createDatabase()
     await using store = await openStore(url)
     t.mock.method(Date, 'now', () => 0)
-    const { rows } = await run(url, 'select extract(epoch from clock_timestamp())::float8 * 1000 as now')
+    const { rows } = await server.run(
+      url,
+      'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
+    )
     assert.ok(Math.abs(store.clock() - rows[0].now) < HOUR_MS, `${store.clock()} and ${rows[0].now}`)
   },
 )
