@@ -66,6 +66,11 @@ export const parts = {
     packages: ['pgbouncer'],
     for: 'tests with PgBouncer before PostgreSQL',
   },
+  ceph: {
+    programs: ['ceph', 'ceph-mon', 'ceph-osd', 'radosgw'],
+    packages: ['ceph-common', 'ceph-mon', 'ceph-osd', 'radosgw'],
+    for: 'tests with an S3 server',
+  },
   haproxy: { programs: ['haproxy'], packages: ['haproxy'], for: 'tests with HAProxy in front' },
   h2load: { programs: ['h2load'], packages: ['nghttp2-client'], for: 'tests and figures of HTTP/2' },
   proc: { programs: [], packages: [], for: 'tests that end one worker', devices: ['/proc/self/task'] },

@@ -4,18 +4,18 @@ import pg from 'pg'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY } from '../tools/postgres.ts'
-import { sharedPostgres } from '../tools/shared-postgres.ts'
 import { storeContract } from './contract.ts'
+import { postgresServer } from './postgres-server.ts'
 import { siteRow } from './rows.ts'
 import { openStore } from './test-database.ts'
 
 storeContract(
   'PostgreSQL',
   async () => {
-    const server = await sharedPostgres()
+    const { createDatabase } = await postgresServer()
     return {
-      address: await server.createDatabase(),
-      createEmpty: () => server.createDatabase(EMPTY),
+      address: await createDatabase(),
+      createEmpty: () => createDatabase(EMPTY),
       [Symbol.asyncDispose]: async () => undefined,
     }
   },
@@ -23,7 +23,7 @@ storeContract(
 )
 
 test('nodes add visits of the same sites without deadlocks', requires('postgres'), async () => {
-  const url = await (await sharedPostgres()).createDatabase()
+  const url = await (await postgresServer()).createDatabase()
   await using stack = new AsyncDisposableStack()
   const nodes = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const slugs = Array.from({ length: 60 }, (_, number) => `site-${number}`)
@@ -43,7 +43,7 @@ test('nodes add visits of the same sites without deadlocks', requires('postgres'
 })
 
 test('a change that is committed after later ones is noticed', requires('postgres'), async () => {
-  const url = await (await sharedPostgres()).createDatabase()
+  const url = await (await postgresServer()).createDatabase()
   await using stack = new AsyncDisposableStack()
   const [one, other] = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const seen = new Set<string>()
@@ -69,14 +69,11 @@ test(
   'the clock of a node is that of the database, whatever its own clock shows',
   requires('postgres'),
   async (t) => {
-    const server = await sharedPostgres()
-    const url = await server.createDatabase()
+    const { createDatabase, run } = await postgresServer()
+    const url = await createDatabase()
     await using store = await openStore(url)
     t.mock.method(Date, 'now', () => 0)
-    const { rows } = await server.run(
-      url,
-      'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
-    )
+    const { rows } = await run(url, 'select extract(epoch from clock_timestamp())::float8 * 1000 as now')
     assert.ok(Math.abs(store.clock() - rows[0].now) < HOUR_MS, `${store.clock()} and ${rows[0].now}`)
   },
 )

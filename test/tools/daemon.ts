@@ -12,7 +12,7 @@ import { freePort } from './port.ts'
 export interface Daemon extends AsyncDisposable {
   folder: string
   ports: readonly number[]
-  /** The last lines of standard error. */
+  /** The last lines of its output. */
   output: readonly string[]
   /** Sends a signal to its first process; SIGKILL resolves when that has ended. */
   signal(name: NodeJS.Signals): Promise<void>
@@ -25,8 +25,10 @@ interface DaemonOptions {
   ports: number
   /** Writes configuration files into the folder and returns the arguments. */
   prepare(folder: string, ports: number[]): Promise<string[]>
-  /** Whether this line of standard error announces that the server is ready. */
+  /** Whether this line of its output announces that the server is ready. */
   isReady(line: string): boolean
+  /** Where it writes this output; standard error by default. */
+  output?: 'stdout'
   /** Whether it prints that line before its TCP ports accept connections. */
   printsEarly?: true
   env?: Record<string, string>
@@ -97,7 +99,7 @@ async function start(options: DaemonOptions): Promise<Daemon> {
 interface LaunchOptions {
   folder: string
   args: string[]
-  /** Receives the last lines of standard error. */
+  /** Receives the last lines. */
   output: string[]
 }
 
@@ -111,18 +113,18 @@ interface Launched {
 }
 
 function launch(
-  { name, isReady, env, refusesRoot }: DaemonOptions,
+  { name, isReady, output: stream, env, refusesRoot }: DaemonOptions,
   { folder, args, output }: LaunchOptions,
 ): Launched {
   const child = spawn(program(name)!, args, {
     cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', stream === 'stdout' ? 'pipe' : 'ignore', stream === 'stdout' ? 'ignore' : 'pipe'],
     env: { ...process.env, HOME: folder, ...env },
     ...(refusesRoot ? UNPRIVILEGED_USER : {}),
   })
   const ready = Promise.withResolvers<void>()
   const ended = new AbortController()
-  createInterface({ input: child.stderr })
+  createInterface({ input: child.stdout ?? child.stderr! })
     .on('line', (line) => {
       output.push(line)
       if (output.length > MAX_OUTPUT_LINES) output.shift()

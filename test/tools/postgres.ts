@@ -11,6 +11,8 @@ import { type Daemon, startDaemon, UNPRIVILEGED_USER } from './daemon.ts'
 const MIGRATED = 'migrated'
 export const EMPTY = 'template0'
 
+const MAX_RESTARTS = 100
+
 interface StandbyOptions {
   /** The port by which it reaches the primary; that of the primary by default. */
   through?: number
@@ -39,14 +41,14 @@ export class Postgres implements AsyncDisposable {
   }
 
   /** Creates a database, with all migrations or empty; returns its URL. */
-  async createDatabase(template: typeof MIGRATED | typeof EMPTY = MIGRATED): Promise<string> {
+  readonly createDatabase = async (template: typeof MIGRATED | typeof EMPTY = MIGRATED): Promise<string> => {
     const name = `test_${randomUUID().replaceAll('-', '')}`
     await this.run(this.url(), `create database ${name} template ${template}`)
     return this.url(name)
   }
 
   /** Runs SQL as its superuser, in the database of the URL. */
-  async run(url: string, sql: string): Promise<pg.QueryResult> {
+  readonly run = async (url: string, sql: string): Promise<pg.QueryResult> => {
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => undefined)
     await client.connect()
@@ -68,8 +70,15 @@ export class Postgres implements AsyncDisposable {
   }
 
   /** Starts it again after `kill` or `stop`; resolves when it accepts connections. */
-  restart(): Promise<void> {
-    return this.#daemon.restart()
+  async restart(): Promise<void> {
+    for (let starts = 1; ; starts++) {
+      try {
+        return await this.#daemon.restart()
+      } catch (error) {
+        // The processes of the killed server end when they notice that their parent has ended.
+        if (!/is still in use/.test((error as Error).message) || starts === MAX_RESTARTS) throw error
+      }
+    }
   }
 
   /**
