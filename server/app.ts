@@ -29,6 +29,7 @@ import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
+import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
@@ -109,6 +110,7 @@ export interface Service extends AsyncDisposable {
 }
 
 interface Backends {
+  counters: Counters
   folder: DataFolder
   store: Store
   blobs: Blobs
@@ -174,6 +176,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     injectedDocuments: services.injectedDocuments,
     clock,
     log,
+    counters: backends.counters,
     secret,
     budget,
     clientIp: getClientIp,
@@ -325,7 +328,8 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
   const { showCode = () => {} } = startOptions
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
-  const store = await sqliteStore({ file: folder.database, clock: startOptions.clock ?? Date.now })
+  const counters = new Counters()
+  const store = await openStore(config, folder, startOptions)
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
@@ -335,7 +339,18 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
   const secretBox = new SecretBox(folder.secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { folder, store, blobs, mail, secretBox, certificates }
+  return { counters, folder, store, blobs, mail, secretBox, certificates }
+}
+
+/** Loads the driver of PostgreSQL only for its setting. */
+async function openStore(
+  { databaseUrl }: Config,
+  { database }: DataFolder,
+  { clock = Date.now }: StartOptions,
+): Promise<Store> {
+  if (databaseUrl === '') return sqliteStore({ file: database, clock })
+  const { postgresStore } = await import('./store/postgres/postgres.ts')
+  return postgresStore({ url: databaseUrl })
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {

@@ -2,6 +2,7 @@ import type { VisitRecorder } from '../analytics/visit-recorder.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Config } from '../config/settings.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
+import type { Counters } from '../lib/counters.ts'
 import type { Log } from '../lib/log.ts'
 import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
@@ -21,6 +22,7 @@ export interface EdgeOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly log: Log
+  readonly counters: Counters
   /** Signs the cookies of sites with a password: the setting, or the secret in the data folder. */
   readonly secret: string
   /** The client's address, behind trusted proxies. */

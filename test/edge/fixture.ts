@@ -15,6 +15,7 @@ import type { Encoding } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { Edge } from '../../server/edge/edge.ts'
 import type { EdgeOptions } from '../../server/edge/edge-options.ts'
+import { Counters } from '../../server/lib/counters.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { newId } from '../../server/lib/tokens.ts'
@@ -126,6 +127,7 @@ export class EdgeFixture {
       injectedDocuments: new InjectedDocuments({ blobs: this.blobs, budget }),
       clock,
       log,
+      counters: new Counters(),
       secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,

@@ -235,7 +235,7 @@ const ROWS: readonly Row[] = [
   ['keeps a stream of node:http2 that was reset with NO_ERROR', 'server/net/http2-node.ts', 'for (const stream of this.#openStreams) if (stream.closed) stream.destroy()', '', 'test/http2/flow.test.ts'],
   ['answers a stream of node:http2 that is closed', 'server/net/http2-node.ts', 'continue: () => stream.closed ||', 'continue: () => stream.destroyed ||', 'test/http2/flow.test.ts'],
   ['accepts a password cookie of another site', 'server/edge/password/password-gate.ts', 'return this.#signer.verify([slug, passwordHash, until], signature)', "return this.#signer.verify([slug, passwordHash, until], signature) || signature !== ''", PASSWORD],
-  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'if (wrong >= maxWrong || right >= maxRight) return window', '', PASSWORD],
+  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'return guesses - right >= maxWrong || right >= maxRight', 'return false', PASSWORD],
   ["answers a CA's validation from a publisher's files", 'server/edge/acme-http-challenge.ts', "return VALIDATION.test(canonicalize(path) ?? '')", 'return false', 'test/edge/validation.test.ts'],
 
   // Rules of sites (contract, "Response headers of sites")

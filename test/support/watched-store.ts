@@ -24,6 +24,10 @@ export class WatchedStore {
         this.#assertAvailable()
         return real.write(durability, scope, work)
       },
+      execute: (durability, statement) => {
+        this.#assertAvailable()
+        return real.execute(durability, statement)
+      },
       onChange: (forget) => real.onChange(forget),
       pollChanges: () => real.pollChanges(),
       check: () => real.check(),
