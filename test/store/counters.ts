@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
+import { Accounts } from '../../server/accounts/account.ts'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
+import { Sessions } from '../../server/accounts/session.ts'
+import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import type { Email } from '../../server/mail/mail.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 
 const RATES = { anonymous: 50, session: 50, signIn: 50 }
 const PLAN = { name: 'A plan', requestsPerHour: 50, domains: 1 }
+const CLIENT = { address: '192.0.2.1', browserTokens: [] }
 const CALLER = { account: undefined, address: '192.0.2.1', signedInWith: 'anonymous' } as const
 
 export function storeCounters(promises: Promises): void {
@@ -44,6 +49,43 @@ export function storeCounters(promises: Promises): void {
       assert.equal(charged.filter(({ admitted }) => admitted).length, RATES.anonymous)
     },
   )
+
+  promises('parallel guesses of a password never exceed the limit, over all nodes', async (open) => {
+    const clock = () => 1000 * HOUR_MS
+    const nodes = [await open(), await open()].map((store) => new AttemptLimiter({ store, clock }))
+    const begun = await Promise.all(
+      Array.from({ length: 40 }, (_, number) => nodes[number % 2]!.begin('192.0.2.1', 'a-site')),
+    )
+    assert.equal(begun.filter((attempt) => 'windows' in attempt).length, 5)
+  })
+
+  promises('parallel guesses of a sign-in code end it after five, over all nodes', async (open) => {
+    const sent: Email[] = []
+    const nodes = [await open(), await open()].map((store) => accounts(store, sent))
+    const { attempt } = await nodes[0]!.requestCode('ann@example.com', CLIENT)
+    const guess = (code: string, node: number) =>
+      nodes[node]!.verifyCode({ email: 'ann@example.com', code, attempt }, CLIENT)
+    const guesses = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, number) => guess('AAAA-AAAA', number % 2)),
+    )
+    for (const { status } of guesses) assert.equal(status, 'rejected')
+    const store = await open()
+    const [code] = await store.read.signIns.codes('ann@example.com')
+    assert.equal(code?.attemptTries, 5)
+    await assert.rejects(guess(sent[0]!.code!, 1), { code: 'INVALID_CODE' })
+  })
+}
+
+function accounts(store: Store, sent: Email[]): Accounts {
+  const { clock } = store
+  return new Accounts({
+    store,
+    clock,
+    mail: { delivery: 'log', send: async (message) => void sent.push(message) },
+    sessions: new Sessions({ store, clock }),
+    baseUrl: 'https://example.com',
+    secret: 'a secret',
+  })
 }
 
 function rateLimits(store: Store, clock = store.clock): RateLimits {
