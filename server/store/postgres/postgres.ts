@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import { migrate } from '../migrate.ts'
+import type { Log } from '../../lib/log.ts'
 import { createQueries } from '../queries.ts'
 import type { ChangeListener, Durability, Store, WriteScope, WriteTransaction } from '../store.ts'
 import { ChangeFeed, ChangeHints } from './change-feed.ts'
 import { parseConnectionUrl } from './connection-url.ts'
 import { isRepeatable, translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
+import { migratePostgres } from './migrate.ts'
 import { type Connection, PrimaryPool, type Query } from './pool.ts'
 
 interface PostgresOptions {
@@ -18,6 +19,8 @@ interface PostgresOptions {
   pollIntervalMs?: number
   /** How long a caller waits for a connection, for a read, and the feed for a poll, in milliseconds. */
   timeouts?: Timeouts
+  /** For progress of the start. */
+  log?: Pick<Log, 'info' | 'warn'>
 }
 
 interface Timeouts {
@@ -36,9 +39,6 @@ const TIMEOUTS_MS: Timeouts = { acquire: 800, read: 800, poll: 700 }
 const STATEMENT_TIMEOUT_MS = 5000
 const WRITE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1000
 
-/** A migration of a large database takes minutes. */
-const MIGRATION_TIMEOUT_MS = 30 * 60_000
-
 const MAX_ATTEMPTS = 5
 
 const MIGRATION_LOCK = lockKey('migrations', '')
@@ -54,7 +54,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
   const pool = opened.use(new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: timeouts.acquire }))
-  await applyMigrations(pool).catch(translateError)
+  await migratePostgres({ pool, lock: MIGRATION_LOCK, log: options.log }).catch(translateError)
 
   const listeners = new Set<ChangeListener>()
   const notifyListeners = async (names: readonly string[] | undefined, own: boolean) => {
@@ -153,16 +153,6 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       await owned.disposeAsync()
     },
   }
-}
-
-/** Migrates in one transaction; other nodes wait for the first. */
-function applyMigrations(pool: PrimaryPool): Promise<void> {
-  return pool.use((connection) =>
-    migrate(
-      createKysely((query) => connection.query(query, MIGRATION_TIMEOUT_MS)),
-      { engine: 'postgres', lock: MIGRATION_LOCK },
-    ),
-  )
 }
 
 /**
