@@ -15,7 +15,7 @@ export interface LeaseQueries {
    */
   acquire(name: string, holder: string, now: number, until: number): Promise<number | undefined>
 
-  /** As `acquire`, but returns the lease, whoever holds it. One statement. */
+  /** As `acquire`, but returns the lease, also that of another holder. One statement. */
   acquireOrFind(lease: Omit<Lease, 'fence'>, now: number): Promise<Lease>
 
   /**
