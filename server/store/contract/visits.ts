@@ -51,6 +51,9 @@ export interface VisitQueries {
   /** Returns the day's salt; stores this one if there is none. */
   getOrCreateSalt(day: number, salt: string): Promise<string>
 
+  /** Adds new visitors to those of the day over all nodes and sites; returns their sum. A day without a salt has none. */
+  countVisitors(day: number, visitors: number): Promise<number>
+
   /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
   deleteSalts(day: number): Promise<number>
 

@@ -115,6 +115,16 @@ export class SqlVisitQueries implements VisitQueries {
     return (await this.salt(day)) ?? salt
   }
 
+  async countVisitors(day: number, visitors: number) {
+    const row = await this.#db
+      .updateTable('visit_salts')
+      .set((e) => ({ visitors: e('visitors', '+', visitors) }))
+      .where('day', '=', day)
+      .returning('visitors')
+      .executeTakeFirst()
+    return row?.visitors ?? 0
+  }
+
   async deleteSalts(day: number) {
     const deleted = await this.#db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
     return Number(deleted.numDeletedRows)
