@@ -45,6 +45,8 @@ export class ChangeFeed implements AsyncDisposable {
   #trimmedAt = performance.now()
   #failures = 0
   #clockOffsetMs = 0
+  /** When the last poll that succeeded began, on the monotonic clock. */
+  #currentAt = Number.NEGATIVE_INFINITY
   #isClosed = false
 
   constructor(options: ChangeFeedOptions) {
@@ -60,6 +62,11 @@ export class ChangeFeed implements AsyncDisposable {
   /** Milliseconds since 1970 by the clock of the database, also while that is unreachable. */
   now(): number {
     return Math.round(performance.now() + this.#clockOffsetMs)
+  }
+
+  /** Milliseconds since the beginning of the last poll that succeeded. */
+  silenceMs(): number {
+    return performance.now() - this.#currentAt
   }
 
   /** Before the commit: a poll may see the change before the response to the commit arrives. */
@@ -107,8 +114,6 @@ export class ChangeFeed implements AsyncDisposable {
     } catch {
       if (this.#isClosed) return
       this.#failures++
-      // A listener that fails now is called again after the next poll that fails, or for the next change.
-      await this.#options.notify(undefined).catch(() => undefined)
     }
     this.#schedule()
   }
@@ -123,10 +128,12 @@ export class ChangeFeed implements AsyncDisposable {
       this.#epoch = row.epoch ?? undefined
       if (row.epoch === null) await this.#beginEpoch()
       const others = row.changes.filter(([xid]) => !this.#own.delete(xid)).map(([, name]) => name)
-      if (isFirst) return
-      const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
-      if (!isComplete) await this.#options.notify(undefined)
-      else if (others.length > 0) await this.#options.notify([...new Set(others)])
+      const isComplete = isFirst || (isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL)
+      const changed = isComplete ? [...new Set(others)] : undefined
+      const notified = changed?.length === 0 ? undefined : this.#options.notify(changed)
+      // Listeners have invalidated their caches; what they reload is not waited for.
+      this.#currentAt = row.sentAt
+      await notified
     } catch (error) {
       this.#connection?.[Symbol.dispose]()
       this.#connection = undefined
@@ -165,7 +172,7 @@ async function readChanges(
   connection: Connection,
   snapshot: string | undefined,
   timeoutMs: number,
-): Promise<PollRow & { clockOffsetMs: number }> {
+): Promise<PollRow & { clockOffsetMs: number; sentAt: number }> {
   const text = `
     select pg_current_snapshot()::text as seen,
       (select id from feed_epoch) as epoch,
@@ -181,7 +188,7 @@ async function readChanges(
   const { rows } = await connection.query<PollRow & { now: number }>({ text, values }, timeoutMs)
   const [row] = rows
   // The database read its clock half a round trip ago, as far as can be known.
-  return { ...row!, clockOffsetMs: row!.now - (sentAt + performance.now()) / 2 }
+  return { ...row!, sentAt, clockOffsetMs: row!.now - (sentAt + performance.now()) / 2 }
 }
 
 async function currentSnapshot(connection: Connection, timeoutMs: number): Promise<string> {

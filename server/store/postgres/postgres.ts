@@ -136,6 +136,8 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
 
     pollChanges: () => feed.poll().catch(translateError),
 
+    silenceMs: () => feed.silenceMs(),
+
     async check() {
       await pool
         .use((connection) => connection.query({ text: 'select from accounts limit 1' }, timeouts.read))
