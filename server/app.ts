@@ -25,13 +25,16 @@ import type { EdgeOptions } from './edge/edge-options.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
+import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
+import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
+import { SECOND_MS } from './lib/time.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
@@ -108,6 +111,7 @@ export interface Service extends AsyncDisposable {
 }
 
 interface Backends {
+  counters: Counters
   folder: DataFolder
   store: Store
   blobs: Blobs
@@ -152,17 +156,20 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends.folder
-  const parts = { shared, connections, baseUrl, store, secretBox: services.secretBox, clock, log }
+  const breaker = openBreaker(config, backends, startOptions)
+  const parts = { shared, connections, baseUrl, store, breaker, secretBox: services.secretBox, clock, log }
   const https = await openHttps(config, parts)
   if (https) stack.use(https)
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
+    breaker,
     blobs,
     addresses: services.addresses,
     injectedDocuments: services.injectedDocuments,
     clock,
     log,
+    counters: backends.counters,
     secret,
     budget,
     clientIp: getClientIp,
@@ -265,6 +272,22 @@ export async function openForOperator(
   return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
+/** The limits of lookups in the store, for all caches of this process. */
+function openBreaker(
+  { staleSeconds }: Config,
+  { store, counters }: Backends,
+  { clock = () => performance.now() }: StartOptions,
+): CircuitBreaker {
+  return new CircuitBreaker({
+    silenceMs: () => store.silenceMs(),
+    maxStaleMs: staleSeconds * SECOND_MS,
+    // A test that sets the time sets it here as well.
+    clock,
+    onReachable: () => void store.pollChanges().catch(() => undefined),
+    counters,
+  })
+}
+
 /** Settings embedded into pages. */
 function pageSettings(config: Config, baseUrl: string, version: string): PageSettings {
   return {
@@ -314,7 +337,8 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
   const { showCode = () => {} } = startOptions
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
-  const store = await sqliteStore({ file: folder.database, clock: startOptions.clock ?? Date.now })
+  const counters = new Counters()
+  const store = await openStore(config, folder, startOptions)
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
@@ -324,7 +348,18 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
   const secretBox = new SecretBox(folder.secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { folder, store, blobs, mail, secretBox, certificates }
+  return { counters, folder, store, blobs, mail, secretBox, certificates }
+}
+
+/** Loads the driver of PostgreSQL only for its setting. */
+async function openStore(
+  { databaseUrl }: Config,
+  { database }: DataFolder,
+  { clock = Date.now }: StartOptions,
+): Promise<Store> {
+  if (databaseUrl === '') return sqliteStore({ file: database, clock })
+  const { postgresStore } = await import('./store/postgres/postgres.ts')
+  return postgresStore({ url: databaseUrl })
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {

@@ -183,9 +183,9 @@ async function freePort(host: string, port: number, setting: string): Promise<nu
   return free
 }
 
-/** The services of an existing data folder: a command with a wrong SLIPWAY_DATA creates nothing. */
+/** The services of the database, or of an existing data folder: a command with a wrong SLIPWAY_DATA creates nothing. */
 async function openData(config: Config, log: Log) {
-  assertDataFolder(config.data)
+  if (config.databaseUrl === '') assertDataFolder(config.data)
   const { openForOperator } = await import('./app.ts')
   return openForOperator(config, { log, version })
 }
@@ -219,7 +219,7 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
     print(`${file}: ${subjectAltName ?? 'no names'}, until ${toIso(validToDate.getTime()).slice(0, 10)}\n`)
   }
   if (certificates.length === 0) {
-    print(`No certificates in ${config.data}`)
+    print(`No certificates in ${config.databaseUrl === '' ? config.data : 'the database'}`)
     return 0
   }
   const day = (time: number | null) => (time === null ? '-' : toIso(time).slice(0, 16).replace('T', ' '))

@@ -1,6 +1,6 @@
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { HOUR_MS } from '../lib/time.ts'
-import { INDEPENDENT, type Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { Caller } from './authorization.ts'
 import type { Plans } from './plans.ts'
 
@@ -53,9 +53,7 @@ export class RateLimits {
     const { key, limit, window } = this.#counter(caller, kind)
     const isExhausted = `${limit} ${key}`
     if (this.#exhausted.has(isExhausted)) return this.#toStatus(limit, limit + 1, window)
-    const count = await this.#options.store.write('relaxed', INDEPENDENT, (tx) =>
-      tx.counters.add(key, window),
-    )
+    const count = await this.#options.store.execute('relaxed', ({ counters }) => counters.add(key, window))
     this.#remember(key, count)
     if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.add(isExhausted)
     return this.#toStatus(limit, count, window)

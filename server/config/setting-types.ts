@@ -4,6 +4,7 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { pluralize, UNLIMITED } from '../../protocol/format.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
+import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
 const MAX_RESERVE_BYTES = 2 ** 44
 const MAX_RESERVE_PERCENT = 90
@@ -251,6 +252,21 @@ export function secret(name: string, description: string): Setting<string> {
       if (given.length < 32) throw new Error('it must have at least 32 characters')
       return given
     },
+  }
+}
+
+/** The connection URL of a PostgreSQL cluster; see `parseConnectionUrl`. */
+export function databaseUrl(name: string, description: string): Setting<string> {
+  return {
+    ...optionalText(name, description, (given) => {
+      try {
+        parseConnectionUrl(given)
+      } catch (error) {
+        throw new Error(`it ${(error as Error).message}`)
+      }
+      return given
+    }),
+    secret: true,
   }
 }
 

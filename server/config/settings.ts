@@ -10,6 +10,7 @@ import {
   bytes,
   bytesOrPercent,
   certificateFile,
+  databaseUrl,
   dnsServers,
   duration,
   file,
@@ -131,6 +132,10 @@ const settings = {
     'DNS servers for checking custom domains, separated by commas. Default: the servers of the system.',
   ),
   data: text('SLIPWAY_DATA', './data', 'Folder of the database, files of sites, emails and the secret.'),
+  databaseUrl: databaseUrl(
+    'SLIPWAY_DATABASE_URL',
+    'PostgreSQL database that all nodes of a fleet share: postgres://user:password@host:port/database, with several hosts separated by commas. Default: an SQLite database in the data folder.',
+  ),
   diskReserve: optional(
     bytesOrPercent(
       'SLIPWAY_DISK_RESERVE',
@@ -301,6 +306,12 @@ const settings = {
     [0, 3600],
     'Time for requests in progress to finish after SIGTERM.',
   ),
+  staleSeconds: duration(
+    'SLIPWAY_STALE_SECONDS',
+    3600,
+    [0, 30 * DAY_SECONDS],
+    'How long cached sites are served while the database is unreachable.',
+  ),
   cacheBytes: bytes(
     'SLIPWAY_CACHE_BYTES',
     256 * 2 ** 20,
@@ -361,6 +372,13 @@ const REQUIRED_PAIRS = [
   ['acmeEabKeyId', 'acmeEabHmacKey'],
 ] as const
 
+/** Settings that the nodes of one database share, so that none of them may have a default of its own. */
+const REQUIRED_WITH_DATABASE = {
+  secret: 'all nodes of a database sign and encrypt with one secret',
+  baseUrl: 'all nodes of a database have one public URL',
+  smtpUrl: 'a sign-in code in a file would stay on the node that created it',
+} as const
+
 /** Settings that need different ports. */
 const PORT_SETTINGS = ['port', 'httpsPort', 'internalPort'] as const
 
@@ -411,6 +429,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   for (const [one, other] of REQUIRED_PAIRS)
     problems.push(...missingPair(values, one, other), ...missingPair(values, other, one))
+  problems.push(...missingWithDatabase(values as SettingValues))
   problems.push(...duplicatePorts(values), ...duplicatePlanNames(values as SettingValues))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return withDefaults(values as SettingValues, environment)
@@ -534,6 +553,16 @@ function missingPair(
 ): string[] {
   if (!values[one] || values[other] !== '') return []
   return [`${settings[one].name} needs ${settings[other].name} beside it`]
+}
+
+/** The settings that the database needs and that are not set; an invalid value is reported separately. */
+function missingWithDatabase(values: SettingValues): string[] {
+  if (!values.databaseUrl) return []
+  return Object.entries(REQUIRED_WITH_DATABASE).flatMap(([key, reason]) => {
+    const { name } = settings[key as keyof typeof REQUIRED_WITH_DATABASE]
+    const isMissing = values[key as keyof typeof REQUIRED_WITH_DATABASE] === ''
+    return isMissing ? [`SLIPWAY_DATABASE_URL needs ${name} beside it: ${reason}`] : []
+  })
 }
 
 /** Workers would share one port for both and respond with either. */

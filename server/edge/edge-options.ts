@@ -1,7 +1,9 @@
 import type { VisitRecorder } from '../analytics/visit-recorder.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Config } from '../config/settings.ts'
+import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
+import type { Counters } from '../lib/counters.ts'
 import type { Log } from '../lib/log.ts'
 import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
@@ -15,12 +17,15 @@ import type { Store } from '../store/store.ts'
 export interface EdgeOptions {
   readonly config: Config
   readonly store: Store
+  /** Limits the lookups in the store. */
+  readonly breaker: CircuitBreaker
   readonly blobs: Blobs
   readonly addresses: UrlBuilder
   readonly injectedDocuments: InjectedDocuments
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly log: Log
+  readonly counters: Counters
   /** Signs the cookies of sites with a password: the setting, or the secret in the data folder. */
   readonly secret: string
   /** The client's address, behind trusted proxies. */

@@ -1,3 +1,4 @@
+import type { Counters } from './counters.ts'
 import { ApiError } from './errors.ts'
 import { isWithin, SECOND_MS } from './time.ts'
 
@@ -10,6 +11,7 @@ interface CircuitBreakerOptions {
   clock: () => number
   /** Called when a lookup succeeds again before changes are notified again. */
   onReachable?: () => void
+  counters: Counters
 }
 
 /** A change is visible within a second: a value that was current this long ago needs no lookup. */
@@ -19,7 +21,7 @@ export const MAX_SILENCE_MS = 900
 export const MAX_STALE_WAIT_MS = 100
 
 /** Maximum number of concurrent lookups of cached values. */
-export const MAX_REVALIDATIONS = 32
+const MAX_REVALIDATIONS = 32
 
 /** Consecutive failures that open the breaker while changes are notified. */
 const MAX_FAILURES = 3
@@ -34,8 +36,7 @@ const PROBE_INTERVAL_MS = SECOND_MS
 export class CircuitBreaker {
   /** Number of times that a stale value was used. */
   staleHits = 0
-  /** Number of times that the breaker opened. */
-  openings = 0
+  #openings = 0
   readonly #options: CircuitBreakerOptions
   #failures = 0
   #failedAt = 0
@@ -45,11 +46,11 @@ export class CircuitBreaker {
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options
-  }
-
-  get state(): 'closed' | 'open' | 'half-open' {
-    if (!this.#checkOpen()) return 'closed'
-    return this.#isProbing ? 'half-open' : 'open'
+    const { counters, silenceMs } = options
+    counters.addGauge('edge.stale', () => this.staleHits)
+    counters.addGauge('edge.breaker.open', () => Number(this.#checkOpen()))
+    counters.addGauge('edge.breaker.opened', () => this.#openings)
+    counters.addGauge('feed.silence.ms', () => Math.round(silenceMs()))
   }
 
   /** Whether all changes until a moment ago are known. */
@@ -78,7 +79,7 @@ export class CircuitBreaker {
     return this.#options.clock()
   }
 
-  /** Runs a lookup, which reports its outcome by `succeed` or `fail`. UNAVAILABLE at once while the breaker is open. */
+  /** Runs a lookup, which reports its outcome by `succeed` or `fail`. UNAVAILABLE immediately while the breaker is open. */
   async run<T>(isRevalidation: boolean, lookup: () => Promise<T>): Promise<T> {
     if (this.isBlocking()) throw breakerOpen()
     const isProbe = this.#isOpen
@@ -104,7 +105,7 @@ export class CircuitBreaker {
     this.#failedAt = this.#options.clock()
     if (this.#isOpen || (this.#failures < MAX_FAILURES && this.isCurrent())) return
     this.#isOpen = true
-    this.openings++
+    this.#openings++
   }
 
   #checkOpen(): boolean {

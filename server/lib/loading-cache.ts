@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
 import { ApiError } from './errors.ts'
 import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './second-chance-cache.ts'
@@ -172,7 +171,7 @@ export class LoadingCache<V extends object> {
     let load = this.#loads.get(key)
     if (!load && !isNested && !breaker.canRevalidate()) return this.#useStale(stale.value)
     load ??= this.#startLoad(key, isNested)
-    load.timeout ??= pause(MAX_STALE_WAIT_MS, TIMED_OUT, { ref: false })
+    load.timeout ??= startTimeout(MAX_STALE_WAIT_MS)
     const value = await Promise.race([this.#join(key, load), load.timeout])
     if (value !== TIMED_OUT) return value
     // Invalidated during the wait, it is known to be outdated.
@@ -282,4 +281,8 @@ export class LoadingCache<V extends object> {
     else if (kept && kept.owner === owner) this.#cache.replace(key, entry, bytes(value))
     else this.#cache.set(key, entry, bytes(value), owner)
   }
+}
+
+function startTimeout(ms: number): Promise<typeof TIMED_OUT> {
+  return new Promise((resolve) => setTimeout(resolve, ms, TIMED_OUT).unref())
 }

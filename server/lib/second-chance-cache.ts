@@ -98,8 +98,8 @@ export class SecondChanceCache<V, K = string> {
     const former = entry?.value
     if (entry === undefined || former === undefined) return
     const added = bytes + ENTRY_OVERHEAD_BYTES - entry.bytes
-    if (entry.bytes + added > this.#budget.limit) return this.delete(key)
-    this.#budget.makeRoom(added)
+    if (entry.bytes + added > this.#budget.limit) this.delete(key)
+    else this.#budget.makeRoom(added)
     if (entry.value === undefined) return
     entry.value = value
     entry.bytes += added

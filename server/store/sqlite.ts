@@ -145,21 +145,25 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   )
   poll.unref()
 
+  async function write<T>(wanted: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    const deadline = getDeadline()
+    const queue = last.then(() => transaction(wanted, work, deadline))
+    last = queue.catch((error: unknown) => {
+      if (isFailedFlush(error)) flushFailure = error
+    })
+    const [result, changed] = await queue.catch(translateError)
+    await notifyListeners(changed, true)
+    return result
+  }
+
   return {
     read: createQueries(reading),
     clock,
 
     // The lock of the file orders all writes, whatever their scope.
-    async write(wanted, _scope, work) {
-      const deadline = getDeadline()
-      const queue = last.then(() => transaction(wanted, work, deadline))
-      last = queue.catch((error: unknown) => {
-        if (isFailedFlush(error)) flushFailure = error
-      })
-      const [result, changed] = await queue.catch(translateError)
-      await notifyListeners(changed, true)
-      return result
-    },
+    write: (durability, _scope, work) => write(durability, work),
+
+    execute: write,
 
     onChange: (forget) => void listeners.add(forget),
 

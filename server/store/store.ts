@@ -94,6 +94,12 @@ export interface Store extends AsyncDisposable {
   write<T>(durability: Durability, scope: WriteScope, work: (tx: WriteTransaction) => Promise<T>): Promise<T>
 
   /**
+   * Executes one statement that writes and is correct independently of concurrent writes, such as adding to a counter:
+   * the same as a `write` without a scope, in one message.
+   */
+  execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T>
+
+  /**
    * Calls `listener` with the changed slugs and domains: for changes of this process (`own`) before `write`
    * returns, and waits for its result; for those of other processes within a second. Undefined means
    * everything, when changes may have been missed.

@@ -15,6 +15,7 @@ import type { Encoding } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { Edge } from '../../server/edge/edge.ts'
 import type { EdgeOptions } from '../../server/edge/edge-options.ts'
+import { Counters } from '../../server/lib/counters.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { newId } from '../../server/lib/tokens.ts'
@@ -33,6 +34,7 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
+import { makeBreaker } from '../support/circuit-breaker.ts'
 import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 
@@ -118,14 +120,17 @@ export class EdgeFixture {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
     const budget = new MemoryBudget(cacheBytes)
+    const counters = new Counters()
     this.options = {
       config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain }),
       store: this.store.watched,
+      breaker: makeBreaker({ silenceMs: () => this.store.silenceMs(), clock, counters }),
       blobs: this.blobs,
       addresses: this.addresses,
       injectedDocuments: new InjectedDocuments({ blobs: this.blobs, budget }),
       clock,
       log,
+      counters,
       secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,

@@ -72,6 +72,23 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     values: ['resolver.example', '192.0.2.1:dns', '192.0.2.1;192.0.2.2', '192.0.2.1:70000', '127.0.0.1:0'],
     allowed: /addresses with or without a port/,
   },
+  DATABASE_URL: {
+    values: [
+      'db.example',
+      'mysql://user:hush@db.example/slipway',
+      'postgres://user:hush/hush@db.example/slipway',
+      'postgres://user:hush@hush@db.example/slipway',
+      'postgres://user:%hush@db.example/slipway',
+      'postgres://user:hush@db.example:port/slipway',
+      'postgres://user:hush@db.example,/slipway',
+      'postgres://user:hush@db.example/slipway?sslmode=prefer',
+      'postgres://user:hush@db.example/slipway?sslmode=verify-full&sslrootcert=/nowhere/at-all',
+      'postgres://user:hush@db.example/slipway?sslkey=hush',
+    ],
+    allowed:
+      /must have the form postgres:|invalid host, or|unknown parameter|percent-encoding|sslmode|sslrootcert/,
+    secret: true,
+  },
   DISK_RESERVE: {
     values: [...NO_SIZES, '91%', '-1%', '5 %', '%', '1e1%', '5%5'],
     allowed: /a size from 0 bytes to 16 TiB, such as 2GB, or a percentage from 0% to 90%/,
@@ -121,6 +138,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   PENDING_LIFETIME: { values: [...NO_DURATIONS, '59s'], allowed: /from 1m to 365d/ },
   BLOB_GRACE: { values: [...NO_DURATIONS, '366d'], allowed: /from 0 to 365d/ },
   DRAIN_SECONDS: { values: [...NO_DURATIONS, '61m'], allowed: /from 0 to 1h/ },
+  STALE_SECONDS: { values: [...NO_DURATIONS, '31d'], allowed: /from 0 to 30d/ },
   CACHE_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
   CLIENT_MEMORY_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
   CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },
@@ -148,6 +166,17 @@ for (const [name, { values, allowed, secret }] of Object.entries(wrong)) {
   })
 }
 
+const FLEET = {
+  DATABASE_URL: 'postgres://user:hush@one.example,two.example:5433/slipway',
+  SECRET: 'x'.repeat(32),
+  BASE_URL: 'https://slipway.example',
+  SMTP_URL: 'smtp://mail.example',
+}
+
+test('a database URL is accepted with a secret, a base URL and an SMTP server', () => {
+  assert.equal(readConfig(toEnvironment(FLEET)).databaseUrl, FLEET.DATABASE_URL)
+})
+
 for (const [given, line] of [
   [{ TLS_CERT_FILE: 'package.json' }, 'SLIPWAY_TLS_CERT_FILE needs SLIPWAY_TLS_KEY_FILE beside it'],
   [{ TLS_KEY_FILE: 'package.json' }, 'SLIPWAY_TLS_KEY_FILE needs SLIPWAY_TLS_CERT_FILE beside it'],
@@ -160,6 +189,18 @@ for (const [given, line] of [
   [
     { HTTPS_PORT: '443', INTERNAL_PORT: '443' },
     'SLIPWAY_INTERNAL_PORT=443 is not allowed: SLIPWAY_HTTPS_PORT is the same port',
+  ],
+  [
+    { ...FLEET, SECRET: '' },
+    'SLIPWAY_DATABASE_URL needs SLIPWAY_SECRET beside it: all nodes of a database sign and encrypt with one secret',
+  ],
+  [
+    { ...FLEET, BASE_URL: '' },
+    'SLIPWAY_DATABASE_URL needs SLIPWAY_BASE_URL beside it: all nodes of a database have one public URL',
+  ],
+  [
+    { ...FLEET, SMTP_URL: '' },
+    'SLIPWAY_DATABASE_URL needs SLIPWAY_SMTP_URL beside it: a sign-in code in a file would stay on the node that created it',
   ],
 ] as const)
   test(`settings that do not fit together are refused: ${line}`, () => {

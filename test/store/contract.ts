@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
+import { storeCounters } from './counters.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSignIns } from './sign-ins.ts'
@@ -35,6 +36,7 @@ export function storeContract(
   storeWrites(promises)
   storeProcesses(promises)
   storeChanges(promises)
+  storeCounters(promises)
   storeQueries(promises)
   storeSignIns(promises)
   storeVisits(promises)

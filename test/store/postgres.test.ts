@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import pg from 'pg'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { requires } from '../tools/part.ts'
-import { EMPTY, type Postgres, startPostgres } from '../tools/postgres.ts'
+import { EMPTY } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
+import { postgresServer } from './postgres-server.ts'
 import { siteRow } from './rows.ts'
 import { openStore } from './test-database.ts'
-
-let server: Promise<Postgres> | undefined
-
-after(async () => (await server)?.[Symbol.asyncDispose]())
 
 storeContract(
   'PostgreSQL',
   async () => {
-    server ??= startPostgres()
-    const { createDatabase } = await server
+    const { createDatabase } = await postgresServer()
     return {
       address: await createDatabase(),
       createEmpty: () => createDatabase(EMPTY),
@@ -27,8 +23,7 @@ storeContract(
 )
 
 test('nodes add visits of the same sites without deadlocks', requires('postgres'), async () => {
-  server ??= startPostgres()
-  const url = await (await server).createDatabase()
+  const url = await (await postgresServer()).createDatabase()
   await using stack = new AsyncDisposableStack()
   const nodes = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const slugs = Array.from({ length: 60 }, (_, number) => `site-${number}`)
@@ -48,8 +43,7 @@ test('nodes add visits of the same sites without deadlocks', requires('postgres'
 })
 
 test('a change that is committed after later ones is noticed', requires('postgres'), async () => {
-  server ??= startPostgres()
-  const url = await (await server).createDatabase()
+  const url = await (await postgresServer()).createDatabase()
   await using stack = new AsyncDisposableStack()
   const [one, other] = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const seen = new Set<string>()
@@ -75,8 +69,7 @@ test(
   'the clock of a node is that of the database, whatever its own clock shows',
   requires('postgres'),
   async (t) => {
-    server ??= startPostgres()
-    const { createDatabase, run } = await server
+    const { createDatabase, run } = await postgresServer()
     const url = await createDatabase()
     await using store = await openStore(url)
     t.mock.method(Date, 'now', () => 0)

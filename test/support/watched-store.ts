@@ -7,6 +7,8 @@ export class WatchedStore {
   unavailable = false
   /** Called after each read; a promise delays its result. */
   delayRead: (query: string) => Promise<unknown> | undefined = () => undefined
+  /** For how long the store has not notified of changes. */
+  silenceMs: () => number = () => this.real.silenceMs()
   readonly real: Store
   readonly read: Queries
 
@@ -24,8 +26,13 @@ export class WatchedStore {
         this.#assertAvailable()
         return real.write(durability, scope, work)
       },
+      execute: (durability, statement) => {
+        this.#assertAvailable()
+        return real.execute(durability, statement)
+      },
       onChange: (forget) => real.onChange(forget),
       pollChanges: () => real.pollChanges(),
+      silenceMs: () => this.silenceMs(),
       check: () => real.check(),
       [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
     }

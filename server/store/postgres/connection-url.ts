@@ -13,24 +13,23 @@ const DEFAULT_PORT = 5432
 /**
  * Parses a connection URL of PostgreSQL, which may name several hosts (`postgres://user@one,two:5433/db`). Of its
  * parameters it knows `host` (a folder with a Unix socket), `sslmode` (`disable`, `require` or `verify-full`) and
- * `sslrootcert` (a file). Throws an Error with a sentence that names the part and not the password.
+ * `sslrootcert` (a file). Throws an Error with the end of a sentence that names the part and shows none of it.
  */
 export function parseConnectionUrl(url: string): Cluster {
   const match = URL_FORM.exec(url)
   if (!match) throw new Error('must have the form postgres://user:password@host:port/database')
   const [, user = '', password = '', authority = '', database = '', query = ''] = match
   const parameters = new URLSearchParams(query)
-  const unknown = [...parameters.keys()].find((name) => !['host', 'sslmode', 'sslrootcert'].includes(name))
-  if (unknown !== undefined)
-    throw new Error(`has an unknown parameter "${unknown}"; use host, sslmode or sslrootcert`)
+  if ([...parameters.keys()].some((name) => !['host', 'sslmode', 'sslrootcert'].includes(name)))
+    throw new Error('has an unknown parameter: only host, sslmode and sslrootcert are allowed')
   const socket = parameters.get('host')
   const names = socket === null ? authority.split(',') : [socket]
   return {
     hosts: names.map((name) => parseHost(name)),
     config: {
-      ...(user === '' ? {} : { user: decodeURIComponent(user) }),
-      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-      ...(database === '' ? {} : { database: decodeURIComponent(database) }),
+      ...(user === '' ? {} : { user: decode(user) }),
+      ...(password === '' ? {} : { password: decode(password) }),
+      ...(database === '' ? {} : { database: decode(database) }),
       ssl: parseTls(parameters.get('sslmode') ?? 'disable', parameters.get('sslrootcert')),
     },
   }
@@ -38,13 +37,23 @@ export function parseConnectionUrl(url: string): Cluster {
 
 function parseHost(text: string): Cluster['hosts'][number] {
   if (text.startsWith('/')) return { host: text, port: DEFAULT_PORT }
-  const match = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text)
-  if (!match) throw new Error(`has an invalid host "${text}"`)
+  const match = /^(?:\[([^\]]+)\]|([^:@]+))(?::(\d{1,5}))?$/.exec(text)
+  // The text is not shown: after a character that is not percent-encoded it is a part of the password.
+  if (!match)
+    throw new Error('has an invalid host, or a user or password with characters that are not percent-encoded')
   return { host: match[1] ?? match[2]!, port: Number(match[3] ?? DEFAULT_PORT) }
 }
 
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    throw new Error('has an invalid percent-encoding', { cause: error })
+  }
+}
+
 function parseTls(mode: string, rootFile: string | null): ClientConfig['ssl'] {
-  const ca = rootFile === null ? {} : { ca: readFileSync(rootFile, 'utf8') }
+  const ca = rootFile === null ? {} : { ca: readRootFile(rootFile) }
   switch (mode) {
     case 'disable':
       return false
@@ -53,5 +62,13 @@ function parseTls(mode: string, rootFile: string | null): ClientConfig['ssl'] {
     case 'verify-full':
       return { rejectUnauthorized: true, ...ca }
   }
-  throw new Error(`has an unknown sslmode "${mode}"; use disable, require or verify-full`)
+  throw new Error('has an unknown sslmode: only disable, require and verify-full are allowed')
+}
+
+function readRootFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error('names an sslrootcert that is not a file that can be read', { cause: error })
+  }
 }

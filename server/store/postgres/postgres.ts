@@ -6,7 +6,7 @@ import { ChangeFeed, ChangeHints } from './change-feed.ts'
 import { parseConnectionUrl } from './connection-url.ts'
 import { isRepeatable, translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
-import { type Connection, PrimaryPool } from './pool.ts'
+import { type Connection, PrimaryPool, type Query } from './pool.ts'
 
 interface PostgresOptions {
   /** See `parseConnectionUrl`. */
@@ -103,34 +103,41 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   }
 
   async function write<T>(begin: string, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const [result, changed] = await pool.use((connection) => transaction(connection, begin, work))
-        if (changed.length > 0) {
-          hints.send()
-          await notifyListeners(changed, true)
-        }
-        return result
-      } catch (error) {
-        if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error
-      }
+    const [result, changed] = await repeatIfRolledBack(() =>
+      pool.use((connection) => transaction(connection, begin, work)),
+    )
+    if (changed.length > 0) {
+      hints.send()
+      await notifyListeners(changed, true)
+    }
+    return result
+  }
+
+  async function untilSettled<T>(writing: Promise<T>): Promise<T> {
+    writes.add(writing)
+    try {
+      return await writing.catch(translateError)
+    } finally {
+      writes.delete(writing)
     }
   }
 
+  const createStatements = (durability: Durability) =>
+    createQueries(
+      createKysely((query) =>
+        pool.use((connection) => connection.query(withDurability(query, durability), WRITE_TIMEOUT_MS)),
+      ),
+    )
+  const statements = { durable: createStatements('durable'), relaxed: createStatements('relaxed') }
   const owned = opened.move()
   return {
     read: createQueries(reading),
     clock: () => feed.now(),
 
-    async write(durability, scope, work) {
-      const writing = write(beginMessage(durability, scope), work)
-      writes.add(writing)
-      try {
-        return await writing.catch(translateError)
-      } finally {
-        writes.delete(writing)
-      }
-    },
+    write: (durability, scope, work) => untilSettled(write(beginMessage(durability, scope), work)),
+
+    execute: (durability, statement) =>
+      untilSettled(repeatIfRolledBack(() => statement(statements[durability]))),
 
     onChange: (forget) => void listeners.add(forget),
 
@@ -172,11 +179,32 @@ function beginMessage(durability: Durability, scope: WriteScope): string {
   const locks = [...new Set(keys)].sort((one, other) => (one < other ? -1 : 1))
   return [
     'begin',
-    `set local synchronous_commit = ${durability === 'durable' ? 'on' : 'off'}`,
+    `set local synchronous_commit = ${synchronousCommit(durability)}`,
     `set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
     `set local idle_in_transaction_session_timeout = ${WRITE_TIMEOUT_MS}`,
     ...locks.map((key) => `select pg_advisory_xact_lock(${key})`),
   ].join(';')
+}
+
+/** A statement that sets the durability of its own commit. The setting is missing only if it changes no row. */
+function withDurability(query: Query, durability: Durability): Query {
+  const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true)`
+  return { ...query, text: `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}` }
+}
+
+function synchronousCommit(durability: Durability): 'on' | 'off' {
+  return durability === 'durable' ? 'on' : 'off'
+}
+
+/** Repeats what the server rolled back after a deadlock or a serialization failure. */
+async function repeatIfRolledBack<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error
+    }
+  }
 }
 
 /** 64 bits of a hash: two names with the same key only wait for each other. */
