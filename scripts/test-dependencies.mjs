@@ -57,9 +57,14 @@ export const parts = {
     root: true,
   },
   postgres: {
-    programs: ['postgres', 'initdb'],
+    programs: ['postgres', 'initdb', 'pg_basebackup'],
     packages: ['postgresql-15'],
     for: 'tests with PostgreSQL',
+  },
+  pgbouncer: {
+    programs: ['pgbouncer'],
+    packages: ['pgbouncer'],
+    for: 'tests with PgBouncer before PostgreSQL',
   },
   ceph: {
     programs: ['ceph', 'ceph-mon', 'ceph-osd', 'radosgw'],
