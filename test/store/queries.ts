@@ -58,6 +58,17 @@ export function storeQueries(promises: Promises): void {
     assert.deepEqual([await add('one'), await add('two')], [2, 2])
   })
 
+  promises('windows of counters are counted and read together', async (open) => {
+    const { read, execute } = await open()
+    const [one, other] = [
+      { caller: 'one', windowStart: 0 },
+      { caller: 'two', windowStart: 3600 },
+    ]
+    await execute('relaxed', ({ counters }) => counters.addEach([one, other]))
+    await execute('relaxed', ({ counters }) => counters.addEach([other]))
+    assert.deepEqual(await read.counters.values([other, { ...one, windowStart: 3600 }, one]), [2, 0, 1])
+  })
+
   promises('reserved domains and counters of an account are released, and no others', async (open) => {
     const { read, write } = await open()
     await write('durable', {}, async (tx) => {

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
+import { sha256 } from '../api/content.ts'
+
+test('the name of an object tells the millisecond of its creation, until the year 2100', () => {
+  for (const now of [0, 1, Date.UTC(2026, 0, 1), Date.UTC(2059, 3, 26), Date.UTC(2100, 0, 1)])
+    assert.equal(objectCreatedAt(createObjectName(now)), now)
+})
+
+test('names of objects that are created at the same time differ, and are spread over all prefixes', () => {
+  const names = Array.from({ length: 10_000 }, () => createObjectName(1))
+  assert.equal(new Set(names).size, names.length)
+  assert.ok(names.every((name) => /^[0-9a-z-]{1,40}$/.test(name)))
+  assert.equal(new Set(names.map((name) => name.slice(0, 2))).size, 256)
+})
+
+test('objects of earlier versions of the service, named by a hash, count as old', () => {
+  assert.equal(objectCreatedAt(sha256(Buffer.from('a'))), 0)
+  assert.equal(objectCreatedAt(`${sha256(Buffer.from('a'))}.br`), 0)
+})
