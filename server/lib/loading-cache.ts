@@ -1,5 +1,6 @@
 import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
 import { ApiError } from './errors.ts'
+import { InvalidationLog } from './invalidation-log.ts'
 import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './second-chance-cache.ts'
 import { overloaded } from './semaphore.ts'
 import { isWithin } from './time.ts'
@@ -68,9 +69,6 @@ export interface CacheSlot {
 const NEGATIVE_TTL_MS = 1000
 const MAX_NEGATIVE_ENTRIES = 10_000
 
-/** Results that have owners and were loaded before an older invalidation count as invalidated. */
-const MAX_RECORDED_INVALIDATIONS = 1000
-
 /** Maximum number of concurrent loads, without those of owners; more are rejected. */
 export const MAX_CONCURRENT_LOADS = 1000
 
@@ -91,11 +89,7 @@ export class LoadingCache<V extends object> {
   readonly #negatives = new Map<string, NegativeResult<V>>()
   /** Loads with results that are cached unless an owner is invalidated. */
   readonly #loads = new Map<string, Load<V>>()
-  #invalidationCount = 0
-  /** The number of the last invalidation by key, oldest first. */
-  readonly #invalidations = new Map<string, number>()
-  /** Number of the last invalidation that was removed from `#invalidations`. */
-  #lastRemovedInvalidation = 0
+  readonly #invalidations = new InvalidationLog()
   #inFlight = 0
   #epoch = 0
 
@@ -137,12 +131,7 @@ export class LoadingCache<V extends object> {
     this.#cache.delete(key)
     this.#loads.delete(key)
     this.#negatives.delete(key)
-    this.#invalidations.delete(key)
-    this.#invalidations.set(key, ++this.#invalidationCount)
-    if (this.#invalidations.size <= MAX_RECORDED_INVALIDATIONS) return
-    const [oldest, number] = this.#invalidations.entries().next().value!
-    this.#invalidations.delete(oldest)
-    this.#lastRemovedInvalidation = number
+    this.#invalidations.add(key)
   }
 
   /** Marks all entries stale. */
@@ -185,7 +174,7 @@ export class LoadingCache<V extends object> {
 
   /** The result of a load, or of a later one when an owner changed before the caller came. */
   async #join(key: string, load: Load<V>): Promise<V> {
-    const joinedAt = this.#invalidationCount
+    const joinedAt = this.#invalidations.count
     const value = await load.result!
     // The owners are known only now: what was read before this request may be older than its owner.
     return joinedAt > load.since && this.#isOutdated(load) ? this.#get(key, load.isNested) : value
@@ -195,7 +184,7 @@ export class LoadingCache<V extends object> {
     if (!isNested && this.#inFlight >= MAX_CONCURRENT_LOADS) throw overloaded()
     const load: Load<V> = {
       isNested,
-      since: this.#invalidationCount,
+      since: this.#invalidations.count,
       loadedAt: this.#options.breaker.now(),
       owners: [],
       owner: undefined,
@@ -258,7 +247,7 @@ export class LoadingCache<V extends object> {
   }
 
   #hasChangedOwner({ owners, since }: Origin): boolean {
-    return owners.some((key) => (this.#invalidations.get(key) ?? this.#lastRemovedInvalidation) > since)
+    return this.#invalidations.hasAny(owners, since)
   }
 
   #store(key: string, value: V, load: Load<V>): void {

@@ -44,9 +44,8 @@ export class ChangeFeed implements AsyncDisposable {
   #polling: Promise<void> | undefined
   #trimmedAt = performance.now()
   #failures = 0
-  #clockOffsetMs = 0
-  /** When the last poll that succeeded began, on the monotonic clock. */
-  #currentAt = Number.NEGATIVE_INFINITY
+  /** The clock of the database, and when the last poll that succeeded began on the monotonic clock. */
+  #lastPoll = { clockOffsetMs: 0, sentAt: Number.NEGATIVE_INFINITY }
   #isClosed = false
 
   constructor(options: ChangeFeedOptions) {
@@ -61,12 +60,12 @@ export class ChangeFeed implements AsyncDisposable {
 
   /** Milliseconds since 1970 by the clock of the database, also while that is unreachable. */
   now(): number {
-    return Math.round(performance.now() + this.#clockOffsetMs)
+    return Math.round(performance.now() + this.#lastPoll.clockOffsetMs)
   }
 
   /** Milliseconds since the beginning of the last poll that succeeded. */
   silenceMs(): number {
-    return performance.now() - this.#currentAt
+    return performance.now() - this.#lastPoll.sentAt
   }
 
   /** Before the commit: a poll may see the change before the response to the commit arrives. */
@@ -121,7 +120,7 @@ export class ChangeFeed implements AsyncDisposable {
   async #poll(): Promise<void> {
     try {
       const row = await readChanges(await this.#connect(), this.#snapshot, this.#options.pollTimeoutMs)
-      this.#clockOffsetMs = row.clockOffsetMs
+      this.#lastPoll.clockOffsetMs = row.clockOffsetMs
       const isFirst = this.#snapshot === undefined
       const isSame = row.epoch !== null && row.epoch === this.#epoch
       this.#snapshot = row.seen
@@ -132,7 +131,7 @@ export class ChangeFeed implements AsyncDisposable {
       const changed = isComplete ? [...new Set(others)] : undefined
       const notified = changed?.length === 0 ? undefined : this.#options.notify(changed)
       // Listeners have invalidated their caches; what they reload is not waited for.
-      this.#currentAt = row.sentAt
+      this.#lastPoll.sentAt = row.sentAt
       await notified
     } catch (error) {
       this.#connection?.[Symbol.dispose]()
