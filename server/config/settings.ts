@@ -170,6 +170,10 @@ const settings = {
     'SLIPWAY_SECRET',
     'Secret that signs upload URLs and cookies and encrypts the private keys of certificates. Default: generated once, in the data folder.',
   ),
+  secretPrevious: secret(
+    'SLIPWAY_SECRET_PREVIOUS',
+    'Another secret that is accepted beside `SLIPWAY_SECRET`, while one replaces the other.',
+  ),
   workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Number of server processes that share the ports.'),
   rateAnonymous: unlimitable(
     integer(
