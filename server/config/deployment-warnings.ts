@@ -6,6 +6,7 @@ interface DeploymentValues {
   baseUrl: string
   siteDomain: string
   trustedProxies: number
+  proxyProtocol: object | undefined
   httpsPort: number | undefined
   tlsCertFile: string
   dnsHook: string
