@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type pg from 'pg'
 import type { Log } from '../../lib/log.ts'
 import { createQueries } from '../queries.ts'
 import type { ChangeListener, Durability, Store, WriteScope, WriteTransaction } from '../store.ts'
@@ -124,9 +125,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
 
   const createStatements = (durability: Durability) =>
     createQueries(
-      createKysely((query) =>
-        pool.use((connection) => connection.query(withDurability(query, durability), WRITE_TIMEOUT_MS)),
-      ),
+      createKysely((query) => pool.use((connection) => executeAlone(connection, query, durability))),
     )
   const statements = { durable: createStatements('durable'), relaxed: createStatements('relaxed') }
   const owned = opened.move()
@@ -174,10 +173,17 @@ function beginMessage(durability: Durability, scope: WriteScope): string {
   ].join(';')
 }
 
-/** A statement that sets the durability of its own commit. The setting is missing only if it changes no row. */
-function withDurability(query: Query, durability: Durability): Query {
-  const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true)`
-  return { ...query, text: `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}` }
+/** Executes a statement that sets the durability of its own commit, unless it changes no row. */
+async function executeAlone(
+  connection: Connection,
+  query: Query,
+  durability: Durability,
+): Promise<pg.QueryResult> {
+  const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true) as set_durability`
+  const text = `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}`
+  const result = await connection.query<{ set_durability?: string }>({ ...query, text }, WRITE_TIMEOUT_MS)
+  for (const row of result.rows) delete row.set_durability
+  return result
 }
 
 function synchronousCommit(durability: Durability): 'on' | 'off' {
