@@ -35,6 +35,7 @@ import type { Log } from './lib/log.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
 import { SECOND_MS } from './lib/time.ts'
+import type { Secrets } from './lib/tokens.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
@@ -112,6 +113,7 @@ export interface Service extends AsyncDisposable {
 }
 
 interface Backends {
+  secret: Secrets
   counters: Counters
   folder: DataFolder
   store: Store
@@ -157,7 +159,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   if (services.certificates) stack.use(services.certificates)
 
   const getClientIp = clientIp(config.trustedProxies)
-  const { secret } = backends.folder
+  const { secret } = backends
   const breaker = openBreaker(config, backends, startOptions)
   const parts = {
     shared,
@@ -198,6 +200,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     if (own && names) await startOptions.broadcastInvalidation?.(names)
     await known
   })
+  let isStopping = false
   const settings = pageSettings(config, baseUrl, startOptions.version)
   const schemaCompilers = new LazySchemaCompilers()
   const api = await buildApi({
@@ -228,6 +231,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       await store.check()
       await blobs.check()
     },
+    isReady: () => !isStopping,
   })
   stack.defer(() => api.close())
 
@@ -258,7 +262,13 @@ export async function startService(config: Config, startOptions: StartOptions): 
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
-      const { drainSeconds } = config
+      const { readySeconds, drainSeconds } = config
+      isStopping = true
+      // Balancers notice that this node is not ready before its ports are closed.
+      if (readySeconds > 0) {
+        log.info('not ready: connections are accepted until balancers have noticed', { readySeconds })
+        await pause(readySeconds * 1000)
+      }
       // Watchers would delay draining.
       const ended = services.domains.endWatching()
       await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])
@@ -358,9 +368,11 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
-  const secretBox = new SecretBox(folder.secret)
+  const { secretPrevious } = config
+  const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
+  const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { counters, folder, store, blobs, mail, secretBox, certificates }
+  return { secret, counters, folder, store, blobs, mail, secretBox, certificates }
 }
 
 /** Loads the driver of PostgreSQL only for its setting. */
@@ -402,9 +414,8 @@ function createServices(
   backends: Backends,
   { log, budget }: Pick<StartOptions, 'log'> & { budget: MemoryBudget },
 ) {
-  const { store, blobs, mail, folder, secretBox, certificates } = backends
+  const { store, blobs, mail, folder, secret, secretBox, certificates } = backends
   const { clock } = store
-  const { secret } = folder
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const injectedDocuments = new InjectedDocuments({ blobs, budget })
