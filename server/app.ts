@@ -193,6 +193,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     if (own && names) await startOptions.broadcastInvalidation?.(names)
     await known
   })
+  let isStopping = false
   const settings = pageSettings(config, baseUrl, startOptions.version)
   const schemaCompilers = new LazySchemaCompilers()
   const api = await buildApi({
@@ -223,6 +224,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       await store.check()
       await blobs.check()
     },
+    isReady: () => !isStopping,
   })
   stack.defer(() => api.close())
 
@@ -253,7 +255,13 @@ export async function startService(config: Config, startOptions: StartOptions): 
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
-      const { drainSeconds } = config
+      const { readySeconds, drainSeconds } = config
+      isStopping = true
+      // Balancers notice that this node is not ready before its ports are closed.
+      if (readySeconds > 0) {
+        log.info('not ready: connections are accepted until balancers have noticed', { readySeconds })
+        await pause(readySeconds * 1000)
+      }
       // Watchers would delay draining.
       const ended = services.domains.endWatching()
       await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])

@@ -308,11 +308,20 @@ const settings = {
     [0, YEAR_SECONDS],
     'Time after which files that no version uses are deleted. Must be longer than a backup takes.',
   ),
+  readySeconds: optional(
+    duration(
+      'SLIPWAY_READY_SECONDS',
+      0,
+      [0, 600],
+      'Time after SIGTERM in which connections are still accepted while `/ready` returns 503, so that balancers stop using the node. `automatic` is 5s with `SLIPWAY_DATABASE_URL`, otherwise 0.',
+    ),
+    'automatic',
+  ),
   drainSeconds: duration(
     'SLIPWAY_DRAIN_SECONDS',
     30,
     [0, 3600],
-    'Time for requests in progress to finish after SIGTERM.',
+    'Time for requests in progress to finish after SIGTERM and `SLIPWAY_READY_SECONDS`.',
   ),
   cacheBytes: bytes(
     'SLIPWAY_CACHE_BYTES',
@@ -391,6 +400,7 @@ type SettingValues = {
 /** All settings of the service, read once and frozen. Sizes are bytes, times seconds. */
 export type Config = Readonly<
   SettingValues & {
+    readySeconds: number
     dnsHookEnvironment: Readonly<Record<string, string>>
     /** Sentences for the log of the start: settings with their former names, and combinations that rarely are intended. */
     warnings: readonly string[]
@@ -466,11 +476,15 @@ function isSetByFormerName(
   return formerName !== undefined && Boolean(environment[formerName]) && !environment[name]
 }
 
+/** Two checks of a balancer, with its default interval of 2 seconds. */
+const FLEET_READY_SECONDS = 5
+
 function withDefaults(values: SettingValues, environment: Record<string, string | undefined>): Config {
   const { siteDomain } = values
   return Object.freeze({
     ...values,
     data: resolve(values.data),
+    readySeconds: values.readySeconds ?? (values.databaseUrl === '' ? 0 : FLEET_READY_SECONDS),
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
     dnsHookEnvironment: hookEnvironment(environment, values.dnsHookVariables),

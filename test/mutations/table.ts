@@ -54,6 +54,8 @@ const ROWS: readonly Row[] = [
   ['accepts a PROXY protocol header from any peer', 'server/net/proxy-protocol.ts', "if (!this.#isTrusted(socket.remoteAddress)) return void this.#refuse(socket, 'peer')", '', PROXY_PROTOCOL],
   ['waits forever for a PROXY protocol header', 'server/net/proxy-protocol.ts', "setTimeout(() => this.#refuse(socket, 'slow'), headerTimeoutMs)", 'undefined', PROXY_PROTOCOL],
   ['gives visitors over HTTPS the address of the balancer', 'server/net/tls/tls-acceptor.ts', 'inheritClient(socket, raw)', '', PROXY_PROTOCOL],
+  ['closes its ports before balancers have noticed that it stops', 'server/app.ts', 'await pause(readySeconds * 1000)', '', 'test/operator/commands.test.ts', 'test/operator/signals.test.ts'],
+  ['is ready while it stops', 'server/app.ts', 'isReady: () => !isStopping', 'isReady: () => true', 'test/operator/signals.test.ts'],
   ['reads PROXY protocol headers of any size', 'server/net/proxy-protocol.ts', "if (length > MAX_V2_BYTES) return 'oversized'", '', PROXY_PROTOCOL],
 
   // Uploads (contract, "Publish")

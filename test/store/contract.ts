@@ -4,9 +4,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
-import { storeCounters } from './counters.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
+import { storeSharedState } from './shared-state.ts'
 import { storeSignIns } from './sign-ins.ts'
 import { TaskProcesses } from './task-processes.ts'
 import { openStore, type TestDatabase } from './test-database.ts'
@@ -36,7 +36,7 @@ export function storeContract(
   storeWrites(promises)
   storeProcesses(promises)
   storeChanges(promises)
-  storeCounters(promises)
+  storeSharedState(promises)
   storeQueries(promises)
   storeSignIns(promises)
   storeVisits(promises)

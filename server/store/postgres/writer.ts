@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
 import type { Counters } from '../../lib/counters.ts'
 import { createQueries } from '../queries.ts'
 import type { Durability, Queries, WriteScope, WriteTransaction } from '../store.ts'
@@ -136,18 +137,27 @@ export class Writer {
   }
 
   #createStatements(durability: Durability): Queries {
-    const { pool, readTimeoutMs } = this.#options
-    // A durable statement may wait for a standby.
-    const isCancelable = durability === 'relaxed'
-    const timeoutMs = isCancelable ? readTimeoutMs : COMMIT_TIMEOUT_MS
+    const { pool } = this.#options
     return createQueries(
       createKysely((query) =>
-        pool.use(
-          (connection) => connection.query({ ...withDurability(query, durability), isCancelable }, timeoutMs),
-          { isWrite: true },
-        ),
+        pool.use((connection) => this.#executeAlone(connection, query, durability), { isWrite: true }),
       ),
     )
+  }
+
+  /** Executes a statement that sets the durability of its own commit, unless it changes no row. */
+  async #executeAlone(connection: Connection, query: Query, durability: Durability): Promise<pg.QueryResult> {
+    const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true) as set_durability`
+    const text = `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}`
+    // A durable statement may wait for a standby.
+    const isCancelable = durability === 'relaxed'
+    const timeoutMs = isCancelable ? this.#options.readTimeoutMs : COMMIT_TIMEOUT_MS
+    const result = await connection.query<{ set_durability?: string }>(
+      { ...query, text, isCancelable },
+      timeoutMs,
+    )
+    for (const row of result.rows) delete row.set_durability
+    return result
   }
 }
 
@@ -175,12 +185,6 @@ function beginMessage(durability: Durability, scope: WriteScope): Begin {
     ...locks.map((key) => `select pg_advisory_xact_lock(${key})`),
   ].join(';')
   return { text, mayWait: locks.length > 0 }
-}
-
-/** A statement that sets the durability of its own commit. The setting is missing only if it changes no row. */
-function withDurability(query: Query, durability: Durability): Query {
-  const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true)`
-  return { ...query, text: `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}` }
 }
 
 function synchronousCommit(durability: Durability): 'on' | 'off' {
