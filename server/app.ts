@@ -360,7 +360,7 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const { showCode = () => {} } = startOptions
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const counters = new Counters()
-  const store = await openStore(config, folder, startOptions)
+  const store = await openStore(config, folder, { ...startOptions, counters })
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
@@ -379,11 +379,11 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log }: StartOptions,
+  { clock = Date.now, log, counters }: StartOptions & { counters: Counters },
 ): Promise<Store> {
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl, log })
+  return postgresStore({ url: databaseUrl, log, counters })
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {

@@ -46,11 +46,10 @@ export class CircuitBreaker {
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options
-    const { counters, silenceMs } = options
+    const { counters } = options
     counters.addGauge('edge.stale', () => this.staleHits)
     counters.addGauge('edge.breaker.open', () => Number(this.#checkOpen()))
     counters.addGauge('edge.breaker.opened', () => this.#openings)
-    counters.addGauge('feed.silence.ms', () => Math.round(silenceMs()))
   }
 
   /** Whether all changes until a moment ago are known. */
