@@ -33,6 +33,7 @@ import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
+import type { Secrets } from './lib/tokens.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
@@ -110,6 +111,7 @@ export interface Service extends AsyncDisposable {
 }
 
 interface Backends {
+  secret: Secrets
   counters: Counters
   folder: DataFolder
   store: Store
@@ -155,7 +157,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   if (services.certificates) stack.use(services.certificates)
 
   const getClientIp = clientIp(config.trustedProxies)
-  const { secret } = backends.folder
+  const { secret } = backends
   const parts = {
     shared,
     connections,
@@ -337,7 +339,7 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const { showCode = () => {} } = startOptions
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const counters = new Counters()
-  const store = await openStore(config, folder, startOptions)
+  const store = await openStore(config, folder, { ...startOptions, counters })
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
@@ -345,20 +347,22 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
-  const secretBox = new SecretBox(folder.secret)
+  const { secretPrevious } = config
+  const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
+  const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { counters, folder, store, blobs, mail, secretBox, certificates }
+  return { secret, counters, folder, store, blobs, mail, secretBox, certificates }
 }
 
 /** Loads the driver of PostgreSQL only for its setting. */
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log }: StartOptions,
+  { clock = Date.now, log, counters }: StartOptions & { counters: Counters },
 ): Promise<Store> {
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl, log })
+  return postgresStore({ url: databaseUrl, log, counters })
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
@@ -389,9 +393,8 @@ function createServices(
   backends: Backends,
   { log, budget }: Pick<StartOptions, 'log'> & { budget: MemoryBudget },
 ) {
-  const { store, blobs, mail, folder, secretBox, certificates } = backends
+  const { store, blobs, mail, folder, secret, secretBox, certificates } = backends
   const { clock } = store
-  const { secret } = folder
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const injectedDocuments = new InjectedDocuments({ blobs, budget })

@@ -69,7 +69,6 @@ const EXCEPTIONS: Record<string, string> = {
   'server/app.ts startService':
     'the composition: the order of these lines is the order of disposal, reversed',
   'server/blobs/disk.ts diskBlobs': 'one closure over the folder; each operation in it is short',
-  'server/config/settings.ts': 'the table of settings, and what some of them require of others',
   'server/edge/edge.ts Edge': 'the facade of the edge: one method for each kind of request',
   'server/net/http1/connection.ts FastPathConnection': 'the state machine of an HTTP/1.1 connection',
   'server/net/http2/frames.ts FrameHandler': 'the state machine of RFC 9113: one method for each frame type',
@@ -78,8 +77,6 @@ const EXCEPTIONS: Record<string, string> = {
   'server/net/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
   'server/store/queries/versions.ts SqlVersionQueries':
     'one short method for each query of versions and their received files',
-  'server/store/postgres/postgres.ts postgresStore':
-    'one closure over the pool and the feed; each operation in it is short',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',
   'server/workers.ts supervise': 'one closure over the worker table',
 }

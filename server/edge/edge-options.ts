@@ -5,6 +5,7 @@ import type { RequestLike } from '../lib/client-ip.ts'
 import type { Counters } from '../lib/counters.ts'
 import type { Log } from '../lib/log.ts'
 import type { MemoryBudget } from '../lib/second-chance-cache.ts'
+import type { Secrets } from '../lib/tokens.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { Store } from '../store/store.ts'
@@ -24,7 +25,7 @@ export interface EdgeOptions {
   readonly log: Log
   readonly counters: Counters
   /** Signs the cookies of sites with a password: the setting, or the secret in the data folder. */
-  readonly secret: string
+  readonly secret: Secrets
   /** The client's address, behind trusted proxies. */
   readonly clientIp: (call: RequestLike) => string
   /** Memory budget of sites and files. */

@@ -123,6 +123,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     allowed: /off, private, or addresses and networks, separated by commas/,
   },
   SECRET: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
+  SECRET_PREVIOUS: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
   VISITS: { values: ['yes', 'true', '0', 'On'], allowed: /on, off|on or off/ },
   WORKERS: { values: [...NO_NUMBERS, '0', '257'], allowed: /from 1 to 256/ },
   RATE_ANONYMOUS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000, or unlimited/ },

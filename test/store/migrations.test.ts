@@ -80,7 +80,7 @@ describe('migrations of a shared database', requires('postgres'), () => {
     const { url, run } = await createDatabase(EMPTY)
     const logs = Array.from({ length: NODES }, () => new Messages())
     await using stack = new AsyncDisposableStack()
-    const timeouts = { acquire: 60_000, read: 60_000, poll: 60_000 }
+    const timeouts = { acquire: 60_000, read: 60_000, poll: 60_000, silence: 120_000 }
     const stores = await Promise.all(logs.map((log) => postgresStore({ url, log, timeouts })))
     for (const store of stores) stack.use(store)
     const { rows } = await run('select name from applied_migrations order by name')
