@@ -25,6 +25,7 @@ import type { EdgeOptions } from './edge/edge-options.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
+import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
@@ -33,6 +34,8 @@ import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
+import { SECOND_MS } from './lib/time.ts'
+import type { Secrets } from './lib/tokens.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
@@ -110,6 +113,7 @@ export interface Service extends AsyncDisposable {
 }
 
 interface Backends {
+  secret: Secrets
   counters: Counters
   folder: DataFolder
   store: Store
@@ -155,13 +159,15 @@ export async function startService(config: Config, startOptions: StartOptions): 
   if (services.certificates) stack.use(services.certificates)
 
   const getClientIp = clientIp(config.trustedProxies)
-  const { secret } = backends.folder
+  const { secret } = backends
+  const breaker = openBreaker(config, backends, startOptions)
   const parts = {
     shared,
     connections,
     proxyProtocol,
     baseUrl,
     store,
+    breaker,
     secretBox: services.secretBox,
     clock,
     log,
@@ -171,6 +177,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
+    breaker,
     blobs,
     addresses: services.addresses,
     injectedDocuments: services.injectedDocuments,
@@ -193,6 +200,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     if (own && names) await startOptions.broadcastInvalidation?.(names)
     await known
   })
+  let isStopping = false
   const settings = pageSettings(config, baseUrl, startOptions.version)
   const schemaCompilers = new LazySchemaCompilers()
   const api = await buildApi({
@@ -223,6 +231,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       await store.check()
       await blobs.check()
     },
+    isReady: () => !isStopping,
   })
   stack.defer(() => api.close())
 
@@ -253,7 +262,13 @@ export async function startService(config: Config, startOptions: StartOptions): 
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
-      const { drainSeconds } = config
+      const { readySeconds, drainSeconds } = config
+      isStopping = true
+      // Balancers notice that this node is not ready before its ports are closed.
+      if (readySeconds > 0) {
+        log.info('not ready: connections are accepted until balancers have noticed', { readySeconds })
+        await pause(readySeconds * 1000)
+      }
       // Watchers would delay draining.
       const ended = services.domains.endWatching()
       await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])
@@ -277,6 +292,22 @@ export async function openForOperator(
   stack.use(store)
   stack.use(precompressor)
   return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+/** The limits of lookups in the store, for all caches of this process. */
+function openBreaker(
+  { staleSeconds }: Config,
+  { store, counters }: Backends,
+  { clock = () => performance.now() }: StartOptions,
+): CircuitBreaker {
+  return new CircuitBreaker({
+    silenceMs: () => store.silenceMs(),
+    maxStaleMs: staleSeconds * SECOND_MS,
+    // A test that sets the time sets it here as well.
+    clock,
+    onReachable: () => void store.pollChanges().catch(() => undefined),
+    counters,
+  })
 }
 
 /** Settings embedded into pages. */
@@ -329,7 +360,7 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const { showCode = () => {} } = startOptions
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const counters = new Counters()
-  const store = await openStore(config, folder, startOptions)
+  const store = await openStore(config, folder, { ...startOptions, counters })
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
@@ -337,20 +368,22 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
-  const secretBox = new SecretBox(folder.secret)
+  const { secretPrevious } = config
+  const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
+  const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { counters, folder, store, blobs, mail, secretBox, certificates }
+  return { secret, counters, folder, store, blobs, mail, secretBox, certificates }
 }
 
 /** Loads the driver of PostgreSQL only for its setting. */
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log }: StartOptions,
+  { clock = Date.now, log, counters }: StartOptions & { counters: Counters },
 ): Promise<Store> {
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl, log })
+  return postgresStore({ url: databaseUrl, log, counters })
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
@@ -381,9 +414,8 @@ function createServices(
   backends: Backends,
   { log, budget }: Pick<StartOptions, 'log'> & { budget: MemoryBudget },
 ) {
-  const { store, blobs, mail, folder, secretBox, certificates } = backends
+  const { store, blobs, mail, folder, secret, secretBox, certificates } = backends
   const { clock } = store
-  const { secret } = folder
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const injectedDocuments = new InjectedDocuments({ blobs, budget })

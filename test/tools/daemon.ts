@@ -29,6 +29,8 @@ interface DaemonOptions {
   isReady(line: string): boolean
   /** Where it writes this output; standard error by default. */
   output?: 'stdout'
+  /** Another start may succeed after one that failed. */
+  isTransient?: true
   /** Whether it prints that line before its TCP ports accept connections. */
   printsEarly?: true
   env?: Record<string, string>
@@ -48,8 +50,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     try {
       return await start(options)
     } catch (error) {
-      const taken = /in use|EADDRINUSE|cannot bind/i.test((error as Error).message)
-      if (!taken || starts === MAX_STARTS) throw error
+      const { message } = error as Error
+      const mayRetry = /in use|EADDRINUSE|cannot bind/i.test(message) || options.isTransient
+      if (!mayRetry || starts === MAX_STARTS) throw error
     }
   }
 }
