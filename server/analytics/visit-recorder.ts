@@ -150,12 +150,9 @@ export class VisitRecorder implements AsyncDisposable {
             : visitors.map((visitor) => hashVisitor(tracksVisitors, slug, visitor))
         return { slug, requests, bytes, visitors: hashes, names }
       })
-      const { added, visitors } = await this.#store.write('relaxed', INDEPENDENT, async (tx) => {
-        const added = await tx.visits.add(hour, day, rows)
-        return { added, visitors: added === 0 ? 0 : await tx.visits.countVisitors(day, added) }
-      })
+      const written = await this.#store.write('relaxed', INDEPENDENT, (tx) => tx.visits.add(hour, day, rows))
       for (const chunk of chunks) if (chunk.site.drop(chunk)) buffer.sites.delete(chunk.site.slug)
-      if (added > 0) this.#noticeLimit(visitors, added)
+      this.#noticeLimit(written)
       await turnOfTheLoop()
     }
   }
@@ -167,7 +164,7 @@ export class VisitRecorder implements AsyncDisposable {
   }
 
   /** Logged by the node whose write reached the limit. */
-  #noticeLimit(visitors: number, added: number): void {
+  #noticeLimit({ added, total: visitors }: { added: number; total: number }): void {
     this.#newVisitors.visitors = visitors
     if (visitors - added < this.#maxVisitorsPerDay && visitors >= this.#maxVisitorsPerDay)
       this.#log.warn('daily limit of counted visitors reached', {

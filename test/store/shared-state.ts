@@ -107,16 +107,24 @@ export function storeSharedState(promises: Promises): void {
     },
   )
 
-  promises('new visitors are added up over all nodes', async (open) => {
+  promises('new visitors are added up over all nodes and sites', async (open) => {
     const nodes = [await open(), await open()]
-    await nodes[0]!.write('relaxed', {}, ({ visits }) => visits.getOrCreateSalt(DAY_MS, 'a salt'))
-    const sums = await Promise.all(
-      Array.from({ length: 20 }, (_, number) =>
-        nodes[number % 2]!.execute('relaxed', ({ visits }) => visits.countVisitors(DAY_MS, 5)),
-      ),
+    const slugs = ['one', 'two']
+    await nodes[0]!.write('relaxed', {}, async (tx) => {
+      await tx.visits.getOrCreateSalt(DAY_MS, 'a salt')
+      for (const slug of slugs) await tx.sites.insert(siteRow(slug))
+    })
+    const add = (number: number) => {
+      const visitors = ['a visitor', `visitor ${number}`]
+      const visits = slugs.map((slug) => ({ slug, requests: 1, bytes: 1, visitors, names: [] }))
+      return nodes[number % 2]!.write('relaxed', {}, (tx) => tx.visits.add(DAY_MS, DAY_MS, visits))
+    }
+    const written = await Promise.all(Array.from({ length: 20 }, (_, number) => add(number)))
+    assert.equal(Math.max(...written.map(({ total }) => total)), 42)
+    assert.equal(
+      written.reduce((sum, { added }) => sum + added, 0),
+      42,
     )
-    assert.equal(Math.max(...sums), 100)
-    assert.equal(await nodes[1]!.execute('relaxed', ({ visits }) => visits.countVisitors(0, 5)), 0)
   })
 
   promises('a lease is extended by its holder only, and names its holder to others', async (open) => {

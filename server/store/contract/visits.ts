@@ -28,9 +28,10 @@ export interface SiteVisits {
 export interface VisitQueries {
   /**
    * Adds to the visits of an hour on a day. Not idempotent. Deleted sites are skipped; a visitor counts once a day. The
-   * number of names of a day is bounded; the most requested stay. Returns the number of new visitors.
+   * number of names of a day is bounded; the most requested stay. Returns the number of new
+   * visitors, and their total of that day over all nodes and sites; a day without a salt has none.
    */
-  add(hour: number, day: number, sites: readonly SiteVisits[]): Promise<number>
+  add(hour: number, day: number, sites: readonly SiteVisits[]): Promise<{ added: number; total: number }>
 
   /** Counts in intervals of `interval` milliseconds, by their start, in no order; empty intervals are omitted. */
   series(
@@ -50,9 +51,6 @@ export interface VisitQueries {
 
   /** Returns the day's salt; stores this one if there is none. */
   getOrCreateSalt(day: number, salt: string): Promise<string>
-
-  /** Adds new visitors to those of the day over all nodes and sites; returns their sum. A day without a salt has none. */
-  countVisitors(day: number, visitors: number): Promise<number>
 
   /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
   deleteSalts(day: number): Promise<number>

@@ -51,7 +51,15 @@ export class SqlVisitQueries implements VisitQueries {
           await this.#truncateKind(slug, day, kind, NAMES_AFTER_TRUNCATION)
       }
     }
-    return firsts.values().reduce((sum, count) => sum + count, 0)
+    const added = firsts.values().reduce((sum, count) => sum + count, 0)
+    // Last, because all nodes write this row.
+    const total = await this.#db
+      .updateTable('visit_salts')
+      .set((e) => ({ visitors: e('visitors', '+', added) }))
+      .where('day', '=', day)
+      .returning('visitors')
+      .executeTakeFirst()
+    return { added, total: total?.visitors ?? 0 }
   }
 
   async series(slug: string, { from, to, interval }: { from: number; to: number; interval: number }) {
@@ -113,16 +121,6 @@ export class SqlVisitQueries implements VisitQueries {
       .onConflict((c) => c.doNothing())
       .execute()
     return (await this.salt(day)) ?? salt
-  }
-
-  async countVisitors(day: number, visitors: number) {
-    const row = await this.#db
-      .updateTable('visit_salts')
-      .set((e) => ({ visitors: e('visitors', '+', visitors) }))
-      .where('day', '=', day)
-      .returning('visitors')
-      .executeTakeFirst()
-    return row?.visitors ?? 0
   }
 
   async deleteSalts(day: number) {
