@@ -10,6 +10,7 @@ import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
 import { LazySchemaCompilers } from './api/schema-compilers.ts'
+import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
@@ -321,7 +322,7 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const store = await openStore(config, folder, startOptions)
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
+  const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, clock, reserve }))
   await warnBelowReserve(reserve, log)
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
@@ -375,8 +376,17 @@ function createServices(
   const { secret } = folder
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
-  const injectedDocuments = new InjectedDocuments({ blobs, budget })
-  const precompressor = new Precompressor({ store, blobs, addresses, injectedDocuments, clock, log })
+  const blobReader = new BlobReader(blobs, store.read.blobs)
+  const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
+  const precompressor = new Precompressor({
+    store,
+    blobs,
+    blobReader,
+    addresses,
+    injectedDocuments,
+    clock,
+    log,
+  })
   const policy = namePolicy(config, baseUrl)
   const names = new SiteNames({ store, policy, addresses, precompressor, clock })
   const pendingVersions = new PendingVersionStore({
@@ -390,7 +400,7 @@ function createServices(
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
     store,
-    blobs,
+    blobs: blobReader,
     addresses,
     precompressor,
     clock,
@@ -401,6 +411,7 @@ function createServices(
   const finalizer = new Finalizer({
     store,
     blobs,
+    blobReader,
     versions,
     precompressor,
     addresses,
@@ -419,7 +430,7 @@ function createServices(
     plans,
   })
   const sessions = new Sessions({ store, clock })
-  const accountDeletion = new AccountDeletion({ store, blobs, clock, certificates })
+  const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const rates = {
     anonymous: config.rateAnonymous,
     session: config.rateSession,
@@ -458,7 +469,6 @@ function createServices(
     sites: new Sites({ store, blobs, addresses, precompressor, clock }),
     trash: new Trash({
       store,
-      blobs,
       precompressor,
       plans,
       certificates,

@@ -14,6 +14,7 @@ import * as notices from './migrations/011-notices.ts'
 import * as contentHashes from './migrations/012-content-hashes.ts'
 import * as trashAndCollaborators from './migrations/013-trash-and-collaborators.ts'
 import * as growingTables from './migrations/014-growing-tables.ts'
+import * as objects from './migrations/015-objects.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 interface Migration {
@@ -37,6 +38,7 @@ const migrations: readonly Migration[] = [
   { name: '012-content-hashes', up: contentHashes.up },
   { name: '013-trash-and-collaborators', up: trashAndCollaborators.up },
   { name: '014-growing-tables', up: growingTables.up },
+  { name: '015-objects', up: objects.up },
 ]
 
 interface MigrationTable {
