@@ -57,9 +57,19 @@ export const parts = {
     root: true,
   },
   postgres: {
-    programs: ['postgres', 'initdb'],
+    programs: ['postgres', 'initdb', 'pg_basebackup'],
     packages: ['postgresql-15'],
     for: 'tests with PostgreSQL',
+  },
+  pgbouncer: {
+    programs: ['pgbouncer'],
+    packages: ['pgbouncer'],
+    for: 'tests with PgBouncer before PostgreSQL',
+  },
+  ceph: {
+    programs: ['ceph', 'ceph-mon', 'ceph-osd', 'radosgw'],
+    packages: ['ceph-common', 'ceph-mon', 'ceph-osd', 'radosgw'],
+    for: 'tests with an S3 server',
   },
   haproxy: { programs: ['haproxy'], packages: ['haproxy'], for: 'tests with HAProxy in front' },
   h2load: { programs: ['h2load'], packages: ['nghttp2-client'], for: 'tests and figures of HTTP/2' },

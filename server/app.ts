@@ -44,6 +44,7 @@ import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
 import { Listener } from './net/listener.ts'
 import { OnDemandTlsServer } from './net/on-demand-tls.ts'
+import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { Notices } from './notices/notices.ts'
@@ -134,7 +135,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
   // The peers of a service behind proxies are those proxies.
   const perNetwork = config.trustedProxies > 0 ? undefined : config.connectionsPerAddress
   const connections = stack.use(new Connections({ memory: clientMemory, perNetwork, log }))
-  const listener = await Listener.open(config.host, config.port, { shared, connections })
+  const proxyProtocol = config.proxyProtocol && new ProxyProtocol({ from: config.proxyProtocol, log })
+  const listener = await Listener.open(config.host, config.port, { shared, connections, proxyProtocol })
   stack.defer(() => listener.drain(config.drainSeconds))
   const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
 
@@ -155,7 +157,16 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends.folder
-  const parts = { shared, connections, baseUrl, store, secretBox: services.secretBox, clock, log }
+  const parts = {
+    shared,
+    connections,
+    proxyProtocol,
+    baseUrl,
+    store,
+    secretBox: services.secretBox,
+    clock,
+    log,
+  }
   const https = await openHttps(config, parts)
   if (https) stack.use(https)
   const edgeOptions: EdgeOptions = Object.freeze({
@@ -336,11 +347,11 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now }: StartOptions,
+  { clock = Date.now, log }: StartOptions,
 ): Promise<Store> {
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl })
+  return postgresStore({ url: databaseUrl, log })
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {

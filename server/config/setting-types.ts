@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { Resolver } from 'node:dns'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { pluralize, UNLIMITED } from '../../protocol/format.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
@@ -135,6 +136,43 @@ export function dnsServers(name: string, description: string): Setting<readonly 
         )
       }
       return servers
+    },
+  }
+}
+
+/** Loopback, RFC 1918, RFC 4193 and link-local addresses. */
+const PRIVATE_NETWORKS = [
+  '127.0.0.0/8',
+  '::1/128',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '169.254.0.0/16',
+  'fc00::/7',
+  'fe80::/10',
+]
+
+/** Addresses and networks, separated by commas, or `private`. */
+export function networks(name: string, description: string): Setting<BlockList | undefined> {
+  return {
+    name,
+    defaultValue: undefined,
+    description,
+    read(given) {
+      const list = new BlockList()
+      const all = given === 'private' ? PRIVATE_NETWORKS : given.split(',').map((one) => one.trim())
+      for (const one of all) {
+        const [address = '', prefix, ...rest] = one.split('/')
+        const version = isIP(address)
+        const maxBits = version === 4 ? 32 : 128
+        const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= maxBits)
+        if (version === 0 || address.includes('%') || !isPrefix || rest.length > 0)
+          throw new Error(
+            'it must be off, private, or addresses and networks, separated by commas: 192.0.2.7,2001:db8::/32',
+          )
+        list.addSubnet(address, Number(prefix ?? maxBits), version === 4 ? 'ipv4' : 'ipv6')
+      }
+      return list
     },
   }
 }

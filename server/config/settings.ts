@@ -18,6 +18,7 @@ import {
   integer,
   labels,
   mailAddress,
+  networks,
   oneOf,
   optional,
   origin,
@@ -157,6 +158,13 @@ const settings = {
     0,
     [0, 32],
     'Number of reverse proxies in front that append to `X-Forwarded-For`.',
+  ),
+  proxyProtocol: optional(
+    networks(
+      'SLIPWAY_PROXY_PROTOCOL',
+      'Whether each connection begins with a PROXY protocol header, version 1 or 2, and from which balancers: `private` for loopback and private addresses, or addresses and networks, separated by commas.',
+    ),
+    'off',
   ),
   secret: secret(
     'SLIPWAY_SECRET',
@@ -491,9 +499,9 @@ function deploymentWarnings(values: SettingValues): readonly string[] {
       `SLIPWAY_BLOB_GRACE is ${values.blobGrace} s: a backup that takes longer can lack files of sites. Set it to more than the duration of a backup`,
     )
   if (baseUrl === '' || isLoopback(new URL(baseUrl).hostname)) return warnings
-  if (isLoopback(values.host) && values.trustedProxies === 0)
+  if (isLoopback(values.host) && values.trustedProxies === 0 && !values.proxyProtocol)
     warnings.push(
-      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=0.0.0.0, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1`,
+      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=0.0.0.0, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1 or SLIPWAY_PROXY_PROTOCOL=private`,
     )
   if (values.httpsPort !== undefined && !hasSiteCertificates(values))
     warnings.push(

@@ -47,7 +47,7 @@ export class AccountDeletion {
       await tx.signIns.dropSources(account.email)
     })
     try {
-      await this.#deleteInSteps(account)
+      await this.#deleteInSteps(account, store)
     } catch (cause) {
       const sentence = 'The account is closed. The rest of its data will be deleted within minutes.'
       throw new ApiError('UNAVAILABLE', sentence, { cause, retryAfterSeconds: 60 })
@@ -55,26 +55,25 @@ export class AccountDeletion {
     return { email: account.email, deleted: true }
   }
 
-  /** Resumes interrupted deletions; returns how many accounts it completed. */
-  async resume(): Promise<number> {
-    const left = await this.#options.store.read.accounts.beingDeleted(ACCOUNTS_PER_QUERY)
+  /** Resumes interrupted deletions, for a job with its store; returns how many accounts it completed. */
+  async resume(store: Store): Promise<number> {
+    const left = await store.read.accounts.beingDeleted(ACCOUNTS_PER_QUERY)
     const failures: unknown[] = []
     // A deletion that fails must not block the others.
     for (const account of left)
-      await this.#deleteInSteps(account).catch((error: unknown) => failures.push(error))
+      await this.#deleteInSteps(account, store).catch((error: unknown) => failures.push(error))
     if (failures.length > 0) throw failures[0]
     return left.length
   }
 
-  async #deleteInSteps(account: Account): Promise<void> {
-    while (!(await this.#deleteNext(account)));
+  async #deleteInSteps(account: Account, store: Store): Promise<void> {
+    while (!(await this.#deleteNext(account, store)));
   }
 
   /**
    * Deletes some of the sites, or the account when it has none left; returns whether the account is deleted.
    */
-  async #deleteNext({ id }: Account): Promise<boolean> {
-    const { store } = this.#options
+  async #deleteNext({ id }: Account, store: Store): Promise<boolean> {
     const slugs = await findSites(store.read, id)
     return store.write('durable', { account: id, site: slugs }, async (tx) => {
       const account = await tx.accounts.byId(id)

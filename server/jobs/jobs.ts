@@ -37,6 +37,8 @@ export interface Sweep {
   /** Interval in seconds. */
   intervalSeconds: number
   description: string
+  /** No lease: every node runs it, and claims each item in the store before it works on it. */
+  runsOnAllNodes?: true
   /** Runs the sweep and returns the number of affected items. Safe to run twice, or concurrently on two nodes. */
   run(options: SweepOptions, span: SweepScope): Promise<number>
 }
@@ -72,7 +74,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'leaving',
     intervalSeconds: 60,
     description: 'resumes account deletions that a crash interrupted',
-    run: ({ accountDeletion }) => accountDeletion.resume(),
+    run: ({ accountDeletion, store }) => accountDeletion.resume(store),
   },
   {
     name: 'abandoned',
@@ -145,7 +147,7 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: 60,
     description:
       'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites and invitations',
-    run: ({ notices }) => notices.run(),
+    run: ({ notices, store }) => notices.run(store),
   },
   {
     name: 'certificates',
@@ -196,11 +198,11 @@ async function deleteAbandoned(options: SweepOptions): Promise<number> {
   return sites + versions
 }
 
-async function pruneVersions({ versions }: SweepOptions, { since }: SweepScope): Promise<number> {
+async function pruneVersions({ versions, store }: SweepOptions, { since }: SweepScope): Promise<number> {
   return repeatUntilEmpty(async () => {
     let dropped = 0
     for (const slug of await versions.findPrunable(since, ITEMS_PER_TRANSACTION))
-      dropped += await versions.prune(slug)
+      dropped += await versions.prune(slug, store)
     return dropped
   })
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { DAY_MS } from '../lib/time.ts'
-import { INDEPENDENT } from '../store/store.ts'
+import { DAY_MS, SECOND_MS } from '../lib/time.ts'
+import type { Lease } from '../store/contract/leases.ts'
+import { JobLease, LeaseLostError } from './job-lease.ts'
 import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
 
 /**
@@ -8,9 +9,12 @@ import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
  */
 const LOOKBACK_MS = DAY_MS
 
+/** Spreads the attempts of nodes that wait for the same lease. */
+const MAX_JITTER_MS = 10 * SECOND_MS
+
 /**
- * Runs every sweep at its interval on the node that holds its lease. A failed sweep is logged and counted, and
- * runs again at its next interval.
+ * Runs every sweep at its interval on the node that holds its lease. A node that was refused a lease attempts it again
+ * when it ends. A failed sweep is logged and counted, and runs again at its next interval.
  */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SweepOptions
@@ -44,7 +48,7 @@ export class Scheduler implements AsyncDisposable {
       this.#timers.splice(this.#timers.indexOf(timer), 1)
       const run = this.#tick(sweep).finally(() => this.#running.delete(run))
       this.#running.add(run)
-      void run.then(() => this.#schedule(sweep, sweep.intervalSeconds * 1000))
+      void run.then((delayMs) => this.#schedule(sweep, delayMs))
     }, milliseconds)
     timer.unref()
     this.#timers.push(timer)
@@ -56,28 +60,53 @@ export class Scheduler implements AsyncDisposable {
     this.#refused.add(name)
     if (!isRenewed || this.#hasReportedOthers) return
     this.#hasReportedOthers = true
-    this.#options.log.info('another process uses the same data folder: each sweep runs in one of them')
+    this.#options.log.info('another process uses the same data: each sweep runs in one of them')
   }
 
-  async #tick(sweep: Sweep): Promise<void> {
-    const { clock, log, store } = this.#options
+  /** Returns the time until the next attempt in milliseconds. */
+  async #tick(sweep: Sweep): Promise<number> {
+    const intervalMs = sweep.intervalSeconds * 1000
     try {
-      const now = clock()
-      const until = now + sweep.intervalSeconds * 900
-      const fence = await store.write('relaxed', INDEPENDENT, (tx) =>
-        tx.leases.acquire(sweep.name, this.#holder, now, until),
-      )
-      if (fence === undefined) return this.#noticeHolder(sweep.name)
-      this.#refused.delete(sweep.name)
-      const count = await sweep.run(this.#options, {
-        since: now - sweep.intervalSeconds * 1000 - LOOKBACK_MS,
-      })
-      if (count > 0) log.info('sweep finished', { sweep: sweep.name, count })
+      if (sweep.runsOnAllNodes) await this.#run(sweep, this.#options)
+      else {
+        const lease = await JobLease.acquire({
+          ...this.#options,
+          name: sweep.name,
+          holder: this.#holder,
+          intervalMs,
+        })
+        if (!(lease instanceof JobLease)) return this.#waitForLease(sweep, lease)
+        this.#refused.delete(sweep.name)
+        await using held = lease
+        await this.#run(sweep, { ...this.#options, store: held.store }, held.startedAt)
+      }
     } catch (error) {
-      const failures = (this.#failures.get(sweep.name) ?? 0) + 1
-      this.#failures.set(sweep.name, failures)
-      log.error('sweep failed; it runs again at its next interval', { sweep: sweep.name, failures, error })
+      this.#logFailure(sweep, error)
     }
+    return intervalMs
+  }
+
+  async #run(sweep: Sweep, options: SweepOptions, startedAt = options.clock()): Promise<void> {
+    const since = startedAt - sweep.intervalSeconds * 1000 - LOOKBACK_MS
+    const count = await sweep.run(options, { since })
+    if (count > 0) options.log.info('sweep finished', { sweep: sweep.name, count })
+  }
+
+  #waitForLease({ name, intervalSeconds }: Sweep, { until }: Lease): number {
+    this.#noticeHolder(name)
+    const jitterMs = Math.random() * Math.min(intervalSeconds * 100, MAX_JITTER_MS)
+    return Math.max(until - this.#options.clock(), SECOND_MS) + jitterMs
+  }
+
+  #logFailure({ name: sweep }: Sweep, error: unknown): void {
+    const { log } = this.#options
+    if (error instanceof LeaseLostError) {
+      log.warn('sweep stopped: another node acquired its lease', { sweep })
+      return
+    }
+    const failures = (this.#failures.get(sweep) ?? 0) + 1
+    this.#failures.set(sweep, failures)
+    log.error('sweep failed; it runs again at its next interval', { sweep, failures, error })
   }
 }
 

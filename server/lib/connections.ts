@@ -4,11 +4,9 @@ import { rateLimitSubnet } from './client-ip.ts'
 import type { ClientMemory } from './client-memory.ts'
 import type { Log } from './log.ts'
 import { SendQueue } from './send-queue.ts'
+import { SummarizedWarning } from './summarized-warning.ts'
 
 const CHECK_INTERVAL_MS = 1000
-
-/** Minimum interval between two log lines about refused connections. */
-const LOG_INTERVAL_CHECKS = 60
 
 interface ConnectionsOptions {
   memory: ClientMemory
@@ -26,15 +24,14 @@ export class Connections implements Disposable {
   readonly #ofNetwork = new Map<string, number>()
   readonly #queues = new Map<Duplex, SendQueue>()
   readonly #timer: NodeJS.Timeout
-  #checks = 0
-  #loggedAt = Number.NEGATIVE_INFINITY
-  #refusedBefore = 0
+  readonly #refused: SummarizedWarning
   #watched = 0
   /** Connections closed at the limit of their network, and for reading below the minimum rate. */
   readonly closed = { tooMany: 0, tooSlow: 0 }
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
+    this.#refused = new SummarizedWarning(options.log, 'connections refused: limit per address reached')
     this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref()
   }
 
@@ -51,7 +48,8 @@ export class Connections implements Disposable {
     if (count >= perNetwork) {
       this.closed.tooMany++
       socket.destroy()
-      this.#logRefused()
+      // Without the address, as all of the log.
+      this.#refused.add({ limit: perNetwork })
       return false
     }
     this.#ofNetwork.set(key, count + 1)
@@ -76,21 +74,10 @@ export class Connections implements Disposable {
 
   /** One pass over all of them costs less than a timer for each. */
   #check(): void {
-    this.#checks++
     for (const [socket, queue] of this.#queues) {
       if (queue.check()) continue
       this.closed.tooSlow++
       socket.destroy()
     }
-  }
-
-  /** Logs how many were refused since the last line; without addresses, as all of the log. */
-  #logRefused(): void {
-    if (this.#checks - this.#loggedAt < LOG_INTERVAL_CHECKS) return
-    this.#loggedAt = this.#checks
-    const refused = this.closed.tooMany - this.#refusedBefore
-    this.#refusedBefore = this.closed.tooMany
-    const { perNetwork: limit } = this.#options
-    this.#options.log.warn('connections refused: limit per address reached', { refused, limit })
   }
 }

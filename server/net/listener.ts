@@ -8,6 +8,7 @@ import { findSendQueue } from '../lib/send-queue.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { type LastExchange, onClientError } from './client-error.ts'
 import { getPort, listenOn } from './ports.ts'
+import type { ProxyProtocol } from './proxy-protocol.ts'
 import { headBytes, RequestMessage } from './request-message.ts'
 
 /** Handlers of connections and requests. */
@@ -31,6 +32,8 @@ export interface ListenOptions {
   shared?: boolean
   /** Counts connections, and accounts for what they hold. */
   connections?: Connections
+  /** Given where proxies announce the client at the beginning of each connection. */
+  proxyProtocol?: ProxyProtocol | undefined
 }
 
 /** Maximum number of pipelined requests in progress before a connection is paused: each takes some KiB. */
@@ -48,16 +51,18 @@ export class Listener {
   readonly #servers: [Server, ...Server[]]
   readonly #ready: PromiseWithResolvers<RequestHandlers>
   readonly #connections: Connections | undefined
+  readonly #proxyProtocol: ProxyProtocol | undefined
   #fastPath: ConnectionHandler | undefined
 
   private constructor(
     servers: [Server, ...Server[]],
     ready: PromiseWithResolvers<RequestHandlers>,
-    connections: Connections | undefined,
+    { connections, proxyProtocol }: ListenOptions,
   ) {
     this.#servers = servers
     this.#ready = ready
     this.#connections = connections
+    this.#proxyProtocol = proxyProtocol
     this.port = getPort(servers[0])
   }
 
@@ -66,11 +71,11 @@ export class Listener {
    * available.
    */
   static async open(host: string, port: number, options: ListenOptions = {}): Promise<Listener> {
-    const { shared = false, connections } = options
+    const { shared = false } = options
     const ready = Promise.withResolvers<RequestHandlers>()
     const place = { host, port, shared, setting: 'SLIPWAY_PORT' }
-    const servers = await listenOn(place, () => makeServer(ready.promise, connections))
-    return new Listener(servers, ready, connections)
+    const servers = await listenOn(place, () => makeServer(ready.promise, options))
+    return new Listener(servers, ready, options)
   }
 
   /** Accepts an HTTP/1.1 connection from another listener like one of its own. */
@@ -95,6 +100,7 @@ export class Listener {
    */
   async drain(seconds: number): Promise<void> {
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
+    this.#proxyProtocol?.close()
     for (const server of this.#servers) server.closeIdleConnections()
     this.#fastPath?.close()
     const timeout = setTimeout(() => {
@@ -119,7 +125,7 @@ const NO_TUNNEL = [
  * Overrides Node's defaults, which assume trusted clients: connections are limited in number and idle time, a head has to be
  * complete after 15 seconds. A body may take longer than Node's five minutes: `TransferRates` requires a minimum rate instead.
  */
-function makeServer(ready: Promise<RequestHandlers>, connections: Connections | undefined): Server {
+function makeServer(ready: Promise<RequestHandlers>, options: ListenOptions): Server {
   let handlers: RequestHandlers | undefined
   const lastExchange = new WeakMap<Duplex, LastExchange>()
   const pipelined = new WeakMap<Duplex, number>()
@@ -158,7 +164,7 @@ function makeServer(ready: Promise<RequestHandlers>, connections: Connections | 
       else void ready.then((given) => given.request(request, response))
     },
   )
-  saveNodeHandler(server, connections)
+  saveNodeHandler(server, options)
   void ready.then((given) => {
     handlers = given
     if (given.fastPath) interceptConnections(server, given.fastPath)
@@ -206,7 +212,7 @@ function pauseParsing(socket: Socket, held: boolean): void {
 const nodeHandlers = new WeakMap<Server, (socket: Duplex) => void>()
 const acceptors = new WeakMap<Server, (socket: Socket) => void>()
 
-function saveNodeHandler(server: Server, connections: Connections | undefined): void {
+function saveNodeHandler(server: Server, { connections, proxyProtocol }: ListenOptions): void {
   const [listener] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
   const parse = (socket: Duplex) => {
     listener.call(server, socket)
@@ -215,10 +221,14 @@ function saveNodeHandler(server: Server, connections: Connections | undefined): 
   nodeHandlers.set(server, parse)
   acceptors.set(server, parse)
   server.removeAllListeners('connection')
-  server.on('connection', (socket: Socket) => {
+  const accept = (socket: Socket) => {
     if (connections?.admit(socket) === false) return
     connections?.watch(socket)
     acceptors.get(server)!(socket)
+  }
+  server.on('connection', (socket: Socket) => {
+    if (proxyProtocol) proxyProtocol.accept(socket, () => accept(socket))
+    else accept(socket)
   })
 }
 

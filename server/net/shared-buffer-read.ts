@@ -57,6 +57,11 @@ export function readFromStream(socket: Socket, take: ReadCallback): () => void {
   }
 }
 
+/** Takes the bytes that arrived before a reader was installed. */
+export function takeBuffered(socket: Socket): Buffer | undefined {
+  return socket.readableLength > 0 ? (socket.read() as Buffer) : undefined
+}
+
 /**
  * Splits input for Node's parser: it processes all of its input, however many requests that is, and can be
  * paused only between chunks. Input that cannot be many requests, such as a body, stays whole.

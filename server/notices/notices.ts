@@ -61,24 +61,27 @@ export class Notices {
     this.#options = options
   }
 
-  /** Finds events and sends what is due; returns the number of emails. Safe to run twice, and on two nodes concurrently. */
-  async run(): Promise<number> {
-    const { store, clock } = this.#options
-    await this.#addNotices()
+  /**
+   * Finds events and sends what is due, for a job with its store; returns the number of emails. Safe to run twice, and on
+   * two nodes concurrently.
+   */
+  async run(store: Store): Promise<number> {
+    const { clock } = this.#options
+    await this.#addNotices(store)
     let sent = 0
     for (const notice of await store.read.notices.due(clock(), NOTICES_PER_RUN)) {
-      const account = await this.#claim(notice.id)
+      const account = await this.#claim(notice.id, store)
       if (!account) continue
       // A mail server that does not accept one email now probably does not accept the next one either.
       if (!(await this.#send(notice, account))) break
       sent++
     }
-    await store.write('relaxed', INDEPENDENT, (tx) => tx.notices.deleteBefore(clock() - RETENTION_MS))
+    await store.execute('relaxed', ({ notices }) => notices.deleteBefore(clock() - RETENTION_MS))
     return sent
   }
 
-  async #addNotices(): Promise<void> {
-    const { store, clock } = this.#options
+  async #addNotices(store: Store): Promise<void> {
+    const { clock } = this.#options
     const now = clock()
     const { notices } = store.read
     const until = now + REMINDER_LEAD_MS
@@ -113,8 +116,8 @@ export class Notices {
    * Takes a notice out of the queue before it is sent. Undefined when another process has taken it, its account was
    * deleted, its deleted site was restored, or the account has had too many emails of its kind.
    */
-  async #claim(id: string): Promise<Account | undefined> {
-    const { store, clock, log } = this.#options
+  async #claim(id: string, store: Store): Promise<Account | undefined> {
+    const { clock, log } = this.#options
     return store.write('durable', { notice: id }, async (tx) => {
       const now = clock()
       const notice = await tx.notices.find(id)
@@ -144,7 +147,7 @@ export class Notices {
     } catch (error) {
       const failed = attempts + 1
       const dueAt = failed < MAX_ATTEMPTS ? clock() + RETRY_INTERVAL_MS * 2 ** attempts : null
-      await store.write('relaxed', INDEPENDENT, (tx) => tx.notices.schedule(id, { attempts: failed, dueAt }))
+      await store.execute('relaxed', ({ notices }) => notices.schedule(id, { attempts: failed, dueAt }))
       const outcome =
         dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'
       const reason = error instanceof ApiError ? { cause: error.message } : { error }

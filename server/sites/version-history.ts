@@ -193,10 +193,10 @@ export class Versions {
 
   /**
    * Deletes the versions that were live and the drafts beyond the numbers that are kept, and drafts that are too old;
-   * never the live version. Drafts do not count as versions. Returns how many it deleted.
+   * never the live version. Drafts do not count as versions. A job passes its store. Returns how many it deleted.
    */
-  async prune(slug: string): Promise<number> {
-    return this.#store.write('durable', { site: slug }, async (tx) => {
+  async prune(slug: string, store = this.#store): Promise<number> {
+    return store.write('durable', { site: slug }, async (tx) => {
       const site = await tx.sites.bySlug(slug)
       if (!site || site.deletedAt !== null) return 0
       const now = this.#clock()

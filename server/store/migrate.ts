@@ -17,13 +17,39 @@ import * as growingTables from './migrations/014-growing-tables.ts'
 import * as objects from './migrations/015-objects.ts'
 import type { EngineName, Schema } from './schema.ts'
 
-interface Migration {
+/** An index of a table that may be large. */
+export interface LargeIndex {
   name: string
-  up: (db: Kysely<unknown>, engine: EngineName) => Promise<void>
+  /** The table, the columns and a condition, if any, as in `create index … on`. */
+  on: string
+  unique?: true
 }
 
+/**
+ * A step of the schema. Nodes of the release before run beside it, so that a step only adds: CONTRIBUTING.md has the
+ * rules.
+ */
+export type Migration = {
+  name: string
+  /** The oldest migration that a release must know to run with this step; by default this step itself. */
+  compatibleWith?: string
+} & (
+  | {
+      /** Changes the schema, in one transaction. It locks the tables that it alters, so that it must be short. */
+      up: (db: Kysely<unknown>, engine: EngineName) => Promise<void>
+    }
+  | {
+      /** Changes a limited number of rows, in one transaction; true when none are left. Repeated until then. */
+      fill: (db: Kysely<unknown>, engine: EngineName) => Promise<boolean>
+    }
+  | {
+      /** PostgreSQL builds them while other nodes write. */
+      indexes: readonly LargeIndex[]
+    }
+)
+
 /** In order. A released migration never changes. */
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   { name: '001-foundation', up: foundation.up },
   { name: '002-serving', up: serving.up },
   { name: '003-domains', up: domains.up },
@@ -41,61 +67,88 @@ const migrations: readonly Migration[] = [
   { name: '015-objects', up: objects.up },
 ]
 
-interface MigrationTable {
+interface MigrationTables {
   applied_migrations: { name: string; applied_at: number }
-}
-
-interface MigrateOptions {
-  engine: EngineName
-  /** Key of an advisory lock of PostgreSQL; SQLite's transaction has the write lock. */
-  lock?: bigint
+  schema_compatibility: { oldest: string }
 }
 
 /**
- * Applies pending migrations, forward only and all or nothing. Safe when several processes start concurrently: the
- * transaction takes a lock first, so the second process finds nothing to do.
+ * Applies pending migrations to an SQLite database, forward only and all or nothing. The caller has its write lock, so
+ * that a second process finds nothing to do.
  */
-export async function migrate(db: Kysely<Schema>, { engine, lock }: MigrateOptions): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    if (lock !== undefined) await sql`select pg_advisory_xact_lock(${lock})`.execute(trx)
-    const tx = trx as unknown as Kysely<MigrationTable>
-    await tx.schema
-      .createTable('applied_migrations')
-      .ifNotExists()
-      .addColumn('name', 'text', (c) => c.primaryKey())
-      .addColumn('applied_at', 'bigint', (c) => c.notNull())
-      .execute()
-    const rows = await tx.selectFrom('applied_migrations').select('name').execute()
-    const applied = new Set(rows.map((row) => row.name))
-    const known = new Set(migrations.map((migration) => migration.name))
-    const newer = [...applied].find((name) => !known.has(name))
-    if (newer) {
-      const sentence = `A newer version of Slipway wrote this data (migration ${newer}). Start that version.`
-      throw new ApiError('UNAVAILABLE', sentence)
-    }
-    for (const { name, up } of migrations) {
-      if (applied.has(name)) continue
-      await up(tx as unknown as Kysely<unknown>, engine)
-      await tx.insertInto('applied_migrations').values({ name, applied_at: Date.now() }).execute()
-    }
-    if (engine === 'postgres' && applied.size < migrations.length) await compareTextAsBytes(trx)
+export async function migrate(db: Kysely<Schema>, steps = migrations): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await createMigrationTables(tx)
+    await applyAll(tx, 'sqlite', (await findPending(tx, steps)).pending)
   })
 }
 
-/** Gives every text column the order of its bytes, as in SQLite; an order of the locale changes with the C library. */
-async function compareTextAsBytes(db: Kysely<Schema>): Promise<void> {
-  await sql`
-    do $$
-    declare found record;
-    begin
-      for found in
-        select attrelid::regclass as relation, attname as name
-        from pg_attribute join pg_class on pg_class.oid = attrelid
-        where relkind = 'r' and relnamespace = current_schema()::regnamespace
-          and attnum > 0 and not attisdropped
-          and atttypid = 'text'::regtype and attcollation <> 'pg_catalog."C"'::regcollation
-      loop
-        execute format('alter table %s alter column %I type text collate "C"', found.relation, found.name);
-      end loop;
-    end $$`.execute(db)
+export async function createMigrationTables({ schema }: Kysely<Schema>): Promise<void> {
+  await schema
+    .createTable('applied_migrations')
+    .ifNotExists()
+    .addColumn('name', 'text', (c) => c.primaryKey())
+    .addColumn('applied_at', 'bigint', (c) => c.notNull())
+    .execute()
+  await schema
+    .createTable('schema_compatibility')
+    .ifNotExists()
+    .addColumn('oldest', 'text', (c) => c.notNull())
+    .execute()
+}
+
+/**
+ * The steps that are left, and whether none has been applied; requires the tables of `createMigrationTables`. Steps
+ * that this release does not know are those of a newer one. UNAVAILABLE when one of them excludes this release.
+ */
+export async function findPending(
+  db: Kysely<Schema>,
+  steps: readonly Migration[],
+): Promise<{ pending: Migration[]; isEmpty: boolean }> {
+  const tables = db as unknown as Kysely<MigrationTables>
+  const rows = await tables.selectFrom('applied_migrations').select('name').execute()
+  const applied = new Set(rows.map((row) => row.name))
+  const known = new Set(steps.map(({ name }) => name))
+  const newer = [...applied].find((name) => !known.has(name))
+  if (newer !== undefined) {
+    const compatibility = await tables.selectFrom('schema_compatibility').select('oldest').executeTakeFirst()
+    if (compatibility === undefined || !known.has(compatibility.oldest)) {
+      const sentence = `A newer version of Slipway wrote this data (migration ${newer}). Start that version.`
+      throw new ApiError('UNAVAILABLE', sentence)
+    }
+  }
+  return { pending: steps.filter(({ name }) => !applied.has(name)), isEmpty: applied.size === 0 }
+}
+
+/** Applies steps in the transaction of `tx`, without other users of the database. */
+export async function applyAll(
+  tx: Kysely<Schema>,
+  engine: EngineName,
+  steps: readonly Migration[],
+): Promise<void> {
+  const db = tx as unknown as Kysely<unknown>
+  for (const step of steps) {
+    if ('up' in step) await step.up(db, engine)
+    else if ('fill' in step) while (!(await step.fill(db, engine)));
+    else for (const index of step.indexes) await sql.raw(createIndex(index)).execute(db)
+    await recordApplied(tx, step)
+  }
+}
+
+export function createIndex({ name, on, unique }: LargeIndex, method = ''): string {
+  return `create ${unique ? 'unique ' : ''}index ${method} ${name} on ${on}`
+}
+
+/** Records that a step was applied, and which releases can run with it. */
+export async function recordApplied(
+  tx: Kysely<Schema>,
+  { name, compatibleWith = name }: Migration,
+): Promise<void> {
+  const tables = tx as unknown as Kysely<MigrationTables>
+  await tables.insertInto('applied_migrations').values({ name, applied_at: Date.now() }).execute()
+  const known = await tables.selectFrom('schema_compatibility').select('oldest').executeTakeFirst()
+  if (known === undefined)
+    await tables.insertInto('schema_compatibility').values({ oldest: compatibleWith }).execute()
+  else if (known.oldest < compatibleWith)
+    await tables.updateTable('schema_compatibility').set({ oldest: compatibleWith }).execute()
 }

@@ -186,7 +186,7 @@ async function openConnections(
     mkdirSync(dirname(file), { recursive: true })
     const writer = await openConnection(file, deadline)
     await beginImmediate(writer, deadline)
-    await migrate(createKysely(writer), { engine: 'sqlite' })
+    await migrate(createKysely(writer))
     return { writer, reader: await openConnection(file, deadline) }
   } catch (error) {
     if (error instanceof ApiError) throw error

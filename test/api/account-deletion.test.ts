@@ -244,7 +244,7 @@ describe('a deletion that a power failure interrupts', () => {
         }),
     }
     const deletion = new AccountDeletion({ store: broken, blobs, clock: () => api.clock.now })
-    await assert.rejects(deletion.resume(), /this one is broken/)
+    await assert.rejects(deletion.resume(broken), /this one is broken/)
     assert.ok(await findAccount(stuck))
     assert.equal(await findAccount(other), undefined)
     assert.equal(await api.sweep('leaving'), 1)

@@ -26,6 +26,7 @@ const PASSWORD = 'test/edge/password.test.ts'
 const COLLABORATORS = 'test/api/collaborators.test.ts'
 const TRASH = 'test/api/trash.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
+const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
 // biome-ignore format: one row per mutation
 const ROWS: readonly Row[] = [
@@ -43,7 +44,17 @@ const ROWS: readonly Row[] = [
   ['locks the rows of visits in any order', 'server/store/queries/visits.ts', 'inLockOrder(sites.filter(({ slug }) => existing.has(slug)))', 'sites.filter(({ slug }) => existing.has(slug))', 'test/store/postgres.test.ts'],
   ['begins a write without its locks', 'server/store/postgres/postgres.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
+  ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
+  ['keeps an index whose build was interrupted', 'server/store/postgres/migrate.ts', 'if (built?.valid) continue', 'if (built) continue', 'test/store/migrations.test.ts'],
+  ['migrates on several nodes at the same time', 'server/store/postgres/migrate.ts', 'return rows[0]!.locked', 'return rows.length > 0', 'test/store/migrations.test.ts'],
+  ['starts beside a schema that excludes it', 'server/store/migrate.ts', 'compatibility === undefined || !known.has(compatibility.oldest)', 'compatibility === undefined', 'test/store/migrations.test.ts'],
   ['accepts titles that PostgreSQL cannot store', 'server/sites/site-metadata.ts', "text.isWellFormed() && !text.includes('\\0')", 'true', 'test/api/metadata.test.ts'],
+
+  // Behind a balancer
+  ['accepts a PROXY protocol header from any peer', 'server/net/proxy-protocol.ts', "if (!this.#isTrusted(socket.remoteAddress)) return void this.#refuse(socket, 'peer')", '', PROXY_PROTOCOL],
+  ['waits forever for a PROXY protocol header', 'server/net/proxy-protocol.ts', "setTimeout(() => this.#refuse(socket, 'slow'), headerTimeoutMs)", 'undefined', PROXY_PROTOCOL],
+  ['gives visitors over HTTPS the address of the balancer', 'server/net/tls/tls-acceptor.ts', 'inheritClient(socket, raw)', '', PROXY_PROTOCOL],
+  ['reads PROXY protocol headers of any size', 'server/net/proxy-protocol.ts', "if (length > MAX_V2_BYTES) return 'oversized'", '', PROXY_PROTOCOL],
 
   // Uploads (contract, "Publish")
   ['accepts an upload target with a wrong signature', 'server/publish/signed-uploads.ts', 'this.#signer.verify(fields, signature)', 'this.#signer.verify(fields, signature) !== undefined', UPLOADS, TARGETS],
@@ -228,7 +239,7 @@ const ROWS: readonly Row[] = [
   ['keeps a stream of node:http2 that was reset with NO_ERROR', 'server/net/http2-node.ts', 'for (const stream of this.#openStreams) if (stream.closed) stream.destroy()', '', 'test/http2/flow.test.ts'],
   ['answers a stream of node:http2 that is closed', 'server/net/http2-node.ts', 'continue: () => stream.closed ||', 'continue: () => stream.destroyed ||', 'test/http2/flow.test.ts'],
   ['accepts a password cookie of another site', 'server/edge/password/password-gate.ts', 'return this.#signer.verify([slug, passwordHash, until], signature)', "return this.#signer.verify([slug, passwordHash, until], signature) || signature !== ''", PASSWORD],
-  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'if (wrong >= maxWrong || right >= maxRight) return window', '', PASSWORD],
+  ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'return guesses - right >= maxWrong || right >= maxRight', 'return false', PASSWORD],
   ["answers a CA's validation from a publisher's files", 'server/edge/acme-http-challenge.ts', "return VALIDATION.test(canonicalize(path) ?? '')", 'return false', 'test/edge/validation.test.ts'],
 
   // Rules of sites (contract, "Response headers of sites")

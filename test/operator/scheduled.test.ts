@@ -62,6 +62,31 @@ test('one of several processes runs each sweep at its interval', async () => {
   }
 })
 
+test('a sweep that runs longer than its interval keeps its lease, and another process continues a minute after a crash', async () => {
+  await using data = await memoryFolder()
+  const held = Promise.withResolvers<number>()
+  let runs = 0
+  const run = async () => {
+    runs++
+    return runs === 1 ? held.promise : 0
+  }
+  const table = [{ name: 'long', intervalSeconds: 20, description: '', run }]
+  await using fixture = await startSchedules(data.path, 10 * DAY_MS, { table, schedulers: 3 })
+  const { store } = fixture
+  await fixture.pass(10 * MINUTE_MS, SECOND_MS, { waits: false })
+  assert.equal(runs, 1)
+  held.resolve(0)
+  await fixture.pass(MINUTE_MS)
+  assert.ok(runs > 1, `${runs} runs`)
+  const crashed = { name: 'long', holder: 'a crashed process', until: fixture.now + MINUTE_MS }
+  await store.execute('relaxed', ({ leases }) => leases.acquireOrFind(crashed, fixture.now + MINUTE_MS))
+  const before = runs
+  await fixture.pass(50 * SECOND_MS)
+  assert.equal(runs, before)
+  await fixture.pass(MINUTE_MS)
+  assert.ok(runs > before, `${runs} runs`)
+})
+
 test('a failed sweep is logged and runs again after its interval; the others continue', async () => {
   await using data = await memoryFolder()
   let tries = 0
@@ -172,13 +197,13 @@ async function startSchedules(
     },
     tick,
     /** Moves the clock in steps, and waits after each until no sweep is running. */
-    async pass(milliseconds: number, step = 5 * SECOND_MS) {
+    async pass(milliseconds: number, step = 5 * SECOND_MS, { waits = true } = {}) {
       for (let left = milliseconds; left > 0; left -= step) {
         tick(Math.min(left, step))
         // Writes are serialized, so that those that acquire a lease are done before this one.
         await store.write('relaxed', {}, async () => undefined)
         await turn()
-        await Promise.allSettled(running)
+        if (waits) await Promise.allSettled(running)
       }
     },
     async stop() {

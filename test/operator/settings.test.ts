@@ -108,6 +108,20 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     allowed: /an email address, or a name and an email address/,
   },
   TRUSTED_PROXIES: { values: [...NO_NUMBERS, '33'], allowed: /from 0 to 32/ },
+  PROXY_PROTOCOL: {
+    values: [
+      'on',
+      'v1',
+      'balancer.example',
+      '10.0.0.0/33',
+      '10.0.0.0/',
+      '10.0.0.0/8/8',
+      '::/129',
+      'fe80::1%lo',
+      '10.0.0.1,',
+    ],
+    allowed: /off, private, or addresses and networks, separated by commas/,
+  },
   SECRET: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
   VISITS: { values: ['yes', 'true', '0', 'On'], allowed: /on, off|on or off/ },
   WORKERS: { values: [...NO_NUMBERS, '0', '257'], allowed: /from 1 to 256/ },
@@ -222,6 +236,11 @@ test('values at the limits of their ranges are accepted, and an empty one is uns
     ['SITE_DOMAIN', 'Sites.Example', (config) => config.siteDomain === 'sites.example'],
     ['SITE_DOMAIN', 'sites.example', (config) => config.proxyHost === 'domains.sites.example'],
     ['SITE_DOMAIN', 'sites.example', (config) => config.mailFrom.includes('@sites.example')],
+    ['PROXY_PROTOCOL', 'off', (config) => config.proxyProtocol === undefined],
+    ['PROXY_PROTOCOL', 'private', (config) => config.proxyProtocol!.check('10.1.2.3')],
+    ['PROXY_PROTOCOL', 'private', (config) => !config.proxyProtocol!.check('192.0.2.1')],
+    ['PROXY_PROTOCOL', '192.0.2.7, 2001:db8::/32', (config) => config.proxyProtocol!.check('192.0.2.7')],
+    ['PROXY_PROTOCOL', '2001:db8::/32', (config) => config.proxyProtocol!.check('2001:db8::1', 'ipv6')],
     ['SMTP_URL', 'smtps://user:pass@mail.example:465', (config) => config.smtpUrl !== ''],
     ['MAIL_FROM', 'a@b.example', (config) => config.mailFrom === 'a@b.example'],
     ['MAIL_FROM', 'Grüße, Inc. <a@b.example>', (config) => config.mailFrom.startsWith('Grüße')],
@@ -317,6 +336,10 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
     [/other machines cannot connect/, /only this machine can open published sites/, /no email is sent/],
   ],
   [{ BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', TRUSTED_PROXIES: '1' }, [/no email is sent/]],
+  [
+    { BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', PROXY_PROTOCOL: 'private' },
+    [/no email is sent/],
+  ],
   [{ BLOB_GRACE: '59s' }, [/a backup that takes longer can lack files/]],
   [{ HOST: '0.0.0.0', TRUSTED_PROXIES: '1' }, [/can forge its address/]],
   [{ HOST: '127.0.0.1', TRUSTED_PROXIES: '1' }, []],
@@ -437,7 +460,9 @@ test('data of a newer version stops the start with a one-line message, with one 
   await (await sqliteStore({ file, clock: Date.now }))[Symbol.asyncDispose]()
   {
     using database = new DatabaseSync(file)
-    database.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
+    database.exec(
+      "INSERT INTO applied_migrations VALUES ('999-of-the-future', 0); UPDATE schema_compatibility SET oldest = '999-of-the-future'",
+    )
   }
   for (const WORKERS of ['1', '2']) {
     const { code, lines, stderr } = await run([], { DATA: folder.path, PORT: '0', WORKERS })

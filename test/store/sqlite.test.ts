@@ -21,7 +21,9 @@ test('a database of a newer version is refused with a message and not changed', 
     await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
   }
   using later = new DatabaseSync(database.file)
-  later.exec("INSERT INTO applied_migrations VALUES ('999-of-the-future', 0)")
+  later.exec(
+    "INSERT INTO applied_migrations VALUES ('999-of-the-future', 0); UPDATE schema_compatibility SET oldest = '999-of-the-future'",
+  )
   await assert.rejects(sqliteStore({ file: database.file, clock: Date.now }), (error: ApiError) => {
     assert.match(error.message, /^[^\n]*newer version of Slipway[^\n]*999-of-the-future[^\n]*$/)
     assert.ok(error instanceof ApiError, 'the error is printed without a stack')

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,8 +12,12 @@ import { freePort } from './port.ts'
 export interface Daemon extends AsyncDisposable {
   folder: string
   ports: readonly number[]
-  /** The last lines of standard error. */
+  /** The last lines of its output. */
   output: readonly string[]
+  /** Sends a signal to its first process; SIGKILL resolves when that has ended. */
+  signal(name: NodeJS.Signals): Promise<void>
+  /** Starts it again in its folder, after it has ended. */
+  restart(): Promise<void>
 }
 
 interface DaemonOptions {
@@ -21,14 +25,20 @@ interface DaemonOptions {
   ports: number
   /** Writes configuration files into the folder and returns the arguments. */
   prepare(folder: string, ports: number[]): Promise<string[]>
-  /** Whether this line of standard error announces that the server is ready. */
+  /** Whether this line of its output announces that the server is ready. */
   isReady(line: string): boolean
+  /** Where it writes this output; standard error by default. */
+  output?: 'stdout'
+  /** Another start may succeed after one that failed. */
+  isTransient?: true
   /** Whether it prints that line before its TCP ports accept connections. */
   printsEarly?: true
   env?: Record<string, string>
-  /** The user that it runs as; that of the tests by default. */
-  user?: { uid: number; gid: number }
+  /** Whether it refuses to run as root: it then runs as another user, who owns the folder. */
+  refusesRoot?: true
 }
+
+export const UNPRIVILEGED_USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
 
 /** Another process may take a port between its choice and its use. */
 const MAX_STARTS = 5
@@ -40,45 +50,84 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     try {
       return await start(options)
     } catch (error) {
-      const taken = /in use|EADDRINUSE|cannot bind/i.test((error as Error).message)
-      if (!taken || starts === MAX_STARTS) throw error
+      const { message } = error as Error
+      const mayRetry = /in use|EADDRINUSE|cannot bind/i.test(message) || options.isTransient
+      if (!mayRetry || starts === MAX_STARTS) throw error
     }
   }
 }
 
-async function start({
-  name,
-  ports: count,
-  prepare,
-  isReady,
-  printsEarly,
-  env,
-  user,
-}: DaemonOptions): Promise<Daemon> {
+async function start(options: DaemonOptions): Promise<Daemon> {
   await using started = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), `slipway-${name}-`))
+  const folder = await mkdtemp(join(tmpdir(), `slipway-${options.name}-`))
   started.defer(() => rm(folder, { recursive: true, force: true }))
+  if (options.refusesRoot && UNPRIVILEGED_USER)
+    await chown(folder, UNPRIVILEGED_USER.uid, UNPRIVILEGED_USER.gid)
   const ports: number[] = []
-  while (ports.length < count) ports.push(await freePort())
-  const args = await prepare(folder, ports)
-  const child = spawn(program(name)!, args, {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, HOME: folder, ...env },
-    ...user,
-  })
-  const exited = once(child, 'exit')
-  const kill = () => child.kill('SIGKILL')
+  while (ports.length < options.ports) ports.push(await freePort())
+  const args = await options.prepare(folder, ports)
+  const output: string[] = []
+  let running = launch(options, { folder, args, output })
+  const kill = () => running.child.kill('SIGKILL')
   process.once('exit', kill)
   started.defer(async () => {
     process.off('exit', kill)
-    child.kill('SIGTERM')
-    await exited
+    running.child.kill('SIGTERM')
+    await running.exited
   })
-  const output: string[] = []
+  const waitUntilReady = async () => {
+    await running.ready
+    if (options.printsEarly) await Promise.all(ports.map((port) => waitUntilListening(port, running.ended)))
+    running.ended.throwIfAborted()
+  }
+  await waitUntilReady()
+  const owned = started.move()
+  return {
+    folder,
+    ports,
+    output,
+    async signal(name) {
+      running.child.kill(name)
+      if (name === 'SIGKILL') await running.exited
+    },
+    async restart() {
+      await running.exited
+      running = launch(options, { folder, args, output })
+      await waitUntilReady()
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+interface LaunchOptions {
+  folder: string
+  args: string[]
+  /** Receives the last lines. */
+  output: string[]
+}
+
+interface Launched {
+  child: ChildProcess
+  /** Resolves when the process has ended. */
+  exited: Promise<unknown>
+  ready: Promise<void>
+  /** Aborted, with its output, when the process has ended. */
+  ended: AbortSignal
+}
+
+function launch(
+  { name, isReady, output: stream, env, refusesRoot }: DaemonOptions,
+  { folder, args, output }: LaunchOptions,
+): Launched {
+  const child = spawn(program(name)!, args, {
+    cwd: folder,
+    stdio: ['ignore', stream === 'stdout' ? 'pipe' : 'ignore', stream === 'stdout' ? 'ignore' : 'pipe'],
+    env: { ...process.env, HOME: folder, ...env },
+    ...(refusesRoot ? UNPRIVILEGED_USER : {}),
+  })
   const ready = Promise.withResolvers<void>()
   const ended = new AbortController()
-  createInterface({ input: child.stderr })
+  createInterface({ input: child.stdout ?? child.stderr! })
     .on('line', (line) => {
       output.push(line)
       if (output.length > MAX_OUTPUT_LINES) output.shift()
@@ -88,11 +137,7 @@ async function start({
       ended.abort(new Error(`${name} did not start:\n${output.join('\n')}`))
       ready.reject(ended.signal.reason)
     })
-  await ready.promise
-  if (printsEarly) await Promise.all(ports.map((port) => waitUntilListening(port, ended.signal)))
-  ended.signal.throwIfAborted()
-  const owned = started.move()
-  return { folder, ports, output, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { child, exited: once(child, 'exit'), ready: ready.promise, ended: ended.signal }
 }
 
 /** Resolves once a connection to the port succeeds, or when the daemon has ended. */

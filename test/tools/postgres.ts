@@ -1,84 +1,165 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chown } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { program } from '../../scripts/program.mjs'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
-import { type Daemon, startDaemon } from './daemon.ts'
-
-/** A server of PostgreSQL, whose data a crash of the machine may damage. */
-export interface Postgres extends AsyncDisposable {
-  /** Creates a database, with all migrations or empty; returns its URL. */
-  createDatabase(template?: typeof MIGRATED | typeof EMPTY): Promise<string>
-  /** Runs SQL as its superuser, in the database of the URL. */
-  run(url: string, sql: string): Promise<pg.QueryResult>
-}
+import { type Daemon, startDaemon, UNPRIVILEGED_USER } from './daemon.ts'
 
 const MIGRATED = 'migrated'
 export const EMPTY = 'template0'
 
-/** PostgreSQL refuses to run as root. */
-const UNPRIVILEGED_USER = { uid: 65534, gid: 65534 }
+const MAX_RESTARTS = 100
 
-export async function startPostgres(): Promise<Postgres> {
-  const user = process.getuid?.() === 0 ? UNPRIVILEGED_USER : undefined
-  const daemon = await startDaemon({
+interface StandbyOptions {
+  /** The port by which it reaches the primary; that of the primary by default. */
+  through?: number
+}
+
+/** A server of PostgreSQL, on a free port of loopback. */
+export class Postgres implements AsyncDisposable {
+  readonly #daemon: Daemon
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon
+  }
+
+  get port(): number {
+    return this.#daemon.ports[0]!
+  }
+
+  /** The last lines of its log. */
+  get log(): readonly string[] {
+    return this.#daemon.output
+  }
+
+  /** The URL of a database, by which its superuser connects. */
+  url(database = 'postgres', port = this.port): string {
+    return `postgres://slipway@127.0.0.1:${port}/${database}`
+  }
+
+  /** Creates a database, with all migrations or empty; returns its URL. */
+  readonly createDatabase = async (template: typeof MIGRATED | typeof EMPTY = MIGRATED): Promise<string> => {
+    const name = `test_${randomUUID().replaceAll('-', '')}`
+    await this.run(this.url(), `create database ${name} template ${template}`)
+    return this.url(name)
+  }
+
+  /** Runs SQL as its superuser, in the database of the URL. */
+  readonly run = async (url: string, sql: string): Promise<pg.QueryResult> => {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    await client.connect()
+    try {
+      return await client.query(sql)
+    } finally {
+      await client.end()
+    }
+  }
+
+  /** Ends the server with SIGKILL, without a checkpoint; resolves when its first process has ended. */
+  kill(): Promise<void> {
+    return this.#daemon.signal('SIGKILL')
+  }
+
+  /** Ends the server as its operator does: open transactions are rolled back. */
+  async stop(): Promise<void> {
+    await this.#daemon.signal('SIGINT')
+  }
+
+  /** Starts it again after `kill` or `stop`; resolves when it accepts connections. */
+  async restart(): Promise<void> {
+    for (let starts = 1; ; starts++) {
+      try {
+        return await this.#daemon.restart()
+      } catch (error) {
+        // The processes of the killed server end when they notice that their parent has ended.
+        if (!/is still in use/.test((error as Error).message) || starts === MAX_RESTARTS) throw error
+      }
+    }
+  }
+
+  /**
+   * Starts a standby that confirms each durable commit. The primary waits for it from now on, even when the standby
+   * has ended.
+   */
+  async startStandby({ through = this.port }: StandbyOptions = {}): Promise<Postgres> {
+    const daemon = await startServer(async (data) => {
+      const source = `host=127.0.0.1 port=${through} user=slipway`
+      const options = ['-R', '-X', 'stream', '--checkpoint=fast', '--no-sync', '-d', source]
+      await runProgram('pg_basebackup', ['-D', data, ...options])
+    })
+    await this.run(this.url(), "alter system set synchronous_standby_names = '*'")
+    await this.run(this.url(), 'select pg_reload_conf()')
+    const states = 'select from pg_stat_replication where sync_state = $$sync$$'
+    while ((await this.run(this.url(), states)).rowCount === 0) await turn()
+    return new Postgres(daemon)
+  }
+
+  /** Makes a standby the primary, without a standby of its own; resolves when it accepts writes. */
+  async promote(): Promise<void> {
+    await this.run(this.url(), 'select pg_promote()')
+    await this.run(this.url(), 'alter system reset synchronous_standby_names')
+    await this.run(this.url(), 'select pg_reload_conf()')
+  }
+
+  /** Without a checkpoint, and without waiting for clients: the data are deleted. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#daemon.signal('SIGQUIT')
+    await this.#daemon[Symbol.asyncDispose]()
+  }
+}
+
+interface ServerOptions {
+  /** Whether a crash of the machine loses nothing, as in production. */
+  isDurable?: boolean
+}
+
+export async function startPostgres({ isDurable = false }: ServerOptions = {}): Promise<Postgres> {
+  const settings = [`fsync=${isDurable ? 'on' : 'off'}`]
+  const daemon = await startServer(async (data) => {
+    const options = [
+      '--username=slipway',
+      '--auth=trust',
+      '--encoding=UTF8',
+      '--no-sync',
+      '--no-instructions',
+    ]
+    await runProgram('initdb', ['-D', data, ...options])
+  }, settings)
+  const server = new Postgres(daemon)
+  await server.run(server.url(), `create database ${MIGRATED}`)
+  await (await postgresStore({ url: server.url(MIGRATED) }))[Symbol.asyncDispose]()
+  return server
+}
+
+/** Starts a server over the data that `createData` puts into a folder. */
+function startServer(
+  createData: (folder: string) => Promise<void>,
+  settings: string[] = [],
+): Promise<Daemon> {
+  return startDaemon({
     name: 'postgres',
     ports: 1,
     async prepare(folder, [port]) {
-      if (user) await chown(folder, user.uid, user.gid)
       const data = join(folder, 'data')
-      const options = [
-        '--username=slipway',
-        '--auth=trust',
-        '--encoding=UTF8',
-        '--no-sync',
-        '--no-instructions',
-      ]
-      await promisify(execFile)(program('initdb')!, ['-D', data, ...options], { cwd: folder, ...user })
-      const settings = [
+      await createData(data)
+      const all = [
         `port=${port}`,
         'listen_addresses=127.0.0.1',
         `unix_socket_directories=${folder}`,
-        'fsync=off',
         'max_connections=200',
+        ...settings,
       ]
-      return ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]
+      return ['-D', data, ...all.flatMap((setting) => ['-c', setting])]
     },
-    isReady: (line) => line.includes('database system is ready to accept connections'),
-    ...(user ? { user } : {}),
+    isReady: (line) => /database system is ready to accept (read-only )?connections/.test(line),
+    refusesRoot: true,
   })
-  const urlOf = (database: string) => `postgres://slipway@127.0.0.1:${daemon.ports[0]}/${database}`
-  await run(urlOf('postgres'), `create database ${MIGRATED}`)
-  {
-    await using _ = await postgresStore({ url: urlOf(MIGRATED) })
-  }
-  return {
-    async createDatabase(template = MIGRATED) {
-      const name = `test_${randomUUID().replaceAll('-', '')}`
-      await run(urlOf('postgres'), `create database ${name} template ${template}`)
-      return urlOf(name)
-    },
-    run,
-    [Symbol.asyncDispose]: () => stop(daemon, urlOf('postgres')),
-  }
 }
 
-async function run(url: string, sql: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await client.query(sql)
-  } finally {
-    await client.end()
-  }
-}
-
-/** SIGTERM waits for all clients to disconnect, so they are disconnected first. */
-async function stop(daemon: Daemon, url: string): Promise<void> {
-  const others = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()'
-  await run(url, others).catch(() => undefined)
-  await daemon[Symbol.asyncDispose]()
+async function runProgram(name: string, args: string[]): Promise<void> {
+  await promisify(execFile)(program(name)!, args, { cwd: '/', ...UNPRIVILEGED_USER })
 }

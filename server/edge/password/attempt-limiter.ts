@@ -1,6 +1,7 @@
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
+import type { CounterWindow } from '../../store/contract/counters.ts'
+import type { Queries, Store } from '../../store/store.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 
 /**
@@ -52,7 +53,7 @@ export class AttemptLimiter {
       (await findFullWindow(this.#store.read, windows)) ??
       (await this.#store.write('relaxed', { counter: windows.map(({ key }) => key) }, async (tx) => {
         const full = await findFullWindow(tx, windows)
-        if (!full) for (const { key, start } of windows) await tx.counters.add(`guess:${key}`, start)
+        if (!full) await tx.counters.addEach(windows.map((window) => toCounter('guess', window)))
         return full
       }))
     return full ? { retryAfterSeconds: Math.max(1, Math.ceil((full.end - now) / 1000)) } : { windows }
@@ -60,9 +61,9 @@ export class AttemptLimiter {
 
   /** Stops counting an attempt whose password was right as wrong. */
   async reset({ windows }: Attempt): Promise<void> {
-    await this.#store.write('relaxed', INDEPENDENT, async (tx) => {
-      for (const { key, start } of windows) await tx.counters.add(`right:${key}`, start)
-    })
+    await this.#store.execute('relaxed', ({ counters }) =>
+      counters.addEach(windows.map((window) => toCounter('right', window))),
+    )
   }
 }
 
@@ -76,11 +77,15 @@ async function findFullWindow(
   { counters }: Queries,
   windows: readonly AttemptWindow[],
 ): Promise<AttemptWindow | undefined> {
-  for (const window of windows.toReversed()) {
-    const { key, start, maxWrong, maxRight } = window
-    const right = await counters.value(`right:${key}`, start)
-    const wrong = (await counters.value(`guess:${key}`, start)) - right
-    if (wrong >= maxWrong || right >= maxRight) return window
-  }
-  return undefined
+  const counts = await counters.values(
+    windows.flatMap((window) => [toCounter('guess', window), toCounter('right', window)]),
+  )
+  return windows.findLast(({ maxWrong, maxRight }, index) => {
+    const [guesses, right] = [counts[2 * index]!, counts[2 * index + 1]!]
+    return guesses - right >= maxWrong || right >= maxRight
+  })
+}
+
+function toCounter(kind: 'guess' | 'right', { key, start }: AttemptWindow): CounterWindow {
+  return { caller: `${kind}:${key}`, windowStart: start }
 }

@@ -69,6 +69,11 @@ export class FastPathConnection {
     socket.on('error', this.#onError)
   }
 
+  /** Processes bytes that were received before it was created. */
+  receive(bytes: Buffer): void {
+    this.#onData(bytes, bytes.length)
+  }
+
   /** Closes the connection once the queued bytes are sent; an asynchronous response closes it itself. */
   close(): void {
     if (!this.#busy) this.#socket.destroySoon()

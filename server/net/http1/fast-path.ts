@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import { ConnectionPool } from '../connection-pool.ts'
 import type { HttpHandler } from '../http-handler.ts'
-import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
+import { readIntoSharedBuffer, takeBuffered } from '../shared-buffer-read.ts'
 import { FastPathConnection, type FastPathContext } from './connection.ts'
 import { ResponseSerializer } from './response-serializer.ts'
 
@@ -36,12 +36,14 @@ export class Http1FastPath implements FastPathContext {
 
   /** Takes a connection from which nothing has been read; `parse` passes it to Node's parser. */
   accept(socket: Socket, parse: (socket: Socket) => void): void {
+    const early = takeBuffered(socket)
     const connection = new FastPathConnection(socket, this, () => {
       this.pool.remove(connection)
       this.fallbacks++
       parse(socket)
     })
     this.pool.add(connection, socket)
+    if (early) connection.receive(early)
   }
 
   close(): void {

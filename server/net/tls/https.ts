@@ -10,6 +10,7 @@ import type { Store } from '../../store/store.ts'
 import type { HttpHandler } from '../http-handler.ts'
 import type { Http2Engine, Http2Options } from '../http2-engine.ts'
 import type { Listener } from '../listener.ts'
+import type { ProxyProtocol } from '../proxy-protocol.ts'
 import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
 import { CertificateFiles } from './certificate-files.ts'
 import { CertificateSelector } from './certificate-selector.ts'
@@ -22,6 +23,7 @@ export interface HttpsOptions {
   /** Whether several processes of this machine share the port. */
   shared: boolean
   connections: Connections
+  proxyProtocol: ProxyProtocol | undefined
   /** Undefined when HTTP/2 is off. */
   createHttp2: ((options: Http2Options) => Http2Engine) | undefined
   baseUrl: string

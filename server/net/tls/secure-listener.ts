@@ -1,9 +1,10 @@
-import { createServer, type Server } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Connections } from '../../lib/connections.ts'
 import type { Log } from '../../lib/log.ts'
 import type { ListenOptions } from '../listener.ts'
 import { getPort, listenOn } from '../ports.ts'
+import type { ProxyProtocol } from '../proxy-protocol.ts'
 import type { SelectedCertificate } from './certificate-selector.ts'
 import type { ClientHello } from './client-hello.ts'
 import { type ReadSocket, TlsAcceptor } from './tls-acceptor.ts'
@@ -24,6 +25,7 @@ export class SecureListener {
   readonly #servers: readonly Server[]
   readonly #ready: PromiseWithResolvers<TlsAcceptor>
   readonly #connections: Connections | undefined
+  readonly #proxyProtocol: ProxyProtocol | undefined
   #acceptor: TlsAcceptor | undefined
   /** Connections after the handshake. */
   readonly #tlsSockets = new Set<TLSSocket>()
@@ -31,29 +33,34 @@ export class SecureListener {
   private constructor(
     servers: readonly [Server, ...Server[]],
     ready: PromiseWithResolvers<TlsAcceptor>,
-    connections: Connections | undefined,
+    { connections, proxyProtocol }: ListenOptions,
   ) {
     this.#servers = servers
     this.#ready = ready
     this.#connections = connections
+    this.#proxyProtocol = proxyProtocol
     this.port = getPort(servers[0])
   }
 
   /** Listens, and queues connections until `serve`. ListenError when the port is not available. */
   static async open(host: string, port: number, options: ListenOptions = {}): Promise<SecureListener> {
-    const { shared = false, connections } = options
+    const { shared = false, connections, proxyProtocol } = options
     const ready = Promise.withResolvers<TlsAcceptor>()
+    const accept = (raw: Socket) => {
+      raw.on('error', () => raw.destroy())
+      if (connections?.admit(raw) === false) return
+      void ready.promise.then((handshakes) => handshakes.accept(raw))
+    }
     const make = () => {
       const server = createServer({ noDelay: true, allowHalfOpen: true }, (raw) => {
-        raw.on('error', () => raw.destroy())
-        if (connections?.admit(raw) === false) return
-        void ready.promise.then((handshakes) => handshakes.accept(raw))
+        if (proxyProtocol) proxyProtocol.accept(raw, () => accept(raw))
+        else accept(raw)
       })
       server.maxConnections = 20_000
       return server
     }
     const place = { host, port, shared, setting: 'SLIPWAY_HTTPS_PORT' }
-    return new SecureListener(await listenOn(place, make), ready, connections)
+    return new SecureListener(await listenOn(place, make), ready, options)
   }
 
   serve(handlers: TlsHandlers, log: Log): void {
@@ -78,6 +85,7 @@ export class SecureListener {
   /** Stops accepting connections. Those after the handshake are closed by their handlers. */
   close(): void {
     for (const server of this.#servers) server.close()
+    this.#proxyProtocol?.close()
     this.#acceptor?.destroy()
   }
 

@@ -2,6 +2,8 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import type { Log } from '../../lib/log.ts'
+import { inheritClient } from '../proxy-protocol.ts'
+import { takeBuffered } from '../shared-buffer-read.ts'
 import type { SelectedCertificate } from './certificate-selector.ts'
 import { type ClientHello, type HelloError, readClientHello } from './client-hello.ts'
 import { setCoverage } from './covered-hosts.ts'
@@ -131,8 +133,7 @@ export class TlsAcceptor {
       raw.unshift(bytes)
       this.#selectCertificate(raw, hello, done)
     }
-    // Bytes that arrived before the reader was installed.
-    const early = raw.readableLength > 0 ? (raw.read() as Buffer) : undefined
+    const early = takeBuffered(raw)
     const stop = this.#options.read(raw, take)
     if (early) take(early, early.length)
   }
@@ -164,6 +165,7 @@ export class TlsAcceptor {
       secureContext: context,
       ALPNProtocols: protocols as string[],
     })
+    inheritClient(socket, raw)
     if (covers) setCoverage(socket, covers)
     let isEncrypted = false
     // A client that disconnects is not an error.

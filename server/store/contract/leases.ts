@@ -1,10 +1,28 @@
-/** Leases with fencing tokens. At most one process holds a lease at a time, as long as the clocks agree. */
+/** A lease. Its fencing token grows with every new holder. */
+export interface Lease {
+  name: string
+  holder: string
+  fence: number
+  /** Milliseconds since 1970. */
+  until: number
+}
+
+/** Leases with fencing tokens. At most one process holds a lease at a time, by the clock of the store. */
 export interface LeaseQueries {
   /**
-   * Takes the lease until `until` when it is free, expired, or the holder's own. Returns the fencing token,
-   * which grows with every new holder, or undefined when another process holds it.
+   * Takes the lease until `until` when it is free, expired, or the holder's own. Returns the fencing token, or undefined
+   * when another process holds it.
    */
   acquire(name: string, holder: string, now: number, until: number): Promise<number | undefined>
+
+  /** As `acquire`, but returns the lease, also that of another holder. One statement. */
+  acquireOrFind(lease: Omit<Lease, 'fence'>, now: number): Promise<Lease>
+
+  /**
+   * Sets the end of a lease; false when the holder of that fencing token does not have it any more. Within a write no
+   * other process can acquire it before the write ends.
+   */
+  extend(lease: Lease): Promise<boolean>
 
   /** Releases a lease. Idempotent; another holder's stays. */
   release(name: string, holder: string): Promise<void>

@@ -18,6 +18,11 @@ export function isRepeatable(error: unknown): boolean {
   return REPEATABLE_STATES.has(stateOf(error) ?? '')
 }
 
+/** Whether a statement waited longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return stateOf(error) === '55P03'
+}
+
 /** Whether the connection cannot be used any more. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof QueryTimeoutError) return true

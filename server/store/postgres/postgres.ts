@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
-import { migrate } from '../migrate.ts'
+import type pg from 'pg'
+import type { Log } from '../../lib/log.ts'
 import { createQueries } from '../queries.ts'
 import type { ChangeListener, Durability, Store, WriteScope, WriteTransaction } from '../store.ts'
 import { ChangeFeed, ChangeHints } from './change-feed.ts'
 import { parseConnectionUrl } from './connection-url.ts'
 import { isRepeatable, translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
+import { migratePostgres } from './migrate.ts'
 import { type Connection, PrimaryPool, type Query } from './pool.ts'
 
 interface PostgresOptions {
@@ -17,6 +19,8 @@ interface PostgresOptions {
   pollIntervalMs?: number
   /** How long a caller waits for a connection, for a read, and the feed for a poll, in milliseconds. */
   timeouts?: Timeouts
+  /** For progress of the start. */
+  log?: Pick<Log, 'info' | 'warn'>
 }
 
 interface Timeouts {
@@ -35,9 +39,6 @@ const TIMEOUTS_MS: Timeouts = { acquire: 800, read: 800, poll: 700 }
 const STATEMENT_TIMEOUT_MS = 5000
 const WRITE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1000
 
-/** A migration of a large database takes minutes. */
-const MIGRATION_TIMEOUT_MS = 30 * 60_000
-
 const MAX_ATTEMPTS = 5
 
 const MIGRATION_LOCK = lockKey('migrations', '')
@@ -53,7 +54,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
   const pool = opened.use(new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: timeouts.acquire }))
-  await applyMigrations(pool).catch(translateError)
+  await migratePostgres({ pool, lock: MIGRATION_LOCK, log: options.log }).catch(translateError)
 
   const listeners = new Set<ChangeListener>()
   const notifyListeners = async (names: readonly string[] | undefined, own: boolean) => {
@@ -124,9 +125,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
 
   const createStatements = (durability: Durability) =>
     createQueries(
-      createKysely((query) =>
-        pool.use((connection) => connection.query(withDurability(query, durability), WRITE_TIMEOUT_MS)),
-      ),
+      createKysely((query) => pool.use((connection) => executeAlone(connection, query, durability))),
     )
   const statements = { durable: createStatements('durable'), relaxed: createStatements('relaxed') }
   const owned = opened.move()
@@ -156,16 +155,6 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   }
 }
 
-/** Migrates in one transaction; other nodes wait for the first. */
-function applyMigrations(pool: PrimaryPool): Promise<void> {
-  return pool.use((connection) =>
-    migrate(
-      createKysely((query) => connection.query(query, MIGRATION_TIMEOUT_MS)),
-      { engine: 'postgres', lock: MIGRATION_LOCK },
-    ),
-  )
-}
-
 /**
  * Begins a transaction with the locks of its scope, in one message. Sorted, so that two writes cannot wait for each
  * other. Settings are local to the transaction: a transaction pooler gives the next one another connection.
@@ -184,10 +173,17 @@ function beginMessage(durability: Durability, scope: WriteScope): string {
   ].join(';')
 }
 
-/** A statement that sets the durability of its own commit. The setting is missing only if it changes no row. */
-function withDurability(query: Query, durability: Durability): Query {
-  const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true)`
-  return { ...query, text: `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}` }
+/** Executes a statement that sets the durability of its own commit, unless it changes no row. */
+async function executeAlone(
+  connection: Connection,
+  query: Query,
+  durability: Durability,
+): Promise<pg.QueryResult> {
+  const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true) as set_durability`
+  const text = `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}`
+  const result = await connection.query<{ set_durability?: string }>({ ...query, text }, WRITE_TIMEOUT_MS)
+  for (const row of result.rows) delete row.set_durability
+  return result
 }
 
 function synchronousCommit(durability: Durability): 'on' | 'off' {

@@ -25,6 +25,7 @@ export class SqlBlobQueries implements BlobQueries {
   }
 
   async ofVersions(ids: readonly string[]) {
+    if (ids.length === 0) return []
     const rows = await this.#db
       .selectFrom('blobs')
       .leftJoin('encodings', 'encodings.hash', 'blobs.hash')

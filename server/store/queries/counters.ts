@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { CounterQueries } from '../contract/counters.ts'
+import type { CounterQueries, CounterWindow } from '../contract/counters.ts'
 import type { Schema } from '../schema.ts'
 
 export class SqlCounterQueries implements CounterQueries {
@@ -10,17 +10,12 @@ export class SqlCounterQueries implements CounterQueries {
   }
 
   async add(caller: string, windowStart: number) {
-    const row = await this.#db
-      .insertInto('counters')
-      .values({ caller, window_start: windowStart, requests: 1 })
-      .onConflict((c) =>
-        c
-          .columns(['caller', 'window_start'])
-          .doUpdateSet((e) => ({ requests: e('counters.requests', '+', 1) })),
-      )
-      .returning('requests')
-      .executeTakeFirstOrThrow()
+    const row = await this.#add([{ caller, windowStart }]).returning('requests').executeTakeFirstOrThrow()
     return row.requests
+  }
+
+  async addEach(windows: readonly CounterWindow[]) {
+    await this.#add(windows).execute()
   }
 
   async decrement(caller: string, windowStart: number) {
@@ -42,6 +37,20 @@ export class SqlCounterQueries implements CounterQueries {
     return row?.requests ?? 0
   }
 
+  async values(windows: readonly CounterWindow[]) {
+    const rows = await this.#db
+      .selectFrom('counters')
+      .selectAll()
+      .where((e) =>
+        e.or(windows.map(({ caller, windowStart }) => e.and({ caller, window_start: windowStart }))),
+      )
+      .execute()
+    return windows.map(
+      ({ caller, windowStart }) =>
+        rows.find((row) => row.caller === caller && row.window_start === windowStart)?.requests ?? 0,
+    )
+  }
+
   async delete(caller: string) {
     await this.#db.deleteFrom('counters').where('caller', '=', caller).execute()
   }
@@ -52,5 +61,16 @@ export class SqlCounterQueries implements CounterQueries {
       .where('window_start', '<', windowStart)
       .executeTakeFirst()
     return Number(deleted.numDeletedRows)
+  }
+
+  #add(windows: readonly CounterWindow[]) {
+    return this.#db
+      .insertInto('counters')
+      .values(windows.map(({ caller, windowStart }) => ({ caller, window_start: windowStart, requests: 1 })))
+      .onConflict((c) =>
+        c
+          .columns(['caller', 'window_start'])
+          .doUpdateSet((e) => ({ requests: e('counters.requests', '+', 1) })),
+      )
   }
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { LeaseQueries } from '../contract/leases.ts'
+import type { Lease, LeaseQueries } from '../contract/leases.ts'
 import type { Schema } from '../schema.ts'
 
 export class SqlLeaseQueries implements LeaseQueries {
@@ -10,27 +10,43 @@ export class SqlLeaseQueries implements LeaseQueries {
   }
 
   async acquire(name: string, holder: string, now: number, until: number) {
-    const row = await this.#db
+    const lease = await this.acquireOrFind({ name, holder, until }, now)
+    return lease.holder === holder ? lease.fence : undefined
+  }
+
+  acquireOrFind({ name, holder, until }: Omit<Lease, 'fence'>, now: number) {
+    return this.#db
       .insertInto('leases')
       .values({ name, holder, fence: 1, until })
       .onConflict((c) =>
-        c
-          .column('name')
-          .doUpdateSet((e) => ({
-            holder,
-            until,
+        c.column('name').doUpdateSet((e) => {
+          const isOwn = e('leases.holder', '=', holder)
+          const isFree = e.or([isOwn, e('leases.until', '<=', now)])
+          return {
+            holder: e.case().when(isFree).then(holder).else(e.ref('leases.holder')).end(),
+            until: e.case().when(isFree).then(until).else(e.ref('leases.until')).end(),
             fence: e
               .case()
-              .when('leases.holder', '=', holder)
-              .then(e.ref('leases.fence'))
-              .else(e('leases.fence', '+', 1))
+              .when(e.and([isFree, e.not(isOwn)]))
+              .then(e('leases.fence', '+', 1))
+              .else(e.ref('leases.fence'))
               .end(),
-          }))
-          .where((e) => e.or([e('leases.holder', '=', holder), e('leases.until', '<=', now)])),
+          }
+        }),
       )
-      .returning('fence')
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  }
+
+  async extend({ name, holder, fence, until }: Lease) {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('leases')
+      .set({ until })
+      .where('name', '=', name)
+      .where('holder', '=', holder)
+      .where('fence', '=', fence)
       .executeTakeFirst()
-    return row?.fence
+    return numUpdatedRows > 0n
   }
 
   async release(name: string, holder: string) {

@@ -1,0 +1,98 @@
+import { MINUTE_MS } from '../lib/time.ts'
+import type { Lease } from '../store/contract/leases.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
+
+interface JobLeaseOptions {
+  store: Store
+  clock: () => number
+  name: string
+  holder: string
+  /** Interval between two runs over all nodes. */
+  intervalMs: number
+}
+
+/** Upper limit for a lease that is not renewed: how long a node that crashed delays its job. */
+const MAX_DURATION_MS = MINUTE_MS
+
+/** Runs of one job start at least this part of its interval apart. */
+const MIN_INTERVAL_PART = 0.9
+
+/** Another node has acquired the lease of a running job. */
+export class LeaseLostError extends Error {
+  constructor(name: string) {
+    super(`another node holds the lease of ${name}`)
+  }
+}
+
+/**
+ * The lease of a running job: renewed until the job ends, and then kept until the next run is due. `store` is the one
+ * for the job: no write succeeds in it after another node has acquired the lease.
+ */
+export class JobLease implements AsyncDisposable {
+  readonly store: Store
+  readonly startedAt: number
+  readonly #options: JobLeaseOptions
+  readonly #durationMs: number
+  #lease: Lease
+  #timer: NodeJS.Timeout | undefined
+
+  /** Acquires the lease by one statement; returns that of the other node that holds it. */
+  static async acquire(options: JobLeaseOptions): Promise<JobLease | Lease> {
+    const { store, clock, name, holder, intervalMs } = options
+    const now = clock()
+    const durationMs = Math.min(MIN_INTERVAL_PART * intervalMs, MAX_DURATION_MS)
+    const lease = await store.execute('relaxed', ({ leases }) =>
+      leases.acquireOrFind({ name, holder, until: now + durationMs }, now),
+    )
+    return lease.holder === holder ? new JobLease(options, { lease, startedAt: now, durationMs }) : lease
+  }
+
+  private constructor(
+    options: JobLeaseOptions,
+    { lease, startedAt, durationMs }: { lease: Lease; startedAt: number; durationMs: number },
+  ) {
+    this.#options = options
+    this.#lease = lease
+    this.#durationMs = durationMs
+    this.startedAt = startedAt
+    this.store = this.#fence(options.store)
+    this.#scheduleRenewal()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const { store, clock, intervalMs } = this.#options
+    const until = Math.max(this.startedAt + MIN_INTERVAL_PART * intervalMs, clock())
+    if (this.#lease.until !== until)
+      await store.execute('relaxed', ({ leases }) => leases.extend({ ...this.#lease, until }))
+  }
+
+  #fence(store: Store): Store {
+    const write: Store['write'] = (durability, scope, work) =>
+      store.write(durability, scope, async (tx) => {
+        if (!(await tx.leases.extend(this.#renewed()))) throw new LeaseLostError(this.#lease.name)
+        return work(tx)
+      })
+    return { ...store, write, execute: (durability, statement) => write(durability, INDEPENDENT, statement) }
+  }
+
+  #renewed(): Lease {
+    this.#lease = { ...this.#lease, until: this.#options.clock() + this.#durationMs }
+    return this.#lease
+  }
+
+  #scheduleRenewal(): void {
+    this.#timer = setTimeout(() => void this.#renew(), this.#durationMs / 3)
+    this.#timer.unref()
+  }
+
+  /** After a failed renewal the next one may succeed; a lost lease stays lost. */
+  async #renew(): Promise<void> {
+    const lease = this.#renewed()
+    const isHeld = await this.#options.store
+      .execute('relaxed', ({ leases }) => leases.extend(lease))
+      .catch(() => true)
+    if (isHeld && this.#timer) this.#scheduleRenewal()
+  }
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { Accounts } from '../../server/accounts/account.ts'
+import { RateLimits } from '../../server/accounts/rate-limits.ts'
+import { Sessions } from '../../server/accounts/session.ts'
+import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
+import { JobLease, LeaseLostError } from '../../server/jobs/job-lease.ts'
+import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import type { Email } from '../../server/mail/mail.ts'
+import type { Store } from '../../server/store/store.ts'
+import type { Promises } from './contract.ts'
+import { plain, siteRow } from './rows.ts'
+
+const RATES = { anonymous: 50, session: 50, signIn: 50 }
+const PLAN = { name: 'A plan', requestsPerHour: 50, domains: 1 }
+const CLIENT = { address: '192.0.2.1', browserTokens: [] }
+const CALLER = { account: undefined, address: '192.0.2.1', signedInWith: 'anonymous' } as const
+
+export function storeSharedState(promises: Promises): void {
+  promises('a statement adds to a counter exactly, from several stores at the same time', async (open) => {
+    const stores = [await open(), await open()]
+    const counts = await Promise.all(
+      Array.from({ length: 60 }, (_, number) =>
+        stores[number % 2]!.execute(number % 3 === 0 ? 'durable' : 'relaxed', ({ counters }) =>
+          counters.add('a caller', 0),
+        ),
+      ),
+    )
+    assert.deepEqual(
+      counts.toSorted((one, other) => one - other),
+      Array.from({ length: 60 }, (_, index) => index + 1),
+    )
+    assert.equal(await stores[0]!.read.counters.value('a caller', 0), 60)
+  })
+
+  promises('a failed statement is rejected and changes nothing', async (open) => {
+    const store = await open()
+    await store.execute('durable', ({ sites }) => sites.insert(siteRow('a-site', { title: 'as it was' })))
+    await assert.rejects(store.execute('durable', ({ sites }) => sites.insert(siteRow('a-site'))))
+    assert.equal((await store.read.sites.bySlug('a-site'))?.title, 'as it was')
+  })
+
+  promises(
+    'the limit of a caller admits exactly as many requests as it says, over all nodes',
+    async (open) => {
+      const clock = () => 1000 * HOUR_MS
+      const nodes = [await open(), await open()].map((store) => rateLimits(store, clock))
+      const charged = await Promise.all(
+        Array.from({ length: 120 }, (_, number) => nodes[number % 2]!.charge(CALLER, 'api')),
+      )
+      assert.equal(charged.filter(({ admitted }) => admitted).length, RATES.anonymous)
+    },
+  )
+
+  promises('parallel guesses of a password never exceed the limit, over all nodes', async (open) => {
+    const clock = () => 1000 * HOUR_MS
+    const nodes = [await open(), await open()].map((store) => new AttemptLimiter({ store, clock }))
+    const begun = await Promise.all(
+      Array.from({ length: 40 }, (_, number) => nodes[number % 2]!.begin('192.0.2.1', 'a-site')),
+    )
+    assert.equal(begun.filter((attempt) => 'windows' in attempt).length, 5)
+  })
+
+  promises('parallel guesses of a sign-in code end it after five, over all nodes', async (open) => {
+    const sent: Email[] = []
+    const nodes = [await open(), await open()].map((store) => accounts(store, sent))
+    const { attempt } = await nodes[0]!.requestCode('ann@example.com', CLIENT)
+    const guess = (code: string, node: number) =>
+      nodes[node]!.verifyCode({ email: 'ann@example.com', code, attempt }, CLIENT)
+    const guesses = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, number) => guess('AAAA-AAAA', number % 2)),
+    )
+    for (const { status } of guesses) assert.equal(status, 'rejected')
+    const store = await open()
+    const [code] = await store.read.signIns.codes('ann@example.com')
+    assert.equal(code?.attemptTries, 5)
+    await assert.rejects(guess(sent[0]!.code!, 1), { code: 'INVALID_CODE' })
+  })
+
+  promises('a lease is extended by its holder only, and names its holder to others', async (open) => {
+    const [one, other] = [await open(), await open()]
+    const ann = { name: 'a-job', holder: 'Ann', until: 100 }
+    const bob = { ...ann, holder: 'Bob', until: 200 }
+    const acquire = (store: Store, lease: typeof ann, now: number) =>
+      store.execute('relaxed', ({ leases }) => leases.acquireOrFind(lease, now))
+    assert.deepEqual(plain(await acquire(one, ann, 0)), { ...ann, fence: 1 })
+    assert.deepEqual(plain(await acquire(other, bob, 50)), { ...ann, fence: 1 })
+    const extend = (until: number) =>
+      one.execute('relaxed', ({ leases }) => leases.extend({ ...ann, fence: 1, until }))
+    assert.equal(await extend(150), true)
+    assert.deepEqual(plain(await acquire(other, bob, 149)), { ...ann, until: 150, fence: 1 })
+    assert.deepEqual(plain(await acquire(other, bob, 150)), { ...bob, fence: 2 })
+    assert.equal(await extend(300), false)
+  })
+
+  promises('a job writes nothing after another node has acquired its lease', async (open) => {
+    const clock = { now: 1000 * HOUR_MS }
+    const acquire = async (store: Store, holder: string) => {
+      const options = { store, name: 'a-job', holder, intervalMs: HOUR_MS, clock: () => clock.now }
+      const lease = await JobLease.acquire(options)
+      return lease instanceof JobLease ? lease : undefined
+    }
+    const [one, other] = [await open(), await open()]
+    await using paused = await acquire(one, 'Ann')
+    await paused!.store.write('durable', {}, (tx) => tx.sites.insert(siteRow('before')))
+    assert.equal(await acquire(other, 'Bob'), undefined)
+    clock.now += MINUTE_MS
+    await using successor = await acquire(other, 'Bob')
+    await assert.rejects(
+      paused!.store.write('durable', {}, (tx) => tx.sites.insert(siteRow('late'))),
+      LeaseLostError,
+    )
+    await assert.rejects(
+      paused!.store.execute('durable', ({ sites }) => sites.insert(siteRow('late'))),
+      LeaseLostError,
+    )
+    await successor!.store.execute('durable', ({ sites }) => sites.insert(siteRow('after')))
+    const found = await Promise.all(['before', 'late', 'after'].map((slug) => one.read.sites.bySlug(slug)))
+    assert.deepEqual(
+      found.map((site) => site?.slug),
+      ['before', undefined, 'after'],
+    )
+  })
+}
+
+function accounts(store: Store, sent: Email[]): Accounts {
+  const { clock } = store
+  return new Accounts({
+    store,
+    clock,
+    mail: { delivery: 'log', send: async (message) => void sent.push(message) },
+    sessions: new Sessions({ store, clock }),
+    baseUrl: 'https://example.com',
+    secret: 'a secret',
+  })
+}
+
+function rateLimits(store: Store, clock = store.clock): RateLimits {
+  return new RateLimits({ store, clock, rates: RATES, plans: { free: PLAN, hobby: PLAN } })
+}

@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { program } from '../../scripts/program.mjs'
+import { startDaemon } from './daemon.ts'
+
+/** An S3 server (radosgw) that keeps its objects in memory. */
+export interface Ceph extends AsyncDisposable {
+  /** Its address, for path-style requests. */
+  endpoint: string
+  region: string
+  credentials: { accessKeyId: string; secretAccessKey: string }
+  /** Limits the bytes that all buckets of the user may hold; undefined removes the limit. */
+  setQuota(bytes: number | undefined): Promise<void>
+}
+
+const CREDENTIALS = { accessKeyId: 'TESTKEY', secretAccessKey: 'TESTSECRET' }
+const USER = 'test'
+
+/** Bytes of memory that objects may use. */
+const STORE_BYTES = 8 * 2 ** 30
+
+/** Starts a monitor, a storage daemon and the gateway: 2 seconds, 150 MB. */
+export async function startCeph(): Promise<Ceph> {
+  await using started = new AsyncDisposableStack()
+  let config = ''
+  const monitor = await startDaemon({
+    name: 'ceph-mon',
+    ports: 1,
+    async prepare(folder, [port]) {
+      config = join(folder, 'ceph.conf')
+      await createCluster({ folder, config, port: port! })
+      return ['-c', config, '-i', 'a', '-d']
+    },
+    isReady: (line) => line.includes('is new leader'),
+  })
+  started.use(monitor)
+  const { folder } = monitor
+  const run = (name: string, ...args: string[]) => runProgram(folder, name, ['-c', config, ...args])
+  const uuid = randomUUID()
+  await run('ceph', 'osd', 'new', uuid, '0')
+  await run('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', uuid)
+  started.use(
+    await startDaemon({
+      name: 'ceph-osd',
+      ports: 0,
+      prepare: async () => ['-c', config, '-i', '0', '-d'],
+      isReady: (line) => line.includes('booting -> active'),
+      // Ceph 16 reads the map of the monitors while another thread replaces it: one start of ten fails.
+      isTransient: true,
+    }),
+  )
+  const gateway = await startDaemon({
+    name: 'radosgw',
+    ports: 1,
+    output: 'stdout',
+    printsEarly: true,
+    prepare: async (_, [port]) => [
+      ...['-c', config, '-n', 'client.rgw', '-d'],
+      // Without it each response waits for the acknowledgment of the client.
+      `--rgw-frontends=beast endpoint=127.0.0.1:${port} tcp_nodelay=1`,
+    ],
+    isReady: (line) => line.includes('starting handler: beast'),
+  })
+  started.use(gateway)
+  const admin = (...args: string[]) => run('radosgw-admin', ...args)
+  const { accessKeyId, secretAccessKey } = CREDENTIALS
+  const keys = [`--access-key=${accessKeyId}`, `--secret-key=${secretAccessKey}`]
+  await admin('user', 'create', `--uid=${USER}`, '--display-name=test', ...keys)
+  const owned = started.move()
+  return {
+    endpoint: `http://127.0.0.1:${gateway.ports[0]}`,
+    region: 'us-east-1',
+    credentials: CREDENTIALS,
+    async setQuota(bytes) {
+      const quota = ['--quota-scope=user', `--uid=${USER}`]
+      if (bytes !== undefined) await admin('quota', 'set', ...quota, `--max-size=${bytes}`)
+      await admin('quota', bytes === undefined ? 'disable' : 'enable', ...quota)
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+interface Cluster {
+  folder: string
+  config: string
+  port: number
+}
+
+/** Writes the configuration and the data of a monitor. */
+async function createCluster({ folder, config, port }: Cluster): Promise<void> {
+  for (const name of ['mon', 'osd', 'rgw']) await mkdir(join(folder, name))
+  const keyring = join(folder, 'keyring')
+  const id = randomUUID()
+  await writeFile(config, configuration({ folder, keyring, id, port }))
+  const run = (name: string, ...args: string[]) => runProgram(folder, name, args)
+  await run(
+    'ceph-authtool',
+    '--create-keyring',
+    keyring,
+    '--gen-key',
+    '-n',
+    'mon.',
+    '--cap',
+    'mon',
+    'allow *',
+  )
+  const capabilities = ['mon', 'osd', 'mgr'].flatMap((kind) => ['--cap', kind, 'allow *'])
+  await run('ceph-authtool', keyring, '--gen-key', '-n', 'client.admin', ...capabilities)
+  const map = join(folder, 'monmap')
+  await run('monmaptool', '--create', '--addv', 'a', `v1:127.0.0.1:${port}`, '--fsid', id, map)
+  await run('ceph-mon', '-c', config, '--mkfs', '-i', 'a', '--monmap', map, '--keyring', keyring)
+}
+
+function configuration(parts: { folder: string; keyring: string; id: string; port: number }): string {
+  const { folder, keyring, id, port } = parts
+  return `[global]
+fsid = ${id}
+mon initial members = a
+mon host = v1:127.0.0.1:${port}
+auth cluster required = none
+auth service required = none
+auth client required = none
+public addr = 127.0.0.1
+cluster addr = 127.0.0.1
+ms bind ipv4 = true
+ms bind msgr2 = false
+run dir = ${folder}
+admin socket = ${folder}/$name.asok
+keyring = ${keyring}
+osd pool default size = 1
+osd pool default min size = 1
+osd pool default pg num = 1
+osd pool default pgp num = 1
+osd pool default pg autoscale mode = off
+osd crush chooseleaf type = 0
+mon warn on pool no redundancy = false
+mon allow pool size one = true
+mon max pg per osd = 1000
+# The gateway creates eight pools, and each waits for this interval: the default is a second.
+paxos propose interval = 0.01
+paxos min wait = 0.005
+[mon.a]
+mon data = ${folder}/mon
+[osd.0]
+osd data = ${folder}/osd
+osd objectstore = memstore
+memstore device bytes = ${STORE_BYTES}
+[client.rgw]
+rgw data = ${folder}/rgw
+rgw enable usage log = false
+rgw run sync thread = false
+rgw enable gc threads = false
+rgw enable lc threads = false
+# Quotas apply to the next request.
+rgw user quota bucket sync interval = 0
+rgw bucket quota ttl = 0
+`
+}
+
+async function runProgram(folder: string, name: string, args: string[]): Promise<void> {
+  await promisify(execFile)(program(name)!, args, { cwd: folder, env: { ...process.env, HOME: folder } })
+}
