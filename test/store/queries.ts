@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { WriteTransaction } from '../../server/store/store.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { siteRow, storedBlob, versionRow } from './rows.ts'

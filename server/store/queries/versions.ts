@@ -284,7 +284,7 @@ export class SqlVersionQueries implements VersionQueries {
   async #replaceArrivals(id: string, files: readonly Arrival[]) {
     const earlier = await this.#db
       .selectFrom('arrivals')
-      .select(['file_number', 'hash'])
+      .select(['file_number', 'hash', 'size'])
       .where('version_id', '=', id)
       .where(
         'file_number',
@@ -292,11 +292,14 @@ export class SqlVersionQueries implements VersionQueries {
         files.map(({ fileNumber }) => fileNumber),
       )
       .execute()
-    const hashes = new Map(earlier.map((row) => [row.file_number, row.hash]))
-    const isRepeated = (one: Arrival) => hashes.get(one.fileNumber) === one.hash
+    const byNumber = new Map(earlier.map((row) => [row.file_number, row]))
+    const isRepeated = ({ fileNumber, hash, size }: Arrival) => {
+      const before = byNumber.get(fileNumber)
+      return before?.hash === hash && before.size === size
+    }
     const repeated = files.filter(isRepeated)
     const added = files.filter((one) => !isRepeated(one))
-    const changed = added.filter(({ fileNumber }) => hashes.has(fileNumber))
+    const changed = added.filter(({ fileNumber }) => byNumber.has(fileNumber))
     const replaced = changed.length === 0 ? [] : await this.#takeFiles(id, changed)
     if (added.length > 0)
       await this.#db
