@@ -1,6 +1,7 @@
 import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { challengeCertificate } from '../../certificates/x509.ts'
+import { certificateKeyContext } from '../../certificates/key-contexts.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { Log } from '../../lib/log.ts'
 import { MemoryBudget } from '../../lib/second-chance-cache.ts'
@@ -191,7 +192,7 @@ export class CertificateSelector {
 
   #decrypt({ name, chain, key }: Certificate): KeyPair | undefined {
     if (chain === null || key === null) return undefined
-    const opened = this.#options.secretBox.decrypt(key, `certificate ${name}`)
+    const opened = this.#options.secretBox.decrypt(key, certificateKeyContext(name))
     if (opened !== undefined) return { chain, key: opened }
     if (!this.#hasWarned)
       this.#options.log.error(

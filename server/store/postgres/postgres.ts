@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
+import type { Counters } from '../../lib/counters.ts'
 import type { Log } from '../../lib/log.ts'
 import { createQueries } from '../queries.ts'
 import type { ChangeListener, Durability, Store, WriteScope, WriteTransaction } from '../store.ts'
@@ -21,6 +22,7 @@ interface PostgresOptions {
   timeouts?: Timeouts
   /** For progress of the start. */
   log?: Pick<Log, 'info' | 'warn'>
+  counters?: Counters
 }
 
 interface Timeouts {
