@@ -30,6 +30,7 @@ import { waitForDatabase } from './fleet/wait-for-database.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
+import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
@@ -38,6 +39,7 @@ import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
+import { SECOND_MS } from './lib/time.ts'
 import type { Secrets } from './lib/tokens.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
@@ -181,12 +183,14 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends
+  const breaker = openBreaker(config, backends, startOptions)
   const parts = {
     shared,
     connections,
     proxyProtocol,
     baseUrl,
     store,
+    breaker,
     secretBox: services.secretBox,
     clock,
     log,
@@ -196,6 +200,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
+    breaker,
     blobs,
     addresses: services.addresses,
     injectedDocuments: services.injectedDocuments,
@@ -320,7 +325,30 @@ export async function openForOperator(
     if (config.databaseUrl !== '') await replaceSharedSettings(store, { ...config, secret: backends.secret })
     return count
   }
-  return { store, blobs, accounts, sweepOptions, shareSettings, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return {
+    store,
+    blobs,
+    accounts,
+    sweepOptions,
+    shareSettings,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** The limits of lookups in the store, for all caches of this process. */
+function openBreaker(
+  { staleSeconds }: Config,
+  { store, counters }: Backends,
+  { clock = () => performance.now() }: StartOptions,
+): CircuitBreaker {
+  return new CircuitBreaker({
+    silenceMs: () => store.silenceMs(),
+    maxStaleMs: staleSeconds * SECOND_MS,
+    // A test that sets the time sets it here as well.
+    clock,
+    onReachable: () => void store.pollChanges().catch(() => undefined),
+    counters,
+  })
 }
 
 /** Settings embedded into pages. */

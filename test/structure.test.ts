@@ -77,8 +77,6 @@ const EXCEPTIONS: Record<string, string> = {
   'server/net/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
   'server/store/queries/versions.ts SqlVersionQueries':
     'one short method for each query of versions and their received files',
-  'server/store/postgres/postgres.ts postgresStore':
-    'one closure over the pool and the feed; each operation in it is short',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',
   'server/workers.ts supervise': 'one closure over the worker table',
 }

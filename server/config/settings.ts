@@ -327,6 +327,12 @@ const settings = {
     [0, 3600],
     'Time for requests in progress to finish after SIGTERM and `SLIPWAY_READY_SECONDS`.',
   ),
+  staleSeconds: duration(
+    'SLIPWAY_STALE_SECONDS',
+    3600,
+    [0, 30 * DAY_SECONDS],
+    'How long cached sites are served while the database is unreachable.',
+  ),
   cacheBytes: bytes(
     'SLIPWAY_CACHE_BYTES',
     256 * 2 ** 20,

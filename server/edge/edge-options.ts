@@ -1,6 +1,7 @@
 import type { VisitRecorder } from '../analytics/visit-recorder.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Config } from '../config/settings.ts'
+import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { Counters } from '../lib/counters.ts'
 import type { Log } from '../lib/log.ts'
@@ -17,6 +18,8 @@ import type { Store } from '../store/store.ts'
 export interface EdgeOptions {
   readonly config: Config
   readonly store: Store
+  /** Limits the lookups in the store. */
+  readonly breaker: CircuitBreaker
   readonly blobs: Blobs
   readonly addresses: UrlBuilder
   readonly injectedDocuments: InjectedDocuments

@@ -16,7 +16,9 @@ export async function assertSharedSettings(store: Store, settings: SharedSetting
     (name) => `${name} differs from that of the other nodes of the database`,
   )
   if (lines.length === 0) return
-  lines.push('Correct it, or make the settings of this machine those of all nodes: slipway-server settings share')
+  lines.push(
+    'Correct it, or make the settings of this machine those of all nodes: slipway-server settings share',
+  )
   throw new ConfigError(lines.join('\n'))
 }
 

@@ -35,9 +35,7 @@ export async function waitForDatabase<T>(open: () => Promise<T>, { log, signal }
 
 /** An error that says when to try again; a schema that this release cannot use does not. */
 function isTemporary(error: unknown): boolean {
-  return (
-    error instanceof ApiError && error.code === 'UNAVAILABLE' && error.retryAfterSeconds !== undefined
-  )
+  return error instanceof ApiError && error.code === 'UNAVAILABLE' && error.retryAfterSeconds !== undefined
 }
 
 /** The message of the first cause, such as "connect ECONNREFUSED 192.0.2.1:5432". */

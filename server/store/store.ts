@@ -113,6 +113,13 @@ export interface Store extends AsyncDisposable {
   /** Polls for changes of other processes now. */
   pollChanges(): Promise<void>
 
+  /**
+   * For how many milliseconds changes of other processes may have been missed: since the beginning of the last poll
+   * that succeeded. Those changes follow when polls succeed again. 0 while an engine notices a missed poll only by its
+   * failure.
+   */
+  silenceMs(): number
+
   /** Rejects with UNAVAILABLE when the store cannot work. */
   check(): Promise<void>
 }

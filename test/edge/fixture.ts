@@ -34,6 +34,7 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
+import { makeBreaker } from '../support/circuit-breaker.ts'
 import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 
@@ -119,15 +120,17 @@ export class EdgeFixture {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
     const budget = new MemoryBudget(cacheBytes)
+    const counters = new Counters()
     this.options = {
       config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain }),
       store: this.store.watched,
+      breaker: makeBreaker({ silenceMs: () => this.store.silenceMs(), clock, counters }),
       blobs: this.blobs,
       addresses: this.addresses,
       injectedDocuments: new InjectedDocuments({ blobs: this.blobs, budget }),
       clock,
       log,
-      counters: new Counters(),
+      counters,
       secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,

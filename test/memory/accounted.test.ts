@@ -22,6 +22,7 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { buildTable, getResponse, toStoredFile } from '../edge/responses.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
+import { makeBreaker } from '../support/circuit-breaker.ts'
 import { measureHeapBytes, measureHeldBytes } from './heap-size.ts'
 
 /** Maximum ratio of held bytes to accounted bytes. */
@@ -256,7 +257,7 @@ describe('a cache holds no more memory than it accounts for', () => {
       bytes: () => 100,
       isNegative: () => false,
       budget,
-      clock,
+      breaker: makeBreaker(),
     })
     const heap = await measureGrowth(async () => {
       for (let index = 0; index < 4_000; index++) await cache.get(`name-${index}.example`)
@@ -288,6 +289,7 @@ describe('a resolver holds no more memory than it accounts for', () => {
         secret: 'a secret',
         clock: () => 1_000_000,
         budget,
+        breaker: makeBreaker(),
         injectedDocuments: new InjectedDocuments({ blobs: {} as Blobs, budget }),
         addresses: new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' }),
         https: { port: 443, coversSites: () => false },

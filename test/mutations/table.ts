@@ -42,7 +42,7 @@ const ROWS: readonly Row[] = [
 
   // Several nodes on PostgreSQL
   ['locks the rows of visits in any order', 'server/store/queries/visits.ts', 'inLockOrder(sites.filter(({ slug }) => existing.has(slug)))', 'sites.filter(({ slug }) => existing.has(slug))', 'test/store/postgres.test.ts'],
-  ['begins a write without its locks', 'server/store/postgres/postgres.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
+  ['begins a write without its locks', 'server/store/postgres/writer.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
   ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
   ['keeps an index whose build was interrupted', 'server/store/postgres/migrate.ts', 'if (built?.valid) continue', 'if (built) continue', 'test/store/migrations.test.ts'],
@@ -50,6 +50,10 @@ const ROWS: readonly Row[] = [
   ['starts beside a schema that excludes it', 'server/store/migrate.ts', 'compatibility === undefined || !known.has(compatibility.oldest)', 'compatibility === undefined', 'test/store/migrations.test.ts'],
   ['refuses what the secret before signed', 'server/lib/tokens.ts', 'const signatures = this.#keys.map(', 'const signatures = this.#keys.slice(0, 1).map(', 'test/operator/secret-rotation.test.ts'],
   ['refuses upload targets of the secret before', 'server/lib/tokens.ts', 'return this.#keyIds.includes(id)', 'return this.keyId === id', 'test/operator/secret-rotation.test.ts'],
+  ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', 'return own.filter((one) => !isShared(one))', 'return own.filter((one) => !isShared(one) && false)', 'test/fleet/shared-settings.test.ts'],
+  ['ends when the database is unreachable', 'server/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
+  ['accepts connections before its database is open', 'server/app.ts', "config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)", 'undefined', 'test/fleet/start.test.ts'],
+  ['lists nodes that have stopped', 'server/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
   ['accepts titles that PostgreSQL cannot store', 'server/sites/site-metadata.ts', "text.isWellFormed() && !text.includes('\\0')", 'true', 'test/api/metadata.test.ts'],
 
   // Behind a balancer
@@ -229,6 +233,12 @@ const ROWS: readonly Row[] = [
   ['shares a read that began before a domain changed', 'server/lib/loading-cache.ts', 'joinedAt > load.since && this.#isOutdated(load)', 'false', EDGE_CACHE],
   ['counts loads of owners', 'server/lib/loading-cache.ts', '!isNested && this.#inFlight', 'this.#inFlight', EDGE_CACHE],
   ['keeps all sites as they were when a file of one cannot be read', 'server/lib/loading-cache.ts', 'if (!error.isIsolated) ', '', EDGE_CACHE],
+  ['waits for a silent database as long as it takes', 'server/lib/loading-cache.ts', 'startTimeout(MAX_STALE_WAIT_MS)', 'startTimeout(2 * MAX_STALE_WAIT_MS)', EDGE_CACHE],
+  ['serves what changed while a request waited', 'server/lib/loading-cache.ts', 'return stale.value ? this.#useStale(stale.value)', 'return stale ? this.#useStale({ key, epoch: 0, loadedAt: 0, value: { version: 0 } as never })', EDGE_CACHE],
+  ['loads every stale entry at the same time', 'server/lib/circuit-breaker.ts', 'this.#revalidations < MAX_REVALIDATIONS &&', '', EDGE_CACHE],
+  ['asks a database that is away for every visit', 'server/lib/circuit-breaker.ts', 'this.#isOpen = true', 'this.#isOpen = false', EDGE_CACHE],
+  ['serves cached sites forever without a database', 'server/lib/circuit-breaker.ts', 'silenceMs() < this.#options.maxStaleMs', 'silenceMs() >= 0', EDGE_CACHE],
+  ['drops the domains of a site that is loaded again', 'server/lib/loading-cache.ts', 'else if (kept && kept.owner === owner) this', 'else if (kept && !kept) this', EDGE_CACHE],
   ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'running: 8,', 'running: 1000,', 'test/sites/injected-document.test.ts'],
   ['keeps responses with _headers beyond their memory', 'server/edge/respond/site-headers.ts', 'this.#cachedBytes += responseBytes', '', 'test/memory/accounted.test.ts'],
   ['keeps versions and domains of a site that changed', 'server/lib/second-chance-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],

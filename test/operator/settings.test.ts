@@ -154,6 +154,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   BLOB_GRACE: { values: [...NO_DURATIONS, '366d'], allowed: /from 0 to 365d/ },
   READY_SECONDS: { values: [...NO_DURATIONS, '11m'], allowed: /from 0 to 10m/ },
   DRAIN_SECONDS: { values: [...NO_DURATIONS, '61m'], allowed: /from 0 to 1h/ },
+  STALE_SECONDS: { values: [...NO_DURATIONS, '31d'], allowed: /from 0 to 30d/ },
   CACHE_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
   CLIENT_MEMORY_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
   CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },

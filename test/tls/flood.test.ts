@@ -12,6 +12,7 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
+import { makeBreaker } from '../support/circuit-breaker.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 import { hello } from './build-client-hello.ts'
@@ -78,6 +79,7 @@ describe('while the store is unavailable', () => {
     const log = makeLog({ level: 'error', text: true, write: () => undefined })
     const selector = new CertificateSelector({
       store: store.watched,
+      breaker: makeBreaker({ clock: () => clock.now }),
       secretBox,
       clock: () => clock.now,
       tickets: new TicketKeys({ store: store.watched, secretBox, clock: () => clock.now, log }),

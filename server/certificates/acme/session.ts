@@ -300,7 +300,6 @@ function missingEab(cause?: AcmeError): AcmeError {
   return new AcmeError('rejected', sentence, { type: 'externalAccountRequired', cause })
 }
 
-
 function isTransient(error: unknown): boolean {
   return error instanceof AcmeError && error.kind === 'unreachable' && error.notBefore === undefined
 }

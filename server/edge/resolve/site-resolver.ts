@@ -21,7 +21,7 @@ type CachedHost = Resolution | ResolvedDomain
 /** Loads the cache entry that owns the one that is being loaded. */
 type GetOwner = (key: string) => Promise<CachedHost>
 
-type SiteResolverOptions = BuildOptions & Pick<EdgeOptions, 'budget' | 'https' | 'secret'>
+type SiteResolverOptions = BuildOptions & Pick<EdgeOptions, 'breaker' | 'budget' | 'https' | 'secret'>
 
 /** Retries when a version was deleted between two queries. */
 const MAX_READ_ATTEMPTS = 3
@@ -47,7 +47,7 @@ export class SiteResolver {
     this.#options = options
     this.#previewTokens = new PreviewTokens(options.secret)
     this.#cache = new LoadingCache({
-      clock: options.clock,
+      breaker: options.breaker,
       budget: options.budget,
       load: (key, getOwner) => this.#load(key, getOwner),
       bytes: estimateBytes,

@@ -1,7 +1,8 @@
 import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { challengeCertificate } from '../../certificates/x509.ts'
 import { certificateKeyContext } from '../../certificates/key-contexts.ts'
+import { challengeCertificate } from '../../certificates/x509.ts'
+import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { Log } from '../../lib/log.ts'
 import { MemoryBudget } from '../../lib/second-chance-cache.ts'
@@ -23,6 +24,7 @@ export interface SelectedCertificate {
 
 interface CertificateSelectorOptions {
   store: Store
+  breaker: CircuitBreaker
   secretBox: SecretBox
   clock: () => number
   tickets: TicketKeys
@@ -105,7 +107,7 @@ export class CertificateSelector {
       isNegative: ({ context }) => context === undefined,
       onEvict: ({ context }) => context && releaseContext(context),
       budget: new MemoryBudget(CACHE_BYTES),
-      clock: options.clock,
+      breaker: options.breaker,
     })
   }
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { type Config, ConfigError } from '../../config/settings.ts'
+import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import type { ClientMemory } from '../../lib/client-memory.ts'
 import type { Connections } from '../../lib/connections.ts'
 import type { Log } from '../../lib/log.ts'
@@ -28,6 +29,7 @@ export interface HttpsOptions {
   createHttp2: ((options: Http2Options) => Http2Engine) | undefined
   baseUrl: string
   store: Store
+  breaker: CircuitBreaker
   secretBox: SecretBox
   clock: () => number
   log: Log
@@ -64,7 +66,7 @@ export class Https implements AsyncDisposable {
   }
 
   private constructor(options: HttpsOptions, listener: SecureListener) {
-    const { config, baseUrl, store, secretBox, clock, log } = options
+    const { config, baseUrl, store, breaker, secretBox, clock, log } = options
     this.#listener = listener
     this.#options = options
     this.#base = new URL(baseUrl)
@@ -72,6 +74,7 @@ export class Https implements AsyncDisposable {
     this.#tickets = new TicketKeys({ store, secretBox, clock, log })
     this.#selector = new CertificateSelector({
       store,
+      breaker,
       secretBox,
       clock,
       tickets: this.#tickets,
