@@ -116,11 +116,11 @@ describe('nodes of one database', requires('postgres'), () => {
     assert.deepEqual(ports.sort(), [first.PORT, second.PORT, second.PORT].sort(), 'a row for each process')
     for (const { release, numbers } of nodes) {
       assert.match(release, /^\d+\.\d+\.\d+$/)
-      assert.ok(numbers['store.pool.open']! > 0)
+      assert.ok(numbers['store.feed.polls']! > 0)
     }
     const { lines } = await run(['nodes'], first)
     assert.match(lines[0]!, /^NODE +RELEASE +RUNS FOR +LAST REPORT +BEHIND$/)
-    assert.ok(lines.some((line) => /^ {2}store\.pool\.open \d+$/.test(line)))
+    assert.ok(lines.some((line) => /^ {2}store\.feed\.polls \d+$/.test(line)))
     await one.stop()
     assert.equal((await list()).length, 2)
   })
