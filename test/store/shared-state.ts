@@ -8,7 +8,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
-import { domainRow, plain, siteRow } from './rows.ts'
+import { accountRow, domainRow, plain, siteRow } from './rows.ts'
 
 const RATES = { anonymous: 50, session: 50, signIn: 50 }
 const PLAN = { name: 'A plan', requestsPerHour: 50, domains: 1 }
@@ -50,6 +50,29 @@ export function storeSharedState(promises: Promises): void {
       assert.equal(charged.filter(({ admitted }) => admitted).length, RATES.anonymous)
     },
   )
+
+  promises('the key of a caller far beyond its limit is looked up once a second', async (open) => {
+    const clock = { now: 1000 * HOUR_MS }
+    const limits = rateLimits(await open(), () => clock.now)
+    const caller = {
+      account: accountRow('ann'),
+      keyHash: 'a hash',
+      address: '',
+      signedInWith: 'key',
+    } as const
+    for (let request = 0; request < RATES.session + 100; request++) await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash'), undefined)
+    await limits.charge(caller, 'api')
+    await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash')?.id, 'ann')
+    clock.now += 1000
+    assert.equal(limits.findFlooding('a hash'), undefined)
+    await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash')?.id, 'ann')
+    clock.now += HOUR_MS
+    assert.equal((await limits.charge(caller, 'api')).admitted, true)
+    assert.equal(limits.findFlooding('a hash'), undefined)
+  })
 
   promises('parallel guesses of a password never exceed the limit, over all nodes', async (open) => {
     const clock = () => 1000 * HOUR_MS
