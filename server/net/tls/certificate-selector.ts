@@ -1,5 +1,6 @@
 import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import { certificateKeyContext } from '../../certificates/key-contexts.ts'
 import { challengeCertificate } from '../../certificates/x509.ts'
 import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
@@ -201,7 +202,7 @@ export class CertificateSelector {
 
   #decrypt({ name, chain, key }: Certificate): KeyPair | undefined {
     if (chain === null || key === null) return undefined
-    const opened = this.#options.secretBox.decrypt(key, `certificate ${name}`)
+    const opened = this.#options.secretBox.decrypt(key, certificateKeyContext(name))
     if (opened !== undefined) return { chain, key: opened }
     if (!this.#hasWarned)
       this.#options.log.error(
