@@ -37,6 +37,7 @@ import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
 import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
+import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
 import { SECOND_MS } from './lib/time.ts'
@@ -183,14 +184,14 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends
-  const breaker = openBreaker(config, backends, startOptions)
+  const lookupLimits = createLookupLimits(config, backends, startOptions)
   const parts = {
     shared,
     connections,
     proxyProtocol,
     baseUrl,
     store,
-    breaker,
+    ...lookupLimits,
     secretBox: services.secretBox,
     clock,
     log,
@@ -200,7 +201,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
-    breaker,
+    ...lookupLimits,
     blobs,
     addresses: services.addresses,
     injectedDocuments: services.injectedDocuments,
@@ -336,19 +337,20 @@ export async function openForOperator(
 }
 
 /** The limits of lookups in the store, for all caches of this process. */
-function openBreaker(
+function createLookupLimits(
   { staleSeconds }: Config,
   { store, counters }: Backends,
+  // A test that sets the time sets it here as well.
   { clock = () => performance.now() }: StartOptions,
-): CircuitBreaker {
-  return new CircuitBreaker({
+): Pick<EdgeOptions, 'breaker' | 'missLimiter'> {
+  const breaker = new CircuitBreaker({
     silenceMs: () => store.silenceMs(),
     maxStaleMs: staleSeconds * SECOND_MS,
-    // A test that sets the time sets it here as well.
     clock,
     onReachable: () => void store.pollChanges().catch(() => undefined),
     counters,
   })
+  return { breaker, missLimiter: new MissLimiter({ clock, counters }) }
 }
 
 /** Settings embedded into pages. */
