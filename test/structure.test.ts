@@ -65,6 +65,7 @@ const MAX_FILE_LINES = 600
 const EXCEPTIONS: Record<string, string> = {
   'client/sdk/slipway.ts Slipway': 'the facade of the SDK: one method for each call of the API',
   'dashboard/sign-in/code-step.tsx CodeStep': 'one form with its markup',
+  'server/app.ts': 'the composition: the one file that builds, connects and disposes all parts',
   'server/app.ts createServices': 'the composition: constructor calls in dependency order',
   'server/app.ts startService':
     'the composition: the order of these lines is the order of disposal, reversed',
@@ -77,8 +78,6 @@ const EXCEPTIONS: Record<string, string> = {
   'server/net/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
   'server/store/queries/versions.ts SqlVersionQueries':
     'one short method for each query of versions and their received files',
-  'server/store/postgres/postgres.ts postgresStore':
-    'one closure over the pool and the feed; each operation in it is short',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',
   'server/workers.ts supervise': 'one closure over the worker table',
 }

@@ -17,6 +17,7 @@ import {
   newCode,
   newSessionToken,
   parseCode,
+  type Secrets,
   Signer,
 } from '../lib/tokens.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -65,7 +66,7 @@ interface AccountsOptions {
   mail: Mail
   sessions: Sessions
   baseUrl: string
-  secret: string
+  secret: Secrets
   clock: () => number
 }
 
@@ -194,7 +195,7 @@ export class Accounts {
       issueCode(
         tx,
         {
-          code: { email, codeHash: this.#hashCode(email, code), attemptHash: hashToken(attempt) },
+          code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
           caller: this.#toCaller(client),
         },
         this.#clock(),
@@ -241,12 +242,12 @@ export class Accounts {
     onSuccess: (tx: WriteTransaction, account: Account, isFamiliar: boolean) => Promise<void>,
   ): Promise<{ account: Account; isNewUser: boolean }> {
     const email = readEmail(typed)
-    const codeHash = this.#hashCode(email, parseCode(typedCode) ?? '')
+    const codeHashes = this.#codes.signAll([email, parseCode(typedCode) ?? ''])
     const attemptHash = attempt === undefined ? undefined : hashToken(attempt)
     const caller = this.#toCaller(client)
     const outcome = await this.#store.write('durable', { address: email }, async (tx) => {
       const now = this.#clock()
-      const redeemed = await redeemCode(tx, { given: { email, codeHash, attemptHash }, caller }, now)
+      const redeemed = await redeemCode(tx, { given: { email, codeHashes, attemptHash }, caller }, now)
       if (!redeemed.isRight) return redeemed
       const known = await tx.accounts.byEmail(email)
       if (known && known.deletionStartedAt !== null) throw deletionInProgress()
@@ -269,13 +270,9 @@ export class Accounts {
   /** Hashed with a key of the service, so that the store keeps no addresses. */
   #toCaller({ address, browserTokens }: SignInClient): SignInCaller {
     return {
-      network: this.#sources.sign(['network', rateLimitSubnet(address)]),
-      browsers: browserTokens.map((token) => this.#sources.sign(['browser', token])),
+      networks: this.#sources.signAll(['network', rateLimitSubnet(address)]),
+      browsers: browserTokens.flatMap((token) => this.#sources.signAll(['browser', token])),
     }
-  }
-
-  #hashCode(email: string, code: string): string {
-    return this.#codes.sign([email, code])
   }
 }
 

@@ -34,7 +34,8 @@ const UNKNOWN_SOURCES = ''
 
 /** A caller of the sign-in calls; all parts are keyed hashes. */
 export interface SignInCaller {
-  network: string
+  /** The network, hashed with the current secret, then with others that are accepted. */
+  networks: readonly [string, ...string[]]
   /** Cookies that may identify a browser. */
   browsers: readonly string[]
 }
@@ -56,7 +57,8 @@ export interface IssuedCode {
 /** A try to sign in. */
 export interface CodeTry {
   email: string
-  codeHash: string
+  /** By each accepted secret. */
+  codeHashes: readonly string[]
   attemptHash: string | undefined
 }
 
@@ -82,7 +84,7 @@ export async function issueCode(
   const counter = isKnown ? `codes:${mailbox}:${source}` : `codes:${mailbox}`
   if ((await tx.counters.add(counter, window)) > MAX_CODES_PER_HOUR) throw tooManyCodes(window + HOUR_MS, now)
   if (isLocked) return undefined
-  const row = { ...code, network: caller.network, attemptTries: 0, openTries: 0 }
+  const row = { ...code, network: caller.networks[0], attemptTries: 0, openTries: 0 }
   await tx.signIns.addCode({ ...row, expiresAt: now + CODE_SECONDS * 1000 })
   return { attemptHash: code.attemptHash, counter, window }
 }
@@ -106,20 +108,20 @@ export async function redeemCode(
   { given, caller }: { given: CodeTry; caller: SignInCaller },
   now: number,
 ): Promise<Redeemed> {
-  const { email, codeHash, attemptHash } = given
+  const { email, codeHashes, attemptHash } = given
   const unexpired = (await tx.signIns.codes(email)).filter((row) => row.expiresAt > now)
   const state = await getSourceState(tx, email, caller, now)
   const tryable = unexpired.filter((row) => row.attemptTries < MAX_TRIES_PER_CODE)
   const named = tryable.find((row) => row.attemptHash === attemptHash)
   const open = state.isLocked ? [] : tryable.filter((row) => row.openTries < MAX_TRIES_PER_CODE)
-  const right = findCode(named ? [named, ...open] : open, codeHash)
+  const right = findCode(named ? [named, ...open] : open, codeHashes)
   if (right) {
     await tx.signIns.deleteCode(right.attemptHash)
     await recordCaller(tx, email, caller)
     return { isRight: true, isKnown: state.isKnown }
   }
   if (named) await tx.signIns.countAttemptTry(named.attemptHash)
-  else await tx.signIns.countOpenTry(email, caller.network)
+  else for (const network of caller.networks) await tx.signIns.countOpenTry(email, network)
   // An address without a valid code cannot be locked: there is no code to guess.
   if (unexpired.length === 0 || state.isLocked) return { isRight: false }
   return { isRight: false, lock: await countFailure(tx, email, state, now) }
@@ -127,10 +129,10 @@ export async function redeemCode(
   async function recordCaller(
     tx: WriteTransaction,
     email: string,
-    { network, browsers }: SignInCaller,
+    { networks, browsers }: SignInCaller,
   ): Promise<void> {
     if (!state.unknownLocked) await tx.signIns.clearFailures(email, UNKNOWN_SOURCES)
-    await tx.signIns.recordSignIn(email, [network, ...browsers], { now, max: MAX_KNOWN_SOURCES })
+    await tx.signIns.recordSignIn(email, [...networks, ...browsers], { now, max: MAX_KNOWN_SOURCES })
   }
 }
 
@@ -147,21 +149,25 @@ interface SourceState {
 async function getSourceState(
   tx: WriteTransaction,
   email: string,
-  { network, browsers }: SignInCaller,
+  { networks, browsers }: SignInCaller,
   now: number,
 ): Promise<SourceState> {
-  const rows = await tx.signIns.sources(email, [UNKNOWN_SOURCES, network, ...browsers])
+  const rows = await tx.signIns.sources(email, [UNKNOWN_SOURCES, ...networks, ...browsers])
   const known = new Set(rows.filter((row) => row.signedInAt !== null).map((row) => row.source))
   const locked = new Set(rows.filter((row) => (row.lockedUntil ?? 0) > now).map((row) => row.source))
-  const source = browsers.find((browser) => known.has(browser)) ?? network
+  const browser = browsers.find((one) => known.has(one))
+  const source = browser ?? networks.find((network) => known.has(network)) ?? networks[0]
   const isKnown = known.has(source)
   const unknownLocked = locked.has(UNKNOWN_SOURCES)
-  return { source, isKnown, isLocked: locked.has(source) || (!isKnown && unknownLocked), unknownLocked }
+  const isSourceLocked = (browser === undefined ? networks : [browser]).some((one) => locked.has(one))
+  return { source, isKnown, isLocked: isSourceLocked || (!isKnown && unknownLocked), unknownLocked }
 }
 
 /** Compares all codes, in a time that does not depend on the match. */
-function findCode(rows: readonly SignInCode[], codeHash: string): SignInCode | undefined {
-  return rows.filter((row) => constantTimeEqual(codeHash, row.codeHash))[0]
+function findCode(rows: readonly SignInCode[], codeHashes: readonly string[]): SignInCode | undefined {
+  const isRight = (row: SignInCode) =>
+    codeHashes.filter((hash) => constantTimeEqual(hash, row.codeHash)).length > 0
+  return rows.filter(isRight)[0]
 }
 
 async function countFailure(

@@ -45,6 +45,8 @@ export interface ApiOptions extends ApiServices {
   log: Log
   /** Rejects while the service cannot work. */
   healthy: () => Promise<void>
+  /** False once the service stops. */
+  isReady: () => boolean
 }
 
 /** Maximum size of a JSON body without a manifest, in bytes: it is read before a finalize is charged. */
@@ -94,7 +96,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   logRequests(app, options.log)
   // Sees the routes that are added after it.
   const allowed = knownMethods(app)
-  app.get('/health', () => health(options.healthy))
+  probes(app, options)
   await app.register(pages, options)
   await app.register(cspReports, options)
   await app.register(async (api) => {
@@ -193,9 +195,15 @@ function untouchedBodies(app: FastifyInstance): void {
   })
 }
 
-async function health(healthy: () => Promise<void>): Promise<{ status: 'ok' }> {
-  await healthy()
-  return { status: 'ok' }
+function probes(app: FastifyInstance, { healthy, isReady }: Pick<ApiOptions, 'healthy' | 'isReady'>): void {
+  app.get('/health', async () => {
+    await healthy()
+    return { status: 'ok' }
+  })
+  // Not an error of the API, which would be logged for each probe.
+  app.get('/ready', (_, reply) =>
+    isReady() ? { status: 'ready' } : reply.code(503).send({ status: 'stopping' }),
+  )
 }
 
 /**

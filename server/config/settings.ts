@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { UNLIMITED } from '../../protocol/format.ts'
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { findNearest } from '../../protocol/nearest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
+import { deploymentWarnings } from './deployment-warnings.ts'
 import {
   address,
   base64url,
@@ -170,6 +170,10 @@ const settings = {
     'SLIPWAY_SECRET',
     'Secret that signs upload URLs and cookies and encrypts the private keys of certificates. Default: generated once, in the data folder.',
   ),
+  secretPrevious: secret(
+    'SLIPWAY_SECRET_PREVIOUS',
+    'Another secret that is accepted beside `SLIPWAY_SECRET`, while one replaces the other.',
+  ),
   workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Number of server processes that share the ports.'),
   rateAnonymous: unlimitable(
     integer(
@@ -308,11 +312,26 @@ const settings = {
     [0, YEAR_SECONDS],
     'Time after which files that no version uses are deleted. Must be longer than a backup takes.',
   ),
+  readySeconds: optional(
+    duration(
+      'SLIPWAY_READY_SECONDS',
+      0,
+      [0, 600],
+      'Time after SIGTERM in which connections are still accepted while `/ready` returns 503, so that balancers stop using the node. `automatic` is 5s with `SLIPWAY_DATABASE_URL`, otherwise 0.',
+    ),
+    'automatic',
+  ),
   drainSeconds: duration(
     'SLIPWAY_DRAIN_SECONDS',
     30,
     [0, 3600],
-    'Time for requests in progress to finish after SIGTERM.',
+    'Time for requests in progress to finish after SIGTERM and `SLIPWAY_READY_SECONDS`.',
+  ),
+  staleSeconds: duration(
+    'SLIPWAY_STALE_SECONDS',
+    3600,
+    [0, 30 * DAY_SECONDS],
+    'How long cached sites are served while the database is unreachable.',
   ),
   cacheBytes: bytes(
     'SLIPWAY_CACHE_BYTES',
@@ -391,6 +410,7 @@ type SettingValues = {
 /** All settings of the service, read once and frozen. Sizes are bytes, times seconds. */
 export type Config = Readonly<
   SettingValues & {
+    readySeconds: number
     dnsHookEnvironment: Readonly<Record<string, string>>
     /** Sentences for the log of the start: settings with their former names, and combinations that rarely are intended. */
     warnings: readonly string[]
@@ -466,15 +486,22 @@ function isSetByFormerName(
   return formerName !== undefined && Boolean(environment[formerName]) && !environment[name]
 }
 
+/** Two checks of a balancer, with its default interval of 2 seconds. */
+const FLEET_READY_SECONDS = 5
+
 function withDefaults(values: SettingValues, environment: Record<string, string | undefined>): Config {
   const { siteDomain } = values
   return Object.freeze({
     ...values,
     data: resolve(values.data),
+    readySeconds: values.readySeconds ?? (values.databaseUrl === '' ? 0 : FLEET_READY_SECONDS),
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
     dnsHookEnvironment: hookEnvironment(environment, values.dnsHookVariables),
-    warnings: [...formerNameWarnings(environment), ...deploymentWarnings(values)],
+    warnings: [
+      ...formerNameWarnings(environment),
+      ...deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
+    ],
   })
 }
 
@@ -482,59 +509,6 @@ function formerNameWarnings(environment: Record<string, string | undefined>): re
   return renamedSettings
     .filter(({ formerName }) => environment[formerName!])
     .map(({ name, formerName }) => `${formerName} is now ${name}; the next version refuses the old name`)
-}
-
-/** What a service that other machines can reach lacks. */
-function deploymentWarnings(values: SettingValues): readonly string[] {
-  const { baseUrl, siteDomain, smtpUrl, data } = values
-  const warnings = []
-  if (values.trustedProxies > 0 && EVERY_ADDRESS.has(values.host))
-    warnings.push(
-      `SLIPWAY_TRUSTED_PROXIES is ${values.trustedProxies} and SLIPWAY_HOST is ${values.host}: a client that reaches the port without the proxy can forge its address and evade rate limits. Allow only the proxy to reach the port: set SLIPWAY_HOST=127.0.0.1, or, in a container, publish the port to 127.0.0.1 or to the network of the proxy only`,
-    )
-  if (values.ownedFileBytes > values.ownedSiteBytes && isSetAndLimited(values.ownedFileBytes))
-    warnings.push('SLIPWAY_FILE_BYTES is larger than SLIPWAY_SITE_BYTES, which limits files as well')
-  if (values.blobGrace < MIN_BACKUP_SECONDS)
-    warnings.push(
-      `SLIPWAY_BLOB_GRACE is ${values.blobGrace} s: a backup that takes longer can lack files of sites. Set it to more than the duration of a backup`,
-    )
-  if (baseUrl === '' || isLoopback(new URL(baseUrl).hostname)) return warnings
-  if (isLoopback(values.host) && values.trustedProxies === 0 && !values.proxyProtocol)
-    warnings.push(
-      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=0.0.0.0, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1 or SLIPWAY_PROXY_PROTOCOL=private`,
-    )
-  if (values.httpsPort !== undefined && !hasSiteCertificates(values))
-    warnings.push(
-      'SLIPWAY_HTTPS_PORT is set, but published sites have no certificate and no HTTPS. Set SLIPWAY_TLS_CERT_FILE and SLIPWAY_TLS_KEY_FILE, SLIPWAY_DNS_HOOK, or SLIPWAY_SITE_CERTIFICATES',
-    )
-  if (isLoopback(siteDomain))
-    warnings.push(
-      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_SITE_DOMAIN is ${siteDomain}: only this machine can open published sites. Set SLIPWAY_SITE_DOMAIN to a domain with a wildcard DNS record`,
-    )
-  if (smtpUrl === '')
-    warnings.push(
-      `SLIPWAY_SMTP_URL is not set: no email is sent. Sign-in codes are printed to the terminal, or to stderr without one, and written to ${data}/mail`,
-    )
-  return warnings
-}
-
-/** Shorter values of SLIPWAY_BLOB_GRACE are rarely intended. */
-const MIN_BACKUP_SECONDS = 60
-
-/** Values of SLIPWAY_HOST that listen on every network. */
-const EVERY_ADDRESS = new Set(['0.0.0.0', '::', '[::]'])
-
-/** The default may exceed a limit of the site that the operator lowered. */
-function isSetAndLimited(fileBytes: number): boolean {
-  return fileBytes !== settings.ownedFileBytes.defaultValue && fileBytes !== UNLIMITED
-}
-
-function hasSiteCertificates({ tlsCertFile, dnsHook, siteCertificates }: SettingValues): boolean {
-  return tlsCertFile !== '' || dnsHook !== '' || siteCertificates !== undefined
-}
-
-function isLoopback(host: string): boolean {
-  return host === '[::1]' || host === '::1' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(host)
 }
 
 /** The environment of the DNS hook: none of the service's own settings, which hold its secrets. */

@@ -122,6 +122,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'domains',
     intervalSeconds: 5,
     description: 'checks the DNS records of domains that are due',
+    runsOnAllNodes: true,
     run: ({ domains }) => domains.verifyDue(),
   },
   {

@@ -1,21 +1,22 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { deriveKeys, type Secrets } from './tokens.ts'
 
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Encrypts texts for the store: AES-256-GCM under a key derived from the service's secret (RFC 5869). */
+/** Encrypts texts for the store: AES-256-GCM under a key derived from the service's secret. */
 export class SecretBox {
-  readonly #key: Buffer
+  readonly #keys: readonly [Buffer, ...Buffer[]]
 
-  constructor(secret: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'slipway', 'keys in the store', 32))
+  constructor(secrets: Secrets) {
+    this.#keys = deriveKeys(secrets, 'keys in the store')
   }
 
   /** `aad` is authenticated: decryption with another value fails. */
   encrypt(text: string, aad: string): string {
     const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv(CIPHER, this.#key, nonce)
+    const cipher = createCipheriv(CIPHER, this.#keys[0], nonce)
     cipher.setAAD(Buffer.from(aad))
     const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
     return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64')
@@ -23,18 +24,33 @@ export class SecretBox {
 
   /** The text; undefined when it was encrypted with another secret or `aad`, or was modified. */
   decrypt(sealed: string, aad: string): string | undefined {
-    const bytes = Buffer.from(sealed, 'base64')
-    if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
-    const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), {
-      authTagLength: TAG_BYTES,
-    })
-    decipher.setAAD(Buffer.from(aad))
-    decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
-    try {
-      const body = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES))
-      return Buffer.concat([body, decipher.final()]).toString('utf8')
-    } catch {
-      return undefined
+    for (const key of this.#keys) {
+      const text = decrypt(key, sealed, aad)
+      if (text !== undefined) return text
     }
+    return undefined
+  }
+
+  /** The text encrypted with the current secret; undefined when it is, or when it cannot be decrypted. */
+  reencrypt(sealed: string, aad: string): string | undefined {
+    if (decrypt(this.#keys[0], sealed, aad) !== undefined) return undefined
+    const text = this.decrypt(sealed, aad)
+    return text === undefined ? undefined : this.encrypt(text, aad)
+  }
+}
+
+function decrypt(key: Buffer, sealed: string, aad: string): string | undefined {
+  const bytes = Buffer.from(sealed, 'base64')
+  if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+  decipher.setAAD(Buffer.from(aad))
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+  try {
+    const body = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES))
+    return Buffer.concat([body, decipher.final()]).toString('utf8')
+  } catch {
+    return undefined
   }
 }

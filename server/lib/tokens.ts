@@ -104,23 +104,53 @@ export function computeMac(key: string | Buffer, fields: readonly (string | numb
   return createHmac('sha256', key).update(encodeFields(fields)).digest()
 }
 
-/** Computes and verifies MACs for one purpose, with a key derived from the service's secret (RFC 5869). */
-export class Signer {
-  readonly #key: Buffer
-  /** Identifies the key without revealing it, so that a changed secret and a forgery can be distinguished. */
-  readonly keyId: string
+/**
+ * The service's secret; or several, while it is replaced: the first one signs and encrypts, and all of them verify and
+ * decrypt.
+ */
+export type Secrets = string | readonly [current: string, ...accepted: string[]]
 
-  constructor(secret: string, purpose: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'slipway', purpose, 32))
-    this.keyId = createHmac('sha256', this.#key).update('key id').digest('hex').slice(0, 8)
+/** The keys for one purpose (RFC 5869), in the order of the secrets. */
+export function deriveKeys(secrets: Secrets, purpose: string): [Buffer, ...Buffer[]] {
+  const derive = (secret: string) => Buffer.from(hkdfSync('sha256', secret, 'slipway', purpose, 32))
+  const [current, ...accepted] = typeof secrets === 'string' ? [secrets] : secrets
+  return [derive(current!), ...accepted.map(derive)]
+}
+
+/** Computes and verifies MACs for one purpose. */
+export class Signer {
+  readonly #keys: readonly [Buffer, ...Buffer[]]
+  /** Identifies each key without revealing it, so that a changed secret and a forgery can be distinguished. */
+  readonly #keyIds: readonly string[]
+
+  constructor(secrets: Secrets, purpose: string) {
+    this.#keys = deriveKeys(secrets, purpose)
+    const identify = (key: Buffer) => createHmac('sha256', key).update('key id').digest('hex').slice(0, 8)
+    this.#keyIds = this.#keys.map(identify)
+  }
+
+  /** The id of the key that signs. */
+  get keyId(): string {
+    return this.#keyIds[0]!
+  }
+
+  /** Whether a key of this id verifies. */
+  hasKey(id: string): boolean {
+    return this.#keyIds.includes(id)
   }
 
   /** `computeMac` the fields, as base64url. */
   sign(fields: readonly (string | number)[]): string {
-    return computeMac(this.#key, fields).toString('base64url')
+    return computeMac(this.#keys[0], fields).toString('base64url')
+  }
+
+  /** The signatures of all keys, that of the current one first, to find what an earlier secret signed. */
+  signAll(fields: readonly (string | number)[]): [string, ...string[]] {
+    const signatures = this.#keys.map((key) => computeMac(key, fields).toString('base64url'))
+    return signatures as [string, ...string[]]
   }
 
   verify(fields: readonly (string | number)[], signature: string): boolean {
-    return constantTimeEqual(this.sign(fields), signature)
+    return this.signAll(fields).some((signed) => constantTimeEqual(signed, signature))
   }
 }

@@ -4,7 +4,7 @@ import type { Https } from './tls/https.ts'
 
 /**
  * Redirects a request for the service's own host to HTTPS once its certificate exists; returns whether it
- * did. Requests for other hosts and for `/health` are left alone: monitoring uses any name and no TLS.
+ * did. Requests for other hosts, for `/health` and for `/ready` are left alone: monitoring uses any name and no TLS.
  */
 export function redirectToHttps(
   https: Https,
@@ -13,7 +13,8 @@ export function redirectToHttps(
   response: ServerResponse,
 ): boolean {
   const { socket, headers, url = '/' } = request
-  if ((socket as TLSSocket).encrypted || !url.startsWith('/') || /^\/health($|\?)/.test(url)) return false
+  if ((socket as TLSSocket).encrypted || !url.startsWith('/') || /^\/(health|ready)($|\?)/.test(url))
+    return false
   const host = headers.host?.toLowerCase().replace(/\.?(:\d*)?$/, '')
   if (host !== new URL(baseUrl).hostname || !https.coversService()) return false
   response.writeHead(308, { Location: baseUrl + url, 'Content-Length': 0, 'Cache-Control': 'no-store' })

@@ -1,7 +1,7 @@
 import type { BundleTarget, UploadTarget } from '../../protocol/api/publish.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_SECONDS } from '../lib/time.ts'
-import { isId, Signer } from '../lib/tokens.ts'
+import { isId, type Secrets, Signer } from '../lib/tokens.ts'
 import { isSlug } from '../sites/slug.ts'
 
 /** Spec 2.3 and 8.2. */
@@ -47,7 +47,7 @@ export class SignedUploadUrls {
   readonly #signer: Signer
   readonly #clock: () => number
 
-  constructor(options: { baseUrl: string; secret: string; clock: () => number }) {
+  constructor(options: { baseUrl: string; secret: Secrets; clock: () => number }) {
     this.#baseUrl = options.baseUrl
     this.#signer = new Signer(options.secret, 'upload targets')
     this.#clock = options.clock
@@ -126,7 +126,8 @@ export class SignedUploadUrls {
     const isSigned =
       isSlug(slug) &&
       isId(versionId) &&
-      keyId === this.#signer.keyId &&
+      keyId !== undefined &&
+      this.#signer.hasKey(keyId) &&
       signature !== undefined &&
       this.#signer.verify(fields, signature)
     if (!isSigned)

@@ -140,7 +140,7 @@ export class UploadRecorder {
     return valid
   }
 
-  /** At once, so that repeated uploads of a file take no more space than one. */
+  /** Without waiting for a sweep: repeated uploads of a file take no more space than one. */
   async #delete(objects: readonly string[]): Promise<void> {
     if (objects.length === 0) return
     try {

@@ -2,7 +2,7 @@ import type { PreviewLink } from '../../protocol/api/sites.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import { MINUTE_MS, toIso } from '../lib/time.ts'
-import { constantTimeEqual, decodeTime, encodeBits, encodeTime, Signer } from '../lib/tokens.ts'
+import { constantTimeEqual, decodeTime, encodeBits, encodeTime, type Secrets, Signer } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Store } from '../store/store.ts'
 import type { UrlBuilder } from './urls.ts'
@@ -25,20 +25,25 @@ interface PreviewClaims {
 export class PreviewTokens {
   readonly #signer: Signer
 
-  constructor(secret: string) {
+  constructor(secret: Secrets) {
     this.#signer = new Signer(secret, 'preview links')
   }
 
   /** Valid until `until`, in milliseconds since 1970, rounded down to seconds. */
-  sign({ slug, passwordHash, versionId }: PreviewClaims, until: number): string {
-    const seconds = Math.floor(until / 1000)
-    const mac = this.#signer.sign([slug, passwordHash ?? '', versionId, seconds])
-    return `z${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`
+  sign(claims: PreviewClaims, until: number): string {
+    return this.#tokens(claims, until)[0]!
   }
 
   verify(token: string, claims: PreviewClaims): boolean {
     const until = readPreviewExpiry(token)
-    return until !== undefined && constantTimeEqual(this.sign(claims, until), token)
+    return until !== undefined && this.#tokens(claims, until).some((valid) => constantTimeEqual(valid, token))
+  }
+
+  /** The tokens of all accepted secrets, that of the current one first. */
+  #tokens({ slug, passwordHash, versionId }: PreviewClaims, until: number): string[] {
+    const seconds = Math.floor(until / 1000)
+    const macs = this.#signer.signAll([slug, passwordHash ?? '', versionId, seconds])
+    return macs.map((mac) => `z${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`)
   }
 }
 

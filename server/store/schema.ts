@@ -39,6 +39,8 @@ export interface Schema {
   visit_salts: VisitSaltRow
   notices: NoticeRow
   ticket_keys: TicketKeyRow
+  shared_settings: SharedSettingRow
+  nodes: NodeRow
 }
 
 export interface AccountRow {
@@ -173,6 +175,8 @@ export interface VersionRow {
   content_hash: string | null
   message: string | null
   thumbnail_hash: string | null
+  /** JSON of `VersionChanges`; null without a live version at staging, and as `content_hash`. */
+  changes: string | null
 }
 
 /** A picture of a version for lists of sites: WebP in base64. */
@@ -270,6 +274,8 @@ export interface DomainRow {
   next_check_at: number | null
   /** 1 when the last check took long: such names must not delay others. */
   slow: 0 | 1
+  /** Until then a node checks it; null when the next check is planned. */
+  checking_until: number | null
 }
 
 /** A deleted active name: until then only that account can add it again, with the same token. */
@@ -416,6 +422,8 @@ export interface VisitorRow {
 export interface VisitSaltRow {
   day: number
   salt: string
+  /** New visitors of that day, over all nodes and sites. */
+  visitors: Generated<number>
 }
 
 /** The key of TLS session tickets of one period, by its number since 1970; sealed. */
@@ -435,4 +443,21 @@ export interface NoticeRow {
   attempts: number
   /** Time of the next attempt to send it; null when there is none. */
   due_at: number | null
+}
+
+/** The fingerprint of a setting that all nodes have in common. */
+export interface SharedSettingRow {
+  name: string
+  fingerprint: string
+}
+
+/** A process that serves. */
+export interface NodeRow {
+  id: string
+  host: string
+  release: string
+  started_at: number
+  seen_at: number
+  /** JSON of counters and gauges by their names. */
+  numbers: string
 }

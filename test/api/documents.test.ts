@@ -124,6 +124,11 @@ describe('the pages about the API', () => {
     assert.equal(status, 200)
     assert.deepEqual(json, { status: 'ok' })
   })
+
+  test('report at /ready that the service may receive requests', async () => {
+    const { status, json } = await api.request('GET', '/ready')
+    assert.deepEqual([status, json], [200, { status: 'ready' }])
+  })
 })
 
 test('URLs have the scheme, host and port of the configured base URL', async () => {

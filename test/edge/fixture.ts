@@ -36,6 +36,7 @@ import type { WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
 import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
+import { makeLookupLimits } from '../support/lookup-limits.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 
 /** The media type of HTML forms. */
@@ -120,9 +121,11 @@ export class EdgeFixture {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
     const budget = new MemoryBudget(cacheBytes)
+    const counters = new Counters()
     this.options = {
       config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain }),
       store: this.store.watched,
+      ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, counters }),
       blobs: this.blobs,
       addresses: this.addresses,
       injectedDocuments: new InjectedDocuments({
@@ -131,7 +134,7 @@ export class EdgeFixture {
       }),
       clock,
       log,
-      counters: new Counters(),
+      counters,
       secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,

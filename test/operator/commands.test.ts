@@ -39,23 +39,24 @@ test('invalid arguments print the help and exit with 2', async () => {
   }
 })
 
-test('the health check of the container succeeds while the service is operational, and fails otherwise', async () => {
-  const script = join(import.meta.dirname, '..', '..', 'deploy', 'health')
-  const check = (port: number) =>
-    new Promise<number>((resolve) => {
-      const env = { PATH: process.env.PATH, SLIPWAY_PORT: String(port) }
-      execFile(script, { env }, (error) => resolve(error ? 1 : 0))
-    })
-  const service = await startTestService()
-  try {
-    assert.equal(await check(service.port), 0)
+for (const proxyProtocol of ['off', 'private'])
+  test(`the health check of the container succeeds until the service stops: PROXY protocol ${proxyProtocol}`, async () => {
+    const script = join(import.meta.dirname, '..', '..', 'deploy', 'ready')
+    const settings = { PROXY_PROTOCOL: proxyProtocol, READY_SECONDS: '1' }
+    const service = await startTestService(settings)
+    const check = () =>
+      new Promise<number>((resolve) => {
+        const own = { SLIPWAY_PORT: String(service.port), SLIPWAY_PROXY_PROTOCOL: proxyProtocol }
+        execFile(script, { env: { PATH: process.env.PATH, ...own } }, (error) => resolve(error ? 1 : 0))
+      })
+    assert.equal(await check(), 0)
     await rm(join(service.data, 'blobs'), { recursive: true })
-    assert.equal(await check(service.port), 1, 'a response with 503')
-  } finally {
-    await service[Symbol.asyncDispose]()
-  }
-  assert.equal(await check(service.port), 1, 'no response')
-})
+    assert.equal(await check(), 0, 'a restart would not bring back the files')
+    const stopped = service[Symbol.asyncDispose]()
+    assert.equal(await check(), 1, 'a response with 503')
+    await stopped
+    assert.equal(await check(), 1, 'no response')
+  })
 
 test('the settings of the container, which include secrets, are neither committed nor copied into the image', async () => {
   for (const file of ['.gitignore', 'deploy/Dockerfile.dockerignore']) {

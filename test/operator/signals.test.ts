@@ -64,6 +64,28 @@ test('a second SIGINT exits immediately, with 130', async () => {
   assert.equal((await fixture.service.ended).code, 130)
 })
 
+for (const workers of ['1', '2'])
+  test(`after SIGTERM /ready returns 503 while connections are accepted, until the service drains: ${workers} workers`, async () => {
+    await using fixture = await startFixture({ ...LONG_DRAIN, READY_SECONDS: '2', WORKERS: workers })
+    const { service, publisher } = fixture
+    assert.equal((await sendRequest(service.port, { path: '/ready' })).status, 200)
+    service.child.kill('SIGTERM')
+    for (let worker = 0; worker < Number(workers); worker++) await service.waitForLine(/"not ready: /)
+    const { status, json } = await sendRequest(service.port, { path: '/ready' })
+    assert.deepEqual([status, json], [503, { status: 'stopping' }])
+    const { slug } = await publisher.publish({ 'index.html': 'published while it stops' })
+    assert.equal((await sendRequest(service.port, { site: slug })).text, 'published while it stops')
+    assert.equal((await service.ended).code, 0)
+  })
+
+test('a second SIGINT exits immediately while connections are still accepted', async () => {
+  await using fixture = await startFixture({ READY_SECONDS: '600' })
+  fixture.service.child.kill('SIGINT')
+  await fixture.service.waitForLine(/"not ready: /)
+  fixture.service.child.kill('SIGINT')
+  assert.equal((await fixture.service.ended).code, 130)
+})
+
 test('requests that do not end are aborted after the configured time, without a truncated response', async () => {
   await using fixture = await startFixture({ DRAIN_SECONDS: '1' })
   const { service, publisher } = fixture

@@ -199,21 +199,22 @@ for (const read of [readIntoSharedBuffer, readFromStream])
     const proxyProtocol = new ProxyProtocol({ from, log: silentLog, headerTimeoutMs: 5000, read })
     const server = createServer((socket) => proxyProtocol.accept(socket, () => assert.fail('accepted')))
     await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.after(() => server.close())
     const { port } = server.address() as { port: number }
     const begin = async (): Promise<Socket> => {
       const accepted = once(server, 'connection')
       const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+      t.after(() => socket.destroy())
       socket.write('PROXY TCP4 ')
-      await accepted
-      return socket
+      return (await accepted)[0]
     }
     const slow = await begin()
-    t.mock.timers.tick(5000)
-    await untilClosed(slow)
+    t.mock.timers.tick(4999)
+    assert.equal(slow.destroyed, false)
+    t.mock.timers.tick(1)
+    assert.equal(slow.destroyed, true)
     const last = await begin()
     proxyProtocol.close()
-    await untilClosed(last)
-    const late = await begin()
-    await untilClosed(late)
-    server.close()
+    assert.equal(last.destroyed, true)
+    assert.equal((await begin()).destroyed, true)
   })

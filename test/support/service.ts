@@ -48,6 +48,7 @@ export async function startTestService(
     DNS_SERVERS: '127.0.0.1:1',
     // Independent of the free space of the test machine.
     DISK_RESERVE: '0',
+    READY_SECONDS: '0',
   }
   const given = { PORT: '0', DRAIN_SECONDS: '5', LOG: 'debug', ...usual, ...settings, DATA: data }
   const environment = Object.entries(given).map(([name, value]) => [`SLIPWAY_${name}`, value])

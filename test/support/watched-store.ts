@@ -7,6 +7,8 @@ export class WatchedStore {
   unavailable = false
   /** Called after each read; a promise delays its result. */
   delayRead: (query: string) => Promise<unknown> | undefined = () => undefined
+  /** For how long the store has not notified of changes. */
+  silenceMs: () => number = () => this.real.silenceMs()
   readonly real: Store
   readonly read: Queries
 
@@ -30,6 +32,7 @@ export class WatchedStore {
       },
       onChange: (forget) => real.onChange(forget),
       pollChanges: () => real.pollChanges(),
+      silenceMs: () => this.silenceMs(),
       check: () => real.check(),
       [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
     }

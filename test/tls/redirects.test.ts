@@ -137,7 +137,7 @@ for (const fastPath of ['on', 'off']) {
           `308 https://${BASE}${path}`,
         )
       assert.equal((await covered.plain(BASE, '/api/v1/publish', { method: 'POST' })).status, 308)
-      for (const path of ['/health', '/health?from=a-balancer']) {
+      for (const path of ['/health', '/health?from=a-balancer', '/ready']) {
         assert.equal((await covered.plain(BASE, path)).status, 200)
         assert.equal((await covered.secure(BASE, path)).status, 200)
       }

@@ -1,4 +1,4 @@
-import type { PublishWarning, SiteMetadata } from '../../../protocol/api/publish.ts'
+import type { FileChanges, PublishWarning, SiteMetadata } from '../../../protocol/api/publish.ts'
 import type { PublishedWith, SiteKind } from '../../../protocol/api/sites.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { StoredBlob } from '../../blobs/blobs.ts'
@@ -34,6 +34,13 @@ export interface VersionHeader {
   message: string | null
   /** Hash of its thumbnail; null without one. */
   thumbnailHash: string | null
+  /** Null when no version was live when it was staged or a hash was not declared, and as `contentHash`. */
+  changes: VersionChanges | null
+}
+
+/** What a version changes on the one that was live when it was staged. */
+export interface VersionChanges extends FileChanges {
+  comparedWith: string
 }
 
 /** Parts that are stored as JSON are parsed when they are read first; a spread reads all of them. */
@@ -75,6 +82,7 @@ export function emptyVersion(id: string, slug: string, now: number): Version {
     message: null,
     thumbnailHash: null,
     contentHash: null,
+    changes: null,
   }
 }
 
@@ -130,9 +138,6 @@ export interface VersionQueries {
   bySlug(slug: string): Promise<VersionHeader[]>
 
   findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
-
-  /** The newest finalized version of a site that is older than this one. */
-  findPrevious(slug: string, id: string): Promise<VersionHeader | undefined>
 
   /** The blobs that the versions of a site need: their manifests and injected documents. */
   neededHashes(slug: string): Promise<Set<string>>

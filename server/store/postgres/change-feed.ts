@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Connection, PrimaryPool } from './pool.ts'
+import { Counters } from '../../lib/counters.ts'
+import type { Connection } from './client.ts'
+import type { PrimaryPool } from './pool.ts'
 
 interface ChangeFeedOptions {
   pool: PrimaryPool
@@ -7,10 +9,12 @@ interface ChangeFeedOptions {
   pollTimeoutMs: number
   /** Changed names, or undefined when any name may have changed. */
   notify: (names: readonly string[] | undefined) => Promise<void>
+  counters?: Counters | undefined
 }
 
-const RECONNECT_MIN_MS = 100
-const RECONNECT_MAX_MS = 1000
+/** Bounds of the random pause before a poll that follows failed ones; the upper bound doubles up to the maximum. */
+const MIN_RETRY_MS = 100
+const MAX_RETRY_MS = 1000
 
 /** More changes in one poll count as a change of everything. */
 const MAX_CHANGES_PER_POLL = 10_000
@@ -18,8 +22,12 @@ const MAX_CHANGES_PER_POLL = 10_000
 const CHANNEL = 'slipway_changes'
 const NOTIFY_INTERVAL_MS = 10
 
+/** Minimum interval between polls that hints cause: many nodes may send hints at the same time. */
+const MIN_POLL_INTERVAL_MS = 10
+
 const RETENTION = '1 hour'
 const TRIM_INTERVAL_MS = 10 * 60_000
+const TRIM_TIMEOUT_MS = 10_000
 
 interface PollRow {
   seen: string
@@ -31,30 +39,37 @@ interface PollRow {
 /**
  * Notices the changes of all nodes. A poll reads the rows that are visible now and were not visible in the snapshot of
  * the poll before: sequence numbers would miss a transaction that commits after a later one. NOTIFY only makes the next
- * poll earlier.
+ * poll earlier; behind a transaction pooler, which has no session that listens, nothing does.
  */
 export class ChangeFeed implements AsyncDisposable {
   readonly #options: ChangeFeedOptions
+  readonly #counters: Counters
   /** Transactions of this process, whose listeners `write` notifies itself. */
   readonly #own = new Set<string>()
+  readonly #timer: PollTimer
+  readonly #trimmer: ChangeTrimmer
   #connection: (Connection & Disposable) | undefined
   #snapshot: string | undefined
   #epoch: string | undefined
-  #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
-  #trimmedAt = performance.now()
-  #failures = 0
+  #polledAt = performance.now()
   #clockOffsetMs = 0
-  #isClosed = false
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options
+    this.#counters = options.counters ?? new Counters()
+    this.#timer = new PollTimer(options.pollIntervalMs, async () => {
+      await this.poll()
+      this.#trimmer.trim()
+    })
+    this.#trimmer = new ChangeTrimmer(options.pool)
+    this.#counters.addGauge('store.feed.lag_ms', () => Math.round(this.silenceMs()))
   }
 
   /** Resolves once the first poll has succeeded. */
   async open(): Promise<void> {
     await this.poll()
-    this.#schedule()
+    this.#timer.start()
   }
 
   /** Milliseconds since 1970 by the clock of the database, also while that is unreachable. */
@@ -62,13 +77,19 @@ export class ChangeFeed implements AsyncDisposable {
     return Math.round(performance.now() + this.#clockOffsetMs)
   }
 
+  /** Milliseconds since the beginning of the last poll that succeeded. */
+  silenceMs(): number {
+    return performance.now() - this.#polledAt
+  }
+
   /** Before the commit: a poll may see the change before the response to the commit arrives. */
   addOwn(xid: string): void {
     this.#own.add(xid)
   }
 
-  removeOwn(xid: string): void {
-    this.#own.delete(xid)
+  /** After a commit whose outcome is not known; false when a poll has seen the change, and notified no listener. */
+  removeOwn(xid: string): boolean {
+    return this.#own.delete(xid)
   }
 
   /** Polls now; concurrent calls share one poll that began after the call. */
@@ -81,82 +102,142 @@ export class ChangeFeed implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
+    this.#timer[Symbol.dispose]()
     await this.#polling?.catch(() => undefined)
     this.#connection?.[Symbol.dispose]()
   }
 
-  #schedule(): void {
-    if (this.#isClosed) return
-    clearTimeout(this.#timer)
-    const { pollIntervalMs } = this.#options
-    const delayMs =
-      this.#failures === 0
-        ? pollIntervalMs
-        : Math.min(RECONNECT_MAX_MS, RECONNECT_MIN_MS * 2 ** this.#failures) * (0.5 + Math.random() / 2)
-    this.#timer = setTimeout(() => void this.#pollAndSchedule(), delayMs)
-    this.#timer.unref()
-  }
-
-  async #pollAndSchedule(): Promise<void> {
-    try {
-      await this.poll()
-      await this.#trim()
-      this.#failures = 0
-    } catch {
-      if (this.#isClosed) return
-      this.#failures++
-      // A listener that fails now is called again after the next poll that fails, or for the next change.
-      await this.#options.notify(undefined).catch(() => undefined)
-    }
-    this.#schedule()
-  }
-
   async #poll(): Promise<void> {
+    const { pool, pollTimeoutMs } = this.#options
     try {
-      const row = await readChanges(await this.#connect(), this.#snapshot, this.#options.pollTimeoutMs)
-      this.#clockOffsetMs = row.clockOffsetMs
-      const isFirst = this.#snapshot === undefined
-      const isSame = row.epoch !== null && row.epoch === this.#epoch
-      this.#snapshot = row.seen
-      this.#epoch = row.epoch ?? undefined
-      if (row.epoch === null) await this.#beginEpoch()
-      const others = row.changes.filter(([xid]) => !this.#own.delete(xid)).map(([, name]) => name)
-      if (isFirst) return
-      const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
-      if (!isComplete) await this.#options.notify(undefined)
-      else if (others.length > 0) await this.#options.notify([...new Set(others)])
+      const connection = await this.#connect()
+      const startedAt = performance.now()
+      const row = await readChanges(connection, this.#snapshot, pollTimeoutMs)
+      this.#counters.add('store.feed.polls')
+      await this.#accept(row)
+      this.#polledAt = startedAt
     } catch (error) {
+      this.#counters.add('store.feed.failed')
       this.#connection?.[Symbol.dispose]()
       this.#connection = undefined
+      pool.closeIdle()
       throw error
     }
+  }
+
+  /** Keeps the snapshot only after listeners were notified: a poll that fails before is repeated. */
+  async #accept(row: PollRow & { clockOffsetMs: number }): Promise<void> {
+    this.#clockOffsetMs = row.clockOffsetMs
+    const epoch = row.epoch ?? (await this.#beginEpoch())
+    const others = row.changes.filter(([xid]) => !this.#own.delete(xid)).map(([, name]) => name)
+    if (this.#snapshot !== undefined) {
+      const isSame = row.epoch !== null && row.epoch === this.#epoch
+      const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
+      if (!isComplete) this.#counters.add('store.feed.resets')
+      if (!isComplete || others.length > 0)
+        await this.#options.notify(isComplete ? [...new Set(others)] : undefined)
+    }
+    this.#snapshot = row.seen
+    this.#epoch = epoch
   }
 
   async #connect(): Promise<Connection> {
     if (this.#connection) return this.#connection
     const connection = await this.#options.pool.connect()
     this.#connection = connection
-    connection.onNotification(() => void this.#pollAndSchedule())
+    if (!connection.isSession) return connection
+    connection.onNotification(() => this.#timer.hint())
     await connection.query({ text: `listen ${CHANNEL}` }, this.#options.pollTimeoutMs)
     return connection
   }
 
-  async #beginEpoch(): Promise<void> {
-    const text = 'insert into feed_epoch (id) values ($1) on conflict do nothing'
-    await this.#connection!.query({ text, values: [randomUUID()] }, this.#options.pollTimeoutMs)
+  /** Returns the epoch that this node began, or undefined when another node did so at the same time. */
+  async #beginEpoch(): Promise<string | undefined> {
+    const text = 'insert into feed_epoch (id) values ($1) on conflict do nothing returning id'
+    const query = { text, values: [randomUUID()] }
+    const { rows } = await this.#connection!.query<{ id: string }>(query, this.#options.pollTimeoutMs)
+    return rows[0]?.id
+  }
+}
+
+/** Polls in intervals, soon after a hint, and after a random pause when a poll failed. */
+class PollTimer implements Disposable {
+  readonly #intervalMs: number
+  readonly #poll: () => Promise<void>
+  #timer: NodeJS.Timeout | undefined
+  #startedAt = performance.now()
+  #isPolling = false
+  /** Whether a change came while a poll was running. */
+  #isHinted = false
+  #failures = 0
+  #isClosed = false
+
+  constructor(intervalMs: number, poll: () => Promise<void>) {
+    this.#intervalMs = intervalMs
+    this.#poll = poll
   }
 
-  /** Deletes old changes. Any node may do so at any time. */
-  async #trim(): Promise<void> {
+  start(): void {
+    this.#schedule(this.#intervalMs)
+  }
+
+  hint(): void {
+    if (this.#isPolling) this.#isHinted = true
+    else this.#schedule(this.#startedAt + MIN_POLL_INTERVAL_MS - performance.now())
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#run(), delayMs)
+    this.#timer.unref()
+  }
+
+  async #run(): Promise<void> {
+    this.#startedAt = performance.now()
+    this.#isPolling = true
+    this.#isHinted = false
+    try {
+      await this.#poll()
+      this.#failures = 0
+    } catch {
+      this.#failures++
+    }
+    this.#isPolling = false
+    if (this.#failures > 0) {
+      const maxMs = Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** this.#failures)
+      this.#schedule(MIN_RETRY_MS + Math.random() * (maxMs - MIN_RETRY_MS))
+    } else if (this.#isHinted) this.hint()
+    else this.start()
+  }
+}
+
+/** Deletes old changes. Any node may do so at any time. */
+class ChangeTrimmer {
+  readonly #pool: PrimaryPool
+  #trimmedAt = performance.now()
+
+  constructor(pool: PrimaryPool) {
+    this.#pool = pool
+  }
+
+  trim(): void {
     if (performance.now() - this.#trimmedAt < TRIM_INTERVAL_MS) return
     this.#trimmedAt = performance.now()
     const text = `
       with gone as (delete from changes where at < clock_timestamp() - interval '${RETENTION}' returning xid)
       update changes_trimmed
       set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))`
-    await this.#connection!.query({ text }, this.#options.pollTimeoutMs)
+    const trimming = this.#pool.use((connection) => connection.query({ text }, TRIM_TIMEOUT_MS), {
+      isWrite: true,
+    })
+    // The next attempt deletes what this one leaves.
+    trimming.catch(() => undefined)
   }
 }
 

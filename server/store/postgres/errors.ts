@@ -11,8 +11,8 @@ const DISK_FULL = '53100'
 /** serialization_failure and deadlock_detected: the server rolled the transaction back, and it may be repeated. */
 const REPEATABLE_STATES = new Set(['40001', '40P01'])
 
-/** A query whose time is up: whether the server has executed it is not known. */
-export class QueryTimeoutError extends Error {}
+/** Whether the server has executed a query is not known, or whether its commit was replicated. */
+export class OutcomeUnknownError extends Error {}
 
 export function isRepeatable(error: unknown): boolean {
   return REPEATABLE_STATES.has(stateOf(error) ?? '')
@@ -25,7 +25,7 @@ export function isLockTimeout(error: unknown): boolean {
 
 /** Whether the connection cannot be used any more. */
 export function isConnectionLost(error: unknown): boolean {
-  if (error instanceof QueryTimeoutError) return true
+  if (error instanceof OutcomeUnknownError) return true
   const state = stateOf(error)
   if (state === undefined) return isNetworkError(error)
   return state.startsWith('08') || state.startsWith('57P') || state === '25006' || state === '25P03'
@@ -36,7 +36,7 @@ export function translateError(error: unknown): never {
   const state = stateOf(error)
   if (state === DISK_FULL) throw diskFull(error)
   const isUnavailable =
-    error instanceof QueryTimeoutError ||
+    error instanceof OutcomeUnknownError ||
     isNetworkError(error) ||
     isRepeatable(error) ||
     (state !== undefined && (UNAVAILABLE_CLASSES.has(state.slice(0, 2)) || UNAVAILABLE_STATES.has(state)))

@@ -10,7 +10,7 @@ import {
 } from 'kysely'
 import type pg from 'pg'
 import type { Schema } from '../schema.ts'
-import type { Query } from './pool.ts'
+import type { Query } from './client.ts'
 
 /** Sends a query without a name, so that a transaction pooler may give each one to another connection. */
 type Send = (query: Query) => Promise<pg.QueryResult>

@@ -13,9 +13,10 @@ import {
   recordApplied,
 } from '../migrate.ts'
 import type { Schema } from '../schema.ts'
+import type { Connection } from './client.ts'
 import { isLockTimeout } from './errors.ts'
 import { createKysely } from './kysely.ts'
-import type { Connection, PrimaryPool } from './pool.ts'
+import type { PrimaryPool } from './pool.ts'
 
 interface MigrateOptions {
   pool: PrimaryPool

@@ -1,39 +1,37 @@
-import pg from 'pg'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Counters } from '../../lib/counters.ts'
+import { type Connection, PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
-import { isConnectionLost, QueryTimeoutError, unavailable } from './errors.ts'
+import { isConnectionLost, unavailable } from './errors.ts'
 
-interface PoolOptions {
+export interface PoolOptions {
   cluster: Cluster
   maxConnections: number
   /** How long a caller waits for a connection, including connecting; then UNAVAILABLE. */
   acquireTimeoutMs: number
+  counters?: Counters | undefined
 }
 
-/** A connection to the primary. */
-export interface Connection {
-  /** Rejects with QueryTimeoutError after `timeoutMs`; the connection is then closed, because its state is unknown. */
-  query<Row extends object>(query: Query, timeoutMs: number): Promise<pg.QueryResult<Row>>
-  onNotification(listener: () => void): void
-}
-
-export interface Query {
-  /** Several statements without values are one message. */
-  text: string
-  values?: unknown[]
+interface UseOptions {
+  /** A write may wait for another one, or for a standby. Some connections are kept for what does not. */
+  isWrite?: boolean
 }
 
 interface Waiting {
-  resolve(client: PooledClient): void
+  isWrite: boolean
+  resolve(client: PostgresClient): void
   reject(error: unknown): void
 }
 
-const INT8_OID = 20
+/** Connections that writes do not use. */
+const READ_CONNECTIONS = 2
 
-/** Times, sizes and counts fit into a number. */
-const TYPES = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format as 'text'),
-}
+/** How long the host that was the primary has to answer before the next one is tried at the same time. */
+const NEXT_HOST_DELAY_MS = 150
+
+/** Time, in part random, in which callers fail immediately after no host could be reached. */
+const MIN_BACKOFF_MS = 50
+const MAX_BACKOFF_MS = 200
 
 /**
  * Connections to the primary of a cluster. Of several hosts it uses the one that is not in recovery, and searches
@@ -41,156 +39,184 @@ const TYPES = {
  */
 export class PrimaryPool implements AsyncDisposable {
   readonly #options: PoolOptions
-  readonly #idle: PooledClient[] = []
-  readonly #waiting: Waiting[] = []
-  readonly #open = new Set<PooledClient>()
+  readonly #counters: Counters
+  readonly #idle = new Set<PostgresClient>()
+  /** Callers without a connection, in the order in which they get one. */
+  readonly #waiting = new Set<Waiting>()
+  readonly #open = new Set<PostgresClient>()
   #connecting = 0
+  #writing = 0
   #isClosed = false
   /** The host that was the primary. */
   #preferred = 0
+  #backoff: { until: number; error: unknown } | undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
+    this.#counters = options.counters ?? new Counters()
+    this.#counters.addGauge('store.pool.open', () => this.#open.size)
+    this.#counters.addGauge('store.pool.used', () => this.#open.size - this.#idle.size)
+    this.#counters.addGauge('store.pool.waiting', () => this.#waiting.size)
   }
 
   /** Runs `work` with a connection of its own, which returns to the pool unless it was lost. */
-  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const client = await this.#acquire()
+  async use<T>(
+    work: (connection: Connection) => Promise<T>,
+    { isWrite = false }: UseOptions = {},
+  ): Promise<T> {
+    const client = await this.#acquire(isWrite)
     try {
       return await work(client)
     } catch (error) {
-      if (isConnectionLost(error)) client.close()
+      if (isConnectionLost(error)) client.destroy()
       throw error
     } finally {
+      if (isWrite) this.#writing--
       this.#release(client)
     }
   }
 
   /** A connection outside the limit of the pool, for the feed of changes. */
-  async connect(): Promise<Connection & Disposable> {
-    return this.#connect(performance.now() + this.#options.acquireTimeoutMs)
+  connect(): Promise<Connection & Disposable> {
+    return this.#connect()
+  }
+
+  /** Closes what is not in use, when the host may not be the primary or not be reachable any more. */
+  closeIdle(): void {
+    for (const client of this.#idle) client.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
-    for (const waiting of this.#waiting.splice(0)) waiting.reject(unavailable())
+    this.#rejectWaiting(unavailable())
     for (const client of this.#open) client.close()
   }
 
-  async #acquire(): Promise<PooledClient> {
+  #acquire(isWrite: boolean): Promise<PostgresClient> {
     if (this.#isClosed) throw unavailable()
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.isClosed) return idle
-    const deadline = performance.now() + this.#options.acquireTimeoutMs
-    if (this.#open.size + this.#connecting >= this.#options.maxConnections) return this.#wait(deadline)
-    this.#connecting++
-    try {
-      const client = await this.#connect(deadline)
-      this.#open.add(client)
-      return client
-    } finally {
-      this.#connecting--
-    }
-  }
-
-  #wait(deadline: number): Promise<PooledClient> {
-    const { promise, resolve, reject } = Promise.withResolvers<PooledClient>()
-    const waiting = { resolve, reject }
-    this.#waiting.push(waiting)
+    if (this.#open.size === 0 && this.#backoff && performance.now() < this.#backoff.until)
+      throw this.#backoff.error
+    const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>()
+    const waiting = { isWrite, resolve, reject }
+    this.#waiting.add(waiting)
+    this.#serve()
+    if (!this.#waiting.has(waiting)) return promise
     const timer = setTimeout(() => {
-      this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+      if (!this.#waiting.delete(waiting)) return
+      this.#counters.add('store.pool.timeouts')
       reject(unavailable())
-    }, deadline - performance.now())
+    }, this.#options.acquireTimeoutMs)
     return promise.finally(() => clearTimeout(timer))
   }
 
-  #release(client: PooledClient): void {
-    if (client.isClosed || this.#isClosed) {
-      this.#open.delete(client)
-      client.close()
-      // A place is free, so the next caller may connect.
-      const waiting = this.#waiting.shift()
-      if (waiting) this.#acquire().then(waiting.resolve, waiting.reject)
-      return
+  /** Gives idle connections to callers, and opens one for those that are left, if the limits allow it. */
+  #serve(): void {
+    for (const client of this.#idle) {
+      const waiting = this.#findNext()
+      if (!waiting) return
+      this.#idle.delete(client)
+      this.#waiting.delete(waiting)
+      if (waiting.isWrite) this.#writing++
+      waiting.resolve(client)
     }
-    const waiting = this.#waiting.shift()
-    if (waiting) waiting.resolve(client)
-    else this.#idle.push(client)
+    if (!this.#findNext() || this.#connecting >= this.#waiting.size) return
+    if (this.#open.size + this.#connecting < this.#options.maxConnections) this.#addConnection()
   }
 
-  async #connect(deadline: number): Promise<PooledClient> {
-    const { hosts } = this.#options.cluster
-    let failure: unknown
-    for (let turn = 0; turn < hosts.length; turn++) {
-      const index = (this.#preferred + turn) % hosts.length
-      const remainingMs = Math.max(1, deadline - performance.now())
-      const client = new PooledClient(this.#options.cluster, index, remainingMs)
-      try {
-        if (await client.connectToPrimary(remainingMs)) {
-          this.#preferred = index
-          return client
-        }
-      } catch (error) {
-        failure = error
-      }
-      client.close()
-    }
-    throw unavailable(failure ?? new Error('no host of the database URL is a primary'))
-  }
-}
-
-class PooledClient implements Connection, Disposable {
-  readonly #client: pg.Client
-  isClosed = false
-
-  constructor({ hosts, config }: Cluster, index: number, connectionTimeoutMillis: number) {
-    this.#client = new pg.Client({
-      ...config,
-      ...hosts[index]!,
-      application_name: 'slipway',
-      connectionTimeoutMillis,
-      keepAlive: true,
-      types: TYPES,
-    })
-    this.#client.on('error', () => this.close())
-    this.#client.on('end', () => this.close())
+  #findNext(): Waiting | undefined {
+    const maxWriting = Math.max(1, this.#options.maxConnections - READ_CONNECTIONS)
+    return this.#waiting.values().find(({ isWrite }) => !isWrite || this.#writing < maxWriting)
   }
 
-  /** False when the server is in recovery. */
-  async connectToPrimary(timeoutMs: number): Promise<boolean> {
-    await this.#client.connect()
-    const { rows } = await this.query<{ standby: boolean }>(
-      { text: 'select pg_is_in_recovery() as standby' },
-      timeoutMs,
+  #addConnection(): void {
+    this.#connecting++
+    this.#connect().then(
+      (client) => {
+        this.#connecting--
+        this.#backoff = undefined
+        client.onClose = () => this.#forget(client)
+        this.#open.add(client)
+        this.#release(client)
+      },
+      (error: unknown) => {
+        this.#connecting--
+        if (this.#open.size + this.#connecting > 0) return
+        const backoffMs = MIN_BACKOFF_MS + Math.random() * (MAX_BACKOFF_MS - MIN_BACKOFF_MS)
+        this.#backoff = { until: performance.now() + backoffMs, error }
+        this.#rejectWaiting(error)
+      },
     )
-    return rows[0]?.standby === false
   }
 
-  async query<Row extends object>(query: Query, timeoutMs: number): Promise<pg.QueryResult<Row>> {
-    if (this.isClosed) throw unavailable()
-    const timeout = Promise.withResolvers<never>()
-    const timer = setTimeout(() => timeout.reject(new QueryTimeoutError('the query timed out')), timeoutMs)
+  #release(client: PostgresClient): void {
+    if (this.#isClosed) client.close()
+    if (!client.isClosed) this.#idle.add(client)
+    this.#serve()
+  }
+
+  #forget(client: PostgresClient): void {
+    this.#idle.delete(client)
+    this.#open.delete(client)
+    if (!this.#isClosed) this.#serve()
+  }
+
+  #rejectWaiting(error: unknown): void {
+    for (const { reject } of this.#waiting) reject(error)
+    this.#waiting.clear()
+  }
+
+  /**
+   * Connects to the primary. The host that was the primary comes first; the next one is tried when that one fails, or
+   * does not answer soon.
+   */
+  async #connect(): Promise<PostgresClient> {
+    const { cluster, acquireTimeoutMs } = this.#options
+    const deadline = performance.now() + acquireTimeoutMs
+    const { length } = cluster.hosts
+    const search = { clients: new Set<PostgresClient>(), isDone: false }
+    const attempts: Promise<PostgresClient>[] = []
+    for (let turn = 0; turn < length; turn++) {
+      const index = (this.#preferred + turn) % length
+      attempts.push(this.#attempt(index, { search, deadline, previous: attempts.at(-1) }))
+    }
     try {
-      return await Promise.race([this.#client.query<Row>(query), timeout.promise])
+      const found = await Promise.any(attempts)
+      this.#counters.add('store.pool.connected')
+      return found
     } catch (error) {
-      if (error instanceof QueryTimeoutError) this.close()
-      throw error
+      this.#counters.add('store.pool.failed')
+      const { errors } = error as AggregateError
+      throw unavailable(errors.find((one) => !(one instanceof StandbyError)) ?? errors[0])
     } finally {
-      clearTimeout(timer)
+      for (const client of search.clients) client.destroy()
     }
   }
 
-  onNotification(listener: () => void): void {
-    this.#client.on('notification', listener)
-  }
-
-  /** Ends the connection without waiting for the server. Idempotent. */
-  close(): void {
-    if (this.isClosed) return
-    this.isClosed = true
-    void this.#client.end().catch(() => undefined)
-  }
-
-  [Symbol.dispose](): void {
-    this.close()
+  async #attempt(index: number, { search, deadline, previous }: Attempt): Promise<PostgresClient> {
+    if (previous) {
+      const failed = previous.then(
+        () => undefined,
+        () => undefined,
+      )
+      await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])
+    }
+    if (search.isDone) throw new StandbyError('another host is the primary')
+    const client = new PostgresClient(this.#options.cluster, index)
+    search.clients.add(client)
+    const isPrimary = await client.connectToPrimary(deadline - performance.now())
+    if (!isPrimary || search.isDone) throw new StandbyError('no host of the database URL is a primary')
+    search.isDone = true
+    search.clients.delete(client)
+    this.#preferred = index
+    return client
   }
 }
+
+/** One host of a search for the primary. */
+interface Attempt {
+  search: { clients: Set<PostgresClient>; isDone: boolean }
+  deadline: number
+  previous: Promise<PostgresClient> | undefined
+}
+
+class StandbyError extends Error {}

@@ -87,7 +87,8 @@ export class SqlSiteQueries implements SiteQueries {
       .selectFrom('sites')
       .select((e) => e.fn.countAll<number>().as('renames'))
       .where('owner_id', '=', ownerId)
-      .where('gone_reason', '=', 'renamed')
+      // Written literally, because it must match a partial index.
+      .where(sql<boolean>`gone_reason = 'renamed'`)
       .where('gone_at', '>', since)
       .executeTakeFirstOrThrow()
     return Number(row.renames)
@@ -171,12 +172,10 @@ export class SqlSiteQueries implements SiteQueries {
       const title = sql`coalesce(sites.title, versions.title)`
       query = query.where((e) => e.or([like(sql.ref('sites.slug')), like(title)]))
     }
-    if (after) {
-      query = query.where((e) =>
-        e.or([e(time, '<', after.at), e.and([e(time, '=', after.at), e('sites.slug', '<', after.slug)])]),
-      )
-    }
-    return query
+    // By rows, which is a range of an index.
+    return after
+      ? query.where((e) => e(e.refTuple(time, 'sites.slug'), '<', e.tuple(after.at, after.slug)))
+      : query
   }
 
   #redirects() {

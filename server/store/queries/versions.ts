@@ -24,6 +24,7 @@ const HEADER: Fields<VersionHeader, VersionRow> = {
   contentHash: 'content_hash',
   message: 'message',
   thumbnailHash: 'thumbnail_hash',
+  changes: json('changes'),
 }
 
 const headerMapper = new RowMapper<VersionHeader, VersionRow>(HEADER)
@@ -127,17 +128,6 @@ export class SqlVersionQueries implements VersionQueries {
   async findFiles(id: string) {
     const row = await this.#db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
     return row && (JSON.parse(row.files) as ManifestFile[])
-  }
-
-  async findPrevious(slug: string, id: string) {
-    return headerMapper.toEntityIfFound(
-      await this.#headers()
-        .where('slug', '=', slug)
-        .where('id', '<', id)
-        .where('state', '=', 'ready')
-        .orderBy('id', 'desc')
-        .executeTakeFirst(),
-    )
   }
 
   async neededHashes(slug: string) {

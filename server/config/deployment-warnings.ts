@@ -1,0 +1,75 @@
+import { UNLIMITED } from '../../protocol/format.ts'
+
+/** The settings that decide how a service is reached. */
+interface DeploymentValues {
+  host: string
+  baseUrl: string
+  siteDomain: string
+  trustedProxies: number
+  proxyProtocol: object | undefined
+  httpsPort: number | undefined
+  tlsCertFile: string
+  dnsHook: string
+  siteCertificates: number | undefined
+  smtpUrl: string
+  data: string
+  blobGrace: number
+  ownedFileBytes: number
+  ownedSiteBytes: number
+}
+
+/** What a service that other machines can reach lacks. */
+export function deploymentWarnings(values: DeploymentValues, defaultFileBytes: number): readonly string[] {
+  const { baseUrl, siteDomain, smtpUrl, data } = values
+  const warnings = []
+  if (values.trustedProxies > 0 && EVERY_ADDRESS.has(values.host))
+    warnings.push(
+      `SLIPWAY_TRUSTED_PROXIES is ${values.trustedProxies} and SLIPWAY_HOST is ${values.host}: a client that reaches the port without the proxy can forge its address and evade rate limits. Allow only the proxy to reach the port: set SLIPWAY_HOST=127.0.0.1, or, in a container, publish the port to 127.0.0.1 or to the network of the proxy only`,
+    )
+  if (
+    values.ownedFileBytes > values.ownedSiteBytes &&
+    isSetAndLimited(values.ownedFileBytes, defaultFileBytes)
+  )
+    warnings.push('SLIPWAY_FILE_BYTES is larger than SLIPWAY_SITE_BYTES, which limits files as well')
+  if (values.blobGrace < MIN_BACKUP_SECONDS)
+    warnings.push(
+      `SLIPWAY_BLOB_GRACE is ${values.blobGrace} s: a backup that takes longer can lack files of sites. Set it to more than the duration of a backup`,
+    )
+  if (baseUrl === '' || isLoopback(new URL(baseUrl).hostname)) return warnings
+  if (isLoopback(values.host) && values.trustedProxies === 0 && !values.proxyProtocol)
+    warnings.push(
+      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=0.0.0.0, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1 or SLIPWAY_PROXY_PROTOCOL=private`,
+    )
+  if (values.httpsPort !== undefined && !hasSiteCertificates(values))
+    warnings.push(
+      'SLIPWAY_HTTPS_PORT is set, but published sites have no certificate and no HTTPS. Set SLIPWAY_TLS_CERT_FILE and SLIPWAY_TLS_KEY_FILE, SLIPWAY_DNS_HOOK, or SLIPWAY_SITE_CERTIFICATES',
+    )
+  if (isLoopback(siteDomain))
+    warnings.push(
+      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_SITE_DOMAIN is ${siteDomain}: only this machine can open published sites. Set SLIPWAY_SITE_DOMAIN to a domain with a wildcard DNS record`,
+    )
+  if (smtpUrl === '')
+    warnings.push(
+      `SLIPWAY_SMTP_URL is not set: no email is sent. Sign-in codes are printed to the terminal, or to stderr without one, and written to ${data}/mail`,
+    )
+  return warnings
+}
+
+/** Shorter values of SLIPWAY_BLOB_GRACE are rarely intended. */
+const MIN_BACKUP_SECONDS = 60
+
+/** Values of SLIPWAY_HOST that listen on every network. */
+const EVERY_ADDRESS = new Set(['0.0.0.0', '::', '[::]'])
+
+/** The default may exceed a limit of the site that the operator lowered. */
+function isSetAndLimited(fileBytes: number, defaultFileBytes: number): boolean {
+  return fileBytes !== defaultFileBytes && fileBytes !== UNLIMITED
+}
+
+function hasSiteCertificates({ tlsCertFile, dnsHook, siteCertificates }: DeploymentValues): boolean {
+  return tlsCertFile !== '' || dnsHook !== '' || siteCertificates !== undefined
+}
+
+function isLoopback(host: string): boolean {
+  return host === '[::1]' || host === '::1' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(host)
+}

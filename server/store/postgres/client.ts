@@ -1,0 +1,161 @@
+import { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import type { Cluster } from './connection-url.ts'
+import { OutcomeUnknownError, unavailable } from './errors.ts'
+
+/** A connection to the primary. */
+export interface Connection {
+  /**
+   * Rejects with OutcomeUnknownError after `timeoutMs`; the connection is then closed, because its state is unknown.
+   */
+  query<Row extends object>(query: Query, timeoutMs: number): Promise<pg.QueryResult<Row>>
+  /** Whether its statements reach one session of the server: behind a transaction pooler they do not. */
+  readonly isSession: boolean
+  onNotification(listener: () => void): void
+}
+
+export interface Query {
+  /** Several statements without values are one message. */
+  text: string
+  values?: unknown[]
+  /**
+   * Whether the server cancels it after its timeout. Never for a durable commit: the server would end its wait for a
+   * standby, and show other nodes what is not replicated.
+   */
+  isCancelable?: boolean
+}
+
+const INT8_OID = 20
+
+/** Times, sizes and counts fit into a number. */
+const TYPES = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format as 'text'),
+}
+
+/** How long the server has to end a connection that is closed. */
+const CLOSE_TIMEOUT_MS = 1000
+
+const CANCEL_TIMEOUT_MS = 1000
+const CANCEL_REQUEST_CODE = 80_877_102
+
+/** The function of the server that warns that a commit no longer waits for its standby. */
+const REPLICATION_WAIT_ROUTINE = 'SyncRepWaitForLSN'
+
+/** One connection to one host of a cluster. */
+export class PostgresClient implements Connection, Disposable {
+  readonly #host: Cluster['hosts'][number]
+  readonly #client: pg.Client
+  readonly #socket = new Socket()
+  #isReplicationCanceled = false
+  isClosed = false
+  isSession = true
+  /** Called once, when the connection was closed or lost. */
+  onClose: (() => void) | undefined
+
+  constructor({ hosts, config }: Cluster, index: number) {
+    this.#host = hosts[index]!
+    this.#client = new pg.Client({
+      ...config,
+      ...this.#host,
+      application_name: 'slipway',
+      keepAlive: true,
+      stream: () => this.#socket,
+      types: TYPES,
+    })
+    this.#client.on('error', () => this.destroy())
+    this.#client.on('end', () => this.destroy())
+    this.#client.on('notice', ({ routine }) => {
+      if (routine === REPLICATION_WAIT_ROUTINE) this.#isReplicationCanceled = true
+    })
+  }
+
+  /** False when the server is in recovery. */
+  async connectToPrimary(timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs
+    await this.#within(timeoutMs, this.#client.connect())
+    const text = 'select pg_is_in_recovery() as standby, pg_backend_pid() as pid'
+    const { rows } = await this.query<{ standby: boolean; pid: number }>(
+      { text },
+      deadline - performance.now(),
+    )
+    this.isSession = rows[0]?.pid === this.#backend.processID
+    return rows[0]?.standby === false
+  }
+
+  async query<Row extends object>(query: Query, timeoutMs: number): Promise<pg.QueryResult<Row>> {
+    if (this.isClosed) throw unavailable()
+    try {
+      const result = await this.#within(timeoutMs, this.#client.query<Row>(query))
+      if (this.#isReplicationCanceled) throw new OutcomeUnknownError('the wait for the standby was canceled')
+      return result
+    } catch (error) {
+      if (error instanceof OutcomeUnknownError) {
+        if (query.isCancelable) this.#cancel()
+        this.destroy()
+      }
+      throw error
+    }
+  }
+
+  onNotification(listener: () => void): void {
+    this.#client.on('notification', listener)
+  }
+
+  /** Ends an idle connection. Idempotent, as all that closes it. */
+  close(): void {
+    if (this.isClosed) return
+    this.#setClosed()
+    void this.#client.end().catch(() => undefined)
+    void pause(CLOSE_TIMEOUT_MS, undefined, { ref: false }).then(() => this.#socket.destroy())
+  }
+
+  /** Ends the connection without a message to the server, which may not be reachable. */
+  destroy(): void {
+    this.#socket.destroy()
+    this.#setClosed()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  /** What identifies the connection to the server; not in the types of `pg`. */
+  get #backend(): { processID: number; secretKey: number } {
+    return this.#client as unknown as { processID: number; secretKey: number }
+  }
+
+  #setClosed(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.onClose?.()
+  }
+
+  async #within<T>(timeoutMs: number, result: Promise<T>): Promise<T> {
+    const timeout = Promise.withResolvers<never>()
+    const expire = () => timeout.reject(new OutcomeUnknownError('the query timed out'))
+    const timer = setTimeout(expire, Math.max(1, timeoutMs))
+    try {
+      return await Promise.race([result, timeout.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Asks the server, by a connection of its own, to end the query that it still executes. */
+  #cancel(): void {
+    const { processID, secretKey } = this.#backend
+    const message = Buffer.alloc(16)
+    message.writeInt32BE(message.length, 0)
+    message.writeInt32BE(CANCEL_REQUEST_CODE, 4)
+    message.writeInt32BE(processID, 8)
+    message.writeInt32BE(secretKey, 12)
+    const { host, port } = this.#host
+    const socket = new Socket().on('error', () => undefined)
+    socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy()).unref()
+    if (host.startsWith('/')) socket.connect(`${host}/.s.PGSQL.${port}`)
+    else socket.connect(port, host)
+    socket.end(message)
+  }
+}

@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Counters } from '../../lib/counters.ts'
+import { createQueries } from '../queries.ts'
+import type { Durability, Queries, WriteScope, WriteTransaction } from '../store.ts'
+import type { ChangeFeed, ChangeHints } from './change-feed.ts'
+import type { Connection, Query } from './client.ts'
+import { isRepeatable, translateError } from './errors.ts'
+import { createKysely } from './kysely.ts'
+import type { PrimaryPool } from './pool.ts'
+
+interface WriterOptions {
+  pool: PrimaryPool
+  feed: ChangeFeed
+  hints: ChangeHints
+  /** Bound of what does not wait for another write. */
+  readTimeoutMs: number
+  notify: (names: readonly string[], own: boolean) => Promise<void>
+  counters: Counters
+}
+
+/** Bounds of one statement: on the server, where it also frees the locks, and somewhat later here. */
+const STATEMENT_TIMEOUT_MS = 5000
+const WRITE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1000
+const LOCK_TIMEOUT_MS = 4000
+
+/** Bound of all statements of a transaction before its commit. */
+const TRANSACTION_TIMEOUT_MS = 15_000
+
+/** A commit waits for the standby, which may just be replaced; an answer before would leave the outcome unknown. */
+const COMMIT_TIMEOUT_MS = 15_000
+
+const MAX_ATTEMPTS = 5
+
+/** Maximum random pause before the second attempt; it grows by this for each further one. */
+const MAX_RETRY_PAUSE_MS = 20
+
+/**
+ * Writes to the primary. A transaction takes the locks of its scope in the message that begins it. What the server
+ * rolled back after a deadlock or a serialization failure is repeated; a commit whose answer is lost never is.
+ */
+export class Writer {
+  readonly #options: WriterOptions
+  readonly #writing = new Set<Promise<unknown>>()
+  readonly #statements: Record<Durability, Queries>
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.#statements = {
+      durable: this.#createStatements('durable'),
+      relaxed: this.#createStatements('relaxed'),
+    }
+  }
+
+  /** See `Store.write`. */
+  write<T>(
+    durability: Durability,
+    scope: WriteScope,
+    work: (tx: WriteTransaction) => Promise<T>,
+  ): Promise<T> {
+    const { pool, hints, notify } = this.#options
+    const begin = beginMessage(durability, scope)
+    return this.#track(async () => {
+      const { result, changed } = await this.#repeat(() =>
+        pool.use((connection) => this.#transaction(connection, begin, work), { isWrite: true }),
+      )
+      if (changed.length > 0) {
+        hints.send()
+        await notify(changed, true)
+      }
+      return result
+    })
+  }
+
+  /** See `Store.execute`. */
+  execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T> {
+    return this.#track(() => this.#repeat(() => statement(this.#statements[durability])))
+  }
+
+  /** Resolves when no write is pending. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#writing)
+  }
+
+  async #track<T>(work: () => Promise<T>): Promise<T> {
+    const writing = work()
+    this.#writing.add(writing)
+    try {
+      return await writing.catch(translateError)
+    } finally {
+      this.#writing.delete(writing)
+    }
+  }
+
+  async #repeat<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error
+        this.#options.counters.add('store.write.repeated')
+        await pause(Math.random() * MAX_RETRY_PAUSE_MS * attempt)
+      }
+    }
+  }
+
+  async #transaction<T>(
+    connection: Connection,
+    begin: Begin,
+    work: (tx: WriteTransaction) => Promise<T>,
+  ): Promise<{ result: T; changed: readonly string[] }> {
+    const { feed, notify, readTimeoutMs } = this.#options
+    const deadline = performance.now() + TRANSACTION_TIMEOUT_MS
+    const query: typeof connection.query = (query, timeoutMs) =>
+      connection.query({ ...query, isCancelable: true }, Math.min(timeoutMs, deadline - performance.now()))
+    await query({ text: begin.text }, begin.mayWait ? WRITE_TIMEOUT_MS : readTimeoutMs)
+    const changed = new Set<string>()
+    let xid: string | undefined
+    try {
+      const result = await work({
+        ...createQueries(createKysely((statement) => query(statement, WRITE_TIMEOUT_MS))),
+        notifyChanged: async (name) => {
+          changed.add(name)
+        },
+      })
+      if (changed.size > 0) xid = await recordChanges(query, [...changed])
+      if (xid !== undefined) feed.addOwn(xid)
+      await commit(connection)
+      return { result, changed: [...changed] }
+    } catch (error) {
+      // A connection that cannot roll back was lost, and the server rolls back without it.
+      await connection.query({ text: 'rollback' }, readTimeoutMs).catch(() => undefined)
+      if (xid !== undefined && !feed.removeOwn(xid)) await notify([...changed], false).catch(() => undefined)
+      throw error
+    }
+  }
+
+  #createStatements(durability: Durability): Queries {
+    const { pool } = this.#options
+    return createQueries(
+      createKysely((query) =>
+        pool.use((connection) => this.#executeAlone(connection, query, durability), { isWrite: true }),
+      ),
+    )
+  }
+
+  /** Executes a statement that sets the durability of its own commit, unless it changes no row. */
+  async #executeAlone(connection: Connection, query: Query, durability: Durability): Promise<pg.QueryResult> {
+    const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true) as set_durability`
+    const text = `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}`
+    // A durable statement may wait for a standby.
+    const isCancelable = durability === 'relaxed'
+    const timeoutMs = isCancelable ? this.#options.readTimeoutMs : COMMIT_TIMEOUT_MS
+    const result = await connection.query<{ set_durability?: string }>(
+      { ...query, text, isCancelable },
+      timeoutMs,
+    )
+    for (const row of result.rows) delete row.set_durability
+    return result
+  }
+}
+
+interface Begin {
+  text: string
+  /** Whether it waits for other writes. */
+  mayWait: boolean
+}
+
+/**
+ * Begins a transaction with the locks of its scope, in one message. Sorted, so that two writes cannot wait for each
+ * other. Settings are local to the transaction: a transaction pooler gives the next one another connection.
+ */
+function beginMessage(durability: Durability, scope: WriteScope): Begin {
+  const keys = Object.entries(scope).flatMap(([kind, names]) =>
+    [names ?? []].flat().map((name) => lockKey(kind, name)),
+  )
+  const locks = [...new Set(keys)].sort((one, other) => (one < other ? -1 : 1))
+  const text = [
+    'begin',
+    `set local synchronous_commit = ${synchronousCommit(durability)}`,
+    `set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+    `set local lock_timeout = ${LOCK_TIMEOUT_MS}`,
+    `set local idle_in_transaction_session_timeout = ${WRITE_TIMEOUT_MS}`,
+    ...locks.map((key) => `select pg_advisory_xact_lock(${key})`),
+  ].join(';')
+  return { text, mayWait: locks.length > 0 }
+}
+
+function synchronousCommit(durability: Durability): 'on' | 'off' {
+  return durability === 'durable' ? 'on' : 'off'
+}
+
+/** 64 bits of a hash: two names with the same key only wait for each other. */
+export function lockKey(kind: string, name: string): bigint {
+  return createHash('sha256')
+    .update(JSON.stringify([kind, name]))
+    .digest()
+    .readBigInt64BE()
+}
+
+async function recordChanges(query: Connection['query'], names: readonly string[]): Promise<string> {
+  const text = 'insert into changes (name) select unnest($1::text[]) returning xid::text'
+  const { rows } = await query<{ xid: string }>({ text, values: [names] }, WRITE_TIMEOUT_MS)
+  return rows[0]!.xid
+}
+
+/** The server answers the commit of a transaction in which a statement failed with ROLLBACK. */
+async function commit(connection: Connection): Promise<void> {
+  const { command } = await connection.query({ text: 'commit' }, COMMIT_TIMEOUT_MS)
+  if (command !== 'COMMIT') throw new Error(`a failed statement was ignored: the server answered ${command}`)
+}
