@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
@@ -15,6 +16,7 @@ import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
 import type { IssuingDeps } from './certificates/deps.ts'
+import { reencryptKeys } from './certificates/reencrypt-keys.ts'
 import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
@@ -22,6 +24,9 @@ import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
+import { NodeReporter } from './fleet/node-reporter.ts'
+import { assertSharedSettings, replaceSharedSettings } from './fleet/shared-settings.ts'
+import { waitForDatabase } from './fleet/wait-for-database.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
@@ -32,6 +37,7 @@ import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
 import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
+import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
 import { SECOND_MS } from './lib/time.ts'
@@ -82,6 +88,8 @@ export interface StartOptions {
   clock?: () => number
   /** Identifies this run of the service for all of its processes; see `blobs/disk.ts`. */
   bootId?: string
+  /** Ends a start that waits for the database. */
+  signal?: AbortSignal
   /**
    * Notifies the other processes of this machine of changed sites and domains; resolves when they have
    * invalidated their caches.
@@ -95,6 +103,11 @@ export interface OperatorContext {
   blobs: Blobs
   accounts: Accounts
   sweepOptions: SweepOptions
+  /**
+   * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret; returns
+   * the number of these.
+   */
+  shareSettings(): Promise<number>
 }
 
 export interface Service extends AsyncDisposable {
@@ -112,11 +125,15 @@ export interface Service extends AsyncDisposable {
   preload(): Promise<void>
 }
 
-interface Backends {
+/** The database, and what it is opened with. */
+interface Database {
   secret: Secrets
   counters: Counters
   folder: DataFolder
   store: Store
+}
+
+interface Backends extends Database {
   blobs: Blobs
   mail: Mail
   secretBox: SecretBox
@@ -139,13 +156,16 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const perNetwork = config.trustedProxies > 0 ? undefined : config.connectionsPerAddress
   const connections = stack.use(new Connections({ memory: clientMemory, perNetwork, log }))
   const proxyProtocol = config.proxyProtocol && new ProxyProtocol({ from: config.proxyProtocol, log })
+  // A node that cannot serve refuses connections, so that balancers use the others.
+  const database = config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)
+  if (database) stack.use(database.store)
   const listener = await Listener.open(config.host, config.port, { shared, connections, proxyProtocol })
   stack.defer(() => listener.drain(config.drainSeconds))
   const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
 
-  const backends = await openBackends(config, baseUrl, startOptions)
-  stack.use(backends.store)
-  const { store, blobs } = backends
+  const backends = await openBackends(config, baseUrl, startOptions, database)
+  if (!database) stack.use(backends.store)
+  const { store, blobs, counters } = backends
   const { clock } = store
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
   if (visitRecorder) stack.use(visitRecorder)
@@ -153,6 +173,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
   stack.use(new Scheduler(services.sweepOptions, sweeps))
+  if (database) {
+    const host = `${hostname()}:${listener.port}`
+    stack.use(new NodeReporter({ store, counters, log, host, release: startOptions.version }))
+  }
   // Disposed before the sweeps, which wait for them.
   stack.use(services.precompressor)
   stack.use(services.domains)
@@ -160,14 +184,14 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends
-  const breaker = openBreaker(config, backends, startOptions)
+  const lookupLimits = createLookupLimits(config, backends, startOptions)
   const parts = {
     shared,
     connections,
     proxyProtocol,
     baseUrl,
     store,
-    breaker,
+    ...lookupLimits,
     secretBox: services.secretBox,
     clock,
     log,
@@ -177,13 +201,13 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
-    breaker,
+    ...lookupLimits,
     blobs,
     addresses: services.addresses,
     injectedDocuments: services.injectedDocuments,
     clock,
     log,
-    counters: backends.counters,
+    counters,
     secret,
     budget,
     clientIp: getClientIp,
@@ -277,13 +301,19 @@ export async function startService(config: Config, startOptions: StartOptions): 
   }
 }
 
-/** Opens the services for a command of the operator, beside a running service or without one. */
+/**
+ * Opens the services for a command of the operator, beside a running service or without one. ConfigError when its
+ * settings are not those of the other nodes, unless the command is about that.
+ */
 export async function openForOperator(
   config: Config,
   startOptions: StartOptions,
+  { acceptsOtherSettings = false } = {},
 ): Promise<OperatorContext & AsyncDisposable> {
   const baseUrl = config.baseUrl || `http://localhost:${config.port}`
-  const backends = await openBackends(config, baseUrl, startOptions)
+  const database = await openDatabase(config, startOptions)
+  if (!acceptsOtherSettings) await assertSameFleet(config, database)
+  const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   const { accounts, precompressor, sweepOptions } = services
@@ -291,23 +321,36 @@ export async function openForOperator(
   const stack = new AsyncDisposableStack()
   stack.use(store)
   stack.use(precompressor)
-  return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  const shareSettings = async () => {
+    const count = await reencryptKeys(store, backends.secretBox)
+    if (config.databaseUrl !== '') await replaceSharedSettings(store, { ...config, secret: backends.secret })
+    return count
+  }
+  return {
+    store,
+    blobs,
+    accounts,
+    sweepOptions,
+    shareSettings,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
 }
 
 /** The limits of lookups in the store, for all caches of this process. */
-function openBreaker(
+function createLookupLimits(
   { staleSeconds }: Config,
   { store, counters }: Backends,
+  // A test that sets the time sets it here as well.
   { clock = () => performance.now() }: StartOptions,
-): CircuitBreaker {
-  return new CircuitBreaker({
+): Pick<EdgeOptions, 'breaker' | 'missLimiter'> {
+  const breaker = new CircuitBreaker({
     silenceMs: () => store.silenceMs(),
     maxStaleMs: staleSeconds * SECOND_MS,
-    // A test that sets the time sets it here as well.
     clock,
     onReachable: () => void store.pollChanges().catch(() => undefined),
     counters,
   })
+  return { breaker, missLimiter: new MissLimiter({ clock, counters }) }
 }
 
 /** Settings embedded into pages. */
@@ -354,13 +397,48 @@ async function openOnDemandTls(
   return port === undefined ? undefined : OnDemandTlsServer.open({ ...options, port })
 }
 
-/** The only place that selects engines. */
-async function openBackends(config: Config, baseUrl: string, startOptions: StartOptions): Promise<Backends> {
-  const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
-  const { showCode = () => {} } = startOptions
+/** Waits for the database of a fleet. */
+function openSharedDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
+  const { log, signal } = startOptions
+  const open = async () => {
+    const database = await openDatabase(config, startOptions)
+    await assertSameFleet(config, database)
+    return database
+  }
+  return waitForDatabase(open, { log, signal })
+}
+
+async function openDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
+  const { secretPrevious } = config
+  const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
   const counters = new Counters()
   const store = await openStore(config, folder, { ...startOptions, counters })
+  return { secret, counters, folder, store }
+}
+
+/** Closes the database when this node does not belong to its fleet. */
+async function assertSameFleet(config: Config, { store, secret }: Database): Promise<void> {
+  if (config.databaseUrl === '') return
+  try {
+    await assertSharedSettings(store, { ...config, secret })
+  } catch (error) {
+    await store[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** The only place that selects engines, with `openStore`. */
+async function openBackends(
+  config: Config,
+  baseUrl: string,
+  startOptions: StartOptions,
+  opened?: Database,
+): Promise<Backends> {
+  const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
+  const { showCode = () => {} } = startOptions
+  const database = opened ?? (await openDatabase(config, startOptions))
+  const { folder, store, secret } = database
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
@@ -368,11 +446,9 @@ async function openBackends(config: Config, baseUrl: string, startOptions: Start
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
-  const { secretPrevious } = config
-  const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
   const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { secret, counters, folder, store, blobs, mail, secretBox, certificates }
+  return { ...database, blobs, mail, secretBox, certificates }
 }
 
 /** Loads the driver of PostgreSQL only for its setting. */

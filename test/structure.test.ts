@@ -65,6 +65,7 @@ const MAX_FILE_LINES = 600
 const EXCEPTIONS: Record<string, string> = {
   'client/sdk/slipway.ts Slipway': 'the facade of the SDK: one method for each call of the API',
   'dashboard/sign-in/code-step.tsx CodeStep': 'one form with its markup',
+  'server/app.ts': 'the composition: the one file that builds, connects and disposes all parts',
   'server/app.ts createServices': 'the composition: constructor calls in dependency order',
   'server/app.ts startService':
     'the composition: the order of these lines is the order of disposal, reversed',

@@ -8,7 +8,9 @@ import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlEncodingQueries } from './queries/encodings.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
+import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
+import { SqlSharedSettingQueries } from './queries/shared-settings.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { SqlSiteQueries } from './queries/sites.ts'
 import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
@@ -35,5 +37,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     visits: new SqlVisitQueries(db),
     notices: new SqlNoticeQueries(db),
     ticketKeys: new SqlTicketKeyQueries(db),
+    sharedSettings: new SqlSharedSettingQueries(db),
+    nodes: new SqlNodeQueries(db),
   }
 }

@@ -37,6 +37,8 @@ export interface Schema {
   visit_salts: VisitSaltRow
   notices: NoticeRow
   ticket_keys: TicketKeyRow
+  shared_settings: SharedSettingRow
+  nodes: NodeRow
 }
 
 export interface AccountRow {
@@ -413,4 +415,21 @@ export interface NoticeRow {
   attempts: number
   /** Time of the next attempt to send it; null when there is none. */
   due_at: number | null
+}
+
+/** The fingerprint of a setting that all nodes have in common. */
+export interface SharedSettingRow {
+  name: string
+  fingerprint: string
+}
+
+/** A process that serves. */
+export interface NodeRow {
+  id: string
+  host: string
+  release: string
+  started_at: number
+  seen_at: number
+  /** JSON of counters and gauges by their names. */
+  numbers: string
 }

@@ -7,7 +7,9 @@ import type { CounterQueries } from './contract/counters.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { EncodingQueries } from './contract/encodings.ts'
 import type { LeaseQueries } from './contract/leases.ts'
+import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
+import type { SharedSettingQueries } from './contract/shared-settings.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
 import type { SiteQueries } from './contract/sites.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
@@ -31,6 +33,8 @@ export interface Queries {
   visits: VisitQueries
   notices: NoticeQueries
   ticketKeys: TicketKeyQueries
+  sharedSettings: SharedSettingQueries
+  nodes: NodeQueries
 }
 
 /** Within `Store.write`: the queries, and invalidation. */

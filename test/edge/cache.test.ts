@@ -6,7 +6,7 @@ import { ApiError } from '../../server/lib/errors.ts'
 import { LoadingCache } from '../../server/lib/loading-cache.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
-import { makeBreaker } from '../support/circuit-breaker.ts'
+import { makeBreaker } from '../support/lookup-limits.ts'
 import { numbers } from '../support/random.ts'
 import { EdgeFixture, gate, noise } from './fixture.ts'
 

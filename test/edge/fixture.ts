@@ -34,8 +34,8 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
-import { makeBreaker } from '../support/circuit-breaker.ts'
 import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
+import { makeLookupLimits } from '../support/lookup-limits.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 
 /** The media type of HTML forms. */
@@ -124,7 +124,7 @@ export class EdgeFixture {
     this.options = {
       config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain }),
       store: this.store.watched,
-      breaker: makeBreaker({ silenceMs: () => this.store.silenceMs(), clock, counters }),
+      ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, counters }),
       blobs: this.blobs,
       addresses: this.addresses,
       injectedDocuments: new InjectedDocuments({ blobs: this.blobs, budget }),

@@ -52,7 +52,7 @@ export function getResponse(
   now = NOW,
 ): EdgeResponse {
   const [path = '', ...query] = target.split(/(?=\?)/)
-  const asked = { host: HOST, isSecure: false, target: { path, query: query.join('') }, headers }
+  const asked = { host: HOST, isSecure: false, target: { path, query: query.join('') }, headers, socket: {} }
   return buildResponse(table, asked, now)
 }
 

@@ -22,7 +22,7 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { buildTable, getResponse, toStoredFile } from '../edge/responses.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
-import { makeBreaker } from '../support/circuit-breaker.ts'
+import { makeBreaker, makeLookupLimits } from '../support/lookup-limits.ts'
 import { measureHeapBytes, measureHeldBytes } from './heap-size.ts'
 
 /** Maximum ratio of held bytes to accounted bytes. */
@@ -289,15 +289,17 @@ describe('a resolver holds no more memory than it accounts for', () => {
         secret: 'a secret',
         clock: () => 1_000_000,
         budget,
-        breaker: makeBreaker(),
+        ...makeLookupLimits(),
+        clientIp: () => '192.0.2.1',
         injectedDocuments: new InjectedDocuments({ blobs: {} as Blobs, budget }),
         addresses: new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' }),
         https: { port: 443, coversSites: () => false },
       }
       const resolver = new SiteResolver(options as EdgeOptions)
+      const client = { socket: {}, headers: {} }
       const resolveAll = async (from: number, to: number) => {
         for (let number = from; number < to; number++) {
-          const { kind } = await resolver.resolve(await host(number), true)
+          const { kind } = await resolver.resolve(await host(number), true, client)
           assert.ok(kind === 'site' || kind === 'redirect')
         }
       }

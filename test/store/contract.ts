@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
+import { storeFleet } from './fleet.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
@@ -41,6 +42,7 @@ export function storeContract(
   storeSignIns(promises)
   storeVisits(promises)
   storeCertificates(promises)
+  storeFleet(promises)
 }
 
 function storeWrites(promises: Promises): void {
