@@ -50,7 +50,7 @@ export interface SweepScope {
 /** Items per transaction, so that none holds the store for long. */
 const ITEMS_PER_TRANSACTION = 100
 
-/** Versions that a node compresses before it looks for others. */
+/** Versions that a node compresses before it queries for others. */
 const VERSIONS_PER_PIECE = 10
 
 /** All sweeps, in the order in which `slipway-server sweep all` runs them. */
