@@ -51,6 +51,9 @@ export interface SweepScope {
 /** Items per transaction, so that none holds the store for long. */
 const ITEMS_PER_TRANSACTION = 100
 
+/** Versions that a node compresses before it queries for others. */
+const VERSIONS_PER_PIECE = 10
+
 /** Objects that one request to S3 can delete. */
 const OBJECTS_PER_REQUEST = 1000
 
@@ -110,6 +113,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'encodings',
     intervalSeconds: 60,
     description: 'compresses versions that have no encodings yet',
+    runsOnAllNodes: true,
     run: enqueuePrecompression,
   },
   {
@@ -254,10 +258,14 @@ async function discardStrayObjects(options: SweepOptions): Promise<number> {
   }
 }
 
-/** Completes what a crashed process, a full disk or a full queue left undone. */
-async function enqueuePrecompression({ store, precompressor }: SweepOptions): Promise<number> {
+/**
+ * Completes what a crashed process, a full disk or a full queue left undone: a random piece at a time, because other
+ * nodes take theirs from the same versions.
+ */
+async function enqueuePrecompression({ store, precompressor, clock }: SweepOptions): Promise<number> {
   return repeatUntilEmpty(async () => {
-    const versions = await store.read.versions.notPrecompressed(ITEMS_PER_TRANSACTION)
+    const left = await store.read.versions.notPrecompressed(clock(), ITEMS_PER_TRANSACTION)
+    const versions = takeRandom(left, VERSIONS_PER_PIECE)
     for (const { slug, id } of versions) precompressor.enqueue(slug, id)
     await precompressor.onIdle()
     const now = await store.read.versions.headers(versions.map((version) => version.id))
@@ -290,6 +298,14 @@ async function deleteSites(
     })
   }
   return sites.length
+}
+
+/** Removes items from the list. */
+function takeRandom<Item>(items: Item[], count: number): Item[] {
+  const taken: Item[] = []
+  while (taken.length < count && items.length > 0)
+    taken.push(...items.splice(Math.floor(Math.random() * items.length), 1))
+  return taken
 }
 
 /** Runs a step until it affects no item; bounded, so that a failing step does not loop forever. */
