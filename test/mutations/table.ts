@@ -42,6 +42,9 @@ const ROWS: readonly Row[] = [
 
   // Several nodes on PostgreSQL
   ['locks the rows of visits in any order', 'server/store/queries/visits.ts', 'inLockOrder(sites.filter(({ slug }) => existing.has(slug)))', 'sites.filter(({ slug }) => existing.has(slug))', 'test/store/postgres.test.ts'],
+  ['uses the clock of the node', 'server/store/postgres/postgres.ts', 'clock: () => feed.now(),', 'clock: Date.now,', 'test/store/clocks.test.ts'],
+  ['lets a paused job write after its successor', 'server/jobs/job-lease.ts', 'if (!(await tx.leases.extend(this.#renewed()))) throw', 'if (!(await tx.leases.extend(this.#renewed())) && false) throw', 'test/store/sqlite.test.ts'],
+  ['checks a domain that another node checks', 'server/store/queries/domains.ts', 'set({ checking_until: until })', 'set({ checking_until: now })', 'test/store/sqlite.test.ts'],
   ['begins a write without its locks', 'server/store/postgres/writer.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
   ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
