@@ -50,6 +50,9 @@ export interface SweepScope {
 /** Items per transaction, so that none holds the store for long. */
 const ITEMS_PER_TRANSACTION = 100
 
+/** Versions that a node compresses before it queries for others. */
+const VERSIONS_PER_PIECE = 10
+
 /** All sweeps, in the order in which `slipway-server sweep all` runs them. */
 export const sweeps: readonly Sweep[] = [
   {
@@ -104,6 +107,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'encodings',
     intervalSeconds: 60,
     description: 'compresses versions that have no encodings yet',
+    runsOnAllNodes: true,
     run: enqueuePrecompression,
   },
   {
@@ -269,10 +273,14 @@ async function markOrphanBlobs({ store, blobs, clock }: SweepOptions): Promise<n
   return count
 }
 
-/** Completes what a crashed process, a full disk or a full queue left undone. */
-async function enqueuePrecompression({ store, precompressor }: SweepOptions): Promise<number> {
+/**
+ * Completes what a crashed process, a full disk or a full queue left undone: a random piece at a time, because other
+ * nodes take theirs from the same versions.
+ */
+async function enqueuePrecompression({ store, precompressor, clock }: SweepOptions): Promise<number> {
   return repeatUntilEmpty(async () => {
-    const versions = await store.read.versions.notPrecompressed(ITEMS_PER_TRANSACTION)
+    const left = await store.read.versions.notPrecompressed(clock(), ITEMS_PER_TRANSACTION)
+    const versions = takeRandom(left, VERSIONS_PER_PIECE)
     for (const { slug, id } of versions) precompressor.enqueue(slug, id)
     await precompressor.onIdle()
     const now = await store.read.versions.headers(versions.map((version) => version.id))
@@ -306,6 +314,14 @@ async function deleteSites(
     for (const area of areas) await blobs.discard(area)
   }
   return sites.length
+}
+
+/** Removes items from the list. */
+function takeRandom<Item>(items: Item[], count: number): Item[] {
+  const taken: Item[] = []
+  while (taken.length < count && items.length > 0)
+    taken.push(...items.splice(Math.floor(Math.random() * items.length), 1))
+  return taken
 }
 
 /** Runs a step until it affects no item; bounded, so that a failing step does not loop forever. */

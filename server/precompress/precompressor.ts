@@ -14,7 +14,7 @@ import {
 } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { BlobEncodings } from '../store/contract/encodings.ts'
-import type { Version } from '../store/contract/versions.ts'
+import { encodingsLease, type Version } from '../store/contract/versions.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
@@ -220,7 +220,7 @@ export class Precompressor implements AsyncDisposable {
 
   #renewLease(tx: WriteTransaction, versionId: string): Promise<number | undefined> {
     const now = this.#options.clock()
-    return tx.leases.acquire(leaseName(versionId), this.#holder, now, now + LEASE_DURATION_MS)
+    return tx.leases.acquire(encodingsLease(versionId), this.#holder, now, now + LEASE_DURATION_MS)
   }
 
   /** The row of a file once its encodings are stored; undefined when it could not be encoded. */
@@ -279,13 +279,9 @@ export class Precompressor implements AsyncDisposable {
         version && isSameInjection(await loadInjection(tx, version, addresses), work.injection)
       if (isCurrent && [...wanted].every((hash) => work.attempted.has(hash)))
         await tx.versions.update(id, { isEncoded: true })
-      await tx.leases.release(leaseName(id), this.#holder)
+      await tx.leases.release(encodingsLease(id), this.#holder)
     })
   }
-}
-
-function leaseName(versionId: string): string {
-  return `encodings of ${versionId}`
 }
 
 /** The compressible files of a version, each content once, in the order in which visitors request them. */

@@ -98,7 +98,7 @@ async function createFixture(t: TestContext, folder?: string) {
     },
     isDone: async (id = 'a-version') => (await store.read.versions.header(id))?.isEncoded === true,
     notEncoded: async (limit = 10) =>
-      (await store.read.versions.notPrecompressed(limit)).map((version) => version.id),
+      (await store.read.versions.notPrecompressed(0, limit)).map((version) => version.id),
     rows: async () => (await store.read.encodings.ofSite('a-site')).map((row) => row.hash),
   }
 }

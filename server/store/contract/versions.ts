@@ -57,6 +57,11 @@ export interface Version extends VersionHeader {
   injectedDocumentHash: string | null
 }
 
+/** Name of the lease of the node that prepares the encodings of a version; the id comes last. */
+export function encodingsLease(versionId: string): string {
+  return `encodings of ${versionId}`
+}
+
 /** A pending version without files. */
 export function emptyVersion(id: string, slug: string, now: number): Version {
   return {
@@ -148,8 +153,8 @@ export interface VersionQueries {
   /** Versions pending since before that time, the oldest first. */
   abandoned(before: number, limit: number): Promise<VersionHeader[]>
 
-  /** Finalized versions with incomplete encodings, newest first. */
-  notPrecompressed(limit: number): Promise<VersionHeader[]>
+  /** Finalized versions with incomplete encodings whose `encodingsLease` no node holds at `now`, newest first. */
+  notPrecompressed(now: number, limit: number): Promise<VersionHeader[]>
 
   /**
    * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than are kept, in no order.

@@ -1,6 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
-import type { Arrival, ManifestFile, Version, VersionHeader, VersionQueries } from '../contract/versions.ts'
+import {
+  type Arrival,
+  encodingsLease,
+  type ManifestFile,
+  type Version,
+  type VersionHeader,
+  type VersionQueries,
+} from '../contract/versions.ts'
 import { type Fields, flag, json, RowMapper } from '../row-mapper.ts'
 import type { ArrivalRow, Schema, VersionRow } from '../schema.ts'
 import { toBatches } from './batches.ts'
@@ -171,11 +178,15 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
-  async notPrecompressed(limit: number) {
+  async notPrecompressed(now: number, limit: number) {
+    const lease = sql<string>`${encodingsLease('')} || versions.id`
     return headerMapper.toEntities(
       await this.#headers()
         // Written literally, because it must match a partial index.
         .where(sql<boolean>`state = 'ready' and encoded = 0`)
+        .where(({ not, exists, selectFrom }) =>
+          not(exists(selectFrom('leases').select('name').where('name', '=', lease).where('until', '>', now))),
+        )
         .orderBy('created_at', 'desc')
         .limit(limit)
         .execute(),
