@@ -25,6 +25,7 @@ import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
+import type { CheckResult } from './fleet/check.ts'
 import { NodeReporter } from './fleet/node-reporter.ts'
 import { assertSharedSettings, replaceSharedSettings } from './fleet/shared-settings.ts'
 import { waitForDatabase } from './fleet/wait-for-database.ts'
@@ -47,7 +48,7 @@ import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
 import type { ShowCode } from './mail/show-code.ts'
-import { smtpMail } from './mail/smtp.ts'
+import { checkSmtp, smtpMail } from './mail/smtp.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
 import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
@@ -352,6 +353,24 @@ function createLookupLimits(
     counters,
   })
   return { breaker, missLimiter: new MissLimiter({ clock, counters }) }
+}
+
+/** Checks what the settings need, without a change: for `slipway-server check`. */
+export async function checkService(config: Config, machines: number): Promise<CheckResult[]> {
+  const { secret: current, secretPrevious, databaseUrl, smtpUrl } = config
+  const { checkConfiguration } = await import('./fleet/check.ts')
+  const { checkFolder } = await import('./fleet/check-folder.ts')
+  const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
+  return checkConfiguration({
+    config,
+    secret: secretPrevious === '' ? current : [current, secretPrevious],
+    dns: resolverDns({ servers: config.dnsServers }),
+    machines,
+    inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
+    checkBlobs: async () => [checkFolder(config.data)],
+    checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
+    label: `check-${randomBytes(8).toString('hex')}`,
+  })
 }
 
 /** Settings embedded into pages. */

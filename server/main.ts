@@ -25,8 +25,14 @@ const HELP = `slipway-server: run the Slipway service
   slipway-server settings                   list the settings (environment variables)
   slipway-server settings share             make this secret, base URL and domains those of all nodes
   slipway-server nodes [--json]             list the nodes of the database
+  slipway-server check [--nodes N] [--json] check what the settings need: database, bucket, mail, DNS
   slipway-server help | version             also --help, -h, --version
 `
+
+/** As few as tolerate the outage of one. */
+const DEFAULT_MACHINES = 2
+
+const CHECK_MARKS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' }
 
 const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -96,6 +102,8 @@ async function runCommand(command: string, rest: string[]): Promise<number> {
       return listCertificates(config, log)
     case 'settings':
       return shareSettings(config, log, rest)
+    case 'check':
+      return check(config, rest)
     case 'nodes':
       return listNodes(config, log, rest)
   }
@@ -257,6 +265,28 @@ async function shareSettings(config: Config, log: Log, rest: string[]): Promise<
     )
   print(`${pluralize(count, 'key')} encrypted with this secret.`)
   return 0
+}
+
+/** Exit code 1 when something that the service needs is missing. */
+async function check(config: Config, rest: string[]): Promise<number> {
+  const options = parseCheckOptions(rest)
+  if (typeof options === 'string') return usageError(options)
+  const { checkService } = await import('./app.ts')
+  const checks = await checkService(config, options.machines)
+  const isRight = checks.every(({ status }) => status !== 'failed')
+  if (options.json) print(JSON.stringify({ ok: isRight, checks }))
+  else for (const { name, status, message } of checks) print(`${CHECK_MARKS[status]} ${name}: ${message}`)
+  return isRight ? 0 : 1
+}
+
+function parseCheckOptions(args: string[]): { machines: number; json: boolean } | string {
+  const [json, rest] = [args.includes('--json'), args.filter((one) => one !== '--json')]
+  if (rest.length === 0) return { machines: DEFAULT_MACHINES, json }
+  const [name, count, ...more] = rest
+  if (name !== '--nodes' || more.length > 0) return `check takes --nodes N and --json: ${rest.join(' ')}`
+  return /^[1-9]\d{0,4}$/.test(count ?? '')
+    ? { machines: Number(count), json }
+    : '--nodes needs a number of machines.'
 }
 
 async function listNodes(config: Config, log: Log, rest: string[]): Promise<number> {

@@ -2,7 +2,7 @@ import { MINUTE_MS, SECOND_MS } from '../lib/time.ts'
 import type { NodeReport } from '../store/contract/nodes.ts'
 
 /** A node reports itself every ten seconds. */
-const SILENT_MS = 30 * SECOND_MS
+export const SILENT_MS = 30 * SECOND_MS
 
 /** Lines for a terminal: a row for each node, with the numbers that are not zero below it. */
 export function formatNodes(nodes: readonly NodeReport[], now: number): string[] {

@@ -1,5 +1,6 @@
 import { type Config, ConfigError } from '../config/settings.ts'
 import { hashToken, type Secrets, Signer } from '../lib/tokens.ts'
+import type { SharedSetting } from '../store/contract/shared-settings.ts'
 import type { Store } from '../store/store.ts'
 
 /** The settings that all nodes of a database have in common. */
@@ -30,9 +31,16 @@ export async function findDifferentSettings(store: Store, settings: SharedSettin
     await store.execute('durable', (queries) => queries.sharedSettings.addMissing(own.map(toStored)))
     stored = await store.read.sharedSettings.list()
   }
-  const isShared = ({ name, accepted }: Fingerprint) =>
-    stored.some((one) => one.name === name && accepted.includes(one.fingerprint))
-  return own.filter((one) => !isShared(one)).map(({ name }) => name)
+  return compareSharedSettings(stored, settings)
+}
+
+/** Names of the settings that differ from stored ones. */
+export function compareSharedSettings(stored: readonly SharedSetting[], settings: SharedSettings): string[] {
+  const isDifferent = ({ name, accepted }: Fingerprint) =>
+    stored.some((one) => one.name === name && !accepted.includes(one.fingerprint))
+  return fingerprints(settings)
+    .filter(isDifferent)
+    .map(({ name }) => name)
 }
 
 /** Makes these settings those that all nodes must have from their next start on. */

@@ -32,7 +32,7 @@ import type { Domain } from '../../server/store/contract/domains.ts'
 import { emptySite, type Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import type { WriteTransaction } from '../../server/store/store.ts'
+import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
 import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
@@ -70,6 +70,8 @@ interface FixtureOptions {
   cacheBytes?: number
   /** Two edges share a store by sharing a folder. */
   folder?: string
+  /** Opens another store than one in SQLite. */
+  openStore?: () => Promise<Store>
 }
 
 /** An edge on its own port with a real store and real blobs, on a clock that the test advances. */
@@ -102,6 +104,7 @@ export class EdgeFixture {
 
   async #start({
     folder,
+    openStore,
     siteDomain = 'sites.test',
     baseUrl,
     cacheBytes = 2 ** 26,
@@ -111,9 +114,9 @@ export class EdgeFixture {
     this.folder = folder ?? mkdtempSync(join(tmpdir(), 'slipway-edge-'))
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
     // Tests get changes of other processes by `pollChanges`.
-    const real = this.#stack.use(
-      await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollIntervalMs: 60_000 }),
-    )
+    const openSqlite = () =>
+      sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollIntervalMs: 60_000 })
+    const real = this.#stack.use(await (openStore ?? openSqlite)())
     this.store = new WatchedStore(real)
     this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), bootId: 'test', clock })
     const log = makeLog({ level: 'debug', text: false, write: () => undefined })

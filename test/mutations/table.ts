@@ -42,6 +42,9 @@ const ROWS: readonly Row[] = [
 
   // Several nodes on PostgreSQL
   ['locks the rows of visits in any order', 'server/store/queries/visits.ts', 'inLockOrder(sites.filter(({ slug }) => existing.has(slug)))', 'sites.filter(({ slug }) => existing.has(slug))', 'test/store/postgres.test.ts'],
+  ['uses the clock of the node', 'server/store/postgres/postgres.ts', 'clock: () => feed.now(),', 'clock: Date.now,', 'test/store/clocks.test.ts'],
+  ['lets a paused job write after its successor', 'server/jobs/job-lease.ts', 'if (!(await tx.leases.extend(this.#renewed()))) throw', 'if (!(await tx.leases.extend(this.#renewed())) && false) throw', 'test/store/sqlite.test.ts'],
+  ['checks a domain that another node checks', 'server/store/queries/domains.ts', 'set({ checking_until: until })', 'set({ checking_until: now })', 'test/store/sqlite.test.ts'],
   ['begins a write without its locks', 'server/store/postgres/writer.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
   ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
@@ -50,10 +53,13 @@ const ROWS: readonly Row[] = [
   ['starts beside a schema that excludes it', 'server/store/migrate.ts', 'compatibility === undefined || !known.has(compatibility.oldest)', 'compatibility === undefined', 'test/store/migrations.test.ts'],
   ['refuses what the secret before signed', 'server/lib/tokens.ts', 'const signatures = this.#keys.map(', 'const signatures = this.#keys.slice(0, 1).map(', 'test/operator/secret-rotation.test.ts'],
   ['refuses upload targets of the secret before', 'server/lib/tokens.ts', 'return this.#keyIds.includes(id)', 'return this.keyId === id', 'test/operator/secret-rotation.test.ts'],
-  ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', 'return own.filter((one) => !isShared(one))', 'return own.filter((one) => !isShared(one) && false)', 'test/fleet/shared-settings.test.ts'],
+  ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', '!accepted.includes(one.fingerprint)', 'accepted.length === 0', 'test/fleet/shared-settings.test.ts'],
   ['ends when the database is unreachable', 'server/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
   ['accepts connections before its database is open', 'server/app.ts', "config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)", 'undefined', 'test/fleet/start.test.ts'],
   ['lists nodes that have stopped', 'server/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
+  ['finds nothing wrong with settings of another fleet', 'server/fleet/check.ts', 'different.length > 0', 'different.length > 9', 'test/fleet/check.test.ts'],
+  ['finds nothing wrong with a missing standby', 'server/store/postgres/inspect.ts', "await client.query('set local synchronous_commit = on')", "await client.query('set local synchronous_commit = off')", 'test/fleet/check.test.ts'],
+  ['checks the site domain instead of its wildcard', 'server/fleet/check.ts', '`${label}.${siteDomain}`', 'siteDomain', 'test/fleet/check.test.ts'],
   ['accepts titles that PostgreSQL cannot store', 'server/sites/site-metadata.ts', "text.isWellFormed() && !text.includes('\\0')", 'true', 'test/api/metadata.test.ts'],
 
   // Behind a balancer
