@@ -11,6 +11,7 @@ import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
 import { LazySchemaCompilers } from './api/schema-compilers.ts'
+import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
@@ -460,7 +461,7 @@ async function openBackends(
   const { folder, store, secret } = database
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
+  const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, clock, reserve }))
   await warnBelowReserve(reserve, log)
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
@@ -513,8 +514,17 @@ function createServices(
   const { clock } = store
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
-  const injectedDocuments = new InjectedDocuments({ blobs, budget })
-  const precompressor = new Precompressor({ store, blobs, addresses, injectedDocuments, clock, log })
+  const blobReader = new BlobReader(blobs, store.read.blobs)
+  const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
+  const precompressor = new Precompressor({
+    store,
+    blobs,
+    blobReader,
+    addresses,
+    injectedDocuments,
+    clock,
+    log,
+  })
   const policy = namePolicy(config, baseUrl)
   const names = new SiteNames({ store, policy, addresses, precompressor, clock })
   const pendingVersions = new PendingVersionStore({
@@ -528,7 +538,7 @@ function createServices(
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
     store,
-    blobs,
+    blobs: blobReader,
     addresses,
     precompressor,
     clock,
@@ -539,6 +549,7 @@ function createServices(
   const finalizer = new Finalizer({
     store,
     blobs,
+    blobReader,
     versions,
     precompressor,
     addresses,
@@ -557,7 +568,7 @@ function createServices(
     plans,
   })
   const sessions = new Sessions({ store, clock })
-  const accountDeletion = new AccountDeletion({ store, blobs, clock, certificates })
+  const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const rates = {
     anonymous: config.rateAnonymous,
     session: config.rateSession,
@@ -596,7 +607,6 @@ function createServices(
     sites: new Sites({ store, blobs, addresses, precompressor, clock }),
     trash: new Trash({
       store,
-      blobs,
       precompressor,
       plans,
       certificates,
