@@ -5,6 +5,7 @@ import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { Counters } from '../lib/counters.ts'
 import type { Log } from '../lib/log.ts'
+import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { Secrets } from '../lib/tokens.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
@@ -20,6 +21,8 @@ export interface EdgeOptions {
   readonly store: Store
   /** Limits the lookups in the store. */
   readonly breaker: CircuitBreaker
+  /** Limits those of names that do not exist. */
+  readonly missLimiter: MissLimiter
   readonly blobs: Blobs
   readonly addresses: UrlBuilder
   readonly injectedDocuments: InjectedDocuments

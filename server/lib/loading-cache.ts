@@ -118,12 +118,17 @@ export class LoadingCache<V extends object> {
     const negative = this.#negatives.get(slot.key)
     if (!negative || !isWithin(NEGATIVE_TTL_MS, negative.loadedAt, this.#options.breaker.now()))
       return undefined
-    return this.#hasChangedOwner(negative) ? undefined : negative.value
+    return this.#invalidations.hasAny(negative.owners, negative.since) ? undefined : negative.value
   }
 
   /** The value, loaded if necessary. UNAVAILABLE when it is not cached and the source is unreachable. */
   get(key: string): Promise<V> {
     return this.#get(key, false)
+  }
+
+  /** Whether a call of `get` would share a load that is in progress. */
+  isLoading(key: string): boolean {
+    return this.#loads.has(key)
   }
 
   /** Invalidates a key with all that it owns. */
@@ -243,11 +248,7 @@ export class LoadingCache<V extends object> {
   }
 
   #isOutdated(load: Load<V>): boolean {
-    return load.hasUnknownOwner || this.#hasChangedOwner(load)
-  }
-
-  #hasChangedOwner({ owners, since }: Origin): boolean {
-    return this.#invalidations.hasAny(owners, since)
+    return load.hasUnknownOwner || this.#invalidations.hasAny(load.owners, load.since)
   }
 
   #store(key: string, value: V, load: Load<V>): void {

@@ -6,7 +6,7 @@ import { ApiError } from '../../server/lib/errors.ts'
 import { LoadingCache } from '../../server/lib/loading-cache.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
-import { makeBreaker } from '../support/circuit-breaker.ts'
+import { makeBreaker } from '../support/lookup-limits.ts'
 import { numbers } from '../support/random.ts'
 import { EdgeFixture, gate, noise } from './fixture.ts'
 
@@ -99,9 +99,9 @@ describe('uncached visits', () => {
     const slug = await edge.publish({ 'small.bin': noise(10_000) })
     const { bytes } = edge.blobs
     let read = 0
-    edge.blobs.bytes = (hash) => {
+    edge.blobs.bytes = (location) => {
       read++
-      return bytes(hash)
+      return bytes(location)
     }
     await Promise.all(Array.from({ length: 50 }, () => edge.get(slug, '/small.bin')))
     edge.blobs.bytes = bytes

@@ -24,7 +24,7 @@ export class SiteHistory {
   claimToken: string | undefined
   /** Milliseconds since 1970. */
   expiresAt: number | undefined
-  /** Whether nothing can be said about it any more, after a claim whose outcome is not known. */
+  /** Whether its expiry is not known, after a claim without a response. */
   isUnknown = false
   readonly #changes: Change[] = []
 

@@ -6,9 +6,10 @@ import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { JobLease, LeaseLostError } from '../../server/jobs/job-lease.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
+import { encodingsLease } from '../../server/store/contract/versions.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
-import { domainRow, plain, siteRow } from './rows.ts'
+import { accountRow, domainRow, plain, siteRow, versionRow } from './rows.ts'
 
 const RATES = { anonymous: 50, session: 50, signIn: 50 }
 const PLAN = { name: 'A plan', requestsPerHour: 50, domains: 1 }
@@ -50,6 +51,29 @@ export function storeSharedState(promises: Promises): void {
       assert.equal(charged.filter(({ admitted }) => admitted).length, RATES.anonymous)
     },
   )
+
+  promises('the key of a caller far beyond its limit is looked up once a second', async (open) => {
+    const clock = { now: 1000 * HOUR_MS }
+    const limits = rateLimits(await open(), () => clock.now)
+    const caller = {
+      account: accountRow('ann'),
+      keyHash: 'a hash',
+      address: '',
+      signedInWith: 'key',
+    } as const
+    for (let request = 0; request < RATES.session + 100; request++) await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash'), undefined)
+    await limits.charge(caller, 'api')
+    await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash')?.id, 'ann')
+    clock.now += 1000
+    assert.equal(limits.findFlooding('a hash'), undefined)
+    await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash')?.id, 'ann')
+    clock.now += HOUR_MS
+    assert.equal((await limits.charge(caller, 'api')).admitted, true)
+    assert.equal(limits.findFlooding('a hash'), undefined)
+  })
 
   promises('parallel guesses of a password never exceed the limit, over all nodes', async (open) => {
     const clock = () => 1000 * HOUR_MS
@@ -125,6 +149,18 @@ export function storeSharedState(promises: Promises): void {
       written.reduce((sum, { added }) => sum + added, 0),
       42,
     )
+  })
+
+  promises('a version that another node compresses is not listed as uncompressed', async (open) => {
+    const store = await open()
+    await store.write('relaxed', {}, async (tx) => {
+      for (const id of ['v1', 'v2', 'v3']) await tx.versions.insert(versionRow(id, 'a-site'))
+      await tx.leases.acquire(encodingsLease('v2'), 'a node', 0, 100)
+    })
+    const list = async (now: number) =>
+      (await store.read.versions.notPrecompressed(now, 10)).map(({ id }) => id).sort()
+    assert.deepEqual(await list(99), ['v1', 'v3'])
+    assert.deepEqual(await list(100), ['v1', 'v2', 'v3'])
   })
 
   promises('a lease is extended by its holder only, and names its holder to others', async (open) => {

@@ -4,6 +4,8 @@ import type { Queries, Store } from '../../server/store/store.ts'
 /** Counts reads of a store; tests can delay reads and make the store unavailable. */
 export class WatchedStore {
   reads = 0
+  /** Reads without a result. */
+  pending = 0
   unavailable = false
   /** Called after each read; a promise delays its result. */
   delayRead: (query: string) => Promise<unknown> | undefined = () => undefined
@@ -54,9 +56,14 @@ export class WatchedStore {
   async #forward(name: string, query: () => Promise<unknown>): Promise<unknown> {
     this.reads++
     this.#assertAvailable()
-    const answer = await query()
-    await this.delayRead(name)
-    return answer
+    this.pending++
+    try {
+      const answer = await query()
+      await this.delayRead(name)
+      return answer
+    } finally {
+      this.pending--
+    }
   }
 
   #assertAvailable(): void {
