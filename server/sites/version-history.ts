@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/api/sites.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { requireAccess } from '../accounts/authorization.ts'
-import type { Blobs } from '../blobs/blobs.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -24,7 +24,7 @@ import { createTar, createZip } from './version-archive.ts'
 
 interface VersionsOptions {
   store: Store
-  blobs: Blobs
+  blobs: BlobReader
   addresses: UrlBuilder
   precompressor: { enqueue(slug: string, versionId: string): void }
   clock: () => number
@@ -37,7 +37,7 @@ interface VersionsOptions {
 /** Operations on the versions of a site (contract, "Sites"). */
 export class Versions {
   readonly #store: Store
-  readonly #blobs: Blobs
+  readonly #blobs: BlobReader
   readonly #addresses: UrlBuilder
   readonly #precompressor: VersionsOptions['precompressor']
   readonly #clock: () => number
@@ -84,7 +84,7 @@ export class Versions {
     const changes = differs && countChanges(differs)
     return {
       ...this.#summary({ site, authors: await findAuthors(read, [version]), version }, changes),
-      files: [...files],
+      files: files.map(({ path, size, contentType, hash }) => ({ path, size, contentType, hash: hash! })),
       comparedWith: (differs && base?.id) ?? null,
       ...(differs ?? { added: [], changed: [], removed: [] }),
     }
@@ -159,7 +159,6 @@ export class Versions {
       }
       await deleteVersions(tx, slug, [versionId], now)
     })
-    await this.#blobs.discard(versionId)
     return { slug, versionId, deleted: true }
   }
 

@@ -19,9 +19,11 @@ export interface Schema {
   versions: VersionRow
   thumbnails: ThumbnailRow
   arrivals: ArrivalRow
+  blobs: BlobRow
   blob_names: BlobNameRow
-  condemned_blobs: CondemnedBlobRow
   encodings: EncodingRow
+  discarded_objects: DiscardedObjectRow
+  job_cursors: JobCursorRow
   domains: DomainRow
   held_domains: HeldDomainRow
   certificates: CertificateRow
@@ -134,7 +136,7 @@ export interface CollaboratorRow {
   added_at: number
 }
 
-/** A version of a site with its whole manifest; `files` is written at staging and again at finalize. */
+/** A version of a site with its whole manifest; finalize writes `files` again when hashes were not declared. */
 export interface VersionRow {
   id: string
   slug: string
@@ -183,24 +185,34 @@ export interface ThumbnailRow {
   picture: string
 }
 
-/** A received file of a pending version. */
+/** A received file of a pending version, in an object of its own. */
 export interface ArrivalRow {
   version_id: string
   file_number: number
   hash: string
   size: number
+  object: string
+  /** See `StoredBlob`. */
+  pieces_hash: string | null
 }
 
-/** A reference from a site to a blob of a finalized version. Those of pending versions are in `arrivals`. */
+/** A content that finalized versions have, and the object that holds it. */
+export interface BlobRow {
+  hash: string
+  /** Null when only its encodings are stored. */
+  object: string | null
+  size: number
+  pieces_hash: string | null
+  /** A site that references it; further ones are in `blob_names`. */
+  slug: string | null
+  /** When a site last removed its reference; null when there is certainly another one. */
+  unreferenced_since: number | null
+}
+
+/** A reference to a blob from a site beside the one in `blobs`. */
 export interface BlobNameRow {
   hash: string
   slug: string
-}
-
-/** A blob that had no reference at that time; deleted after a grace period if that is still so. */
-export interface CondemnedBlobRow {
-  hash: string
-  since: number
 }
 
 /**
@@ -212,6 +224,22 @@ export interface EncodingRow {
   br: number | null
   zstd: number | null
   gzip: number | null
+  /** The object of all of them. Null when there is none, and in rows of earlier releases: `<hash>.br` and so on. */
+  object: string | null
+  /** JSON: of each encoding the offset in the object, the hash and the hash of its pieces. Null as `object`. */
+  locations: string | null
+}
+
+/** An object to be deleted at that time, which no other row names. */
+export interface DiscardedObjectRow {
+  object: string
+  due_at: number
+}
+
+/** Where a job continues. */
+export interface JobCursorRow {
+  job: string
+  position: string
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { AccountQueries } from './contract/accounts.ts'
 import type { AcmeQueries } from './contract/acme.ts'
-import type { BlobReferenceQueries } from './contract/blob-references.ts'
+import type { BlobQueries } from './contract/blobs.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
 import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
 import type { DomainQueries } from './contract/domains.ts'
-import type { EncodingQueries } from './contract/encodings.ts'
+import type { JobCursorQueries } from './contract/job-cursors.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
@@ -23,13 +23,13 @@ export interface Queries {
   sites: SiteQueries
   collaborators: CollaboratorQueries
   versions: VersionQueries
-  blobReferences: BlobReferenceQueries
-  encodings: EncodingQueries
+  blobs: BlobQueries
   domains: DomainQueries
   certificates: CertificateQueries
   acme: AcmeQueries
   counters: CounterQueries
   leases: LeaseQueries
+  jobCursors: JobCursorQueries
   visits: VisitQueries
   notices: NoticeQueries
   ticketKeys: TicketKeyQueries

@@ -99,9 +99,9 @@ describe('uncached visits', () => {
     const slug = await edge.publish({ 'small.bin': noise(10_000) })
     const { bytes } = edge.blobs
     let read = 0
-    edge.blobs.bytes = (hash) => {
+    edge.blobs.bytes = (location) => {
       read++
-      return bytes(hash)
+      return bytes(location)
     }
     await Promise.all(Array.from({ length: 50 }, () => edge.get(slug, '/small.bin')))
     edge.blobs.bytes = bytes

@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { emptySite, type OwnerPage, type Site, type SiteQueries } from '../contract/sites.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow } from '../schema.ts'
+import { selectManifestHashes } from './manifest-hashes.ts'
 
 export const siteMapper = new RowMapper<Site, SiteRow>({
   slug: 'slug',
@@ -53,6 +54,12 @@ export class SqlSiteQueries implements SiteQueries {
     await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
     for (const table of ['versions', 'blob_names', 'collaborators', 'domains'] as const)
       await this.#db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
+    await this.#db
+      .updateTable('blobs')
+      .set({ slug: name })
+      .where('hash', 'in', sql<string>`(${selectManifestHashes(this.#db, 'slug', [name])})`)
+      .where('slug', '=', slug)
+      .execute()
     await this.insert(formerName(site, now))
     await this.#db
       .updateTable('sites')
