@@ -83,7 +83,7 @@ export class TcpProxy implements AsyncDisposable {
   /** Resets all connections of clients. */
   reset(): void {
     for (const { client, upstream } of this.#pairs) {
-      client.resetAndDestroy()
+      resetSocket(client)
       upstream?.destroy()
     }
   }
@@ -105,12 +105,18 @@ export class TcpProxy implements AsyncDisposable {
     const options = { port: this.upstreamPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true }
     const upstream = connect(options)
     pair.upstream = upstream
-    upstream.on('error', () => client.resetAndDestroy())
+    upstream.on('error', () => resetSocket(client))
     const flows = [deliver(client, upstream, this.toServer), deliver(upstream, client, this.toClient)]
     await Promise.allSettled(flows)
     client.destroy()
     upstream.destroy()
   }
+}
+
+/** Node leaks the handle of a socket that is reset while its end is being sent, and then hangs at the exit. */
+function resetSocket(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 /** Resolves when the end of `from` was delivered; rejects when either side was lost. */
