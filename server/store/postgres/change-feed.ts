@@ -106,6 +106,8 @@ export class ChangeFeed implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]()
     this.#silence[Symbol.dispose]()
+    // Ends a poll that waits for its answer.
+    this.#connection?.[Symbol.dispose]()
     await this.#polling?.catch(() => undefined)
     this.#connection?.[Symbol.dispose]()
   }
@@ -187,7 +189,7 @@ class PollTimer implements Disposable {
 
   hint(): void {
     if (this.#isPolling) this.#isHinted = true
-    else this.#schedule(this.#startedAt + MIN_POLL_INTERVAL_MS - performance.now())
+    else this.#schedule(Math.max(0, this.#startedAt + MIN_POLL_INTERVAL_MS - performance.now()))
   }
 
   [Symbol.dispose](): void {
@@ -237,11 +239,14 @@ class Silence implements Disposable {
   restart(elapsedMs = 0): void {
     if (this.#isClosed) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      // A listener that fails now is called again when the silence lasts, or for the next change.
-      void this.#notify().catch(() => undefined)
-      this.restart()
-    }, this.#silenceMs - elapsedMs)
+    this.#timer = setTimeout(
+      () => {
+        // A listener that fails now is called again when the silence lasts, or for the next change.
+        void this.#notify().catch(() => undefined)
+        this.restart()
+      },
+      Math.max(0, this.#silenceMs - elapsedMs),
+    )
     this.#timer.unref()
   }
 
