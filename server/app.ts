@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
@@ -10,11 +11,14 @@ import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
 import { LazySchemaCompilers } from './api/schema-compilers.ts'
+import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
+import { parseBucketUrl } from './blobs/s3/bucket-url.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
 import type { IssuingDeps } from './certificates/deps.ts'
+import { reencryptKeys } from './certificates/reencrypt-keys.ts'
 import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
@@ -22,23 +26,30 @@ import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
+import type { CheckResult } from './fleet/check.ts'
+import { NodeReporter } from './fleet/node-reporter.ts'
+import { assertSharedSettings, replaceSharedSettings } from './fleet/shared-settings.ts'
+import { waitForDatabase } from './fleet/wait-for-database.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
+import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
 import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
+import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
+import { SECOND_MS } from './lib/time.ts'
 import type { Secrets } from './lib/tokens.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
 import type { ShowCode } from './mail/show-code.ts'
-import { smtpMail } from './mail/smtp.ts'
+import { checkSmtp, smtpMail } from './mail/smtp.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
 import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
@@ -49,6 +60,7 @@ import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { Notices } from './notices/notices.ts'
 import { Precompressor } from './precompress/precompressor.ts'
+import { SpoolSpace } from './publish/archive/spool.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
 import { Finalizer } from './publish/finalize.ts'
 import { PublishService } from './publish/publish.ts'
@@ -80,6 +92,8 @@ export interface StartOptions {
   clock?: () => number
   /** Identifies this run of the service for all of its processes; see `blobs/disk.ts`. */
   bootId?: string
+  /** Ends a start that waits for the database. */
+  signal?: AbortSignal
   /**
    * Notifies the other processes of this machine of changed sites and domains; resolves when they have
    * invalidated their caches.
@@ -93,6 +107,11 @@ export interface OperatorContext {
   blobs: Blobs
   accounts: Accounts
   sweepOptions: SweepOptions
+  /**
+   * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret; returns
+   * the number of these.
+   */
+  shareSettings(): Promise<number>
 }
 
 export interface Service extends AsyncDisposable {
@@ -110,11 +129,15 @@ export interface Service extends AsyncDisposable {
   preload(): Promise<void>
 }
 
-interface Backends {
+/** The database, and what it is opened with. */
+interface Database {
   secret: Secrets
   counters: Counters
   folder: DataFolder
   store: Store
+}
+
+interface Backends extends Database {
   blobs: Blobs
   mail: Mail
   secretBox: SecretBox
@@ -137,13 +160,16 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const perNetwork = config.trustedProxies > 0 ? undefined : config.connectionsPerAddress
   const connections = stack.use(new Connections({ memory: clientMemory, perNetwork, log }))
   const proxyProtocol = config.proxyProtocol && new ProxyProtocol({ from: config.proxyProtocol, log })
+  // A node that cannot serve refuses connections, so that balancers use the others.
+  const database = config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)
+  if (database) stack.use(database.store)
   const listener = await Listener.open(config.host, config.port, { shared, connections, proxyProtocol })
   stack.defer(() => listener.drain(config.drainSeconds))
   const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
 
-  const backends = await openBackends(config, baseUrl, startOptions)
-  stack.use(backends.store)
-  const { store, blobs } = backends
+  const backends = await openBackends(config, baseUrl, startOptions, database)
+  if (!database) stack.use(backends.store)
+  const { store, blobs, counters } = backends
   const { clock } = store
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
   if (visitRecorder) stack.use(visitRecorder)
@@ -151,6 +177,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
   stack.use(new Scheduler(services.sweepOptions, sweeps))
+  if (database) {
+    const host = `${hostname()}:${listener.port}`
+    stack.use(new NodeReporter({ store, counters, log, host, release: startOptions.version }))
+  }
   // Disposed before the sweeps, which wait for them.
   stack.use(services.precompressor)
   stack.use(services.domains)
@@ -158,12 +188,14 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends
+  const lookupLimits = createLookupLimits(config, backends, startOptions)
   const parts = {
     shared,
     connections,
     proxyProtocol,
     baseUrl,
     store,
+    ...lookupLimits,
     secretBox: services.secretBox,
     clock,
     log,
@@ -173,12 +205,13 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
+    ...lookupLimits,
     blobs,
     addresses: services.addresses,
     injectedDocuments: services.injectedDocuments,
     clock,
     log,
-    counters: backends.counters,
+    counters,
     secret,
     budget,
     clientIp: getClientIp,
@@ -272,13 +305,19 @@ export async function startService(config: Config, startOptions: StartOptions): 
   }
 }
 
-/** Opens the services for a command of the operator, beside a running service or without one. */
+/**
+ * Opens the services for a command of the operator, beside a running service or without one. ConfigError when its
+ * settings are not those of the other nodes, unless the command is about that.
+ */
 export async function openForOperator(
   config: Config,
   startOptions: StartOptions,
+  { acceptsOtherSettings = false } = {},
 ): Promise<OperatorContext & AsyncDisposable> {
   const baseUrl = config.baseUrl || `http://localhost:${config.port}`
-  const backends = await openBackends(config, baseUrl, startOptions)
+  const database = await openDatabase(config, startOptions)
+  if (!acceptsOtherSettings) await assertSameFleet(config, database)
+  const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   const { accounts, precompressor, sweepOptions } = services
@@ -286,7 +325,54 @@ export async function openForOperator(
   const stack = new AsyncDisposableStack()
   stack.use(store)
   stack.use(precompressor)
-  return { store, blobs, accounts, sweepOptions, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  const shareSettings = async () => {
+    const count = await reencryptKeys(store, backends.secretBox)
+    if (config.databaseUrl !== '') await replaceSharedSettings(store, { ...config, secret: backends.secret })
+    return count
+  }
+  return {
+    store,
+    blobs,
+    accounts,
+    sweepOptions,
+    shareSettings,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** The limits of lookups in the store, for all caches of this process. */
+function createLookupLimits(
+  { staleSeconds }: Config,
+  { store, counters }: Backends,
+  // A test that sets the time sets it here as well.
+  { clock = () => performance.now() }: StartOptions,
+): Pick<EdgeOptions, 'breaker' | 'missLimiter'> {
+  const breaker = new CircuitBreaker({
+    silenceMs: () => store.silenceMs(),
+    maxStaleMs: staleSeconds * SECOND_MS,
+    clock,
+    onReachable: () => void store.pollChanges().catch(() => undefined),
+    counters,
+  })
+  return { breaker, missLimiter: new MissLimiter({ clock, counters }) }
+}
+
+/** Checks what the settings need, without a change: for `slipway-server check`. */
+export async function checkService(config: Config, machines: number): Promise<CheckResult[]> {
+  const { secret: current, secretPrevious, databaseUrl, smtpUrl } = config
+  const { checkConfiguration } = await import('./fleet/check.ts')
+  const { checkFolder } = await import('./fleet/check-folder.ts')
+  const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
+  return checkConfiguration({
+    config,
+    secret: secretPrevious === '' ? current : [current, secretPrevious],
+    dns: resolverDns({ servers: config.dnsServers }),
+    machines,
+    inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
+    checkBlobs: async () => [checkFolder(config.data)],
+    checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
+    label: `check-${randomBytes(8).toString('hex')}`,
+  })
 }
 
 /** Settings embedded into pages. */
@@ -333,25 +419,58 @@ async function openOnDemandTls(
   return port === undefined ? undefined : OnDemandTlsServer.open({ ...options, port })
 }
 
-/** The only place that selects engines. */
-async function openBackends(config: Config, baseUrl: string, startOptions: StartOptions): Promise<Backends> {
-  const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
-  const { showCode = () => {} } = startOptions
+/** Waits for the database of a fleet. */
+function openSharedDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
+  const { log, signal } = startOptions
+  const open = async () => {
+    const database = await openDatabase(config, startOptions)
+    await assertSameFleet(config, database)
+    return database
+  }
+  return waitForDatabase(open, { log, signal })
+}
+
+async function openDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
+  const { secretPrevious } = config
+  const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
   const counters = new Counters()
   const store = await openStore(config, folder, { ...startOptions, counters })
+  return { secret, counters, folder, store }
+}
+
+/** Closes the database when this node does not belong to its fleet. */
+async function assertSameFleet(config: Config, { store, secret }: Database): Promise<void> {
+  if (config.databaseUrl === '') return
+  try {
+    await assertSharedSettings(store, { ...config, secret })
+  } catch (error) {
+    await store[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** The only place that selects engines, with `openStore`. */
+async function openBackends(
+  config: Config,
+  baseUrl: string,
+  startOptions: StartOptions,
+  opened?: Database,
+): Promise<Backends> {
+  const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
+  const { showCode = () => {} } = startOptions
+  const database = opened ?? (await openDatabase(config, startOptions))
+  const { folder, store, secret, counters } = database
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, reserve }))
+  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
   await warnBelowReserve(reserve, log)
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
-  const { secretPrevious } = config
-  const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
   const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { secret, counters, folder, store, blobs, mail, secretBox, certificates }
+  return { ...database, blobs, mail, secretBox, certificates }
 }
 
 /** Loads the driver of PostgreSQL only for its setting. */
@@ -363,6 +482,19 @@ async function openStore(
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
   return postgresStore({ url: databaseUrl, log, counters })
+}
+
+/** Loads the client of S3 only for its setting. */
+async function openBlobs(
+  config: Config,
+  folder: DataFolder,
+  parts: { bootId: string; clock: () => number; reserve: DiskReserve; counters: Counters; log: Log },
+): Promise<Blobs> {
+  if (config.blobsUrl === '') return inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
+  const { s3Blobs } = await import('./blobs/s3/s3.ts')
+  // Each process deletes what exceeds its share.
+  const cache = { folder: folder.cache, limit: Math.floor(config.cacheDiskBytes / config.workers) }
+  return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
@@ -397,8 +529,17 @@ function createServices(
   const { clock } = store
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
-  const injectedDocuments = new InjectedDocuments({ blobs, budget })
-  const precompressor = new Precompressor({ store, blobs, addresses, injectedDocuments, clock, log })
+  const blobReader = new BlobReader(blobs, store.read.blobs)
+  const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
+  const precompressor = new Precompressor({
+    store,
+    blobs,
+    blobReader,
+    addresses,
+    injectedDocuments,
+    clock,
+    log,
+  })
   const policy = namePolicy(config, baseUrl)
   const names = new SiteNames({ store, policy, addresses, precompressor, clock })
   const pendingVersions = new PendingVersionStore({
@@ -412,7 +553,7 @@ function createServices(
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
     store,
-    blobs,
+    blobs: blobReader,
     addresses,
     precompressor,
     clock,
@@ -423,6 +564,7 @@ function createServices(
   const finalizer = new Finalizer({
     store,
     blobs,
+    blobReader,
     versions,
     precompressor,
     addresses,
@@ -441,7 +583,7 @@ function createServices(
     plans,
   })
   const sessions = new Sessions({ store, clock })
-  const accountDeletion = new AccountDeletion({ store, blobs, clock, certificates })
+  const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const rates = {
     anonymous: config.rateAnonymous,
     session: config.rateSession,
@@ -472,6 +614,7 @@ function createServices(
       pendingVersions: pendingVersions,
       finalizer: finalizer,
       spoolFolder: folder.spool,
+      spoolSpace: new SpoolSpace(config.spoolBytes),
       clock,
     }),
     names,
@@ -480,7 +623,6 @@ function createServices(
     sites: new Sites({ store, blobs, addresses, precompressor, clock }),
     trash: new Trash({
       store,
-      blobs,
       precompressor,
       plans,
       certificates,

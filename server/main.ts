@@ -2,11 +2,13 @@ import cluster from 'node:cluster'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { npxCommand } from '../protocol/client-package.ts'
-import { stripControlChars } from '../protocol/format.ts'
+import { pluralize, stripControlChars } from '../protocol/format.ts'
 import { hasSecureCookies } from './api/cookies.ts'
 import type { Service } from './app.ts'
 import { assertDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
+import { formatNodes } from './fleet/node-list.ts'
+import { findReason } from './fleet/wait-for-database.ts'
 import { ApiError } from './lib/errors.ts'
 import { type Log, makeLog } from './lib/log.ts'
 import { toIso } from './lib/time.ts'
@@ -21,8 +23,16 @@ const HELP = `slipway-server: run the Slipway service
   slipway-server account plan EMAIL PLAN    set the plan of an account: free or hobby
   slipway-server certificates               list the certificates with expiry, next check and last error
   slipway-server settings                   list the settings (environment variables)
+  slipway-server settings share             make this secret, base URL and domains those of all nodes
+  slipway-server nodes [--json]             list the nodes of the database
+  slipway-server check [--nodes N] [--json] check what the settings need: database, bucket, mail, DNS
   slipway-server help | version             also --help, -h, --version
 `
+
+/** As few as tolerate the outage of one. */
+const DEFAULT_MACHINES = 2
+
+const CHECK_MARKS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' }
 
 const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -41,6 +51,7 @@ async function main(args: string[]): Promise<number> {
       case 'sweeps':
         return await listSweeps()
       case 'settings':
+        if (rest.length > 0) break
         ignoreClosedOutput()
         listSettings()
         return 0
@@ -89,6 +100,12 @@ async function runCommand(command: string, rest: string[]): Promise<number> {
       return account(config, log, rest)
     case 'certificates':
       return listCertificates(config, log)
+    case 'settings':
+      return shareSettings(config, log, rest)
+    case 'check':
+      return check(config, rest)
+    case 'nodes':
+      return listNodes(config, log, rest)
   }
   return usageError(`Unknown command: ${command}`)
 }
@@ -123,10 +140,15 @@ async function serve(config: Config, log: Log, bootId?: string): Promise<number>
     return shutDown(service, await stopped, log)
   }
   const { WorkerChannel } = await import('./workers.ts')
-  const siblings = new WorkerChannel(() => stop('supervisor'))
+  const starting = new AbortController()
+  const siblings = new WorkerChannel(() => {
+    stop('supervisor')
+    starting.abort()
+  })
   onSignals(() => undefined)
   try {
     const service = await startService(config, {
+      signal: starting.signal,
       log,
       version,
       showCode: showCode(config),
@@ -137,6 +159,9 @@ async function serve(config: Config, log: Log, bootId?: string): Promise<number>
     await service.preload()
     trimHeap()
     return await shutDown(service, await stopped, log)
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') return 0
+    throw error
   } finally {
     // The IPC channel would keep it alive, also when it could not start.
     cluster.worker?.disconnect()
@@ -184,10 +209,10 @@ async function freePort(host: string, port: number, setting: string): Promise<nu
 }
 
 /** The services of the database, or of an existing data folder: a command with a wrong SLIPWAY_DATA creates nothing. */
-async function openData(config: Config, log: Log) {
+async function openData(config: Config, log: Log, options?: { acceptsOtherSettings: boolean }) {
   if (config.databaseUrl === '') assertDataFolder(config.data)
   const { openForOperator } = await import('./app.ts')
-  return openForOperator(config, { log, version })
+  return openForOperator(config, { log, version }, options)
 }
 
 async function sweep(config: Config, log: Log, [name]: string[]): Promise<number> {
@@ -226,6 +251,52 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
   print(`${'NAME'.padEnd(40)} ${'ENDS (UTC)'.padEnd(17)} ${'NEXT CHECK (UTC)'.padEnd(17)} PROBLEM`)
   for (const { name, notAfter, dueAt, problem } of certificates)
     print(`${name.padEnd(40)} ${day(notAfter).padEnd(17)} ${day(dueAt).padEnd(17)} ${problem ?? '-'}`)
+  return 0
+}
+
+async function shareSettings(config: Config, log: Log, rest: string[]): Promise<number> {
+  if (rest.length !== 1 || rest[0] !== 'share')
+    return usageError(`Unknown command: settings ${rest.join(' ')}. Use settings, or settings share.`)
+  await using context = await openData(config, log, { acceptsOtherSettings: true })
+  const count = await context.shareSettings()
+  if (config.databaseUrl !== '')
+    print(
+      'The secret, base URL and domains of this machine are those of all nodes now. Nodes with others do not start.',
+    )
+  print(`${pluralize(count, 'key')} encrypted with this secret.`)
+  return 0
+}
+
+/** Exit code 1 when something that the service needs is missing. */
+async function check(config: Config, rest: string[]): Promise<number> {
+  const options = parseCheckOptions(rest)
+  if (typeof options === 'string') return usageError(options)
+  const { checkService } = await import('./app.ts')
+  const checks = await checkService(config, options.machines)
+  const isRight = checks.every(({ status }) => status !== 'failed')
+  if (options.json) print(JSON.stringify({ ok: isRight, checks }))
+  else for (const { name, status, message } of checks) print(`${CHECK_MARKS[status]} ${name}: ${message}`)
+  return isRight ? 0 : 1
+}
+
+function parseCheckOptions(args: string[]): { machines: number; json: boolean } | string {
+  const [json, rest] = [args.includes('--json'), args.filter((one) => one !== '--json')]
+  if (rest.length === 0) return { machines: DEFAULT_MACHINES, json }
+  const [name, count, ...more] = rest
+  if (name !== '--nodes' || more.length > 0) return `check takes --nodes N and --json: ${rest.join(' ')}`
+  return /^[1-9]\d{0,4}$/.test(count ?? '')
+    ? { machines: Number(count), json }
+    : '--nodes needs a number of machines.'
+}
+
+async function listNodes(config: Config, log: Log, rest: string[]): Promise<number> {
+  if (rest.some((one) => one !== '--json')) return usageError(`nodes takes only --json: ${rest.join(' ')}`)
+  if (config.databaseUrl === '') throw new ConfigError('Only the nodes of SLIPWAY_DATABASE_URL are listed')
+  await using context = await openData(config, log)
+  const { store } = context
+  const nodes = await store.read.nodes.list()
+  if (rest.length > 0) print(JSON.stringify({ now: store.clock(), nodes }))
+  else for (const line of formatNodes(nodes, store.clock())) print(line)
   return 0
 }
 
@@ -303,8 +374,15 @@ function onSignals(stop: (signal: string) => void): void {
 function reportError(error: unknown): number {
   const expected =
     error instanceof ConfigError || error instanceof ApiError || (error as Error).name === 'ListenError'
-  process.stderr.write(`slipway-server: ${expected ? (error as Error).message : (error as Error).stack}\n`)
+  process.stderr.write(
+    `slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`,
+  )
   return 1
+}
+
+/** The message, with the reason of a failure of the database. */
+function describeError(error: Error): string {
+  return error.message.includes(findReason(error)) ? error.message : `${error.message} (${findReason(error)})`
 }
 
 function usageError(sentence: string): number {

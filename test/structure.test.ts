@@ -13,6 +13,7 @@ const ENGINES = [
   'server/store/postgres/postgres.ts',
   'server/store/sqlite.ts',
   'server/blobs/disk.ts',
+  'server/blobs/s3/s3.ts',
   'server/mail/folder.ts',
   'server/mail/smtp.ts',
   'server/domains/dns/resolver.ts',
@@ -65,10 +66,12 @@ const MAX_FILE_LINES = 600
 const EXCEPTIONS: Record<string, string> = {
   'client/sdk/slipway.ts Slipway': 'the facade of the SDK: one method for each call of the API',
   'dashboard/sign-in/code-step.tsx CodeStep': 'one form with its markup',
+  'server/app.ts': 'the composition: the one file that builds, connects and disposes all parts',
   'server/app.ts createServices': 'the composition: constructor calls in dependency order',
   'server/app.ts startService':
     'the composition: the order of these lines is the order of disposal, reversed',
   'server/blobs/disk.ts diskBlobs': 'one closure over the folder; each operation in it is short',
+  'server/blobs/s3/s3.ts s3Blobs': 'one closure over the client; each operation in it is short',
   'server/edge/edge.ts Edge': 'the facade of the edge: one method for each kind of request',
   'server/net/http1/connection.ts FastPathConnection': 'the state machine of an HTTP/1.1 connection',
   'server/net/http2/frames.ts FrameHandler': 'the state machine of RFC 9113: one method for each frame type',

@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { type OperatorContext, openForOperator } from '../../server/app.ts'
+import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { newId } from '../../server/lib/tokens.ts'
@@ -87,19 +88,17 @@ function firstAbove(sums: Float64Array, value: number): number {
   return low
 }
 
-interface Blob {
-  hash: string
-  size: number
-  bytes: Buffer
-}
+type Blob = StoredBlob & { bytes: Buffer }
 
 /** Stores blobs as a publish does. */
 async function keep({ blobs }: OperatorContext, contents: Buffer[]): Promise<Blob[]> {
-  const area = newId(Date.now())
-  const kept = contents.map((bytes) => ({ bytes, size: bytes.length, hash: hashBytes(bytes) }))
-  await Promise.all(kept.map(({ bytes, size }) => blobs.put(area, Readable.from([bytes]), { size })))
-  await blobs.commit(area, kept)
-  await blobs.discard(area)
+  const kept = await Promise.all(
+    contents.map(async (bytes) => {
+      const blob = await blobs.put(Readable.from([bytes]), { size: bytes.length })
+      return { ...blob, bytes }
+    }),
+  )
+  await blobs.commit(kept)
   return kept
 }
 
@@ -122,16 +121,9 @@ async function insert(tx: WriteTransaction, slug: string, blobs: readonly Blob[]
     files,
   })
   await tx.sites.insert({ ...emptySite(slug, now), ownerId: 'bench', liveVersionId: id, liveSince: now })
-  await tx.blobReferences.addReferences(
-    slug,
-    blobs.map(({ hash }) => hash),
-  )
+  await tx.blobs.add(slug, blobs)
 }
 
 function noise(): Buffer {
   return randomBytes(BYTES)
-}
-
-function hashBytes(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

@@ -1,5 +1,6 @@
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { HOUR_MS } from '../lib/time.ts'
+import type { Account } from '../store/contract/accounts.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './authorization.ts'
 import type { Plans } from './plans.ts'
@@ -37,11 +38,20 @@ const COUNT_TTL_MS = 1000
 /** Maximum number of callers cached as exhausted, so that a flood of theirs costs no writes. */
 const MAX_EXHAUSTED_CALLERS = 100_000
 
+/** Refused requests of a caller in an hour after which its key is cached. */
+const MAX_REFUSALS_WITH_LOOKUP = 100
+
+/** How long a key beyond that is cached, in milliseconds. */
+const KEY_TTL_MS = 1000
+
 /** Spec 8.1: windows of an hour aligned to the hour, exact over all processes of the store. */
 export class RateLimits {
   readonly #options: LimitsOptions
   #window = 0
-  readonly #exhausted = new Set<string>()
+  /** Callers that exceeded the limit, and how many of their requests were refused since. */
+  readonly #exhausted = new Map<string, number>()
+  /** Accounts by the hash of a key of theirs. */
+  readonly #flooding = new Map<string, { account: Account; at: number }>()
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
 
   constructor(options: LimitsOptions) {
@@ -52,11 +62,22 @@ export class RateLimits {
   async charge(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
     const { key, limit, window } = this.#counter(caller, kind)
     const isExhausted = `${limit} ${key}`
-    if (this.#exhausted.has(isExhausted)) return this.#toStatus(limit, limit + 1, window)
+    const refusals = this.#exhausted.get(isExhausted)
+    if (refusals !== undefined) {
+      this.#exhausted.set(isExhausted, refusals + 1)
+      if (refusals >= MAX_REFUSALS_WITH_LOOKUP) this.#cacheKey(caller)
+      return this.#toStatus(limit, limit + 1, window)
+    }
     const count = await this.#options.store.execute('relaxed', ({ counters }) => counters.add(key, window))
     this.#remember(key, count)
-    if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.add(isExhausted)
+    if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.set(isExhausted, 0)
     return this.#toStatus(limit, count, window)
+  }
+
+  /** The account of a key, at most a second old, when it is far beyond its limit: its requests cost no statement. */
+  findFlooding(keyHash: string): Account | undefined {
+    const found = this.#flooding.get(keyHash)
+    return found && this.#options.clock() - found.at < KEY_TTL_MS ? found.account : undefined
   }
 
   /** A caller's state without charging, at most a second old. */
@@ -74,6 +95,12 @@ export class RateLimits {
   withoutStore(caller: Caller, kind: LimitKind): RateLimitStatus {
     const { limit, window } = this.#counter(caller, kind)
     return this.#toStatus(limit, 0, window)
+  }
+
+  #cacheKey({ account, keyHash }: Caller): void {
+    if (!account || keyHash === undefined || this.findFlooding(keyHash)) return
+    if (this.#flooding.size >= MAX_EXHAUSTED_CALLERS) this.#flooding.clear()
+    this.#flooding.set(keyHash, { account, at: this.#options.clock() })
   }
 
   #remember(key: string, count: number): void {
@@ -98,6 +125,7 @@ export class RateLimits {
     if (window !== this.#window) {
       this.#window = window
       this.#exhausted.clear()
+      this.#flooding.clear()
       this.#recentCounts.clear()
     }
     if (kind === 'sign-in')

@@ -11,7 +11,7 @@ interface VisitRecorderOptions {
   /** Milliseconds since 1970. */
   clock: () => number
   log: Log
-  /** Visitors written per day by this process, at about 80 bytes each: a flood must not fill the disk. */
+  /** Visitors written per day over all nodes, at about 80 bytes each: a flood must not fill the disk. */
   maxVisitorsPerDay?: number
 }
 
@@ -52,7 +52,7 @@ export class VisitRecorder implements AsyncDisposable {
   /** A write that has not begun. */
   #next: Promise<void> | undefined
   #salt: { day: number; salt: string } | undefined
-  /** New visitors written on the current day. */
+  /** New visitors of the current day over all nodes, as of the last write of this one. */
   #newVisitors = { day: 0, visitors: 0 }
 
   constructor({ store, clock, log, maxVisitorsPerDay = MAX_VISITORS_PER_DAY }: VisitRecorderOptions) {
@@ -150,11 +150,9 @@ export class VisitRecorder implements AsyncDisposable {
             : visitors.map((visitor) => hashVisitor(tracksVisitors, slug, visitor))
         return { slug, requests, bytes, visitors: hashes, names }
       })
-      const newVisitors = await this.#store.write('relaxed', INDEPENDENT, (tx) =>
-        tx.visits.add(hour, day, rows),
-      )
+      const written = await this.#store.write('relaxed', INDEPENDENT, (tx) => tx.visits.add(hour, day, rows))
       for (const chunk of chunks) if (chunk.site.drop(chunk)) buffer.sites.delete(chunk.site.slug)
-      this.#countNewVisitors(newVisitors)
+      this.#noticeLimit(written)
       await turnOfTheLoop()
     }
   }
@@ -165,13 +163,13 @@ export class VisitRecorder implements AsyncDisposable {
     return this.#newVisitors.visitors < this.#maxVisitorsPerDay
   }
 
-  #countNewVisitors(newVisitors: number): void {
-    const { day, visitors } = this.#newVisitors
-    this.#newVisitors.visitors += newVisitors
-    if (visitors < this.#maxVisitorsPerDay && visitors + newVisitors >= this.#maxVisitorsPerDay)
+  /** Logged by the node whose write reached the limit. */
+  #noticeLimit({ added, total: visitors }: { added: number; total: number }): void {
+    this.#newVisitors.visitors = visitors
+    if (visitors - added < this.#maxVisitorsPerDay && visitors >= this.#maxVisitorsPerDay)
       this.#log.warn('daily limit of counted visitors reached', {
-        day: toIso(day),
-        visitors: visitors + newVisitors,
+        day: toIso(this.#newVisitors.day),
+        visitors,
       })
   }
 

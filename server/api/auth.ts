@@ -61,7 +61,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const credential = auth === 'none' ? undefined : readCredential(request, options.baseUrl)
     const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
-      if (credential) await authenticate(request, credential, { accounts, sessions })
+      if (credential) await authenticate(request, credential, { accounts, sessions, limits })
     } finally {
       // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit. An
       // invalid key is charged even where the handler charges, because the handler will not run.
@@ -79,7 +79,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 async function authenticate(
   request: FastifyRequest,
   { kind, value }: Credential,
-  { accounts, sessions }: Pick<AdmissionOptions, 'accounts' | 'sessions'>,
+  { accounts, sessions, limits }: Pick<AdmissionOptions, 'accounts' | 'sessions' | 'limits'>,
 ): Promise<void> {
   const { caller } = request
   if (kind === 'session') {
@@ -89,7 +89,7 @@ async function authenticate(
     request.sessionToken = value
   } else {
     const keyHash = hashToken(value)
-    caller.account = await accounts.findByKeyHash(keyHash)
+    caller.account = limits.findFlooding(keyHash) ?? (await accounts.findByKeyHash(keyHash))
     if (!caller.account) return
     caller.signedInWith = 'key'
     caller.keyHash = keyHash

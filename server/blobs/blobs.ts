@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { Encoding } from './encoding.ts'
 
 /** What a caller declares about a body before it arrives. */
 export interface PutConstraints {
@@ -13,82 +12,82 @@ export interface PutConstraints {
   signal?: AbortSignal
 }
 
+/** Content and the object that holds it. */
 export interface StoredBlob {
+  /** SHA-256 as 64 lowercase hex characters. */
   hash: string
+  /** Bytes. */
   size: number
+  /** Name of the object: chosen by the engine, used once. */
+  object: string
+  /**
+   * SHA-256 of the concatenated SHA-256s of every MiB, by which readers verify a piece; null for content up to 1 MiB and
+   * where the engine does not verify pieces.
+   */
+  piecesHash: string | null
 }
 
-/** Selects the bytes to read. */
-export interface ReadOptions {
-  /** Reads this encoding instead of the blob itself. */
-  encoding?: Encoding | undefined
-  /** First and last byte, inclusive. */
-  range?: { start: number; end: number } | undefined
+/** Where the bytes of a blob, or of one of its encodings, are. */
+export interface BlobLocation extends StoredBlob {
+  /** First byte within the object. */
+  offset: number
+}
+
+/** First and last byte, inclusive. */
+export interface ByteRange {
+  start: number
+  end: number
 }
 
 /**
- * The bytes of files, named by their SHA-256, immutable.
+ * The bytes of files, in immutable objects. A row of the store says which object holds the content of a hash; this
+ * contract knows neither sites nor rows.
  *
- * Bytes are stored in two steps. `put` adds them to a staging area (one for each pending version), where they cannot be
- * read. `commit` makes a staging area's bytes durable and readable by hash. Between the two the caller records their
- * receipt in the store, which protects them from collection.
- *
- * Encodings of a blob can be stored under its hash: they are deleted with it.
- *
- * - Atomic: a hash, or an encoding of it, is either readable with exactly its bytes or absent. Partial writes are
- *   never visible.
- * - Idempotent: putting, committing or storing the same bytes again changes nothing.
- * - Durable: what `commit` did not report missing and what `putEncoding` stored survives a power cut in the next
- *   millisecond. After a failed flush nothing is reported as committed or stored, and the bytes must be uploaded
- *   again.
- * - Races: any number of processes may put, commit, store and read concurrently. `remove` may only be called for a
- *   hash that has no reference, as read in a transaction of the store.
- * - In every operation a full disk is INSUFFICIENT_STORAGE and other errors of the engine are UNAVAILABLE; neither
- *   leaves anything behind. A stream of `read` fails with the engine's own errors.
- * - Reserve: the engine keeps part of its disk free for the database and for everything that frees space. `put` and
- *   `putEncoding` reject with INSUFFICIENT_STORAGE rather than touch the reserve; a large body is cut off when it
- *   would. `commit`, `discard`, `remove` and reads are not affected.
+ * - Names are used once: every `put` creates a new object, so that a late deletion never hits other bytes.
+ * - Atomic: an object holds exactly the bytes that its `put` returned, or does not exist for readers.
+ * - Durable: what `commit` did not report missing, and what `putTogether` returned, survives a power cut in the next
+ *   millisecond. After a failed flush nothing is reported as committed, and the bytes must be uploaded again.
+ * - Races: any number of processes and nodes may put, commit and read concurrently. `remove` may be called for any
+ *   object without a row, at any time, repeatedly.
+ * - In every operation a full disk or bucket is INSUFFICIENT_STORAGE and other errors of the engine are UNAVAILABLE;
+ *   neither leaves anything readable behind. A stream of `read` fails with an error of the engine.
+ * - Reserve: an engine on a local disk keeps part of it free for the database and for everything that frees space:
+ *   `put` and `putTogether` reject with INSUFFICIENT_STORAGE rather than touch it. Other operations are not affected.
  */
 export interface Blobs {
-  /**
-   * Reads `body` to its end into the staging area `area` and returns its size and hash. A rejected body leaves nothing
-   * behind.
-   */
-  put(area: string, body: Readable, expected: PutConstraints): Promise<StoredBlob>
+  /** Reads `body` to its end into a new object. A rejected body leaves nothing behind but an object without a row. */
+  put(body: Readable, expected: PutConstraints): Promise<StoredBlob>
+
+  /** Stores these contents one after another in one new object, durable. Returns their locations in the same order. */
+  putTogether(contents: readonly Buffer[]): Promise<BlobLocation[]>
 
   /**
-   * Makes these blobs of the staging area durable and readable. Returns those that are absent: they must be received
-   * again.
+   * Makes these blobs durable. Returns those that are absent or damaged: they must be received again. Where `put` is
+   * durable, this does nothing and returns none.
    */
-  commit(area: string, blobs: readonly StoredBlob[]): Promise<StoredBlob[]>
+  commit(blobs: readonly StoredBlob[]): Promise<StoredBlob[]>
 
-  /** Deletes the uncommitted bytes of a staging area, or all but `kept` copies by hash. An unknown area is ignored. */
-  discard(area: string, kept?: ReadonlyMap<string, number>): Promise<void>
+  /** All bytes, or undefined when absent. For content that fits into memory. */
+  bytes(location: BlobLocation): Promise<Buffer | undefined>
 
-  /** The staging areas that still hold bytes, with the time of their last change in milliseconds. */
-  stagingAreas(): AsyncIterable<{ area: string; changedAt: number }>
+  /** A stream of the bytes, or of a range of them; undefined when absent. */
+  read(location: BlobLocation, range?: ByteRange): Promise<Readable | undefined>
 
-  /** Stores an encoding of a blob, durable and readable; replaces an earlier one. */
-  putEncoding(hash: string, encoding: Encoding, bytes: Buffer): Promise<void>
+  /** Deletes objects; absent ones are ignored. */
+  remove(objects: readonly string[]): Promise<void>
 
-  /** All bytes of a blob or of an encoding, or undefined when absent. For content that fits into memory. */
-  bytes(hash: string, encoding?: Encoding): Promise<Buffer | undefined>
-
-  /** A stream of a blob's bytes; undefined when absent. */
-  read(hash: string, wanted?: ReadOptions): Promise<Readable | undefined>
-
-  /** Deletes a blob and its encodings; an absent one is ignored. */
-  remove(hash: string): Promise<void>
-
-  /** Every hash that has a committed blob or an encoding, once, in no order. */
-  list(): AsyncIterable<string>
+  /**
+   * Names of objects in byte order, those that follow `after`; a page of at least one, and none at the end.
+   * `objectCreatedAt` reads the time of creation from a name.
+   */
+  list(after?: string): Promise<string[]>
 
   /** Rejects with UNAVAILABLE when bytes cannot be stored now. */
   check(): Promise<void>
 
   /**
-   * Rejects with INSUFFICIENT_STORAGE unless `bytes` more could be stored without touching the reserve. Called
-   * before every publish, and before writes of other files to the disk of the blobs.
+   * Rejects with INSUFFICIENT_STORAGE unless `bytes` more could be stored without touching the reserve. Called before
+   * every publish, and before writes of other files to the disk of the blobs.
    */
   assertSpace(bytes?: number): Promise<void>
 }

@@ -2,6 +2,9 @@ import { formatLimit } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { PutConstraints, StoredBlob } from './blobs.ts'
 
+/** What a complete body is compared with. */
+export type ReceivedBytes = Pick<StoredBlob, 'hash' | 'size'>
+
 /** Throws when a body exceeds its declared or maximum length, or when the upload was stopped. */
 export function assertLength(size: number, { size: declared, limit, signal }: PutConstraints): void {
   if (signal?.aborted) throw signal.reason
@@ -15,7 +18,7 @@ export function assertLength(size: number, { size: declared, limit, signal }: Pu
 }
 
 /** Throws when a complete body differs from its declared size or hash, or when the upload was stopped. */
-export function assertExpected(received: StoredBlob, { size, hash, signal }: PutConstraints): void {
+export function assertExpected(received: ReceivedBytes, { size, hash, signal }: PutConstraints): void {
   if (signal?.aborted) throw signal.reason
   if (size !== undefined && received.size !== size) throw wrongSize(size, `${received.size}`)
   if (hash !== undefined && received.hash !== hash) {

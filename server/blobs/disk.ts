@@ -1,38 +1,25 @@
-import { createHash, hash as hashOnce, randomUUID } from 'node:crypto'
+import { createHash, hash as hashOnce } from 'node:crypto'
 import {
   closeSync,
   constants,
   createReadStream,
-  existsSync,
   fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
+  rmSync,
 } from 'node:fs'
-import {
-  access,
-  type FileHandle,
-  mkdir,
-  open,
-  opendir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  unlink,
-  writeFile,
-} from 'node:fs/promises'
+import { access, type FileHandle, mkdir, open, readdir, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
-import type { Blobs, PutConstraints, StoredBlob } from './blobs.ts'
-import { assertExpected, assertLength } from './constraints.ts'
+import type { BlobLocation, Blobs, PutConstraints, StoredBlob } from './blobs.ts'
+import { assertExpected, assertLength, type ReceivedBytes } from './constraints.ts'
 import type { DiskReserve } from './disk-reserve.ts'
-import { ENCODINGS, type Encoding } from './encoding.ts'
+import { createObjectName } from './object-names.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written in one call. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024
@@ -50,58 +37,56 @@ const READ_CHUNK_BYTES = 128 * 1024
 const MAX_CONCURRENT_FLUSHES = 16
 
 interface DiskOptions {
-  /**
-   * Root folder, on one file system: `staged/<area>/`, `<first two of hash>/<hash>` and its encodings
-   * `<hash>.br`.
-   */
+  /** Root folder, on one file system: an object is `<first two characters>/<object>`. */
   folder: string
   /**
-   * Identifies this run of the service; its processes trust each other's staged bytes. Those of an earlier
+   * Identifies this run of the service; its processes trust each other's uncommitted bytes. Those of an earlier
    * run may have been damaged by a power cut before they were flushed, so they are hashed again before use.
    */
   bootId: string
+  /** Milliseconds since 1970. */
+  clock: () => number
   /** Without it the disk may be filled. */
   reserve?: DiskReserve
 }
 
+/** Objects in a page of a listing. */
+const OBJECTS_PER_PAGE = 1000
+
 /** Blobs in a folder of a local disk. */
-export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
-  const shards = openFolder(folder)
-  const staged = join(folder, 'staged')
-  const areaFolder = (area: string) => join(staged, area)
-  const place = (hash: string, encoding?: Encoding) =>
-    join(folder, shardOf(hash), encoding ? `${hash}.${encoding}` : hash)
+export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blobs {
+  const shards = new Shards(folder)
+  /** The end of the names of objects that this run has created. */
+  const ownSuffix = `.${hashOnce('sha256', bootId).slice(0, 8)}`
+  const place = (object: string) => join(folder, shardOf(object), object)
   let flushFailure: unknown
 
-  async function commitOne(area: string, names: Map<string, string[]>, blob: StoredBlob): Promise<boolean> {
-    for (const name of names.get(blob.hash) ?? []) {
-      const trusted = name.startsWith(`${blob.hash}.${bootId}.`)
-      if (await promote(join(areaFolder(area), name), blob, trusted)) return true
-    }
-    return fileExists(place(blob.hash))
-  }
-
-  /** False when the staged file is incomplete, or was moved by another `commit` of the same staging area. */
-  async function promote(path: string, blob: StoredBlob, trusted: boolean): Promise<boolean> {
+  /** Creates an object, and removes it again when `write` fails. */
+  async function create<T>(write: (path: string, object: string) => Promise<T>): Promise<T> {
+    const object = `${createObjectName(clock())}${ownSuffix}`
+    await shards.create(shardOf(object))
+    const path = place(object)
     try {
-      if (!(await flushFile(path, blob, trusted))) return false
-      await rename(path, place(blob.hash))
-      return true
+      return await write(path, object)
     } catch (error) {
-      return ignoreMissing(error as NodeJS.ErrnoException) ?? false
+      await unlink(path).catch(() => undefined)
+      throw error
     }
   }
 
   /**
-   * Flushes a staged file if it is complete: a file of a crashed process is too short, and after a power cut
-   * none is trusted. A file that could not be flushed is deleted: its pages may be lost.
+   * Flushes an object if it is complete: one of a crashed process is too short, and after a power cut none is trusted.
+   * One that could not be flushed is deleted: its pages may be lost.
    */
-  async function flushFile(path: string, blob: StoredBlob, trusted: boolean): Promise<boolean> {
-    const handle = await open(path, 'r+')
+  async function commitOne(blob: StoredBlob): Promise<boolean> {
+    const path = place(blob.object)
+    const handle = await open(path, 'r+').catch(ignoreMissing)
+    if (!handle) return false
     try {
       // The inode is cached: a synchronous stat costs less than a round trip to the thread pool.
       const whole =
-        fstatSync(handle.fd).size === blob.size && (trusted || (await hashFile(handle)) === blob.hash)
+        fstatSync(handle.fd).size === blob.size &&
+        (blob.object.endsWith(ownSuffix) || (await hashFile(handle)) === blob.hash)
       if (whole) await flush(handle)
       return whole
     } catch (error) {
@@ -112,38 +97,22 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
     }
   }
 
-  async function writeFlushed(path: string, bytes: Buffer): Promise<void> {
-    const handle = await open(path, 'wx')
-    try {
-      await writeWhole(handle, bytes)
-      await flush(handle)
-    } finally {
-      await handle.close()
-    }
-  }
-
-  /** Creates missing shards and flushes their parent, so that a power cut cannot remove a shard with its blobs. */
-  async function createShards(hashes: readonly string[]): Promise<void> {
-    const missing = [...new Set(hashes.map(shardOf))].filter((shard) => !shards.has(shard))
-    if (missing.length === 0) return
-    await forEachConcurrent(MAX_CONCURRENT_FLUSHES, missing, async (shard) => {
-      await mkdir(join(folder, shard), { recursive: true })
-    })
-    await flushFolder(folder)
-    for (const shard of missing) shards.add(shard)
-  }
-
-  async function flushShards(hashes: readonly string[]): Promise<void> {
-    const used = [...new Set(hashes.map(shardOf))]
-    await forEachConcurrent(MAX_CONCURRENT_FLUSHES, used, (shard) => flushFolder(join(folder, shard)))
-  }
-
   async function flushFolder(path: string): Promise<void> {
     const handle = await open(path)
     try {
       await flush(handle)
     } finally {
       await handle.close()
+    }
+  }
+
+  /** Flushes the folders of these objects, so that a power cut cannot remove their names. */
+  async function flushShards(objects: readonly string[]): Promise<void> {
+    const used = [...new Set(objects.map(shardOf))]
+    await forEachConcurrent(MAX_CONCURRENT_FLUSHES, used, (shard) => flushFolder(join(folder, shard)))
+    if (!shards.areFlushed(used)) {
+      await flushFolder(folder)
+      shards.markFlushed(used)
     }
   }
 
@@ -165,114 +134,149 @@ export function diskBlobs({ folder, bootId, reserve }: DiskOptions): Blobs {
   }
 
   return {
-    put: (area, body, expected) =>
+    put: (body, expected) =>
       withStorageErrors(async () => {
         await assertSpace(expected.size)
-        // A synchronous check costs less than a round trip to the thread pool that ends in an error.
-        if (!existsSync(areaFolder(area))) await mkdir(areaFolder(area)).catch(ignoreExisting)
-        // A unique name for every upload: the flushed name is the one that is moved.
-        const own = randomUUID()
-        const staged = (hash: string) => join(areaFolder(area), `${hash}.${bootId}.${own}`)
         if ((expected.size ?? Number.POSITIVE_INFINITY) <= MAX_BUFFERED_BODY_BYTES) {
           const { bytes, ...received } = await bufferBody(body, expected)
-          await removeOnError(staged(received.hash), (path) =>
-            writeFile(path, bytes, { flag: 'wx' }).catch(rethrowDiscarded),
-          )
-          return received
+          return create(async (path, object) => {
+            await writeFile(path, bytes, { flag: 'wx' })
+            return { ...received, object, piecesHash: null }
+          })
         }
-        return removeOnError(join(areaFolder(area), `arriving.${own}`), async (path) => {
+        return create(async (path, object) => {
           const received = await receiveLarge(path, body, expected, assertSpace)
-          await rename(path, staged(received.hash)).catch(rethrowDiscarded)
-          return received
+          return { ...received, object, piecesHash: null }
         })
       }),
 
-    commit: (area, blobs) =>
+    putTogether: (contents) =>
       withStorageErrors(async () => {
         assertNoFailedFlush()
-        const names = groupByHash(await readdir(areaFolder(area)).catch(emptyIfMissing))
-        const wanted = new Map(blobs.map((blob) => [blob.hash, blob]))
-        const absent = new Set<string>()
-        await createShards([...wanted.keys()])
-        await forEachConcurrent(MAX_CONCURRENT_FLUSHES, [...wanted.values()], async (blob) => {
-          if (!(await commitOne(area, names, blob))) absent.add(blob.hash)
+        await assertSpace(contents.reduce((sum, { length }) => sum + length, 0))
+        return create(async (path, object) => {
+          const handle = await open(path, 'wx')
+          try {
+            for (const content of contents) await writeWhole(handle, content)
+            await flush(handle)
+          } finally {
+            await handle.close()
+          }
+          await flushShards([object])
+          return locate(contents, object)
         })
-        await flushShards([...wanted.keys()].filter((hash) => !absent.has(hash)))
-        return blobs.filter((blob) => absent.has(blob.hash))
       }),
 
-    discard: (area, kept) =>
-      withStorageErrors(async () => {
-        if (!kept) return rm(areaFolder(area), { recursive: true, force: true })
-        const names = groupByHash(await readdir(areaFolder(area)).catch(emptyIfMissing))
-        const surplus = [...kept].flatMap(([hash, most]) => {
-          const trusted = Map.groupBy(names.get(hash) ?? [], (name) => name.startsWith(`${hash}.${bootId}.`))
-          return [...(trusted.get(true) ?? []), ...(trusted.get(false) ?? [])].slice(most)
-        })
-        await forEachConcurrent(MAX_CONCURRENT_FLUSHES, surplus, (name) =>
-          rm(join(areaFolder(area), name), { force: true }),
-        )
-      }),
-
-    stagingAreas: () =>
-      iterateWithStorageErrors(async function* () {
-        for await (const entry of await opendir(staged)) {
-          const found = await stat(areaFolder(entry.name)).catch(() => undefined)
-          if (found) yield { area: entry.name, changedAt: found.mtimeMs }
-        }
-      }),
-
-    putEncoding: (hash, encoding, bytes) =>
+    commit: (blobs) =>
       withStorageErrors(async () => {
         assertNoFailedFlush()
-        await assertSpace(bytes.length)
-        // A staging area of its own: after a crash it is deleted with all abandoned uploads.
-        const area = areaFolder(`encoding.${randomUUID()}`)
-        await mkdir(area)
+        const missing = new Set<StoredBlob>()
+        await forEachConcurrent(MAX_CONCURRENT_FLUSHES, blobs, async (blob) => {
+          if (!(await commitOne(blob))) missing.add(blob)
+        })
+        await flushShards(blobs.flatMap((blob) => (missing.has(blob) ? [] : blob.object)))
+        return [...missing]
+      }),
+
+    bytes: ({ object, offset, size }) =>
+      withStorageErrors(async () => {
+        const handle = await open(place(object)).catch(ignoreMissing)
         try {
-          const path = join(area, hash)
-          await createShards([hash])
-          await writeFlushed(path, bytes)
-          await rename(path, place(hash, encoding))
+          return handle && (await readPart(handle, offset, size))
         } finally {
-          await rm(area, { recursive: true, force: true })
+          await handle?.close()
         }
-        await flushShards([hash])
       }),
 
-    bytes: (hash, encoding) => withStorageErrors(() => readFile(place(hash, encoding)).catch(ignoreMissing)),
-
-    read: (hash, { encoding, range } = {}) =>
+    read: ({ object, offset, size }, { start, end } = { start: 0, end: size - 1 }) =>
       withStorageErrors(async () => {
-        const handle = await open(place(hash, encoding)).catch(ignoreMissing)
-        return handle && createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES, ...range })
+        const handle = await open(place(object)).catch(ignoreMissing)
+        if (!handle) return undefined
+        if (end < start) {
+          await handle.close()
+          return Readable.from([])
+        }
+        const range = { start: offset + start, end: offset + end }
+        return createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES, ...range })
       }),
 
-    remove: (hash) =>
+    remove: (objects) =>
+      withStorageErrors(() =>
+        forEachConcurrent(MAX_CONCURRENT_FLUSHES, objects, (object) => rm(place(object), { force: true })),
+      ),
+
+    list: (after = '') =>
       withStorageErrors(async () => {
-        for (const encoding of [undefined, ...ENCODINGS]) await rm(place(hash, encoding), { force: true })
-      }),
-
-    list: () =>
-      iterateWithStorageErrors(async function* () {
         for (const shard of (await readdir(folder)).filter(isShard).sort()) {
+          if (shard < shardOf(after)) continue
           const names = await readdir(join(folder, shard))
-          yield* new Set(names.map((name) => name.slice(0, 64)))
+          const page = names.filter((name) => name > after).sort()
+          if (page.length > 0) return page.slice(0, OBJECTS_PER_PAGE)
         }
+        return []
       }),
 
     check: () =>
       withStorageErrors(async () => {
         assertNoFailedFlush()
-        await access(staged, constants.W_OK)
+        await access(folder, constants.W_OK)
       }),
 
     assertSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
   }
 }
 
+/** The folders of the objects. Other processes create them, too. */
+class Shards {
+  readonly #folder: string
+  readonly #existing: Set<string>
+  /** Those whose names survive a power cut. */
+  readonly #flushed: Set<string>
+
+  /** Creates the root folder, flushes it and removes what earlier releases staged there. */
+  constructor(folder: string) {
+    this.#folder = folder
+    mkdirSync(folder, { recursive: true })
+    rmSync(join(folder, 'staged'), { recursive: true, force: true })
+    const shards = readdirSync(folder).filter(isShard)
+    for (const path of [folder, join(folder, '..')]) {
+      const descriptor = openSync(path, 'r')
+      fsyncSync(descriptor)
+      closeSync(descriptor)
+    }
+    this.#existing = new Set(shards)
+    this.#flushed = new Set(shards)
+  }
+
+  async create(shard: string): Promise<void> {
+    if (this.#existing.has(shard)) return
+    await mkdir(join(this.#folder, shard)).catch(ignoreExisting)
+    this.#existing.add(shard)
+  }
+
+  areFlushed(shards: readonly string[]): boolean {
+    return shards.every((shard) => this.#flushed.has(shard))
+  }
+
+  markFlushed(shards: readonly string[]): void {
+    for (const shard of shards) this.#flushed.add(shard)
+  }
+}
+
+function locate(contents: readonly Buffer[], object: string): BlobLocation[] {
+  let end = 0
+  return contents.map((bytes) => {
+    const offset = end
+    end += bytes.length
+    return { hash: hashOnce('sha256', bytes), size: bytes.length, object, offset, piecesHash: null }
+  })
+}
+
 /** Buffers a small body and checks it before any of it is written. */
-async function bufferBody(body: Readable, expected: PutConstraints): Promise<StoredBlob & { bytes: Buffer }> {
+async function bufferBody(
+  body: Readable,
+  expected: PutConstraints,
+): Promise<ReceivedBytes & { bytes: Buffer }> {
   const buffered = new GrowingBuffer()
   for await (const chunk of iterateBody(body)) {
     assertLength(buffered.length + chunk.length, expected)
@@ -284,23 +288,13 @@ async function bufferBody(body: Readable, expected: PutConstraints): Promise<Sto
   return received
 }
 
-/** Leaves no file at `path` when `write` fails. */
-async function removeOnError<T>(path: string, write: (path: string) => Promise<T>): Promise<T> {
-  try {
-    return await write(path)
-  } catch (error) {
-    await unlink(path).catch(() => undefined)
-    throw error
-  }
-}
-
 async function receiveLarge(
   path: string,
   body: Readable,
   expected: PutConstraints,
   assertSpace: (bytes: number) => Promise<void>,
-): Promise<StoredBlob> {
-  const handle = await open(path, 'wx').catch(rethrowDiscarded)
+): Promise<ReceivedBytes> {
+  const handle = await open(path, 'wx')
   try {
     const hash = createHash('sha256')
     const buffered = new GrowingBuffer()
@@ -352,40 +346,25 @@ async function hashFile(handle: FileHandle): Promise<string> {
   }
 }
 
-/** Names of staged files by hash: `<hash>.<run>.<upload>`. */
-function groupByHash(names: string[]): Map<string, string[]> {
-  const found = new Map<string, string[]>()
-  for (const name of names) {
-    const hash = name.slice(0, 64)
-    const others = found.get(hash)
-    if (others) others.push(name)
-    else found.set(hash, [name])
+/** These bytes of a file; fewer when it ends before. */
+async function readPart(handle: FileHandle, offset: number, size: number): Promise<Buffer> {
+  // Not from the pool: a cached buffer must not keep the memory of others.
+  const buffer = Buffer.allocUnsafeSlow(size)
+  let at = 0
+  while (at < size) {
+    const { bytesRead } = await handle.read(buffer, at, size - at, offset + at)
+    if (bytesRead === 0) break
+    at += bytesRead
   }
-  return found
+  return at === size ? buffer : buffer.subarray(0, at)
 }
 
-function shardOf(hash: string): string {
-  return hash.slice(0, 2)
+function shardOf(object: string): string {
+  return object.slice(0, 2)
 }
 
 function isShard(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name)
-}
-
-/** Creates the root folder, flushes it and returns the shards that it has: another process may just have made them. */
-function openFolder(folder: string): Set<string> {
-  mkdirSync(join(folder, 'staged'), { recursive: true })
-  const shards = readdirSync(folder).filter(isShard)
-  for (const path of [folder, join(folder, '..')]) {
-    const descriptor = openSync(path, 'r')
-    fsyncSync(descriptor)
-    closeSync(descriptor)
-  }
-  return new Set(shards)
-}
-
-async function fileExists(path: string): Promise<boolean> {
-  return (await stat(path).catch(ignoreMissing)) !== undefined
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
@@ -393,34 +372,14 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   throw error
 }
 
-/** The staging area was discarded while its bytes arrived. */
-function rethrowDiscarded(error: NodeJS.ErrnoException): never {
-  if (error.code !== 'ENOENT') throw error
-  throw new ApiError('UPLOAD_EXPIRED', 'This version accepts no more uploads: it is finalized or deleted')
-}
-
 function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error
-}
-
-function emptyIfMissing(error: NodeJS.ErrnoException): string[] {
-  ignoreMissing(error)
-  return []
 }
 
 /** Translates errors of the operating system into those of the contract. */
 async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
-  } catch (error) {
-    translateError(error)
-  }
-}
-
-/** The same for an iteration. */
-async function* iterateWithStorageErrors<T>(iterate: () => AsyncIterable<T>): AsyncGenerator<T> {
-  try {
-    yield* iterate()
   } catch (error) {
     translateError(error)
   }

@@ -15,6 +15,7 @@ import {
 } from './ca-rate-limits.ts'
 import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
 import { type CertificateCodec, type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
+import { certificateKeyContext, orderKeyContext } from './key-contexts.ts'
 import { SITES_SHARE } from './maintenance.ts'
 import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
 
@@ -146,7 +147,7 @@ export class Issuance {
     const { acme, secretBox, log } = this.#deps
     const { name, certificate } = attempt
     if (certificate.orderUrl === null) return false
-    const key = secretBox.decrypt(certificate.orderKey ?? '', `order ${name}`)
+    const key = secretBox.decrypt(certificate.orderKey ?? '', orderKeyContext(name))
     if (key === undefined) {
       log.warn('cannot decrypt the key of an order; creating a new order', { name })
       return false
@@ -164,7 +165,7 @@ export class Issuance {
     const order = await acme.newOrder(certificateNames(name), replaces)
     const key = codec.newKey()
     Object.assign(attempt, { order, key })
-    const change = { orderUrl: order.url, orderKey: secretBox.encrypt(key, `order ${name}`) }
+    const change = { orderUrl: order.url, orderKey: secretBox.encrypt(key, orderKeyContext(name)) }
     await this.#whileLeased(attempt, 'durable', (tx) => tx.certificates.update(name, change))
   }
 
@@ -222,7 +223,7 @@ export class Issuance {
     const plan = firstPlan({ name, notBefore, notAfter, issuedAt: now }, now)
     return {
       chain,
-      key: secretBox.encrypt(key!, `certificate ${name}`),
+      key: secretBox.encrypt(key!, certificateKeyContext(name)),
       notBefore,
       notAfter,
       issuedAt: now,

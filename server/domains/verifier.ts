@@ -27,6 +27,9 @@ export interface DomainVerifierOptions {
 const MAX_NAMES_PER_RUN = 200
 const MAX_CONCURRENT_CHECKS = 20
 
+/** Longer than any check of a piece takes: after a crash another node checks its names then. */
+const CLAIM_MS = MINUTE_MS
+
 /**
  * Names that take longer than this (milliseconds) have a few slots of their own, so that they do not delay
  * the others.
@@ -92,36 +95,39 @@ export class DomainVerifier {
     return texts !== undefined && !hasProof(texts, verificationToken)
   }
 
-  /** Starts no further due checks. */
+  /** Claims no further names. */
   stop(): void {
     this.#stopped = true
   }
 
   /** Checks a bounded number of due names; returns how many became active or pending. */
   async verifyDue(): Promise<number> {
-    let changed = 0
-    const check = async (row: Domain) => {
-      if (this.#stopped) return
-      try {
-        if (await this.#verify(row)) changed++
-      } catch (error) {
-        await this.#postpone(row, error)
-      }
-    }
-    const [quick, slow] = [
-      await this.#findDue(MAX_NAMES_PER_RUN, false),
-      await this.#findDue(MAX_SLOW_NAMES_PER_RUN, true),
-    ]
-    await Promise.all([
-      forEachConcurrent(MAX_CONCURRENT_CHECKS, quick, check),
-      forEachConcurrent(MAX_SLOW_NAMES_PER_RUN, slow, check),
+    const [quick, slow] = await Promise.all([
+      this.#verifyPieces({ max: MAX_NAMES_PER_RUN, limit: MAX_CONCURRENT_CHECKS, slow: false }),
+      this.#verifyPieces({ max: MAX_SLOW_NAMES_PER_RUN, limit: MAX_SLOW_NAMES_PER_RUN, slow: true }),
     ])
-    return changed
+    return quick + slow
   }
 
-  #findDue(limit: number, slow: boolean): Promise<Domain[]> {
+  /** Claims and checks `limit` names at a time, at most `max`, so that several nodes share the work. */
+  async #verifyPieces({ max, limit, slow }: { max: number; limit: number; slow: boolean }): Promise<number> {
     const { store, clock } = this.#options
-    return store.read.domains.due(clock(), { limit, slow })
+    let changed = 0
+    for (let checked = 0; checked < max && !this.#stopped; checked += limit) {
+      const now = clock()
+      const piece = await store.execute('relaxed', ({ domains }) =>
+        domains.claimDue(now, { limit, slow, until: now + CLAIM_MS }),
+      )
+      await forEachConcurrent(limit, piece, async (row) => {
+        try {
+          if (await this.#verify(row)) changed++
+        } catch (error) {
+          await this.#postpone(row, error)
+        }
+      })
+      if (piece.length < limit) break
+    }
+    return changed
   }
 
   async #verifyStillDue(row: Domain): Promise<Domain | undefined> {

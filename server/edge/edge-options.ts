@@ -1,9 +1,11 @@
 import type { VisitRecorder } from '../analytics/visit-recorder.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Config } from '../config/settings.ts'
+import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { Counters } from '../lib/counters.ts'
 import type { Log } from '../lib/log.ts'
+import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { Secrets } from '../lib/tokens.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
@@ -17,6 +19,10 @@ import type { Store } from '../store/store.ts'
 export interface EdgeOptions {
   readonly config: Config
   readonly store: Store
+  /** Limits the lookups in the store. */
+  readonly breaker: CircuitBreaker
+  /** Limits those of names that do not exist. */
+  readonly missLimiter: MissLimiter
   readonly blobs: Blobs
   readonly addresses: UrlBuilder
   readonly injectedDocuments: InjectedDocuments

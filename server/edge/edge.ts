@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
+import { OverloadError } from '../lib/semaphore.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
-import { findChallengeResponse, isChallenge, isValidation } from './acme-http-challenge.ts'
+import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { BodyCache } from './body/body-cache.ts'
 import { buildResponse } from './build-response.ts'
 import { ClientTracker } from './client-tracker.ts'
@@ -31,6 +32,9 @@ import {
 import type { EdgeResponse, EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
+/** The client of the requests for certificates: all of them share its limits. */
+const OPERATORS_PROXY: RequestLike = { socket: {}, headers: {} }
+
 const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
 
 /**
@@ -41,6 +45,7 @@ export class Edge implements HttpHandler {
   readonly #options: EdgeOptions
   readonly #hosts: Hosts
   readonly #siteResolver: SiteResolver
+  readonly #challenges: AcmeHttpChallenges
   readonly #bodies: BodyCache
   readonly #gate: PasswordGate
   readonly #visitCounter: VisitCounter | undefined
@@ -49,6 +54,7 @@ export class Edge implements HttpHandler {
     this.#options = options
     this.#hosts = new Hosts(options.addresses)
     this.#siteResolver = new SiteResolver(options)
+    this.#challenges = new AcmeHttpChallenges(options)
     this.#bodies = new BodyCache(options)
     this.#gate = new PasswordGate(options)
     const { recorder } = options
@@ -68,7 +74,7 @@ export class Edge implements HttpHandler {
     const host = this.#hosts.read(name)
     if (host.kind === 'service') return this.#hosts.isApiHost(name)
     if (host.kind !== 'domain') return false
-    const resolution = await this.#siteResolver.resolve(host, true)
+    const resolution = await this.#siteResolver.resolve(host, true, OPERATORS_PROXY)
     return resolution.kind === 'redirect' || (resolution.kind === 'site' && !this.#isExpired(resolution))
   }
 
@@ -143,7 +149,11 @@ export class Edge implements HttpHandler {
 
   async #submitPassword(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
     try {
-      const resolution = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
+      const resolution = await this.#siteResolver.resolve(
+        this.#hosts.read(request.host),
+        request.isSecure,
+        request,
+      )
       return (
         this.#notServable(resolution, request) ??
         (await this.#gate.submit(message, resolution as ResolvedSite, request))
@@ -158,7 +168,11 @@ export class Edge implements HttpHandler {
   /** The response to OPTIONS for any path, with the site's `_headers`, which a preflight needs. */
   async #optionsResponse(request: HttpRequest): Promise<EdgeResponse> {
     try {
-      const resolution = await this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure)
+      const resolution = await this.#siteResolver.resolve(
+        this.#hosts.read(request.host),
+        request.isSecure,
+        request,
+      )
       const isOpen =
         resolution.kind === 'site' && !this.#isExpired(resolution) && resolution.passwordHash === null
       return (isOpen && resolution.table?.headers?.apply(OPTIONS_RESPONSE, request)) || OPTIONS_RESPONSE
@@ -169,7 +183,7 @@ export class Edge implements HttpHandler {
 
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
     try {
-      const resolution = this.#siteResolver.resolve(host, request.isSecure)
+      const resolution = this.#siteResolver.resolve(host, request.isSecure, request)
       if (!(resolution instanceof Promise)) return this.#buildResult(host, resolution, request)
       return resolution
         .then((resolved) => this.#buildResult(host, resolved, request))
@@ -186,7 +200,7 @@ export class Edge implements HttpHandler {
   async #acmeChallenge(request: HttpRequest): Promise<EdgeResponse> {
     const host = this.#hosts.read(request.host)
     try {
-      const response = await findChallengeResponse(this.#options.store, request, this.#options.clock())
+      const response = await this.#challenges.findResponse(request)
       if (response) return response
     } catch (error) {
       this.#failure(request, error)
@@ -227,17 +241,23 @@ export class Edge implements HttpHandler {
 
   /** Falls back to the file itself when an encoding is lost. */
   async #identityFallback(
-    { host, isSecure, target, headers }: HttpRequest,
+    { host, isSecure, target, headers, socket }: HttpRequest,
     memory?: MemoryReservation,
   ): Promise<ResultWithBody> {
-    const identityRequest = { host, isSecure, target, headers: { ...headers, 'accept-encoding': 'identity' } }
+    const identityHeaders = { ...headers, 'accept-encoding': 'identity' }
+    const identityRequest = { host, isSecure, target, headers: identityHeaders, socket }
     const result = await this.respond(identityRequest)
     return this.openBody(identityRequest, result ?? uncounted(SITE_NOT_FOUND.for(headers)), memory)
   }
 
   #failure({ host, target, headers }: HttpRequest, error: unknown): EdgeResponse {
     const isUnavailable = error instanceof ApiError
-    this.#options.log[isUnavailable ? 'warn' : 'error']('a visit failed', { host, path: target.path, error })
+    if (!(error instanceof OverloadError))
+      this.#options.log[isUnavailable ? 'warn' : 'error']('a visit failed', {
+        host,
+        path: target.path,
+        error,
+      })
     return (isUnavailable ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR).for(headers)
   }
 }

@@ -1,3 +1,4 @@
+import type { BlobLocation, ByteRange } from '../blobs/blobs.ts'
 import type { Encoding } from '../blobs/encoding.ts'
 import type { HttpResponse, HttpResult } from '../net/http-handler.ts'
 import type { InjectedDocument } from '../sites/page-metadata/injected-document.ts'
@@ -12,10 +13,12 @@ export interface BlobSlice {
   size: number
   /** The stored encoding; absent for the blob itself. */
   encoding?: Encoding
+  /** Of the blob, its encoding, or the document that `injected` was made from; undefined when there is none. */
+  location?: BlobLocation | undefined
   /** The injected document, whose identity bytes are not stored; absent when a stored encoding is selected. */
   injected?: InjectedDocument | undefined
   /** The requested range, inclusive. */
-  range?: { start: number; end: number }
+  range?: ByteRange
 }
 
 /** A response with what the visit counter needs. */

@@ -1,7 +1,6 @@
 import type { DeleteAccountResponse } from '../../protocol/api/account.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { counterKeys } from '../accounts/rate-limits.ts'
-import type { Blobs } from '../blobs/blobs.ts'
 import type { DomainCertificates } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { deleteSite } from '../sites/trash.ts'
@@ -16,7 +15,6 @@ const ACCOUNTS_PER_QUERY = 100
 
 interface AccountDeletionOptions {
   store: Store
-  blobs: Blobs
   clock: () => number
   certificates?: DomainCertificates | undefined
 }
@@ -76,35 +74,30 @@ export class AccountDeletion {
    * Deletes some of the sites, or the account when it has none left; returns whether the account is deleted.
    */
   async #deleteNext({ id }: Account, store: Store): Promise<boolean> {
-    const { blobs } = this.#options
     const slugs = await findSites(store.read, id)
-    const { areas, isDeleted } = await store.write('durable', { account: id, site: slugs }, async (tx) => {
+    return store.write('durable', { account: id, site: slugs }, async (tx) => {
       const account = await tx.accounts.byId(id)
       // Another process has completed it.
-      if (!account || account.deletionStartedAt === null) return { areas: [], isDeleted: true }
+      if (!account || account.deletionStartedAt === null) return true
       const remaining = await findSites(tx, id)
       if (remaining.length === 0) await deleteEmptyAccount(tx, account)
-      const areas = await this.#deleteSites(
+      await this.#deleteSites(
         tx,
         remaining.filter((slug) => slugs.includes(slug)),
       )
-      return { areas, isDeleted: remaining.length === 0 }
+      return remaining.length === 0
     })
-    for (const area of areas) await blobs.discard(area)
-    return isDeleted
   }
 
-  /** Deletes as many of the sites as one transaction may. Returns the staging areas to discard after the commit. */
-  async #deleteSites(tx: WriteTransaction, slugs: readonly string[]): Promise<string[]> {
+  /** Deletes as many of the sites as one transaction may. */
+  async #deleteSites(tx: WriteTransaction, slugs: readonly string[]): Promise<void> {
     const { clock, certificates } = this.#options
-    const areas: string[] = []
     let files = 0
     for (const slug of slugs) {
       if (files >= FILES_PER_TRANSACTION) break
       for (const version of await tx.versions.bySlug(slug)) files += version.fileCount
-      areas.push(...(await deleteSite(tx, slug, 'deleted', clock(), certificates)))
+      await deleteSite(tx, slug, 'deleted', clock(), certificates)
     }
-    return areas
   }
 }
 

@@ -1,5 +1,6 @@
 import { pruneVisits } from '../analytics/retention.ts'
 import type { Blobs } from '../blobs/blobs.ts'
+import { objectCreatedAt } from '../blobs/object-names.ts'
 import type { CertificateManager } from '../certificates/certificates.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { Log } from '../lib/log.ts'
@@ -50,6 +51,14 @@ export interface SweepScope {
 /** Items per transaction, so that none holds the store for long. */
 const ITEMS_PER_TRANSACTION = 100
 
+/** Versions that a node compresses before it queries for others. */
+const VERSIONS_PER_PIECE = 10
+
+/** Objects that one request to S3 can delete. */
+const OBJECTS_PER_REQUEST = 1000
+
+const STRAYS_CURSOR = 'stray objects'
+
 /** All sweeps, in the order in which `slipway-server sweep all` runs them. */
 export const sweeps: readonly Sweep[] = [
   {
@@ -85,25 +94,26 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'uploads',
     intervalSeconds: HOUR_SECONDS,
-    description: 'deletes uploads of versions that are no longer pending',
-    run: discardUploads,
+    description: 'discards uploads that belong to no version',
+    run: discardStrayUploads,
   },
   {
     name: 'blobs',
     intervalSeconds: 300,
-    description: 'deletes blobs that have been unreferenced for the grace period',
-    run: deleteBlobs,
+    description: 'deletes blobs that have been unreferenced for the grace period, and discarded uploads',
+    run: collectBlobs,
   },
   {
     name: 'unnamed',
     intervalSeconds: DAY_SECONDS,
-    description: 'scans all blobs for unreferenced ones',
-    run: markOrphanBlobs,
+    description: 'scans all stored objects for those that nothing refers to',
+    run: discardStrayObjects,
   },
   {
     name: 'encodings',
     intervalSeconds: 60,
     description: 'compresses versions that have no encodings yet',
+    runsOnAllNodes: true,
     run: enqueuePrecompression,
   },
   {
@@ -116,6 +126,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'domains',
     intervalSeconds: 5,
     description: 'checks the DNS records of domains that are due',
+    runsOnAllNodes: true,
     run: ({ domains }) => domains.verifyDue(),
   },
   {
@@ -174,7 +185,7 @@ async function emptyTrash(options: SweepOptions): Promise<number> {
 }
 
 async function deleteAbandoned(options: SweepOptions): Promise<number> {
-  const { store, blobs, clock, pendingLifetime } = options
+  const { store, clock, pendingLifetime } = options
   const before = clock() - pendingLifetime * 1000
   const sites = await repeatUntilEmpty(async () => {
     const abandoned = await store.read.sites.abandoned(before, ITEMS_PER_TRANSACTION)
@@ -186,7 +197,6 @@ async function deleteAbandoned(options: SweepOptions): Promise<number> {
       await store.write('durable', { site: slug }, async (tx) => {
         if ((await tx.versions.header(id))?.state === 'pending') await deleteVersions(tx, slug, [id], clock())
       })
-      await blobs.discard(id)
     }
     return abandoned.length
   })
@@ -202,76 +212,60 @@ async function pruneVersions({ versions, store }: SweepOptions, { since }: Sweep
   })
 }
 
-/** Discards the staging areas of versions that are no longer pending. */
-async function discardUploads({ store, blobs, clock, pendingLifetime }: SweepOptions): Promise<number> {
-  let discarded = 0
-  for await (const { area, changedAt } of blobs.stagingAreas()) {
-    const age = clock() - changedAt
-    const version = await store.read.versions.header(area)
-    if (version?.state === 'pending') continue
-    // An area without a version may belong to an archive upload in progress.
-    if (age < (version ? HOUR_SECONDS : pendingLifetime) * 1000) continue
-    await blobs.discard(area)
-    discarded++
-  }
-  // Earlier versions of the service left rows without a version when they crashed.
+/** An upload may be recorded while its version is deleted. */
+async function discardStrayUploads({ store, clock, pendingLifetime }: SweepOptions): Promise<number> {
   const before = minIdAt(clock() - pendingLifetime * 1000)
-  await store.write('relaxed', INDEPENDENT, (tx) => tx.versions.deleteStrayArrivals(before))
-  return discarded
+  return store.write('relaxed', INDEPENDENT, (tx) => tx.versions.discardStrayArrivals(before))
 }
 
-/**
- * Deletes marked blobs after the grace period. Within the transaction no reference can be added, and a blob
- * that was referenced since it was marked is unmarked. The rows of encodings are deleted in an earlier
- * transaction: in the same one, a crash that rolls it back would leave rows of deleted encodings.
- */
-async function deleteBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
-  let deleted = 0
-  for (;;) {
-    const marked = await store.read.blobReferences.markedForDeletion(
-      clock() - blobGrace * 1000,
-      ITEMS_PER_TRANSACTION,
+/** Deletes the rows of unreferenced blobs first, then objects, which never get a row again. Returns how many objects. */
+async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
+  const before = clock() - blobGrace * 1000
+  await repeatUntilEmpty(async () => {
+    const { examined } = await store.write('durable', INDEPENDENT, (tx) =>
+      tx.blobs.collect(before, ITEMS_PER_TRANSACTION),
     )
-    if (marked.length === 0) return deleted
-    await store.write('durable', INDEPENDENT, async (tx) => {
-      await tx.encodings.delete(await tx.blobReferences.findUnreferenced(marked))
+    return examined
+  })
+  return repeatUntilEmpty(async () => {
+    const objects = await store.read.blobs.listDiscarded(clock(), OBJECTS_PER_REQUEST)
+    if (objects.length === 0) return 0
+    await blobs.remove(objects)
+    await store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.forgetDiscarded(objects))
+    return objects.length
+  })
+}
+
+/**
+ * Finds what crashes and power cuts may have left behind: objects without a row that are older than any upload. Continues
+ * where an earlier run ended.
+ */
+async function discardStrayObjects(options: SweepOptions): Promise<number> {
+  const { store, blobs, clock, pendingLifetime, blobGrace } = options
+  const before = clock() - pendingLifetime * 1000
+  let discarded = 0
+  for (let after = await store.read.jobCursors.find(STRAYS_CURSOR); ; ) {
+    const page = await blobs.list(after)
+    after = page.at(-1)
+    const old = page.filter((object) => objectCreatedAt(object) < before)
+    const strays = await store.read.blobs.withoutRow(old, minIdAt(before))
+    await store.write('relaxed', INDEPENDENT, async (tx) => {
+      await tx.blobs.discard(strays, clock() + blobGrace * 1000)
+      await tx.jobCursors.set(STRAYS_CURSOR, after)
     })
-    deleted += await store.write('durable', INDEPENDENT, async (tx) => {
-      const unreferenced = await tx.blobReferences.findUnreferenced(marked)
-      await Promise.all(unreferenced.map((hash) => blobs.remove(hash)))
-      await tx.blobReferences.unmark(marked)
-      return unreferenced.length
-    })
+    discarded += strays.length
+    if (after === undefined) return discarded
   }
 }
 
 /**
- * Finds what a power cut may have left behind: blobs that were never referenced, or no longer because of a
- * lost write.
+ * Completes what a crashed process, a full disk or a full queue left undone: a random piece at a time, because other
+ * nodes take theirs from the same versions.
  */
-async function markOrphanBlobs({ store, blobs, clock }: SweepOptions): Promise<number> {
-  let count = 0
-  const markUnreferenced = async (hashes: string[]) => {
-    if ((await store.read.blobReferences.findUnreferenced(hashes)).length === 0) return
-    count += await store.write('relaxed', INDEPENDENT, async (tx) => {
-      return tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(hashes), clock())
-    })
-  }
-  let listed: string[] = []
-  for await (const hash of blobs.list()) {
-    listed.push(hash)
-    if (listed.length < ITEMS_PER_TRANSACTION) continue
-    await markUnreferenced(listed)
-    listed = []
-  }
-  if (listed.length > 0) await markUnreferenced(listed)
-  return count
-}
-
-/** Completes what a crashed process, a full disk or a full queue left undone. */
-async function enqueuePrecompression({ store, precompressor }: SweepOptions): Promise<number> {
+async function enqueuePrecompression({ store, precompressor, clock }: SweepOptions): Promise<number> {
   return repeatUntilEmpty(async () => {
-    const versions = await store.read.versions.notPrecompressed(ITEMS_PER_TRANSACTION)
+    const left = await store.read.versions.notPrecompressed(clock(), ITEMS_PER_TRANSACTION)
+    const versions = takeRandom(left, VERSIONS_PER_PIECE)
     for (const { slug, id } of versions) precompressor.enqueue(slug, id)
     await precompressor.onIdle()
     const now = await store.read.versions.headers(versions.map((version) => version.id))
@@ -293,18 +287,25 @@ async function releaseExpiredReservations({ store, clock }: SweepOptions): Promi
 
 /** Deletes sites for which `isStillDue` holds within the transaction: a concurrent publish wins. */
 async function deleteSites(
-  { store, blobs, clock, certificates }: SweepOptions,
+  { store, clock, certificates }: SweepOptions,
   sites: readonly Site[],
   reason: 'deleted' | 'expired' | 'abandoned',
   isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
 ): Promise<number> {
   for (const { slug } of sites) {
-    const areas = await store.write('durable', { site: slug }, async (tx) =>
-      (await isStillDue(tx, slug)) ? deleteSite(tx, slug, reason, clock(), certificates) : [],
-    )
-    for (const area of areas) await blobs.discard(area)
+    await store.write('durable', { site: slug }, async (tx) => {
+      if (await isStillDue(tx, slug)) await deleteSite(tx, slug, reason, clock(), certificates)
+    })
   }
   return sites.length
+}
+
+/** Removes items from the list. */
+function takeRandom<Item>(items: Item[], count: number): Item[] {
+  const taken: Item[] = []
+  while (taken.length < count && items.length > 0)
+    taken.push(...items.splice(Math.floor(Math.random() * items.length), 1))
+  return taken
 }
 
 /** Runs a step until it affects no item; bounded, so that a failing step does not loop forever. */

@@ -1,6 +1,9 @@
+import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
 import { ApiError } from './errors.ts'
+import { InvalidationLog } from './invalidation-log.ts'
 import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './second-chance-cache.ts'
 import { overloaded } from './semaphore.ts'
+import { isWithin } from './time.ts'
 
 interface LoadingCacheOptions<V> {
   /**
@@ -18,27 +21,29 @@ interface LoadingCacheOptions<V> {
    */
   onEvict?: (value: V) => void
   budget: MemoryBudget
-  clock: () => number
+  breaker: CircuitBreaker
 }
 
-/** A value and the time it was loaded. */
+/** A value, and since when changes must be known for it to be current. */
 interface LoadedEntry<V> {
   key: string
   value: V
   epoch: number
+  loadedAt: number
 }
 
 /** What a result was loaded from, for comparison with later invalidations. */
 interface Origin {
   /** Number of invalidations before the load. */
   since: number
+  /** Time of the load, in milliseconds. */
+  loadedAt: number
   /** Keys of the owners, of their owners and so on. */
   owners: string[]
 }
 
 interface NegativeResult<V> extends Origin {
   value: V
-  until: number
 }
 
 /** A load in progress. */
@@ -46,6 +51,8 @@ interface Load<V> extends Origin {
   /** Whether `getOwner` of another load started it. */
   isNested: boolean
   result: Promise<V> | undefined
+  /** The end of the wait of callers that have a stale value. */
+  timeout: Promise<typeof TIMED_OUT> | undefined
   /** Null when it is not in the cache. */
   owner: CacheEntry<LoadedEntry<V>> | null | undefined
   /** Whether an owner was neither cached nor a cached negative result, so that its own owners are unknown. */
@@ -62,21 +69,19 @@ export interface CacheSlot {
 const NEGATIVE_TTL_MS = 1000
 const MAX_NEGATIVE_ENTRIES = 10_000
 
-/** Results that have owners and were loaded before an older invalidation count as invalidated. */
-const MAX_RECORDED_INVALIDATIONS = 1000
-
 /** Maximum number of concurrent loads, without those of owners; more are rejected. */
 export const MAX_CONCURRENT_LOADS = 1000
 
-/** How long stale values are used after a failed load before the next one. */
-const UNAVAILABLE_BACKOFF_MS = 1000
+const TIMED_OUT = Symbol('timed out')
 
 /**
  * A loading cache with entries that are valid until they are invalidated.
  *
  * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
  *   callers that were waiting receive its result but it is not cached, and later callers receive that of a new load.
- * - After `markStale` every entry is loaded again; while the source is unreachable, the old values are used.
+ * - An entry is stale after `markStale`, and while the source does not notify of changes. Requests then wait for a load
+ *   for `MAX_STALE_WAIT_MS`, or not at all when the breaker admits no further one, and receive the old value. An
+ *   invalidated entry is never used.
  */
 export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
@@ -84,14 +89,9 @@ export class LoadingCache<V extends object> {
   readonly #negatives = new Map<string, NegativeResult<V>>()
   /** Loads with results that are cached unless an owner is invalidated. */
   readonly #loads = new Map<string, Load<V>>()
-  #invalidationCount = 0
-  /** The number of the last invalidation by key, oldest first. */
-  readonly #invalidations = new Map<string, number>()
-  /** Number of the last invalidation that was removed from `#invalidations`. */
-  #lastRemovedInvalidation = 0
+  readonly #invalidations = new InvalidationLog()
   #inFlight = 0
   #epoch = 0
-  #pausedUntil = 0
 
   constructor(options: LoadingCacheOptions<V>) {
     this.#options = options
@@ -111,12 +111,14 @@ export class LoadingCache<V extends object> {
       kept.used = true
       for (let { owner } = kept; owner; owner = owner.owner) owner.used = true
       slot.entry = kept
-      const { value, epoch } = kept.value
-      return epoch === this.#epoch || this.#options.clock() < this.#pausedUntil ? value : undefined
+      if (this.#isFresh(kept.value)) return kept.value.value
+      const { breaker } = this.#options
+      return breaker.isBlocking() && breaker.allowsStale() ? this.#useStale(kept.value) : undefined
     }
     const negative = this.#negatives.get(slot.key)
-    if (!negative || this.#options.clock() >= negative.until) return undefined
-    return this.#hasChangedOwner(negative) ? undefined : negative.value
+    if (!negative || !isWithin(NEGATIVE_TTL_MS, negative.loadedAt, this.#options.breaker.now()))
+      return undefined
+    return this.#invalidations.hasAny(negative.owners, negative.since) ? undefined : negative.value
   }
 
   /** The value, loaded if necessary. UNAVAILABLE when it is not cached and the source is unreachable. */
@@ -124,67 +126,109 @@ export class LoadingCache<V extends object> {
     return this.#get(key, false)
   }
 
+  /** Whether a call of `get` would share a load that is in progress. */
+  isLoading(key: string): boolean {
+    return this.#loads.has(key)
+  }
+
   /** Invalidates a key with all that it owns. */
   invalidate(key: string): void {
     this.#cache.delete(key)
     this.#loads.delete(key)
     this.#negatives.delete(key)
-    this.#invalidations.delete(key)
-    this.#invalidations.set(key, ++this.#invalidationCount)
-    if (this.#invalidations.size <= MAX_RECORDED_INVALIDATIONS) return
-    const [oldest, number] = this.#invalidations.entries().next().value!
-    this.#invalidations.delete(oldest)
-    this.#lastRemovedInvalidation = number
+    this.#invalidations.add(key)
   }
 
   /** Marks all entries stale. */
   markStale(): void {
     this.#epoch++
-    this.#pausedUntil = 0
     this.#negatives.clear()
     this.#loads.clear()
+  }
+
+  #isFresh({ epoch, loadedAt }: LoadedEntry<V>): boolean {
+    const { breaker } = this.#options
+    return epoch === this.#epoch && (breaker.isCurrent() || isWithin(MAX_SILENCE_MS, loadedAt, breaker.now()))
+  }
+
+  #useStale({ value }: LoadedEntry<V>): V {
+    this.#options.breaker.staleHits++
+    return value
   }
 
   async #get(key: string, isNested: boolean): Promise<V> {
     const cached = this.peek(key)
     if (cached) return cached
-    const load = this.#loads.get(key)
-    if (!load) return this.#startLoad(key, isNested)
-    const joinedAt = this.#invalidationCount
-    const value = await load.result!
-    // The owners are known only now: what was read before this request may be older than its owner.
-    return joinedAt > load.since && this.#isOutdated(load) ? this.#get(key, isNested) : value
+    const { breaker } = this.#options
+    const stale = this.#cache.find(key)
+    if (!stale?.value || !breaker.allowsStale()) return this.#getLoaded(key, isNested)
+    let load = this.#loads.get(key)
+    if (!load && !isNested && !breaker.canRevalidate()) return this.#useStale(stale.value)
+    load ??= this.#startLoad(key, isNested)
+    load.timeout ??= startTimeout(MAX_STALE_WAIT_MS)
+    const value = await Promise.race([this.#join(key, load), load.timeout])
+    if (value !== TIMED_OUT) return value
+    // Invalidated during the wait, it is known to be outdated.
+    return stale.value ? this.#useStale(stale.value) : this.#getLoaded(key, isNested)
   }
 
-  #startLoad(key: string, isNested: boolean): Promise<V> {
+  #getLoaded(key: string, isNested: boolean): Promise<V> {
+    const load = this.#loads.get(key)
+    return load ? this.#join(key, load) : this.#startLoad(key, isNested).result!
+  }
+
+  /** The result of a load, or of a later one when an owner changed before the caller came. */
+  async #join(key: string, load: Load<V>): Promise<V> {
+    const joinedAt = this.#invalidations.count
+    const value = await load.result!
+    // The owners are known only now: what was read before this request may be older than its owner.
+    return joinedAt > load.since && this.#isOutdated(load) ? this.#get(key, load.isNested) : value
+  }
+
+  #startLoad(key: string, isNested: boolean): Load<V> {
     if (!isNested && this.#inFlight >= MAX_CONCURRENT_LOADS) throw overloaded()
     const load: Load<V> = {
       isNested,
-      since: this.#invalidationCount,
+      since: this.#invalidations.count,
+      loadedAt: this.#options.breaker.now(),
       owners: [],
       owner: undefined,
       hasUnknownOwner: false,
       result: undefined,
+      timeout: undefined,
     }
     this.#negatives.delete(key)
     this.#loads.set(key, load)
     load.result = this.#load(key, load)
-    return load.result
+    return load
   }
 
   async #load(key: string, load: Load<V>): Promise<V> {
-    if (!load.isNested) this.#inFlight++
+    if (load.isNested) return this.#loadNow(key, load)
+    this.#inFlight++
+    try {
+      const isRevalidation = this.#cache.find(key) !== undefined
+      return await this.#options.breaker.run(isRevalidation, () => this.#loadNow(key, load))
+    } finally {
+      this.#inFlight--
+      if (this.#loads.get(key) === load) this.#loads.delete(key)
+    }
+  }
+
+  async #loadNow(key: string, load: Load<V>): Promise<V> {
+    const { breaker } = this.#options
     try {
       const value = await this.#options.load(key, (ownerKey) => this.#getOwner(ownerKey, load))
+      breaker.succeed()
       if (this.#loads.get(key) === load && !this.#isOutdated(load)) this.#store(key, value, load)
       return value
     } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'UNAVAILABLE') throw error
+      if (!error.isIsolated) breaker.fail()
       const kept = this.#cache.get(key)
-      if (!kept || !(error instanceof ApiError) || error.code !== 'UNAVAILABLE') throw error
-      if (!error.isIsolated) this.#pausedUntil = this.#options.clock() + UNAVAILABLE_BACKOFF_MS
-      return kept.value
+      if (!kept || !breaker.allowsStale()) throw error
+      return this.#useStale(kept)
     } finally {
-      if (!load.isNested) this.#inFlight--
       if (this.#loads.get(key) === load) this.#loads.delete(key)
     }
   }
@@ -204,24 +248,31 @@ export class LoadingCache<V extends object> {
   }
 
   #isOutdated(load: Load<V>): boolean {
-    return load.hasUnknownOwner || this.#hasChangedOwner(load)
+    return load.hasUnknownOwner || this.#invalidations.hasAny(load.owners, load.since)
   }
 
-  #hasChangedOwner({ owners, since }: Origin): boolean {
-    return owners.some((key) => (this.#invalidations.get(key) ?? this.#lastRemovedInvalidation) > since)
-  }
-
-  #store(key: string, value: V, { owner, owners, since }: Load<V>): void {
-    const { isNegative, bytes, clock } = this.#options
-    this.#cache.delete(key)
-    if (!isNegative(value)) {
-      // An entry is stale when its owner is.
-      const epoch = owner?.value?.epoch ?? this.#epoch
-      if (owner !== null) this.#cache.set(key, { key, value, epoch }, bytes(value), owner)
+  #store(key: string, value: V, load: Load<V>): void {
+    const { isNegative, bytes, breaker } = this.#options
+    const { owner, owners, since } = load
+    if (isNegative(value)) {
+      this.#cache.delete(key)
+      this.#negatives.set(key, { value, owners, since, loadedAt: breaker.now() })
+      if (this.#negatives.size > MAX_NEGATIVE_ENTRIES)
+        this.#negatives.delete(this.#negatives.keys().next().value!)
       return
     }
-    this.#negatives.set(key, { value, owners, since, until: clock() + NEGATIVE_TTL_MS })
-    if (this.#negatives.size > MAX_NEGATIVE_ENTRIES)
-      this.#negatives.delete(this.#negatives.keys().next().value!)
+    // An entry is stale when its owner is.
+    const epoch = owner?.value?.epoch ?? this.#epoch
+    const loadedAt = Math.min(load.loadedAt, owner?.value?.loadedAt ?? load.loadedAt)
+    const entry = { key, value, epoch, loadedAt }
+    const kept = this.#cache.find(key)
+    // What it owns is as stale as it was, and can be used while the source is unreachable.
+    if (owner === null) this.#cache.delete(key)
+    else if (kept && kept.owner === owner) this.#cache.replace(key, entry, bytes(value))
+    else this.#cache.set(key, entry, bytes(value), owner)
   }
+}
+
+function startTimeout(ms: number): Promise<typeof TIMED_OUT> {
+  return new Promise((resolve) => setTimeout(resolve, ms, TIMED_OUT).unref())
 }

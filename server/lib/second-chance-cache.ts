@@ -5,7 +5,7 @@ const ENTRY_OVERHEAD_BYTES = 400
 export interface CacheEntry<V> {
   /** Undefined after eviction, so that a kept entry does not hold the value. */
   value: V | undefined
-  readonly bytes: number
+  bytes: number
   used: boolean
   /** The entry that owns this one: it leaves the cache with its owner. */
   readonly owner: CacheEntry<V> | undefined
@@ -90,6 +90,21 @@ export class SecondChanceCache<V, K = string> {
     this.#entries.set(key, entry)
     this.#usedBytes += entry.bytes
     return entry
+  }
+
+  /** Replaces the value of an entry, which keeps its owner and what it owns. Evicts it when there is no room. */
+  replace(key: K, value: V, bytes: number): void {
+    const entry = this.#entries.get(key)
+    const former = entry?.value
+    if (entry === undefined || former === undefined) return
+    const added = bytes + ENTRY_OVERHEAD_BYTES - entry.bytes
+    if (entry.bytes + added > this.#budget.limit) this.delete(key)
+    else this.#budget.makeRoom(added)
+    if (entry.value === undefined) return
+    entry.value = value
+    entry.bytes += added
+    this.#usedBytes += added
+    this.#onEvict?.(former)
   }
 
   /** Deletes an entry with all that it owns. */

@@ -32,10 +32,13 @@ export class Semaphore {
   }
 }
 
-/** The error for work beyond the limit. */
+/** The error for work beyond a limit. Clients cause it, so that it is not logged. */
+export class OverloadError extends ApiError {
+  constructor() {
+    super('UNAVAILABLE', 'The server is busy. Try again shortly.', { retryAfterSeconds: 1, isIsolated: true })
+  }
+}
+
 export function overloaded(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The server is busy. Try again shortly.', {
-    retryAfterSeconds: 1,
-    isIsolated: true,
-  })
+  return new OverloadError()
 }

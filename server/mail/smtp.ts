@@ -11,6 +11,16 @@ const STEP_TIMEOUT_MS = 3500
 /** Between two attempts: a server that restarts or is busy gets time. */
 const RETRY_DELAY_MS = 500
 
+/** Rejects unless the mail server can be reached, speaks TLS where the URL says so, and accepts the login. */
+export async function checkSmtp(url: string): Promise<void> {
+  const transport = await openTransport(url)
+  try {
+    await transport.verify()
+  } finally {
+    transport.close()
+  }
+}
+
 interface SmtpMailOptions {
   url: string
   from: string
@@ -26,13 +36,7 @@ export function smtpMail(options: SmtpMailOptions): Mail {
     delivery: 'email',
     async send({ code: _, kind, ...email }) {
       const startedAt = performance.now()
-      const { createTransport } = await import('nodemailer')
-      const transport = createTransport({
-        url: options.url,
-        connectionTimeout: STEP_TIMEOUT_MS,
-        greetingTimeout: STEP_TIMEOUT_MS,
-        socketTimeout: STEP_TIMEOUT_MS,
-      })
+      const transport = await openTransport(options.url)
       for (let attempt = 1; ; attempt++) {
         try {
           await transport.sendMail({ from: options.from, ...email })
@@ -52,6 +56,16 @@ export function smtpMail(options: SmtpMailOptions): Mail {
       }
     },
   }
+}
+
+async function openTransport(url: string) {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({
+    url,
+    connectionTimeout: STEP_TIMEOUT_MS,
+    greetingTimeout: STEP_TIMEOUT_MS,
+    socketTimeout: STEP_TIMEOUT_MS,
+  })
 }
 
 interface SmtpFailure extends Error {

@@ -38,6 +38,8 @@ export interface HttpRequest {
   isSecure: boolean
   target: RequestTarget
   headers: RequestHeaders
+  /** Its connection, for the address of the client. */
+  socket: RequestLike['socket']
   /** Whether it is a HEAD. */
   isHead?: boolean
 }

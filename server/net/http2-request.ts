@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { RequestLike } from '../lib/client-ip.ts'
 import { hostName } from '../lib/host-name.ts'
 import { type HttpHandler, type HttpRequest, type HttpResponse, RELEVANT_HEADERS } from './http-handler.ts'
 import { HOST_PATTERN, splitTarget } from './request-target.ts'
@@ -66,7 +67,7 @@ interface ReceivedRequest {
   fields: readonly RequestField[]
   /** Whether it has no body. */
   ended: boolean
-  socket: Duplex
+  socket: Duplex & RequestLike['socket']
   handler: HttpHandler
 }
 
@@ -104,7 +105,7 @@ export function interpretRequest({ fields, ended, socket, handler }: ReceivedReq
     return { kind: 'rejected', response: handler.errorResponse(421), isHead }
   if (ended && head.length) return { kind: 'malformed' }
   if (head.method === 'CONNECT') return { kind: 'rejected', response: NO_TUNNEL, isHead: false }
-  const plain = ended && handler.servesHost(head.authority) ? toPlainRequest(head) : undefined
+  const plain = ended && handler.servesHost(head.authority) ? toPlainRequest(head, socket) : undefined
   return { kind: 'accepted', head, plain }
 }
 
@@ -166,14 +167,10 @@ export function isConnectionSpecific({ name, value }: RequestField): boolean {
 }
 
 /** A GET or HEAD without ambiguity, as an `HttpRequest`. Its body must have ended. */
-function toPlainRequest({
-  method,
-  authority,
-  path,
-  lines,
-  cookie,
-  length,
-}: RequestHead): HttpRequest | undefined {
+function toPlainRequest(
+  { method, authority, path, lines, cookie, length }: RequestHead,
+  socket: RequestLike['socket'],
+): HttpRequest | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined
   if (length || !PLAIN_TARGET.test(path) || !PLAIN_HOST.test(authority)) return undefined
   const target = splitTarget(path)
@@ -186,7 +183,7 @@ function toPlainRequest({
     if (headers[name] !== undefined) return undefined
     headers[name] = value
   }
-  return { host: authority, target, headers, isSecure: true, isHead: method === 'HEAD' }
+  return { host: authority, target, headers, socket, isSecure: true, isHead: method === 'HEAD' }
 }
 
 /** False for an unknown, repeated or empty pseudo-header. */

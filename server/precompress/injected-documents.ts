@@ -1,4 +1,4 @@
-import { updateReferences } from '../sites/blob-references.ts'
+import { releaseBlobs } from '../sites/blob-references.ts'
 import { findInjection, type HeadInjection } from '../sites/page-metadata/head-metadata.ts'
 import { type InjectedDocument, injectionKey } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
@@ -35,8 +35,9 @@ export async function nameDocument(
     const current = await tx.versions.byId(id)
     if (!current || !isSameInjection(await loadInjection(tx, current, addresses), injection)) return version
     await tx.versions.update(id, { injectedDocumentHash })
-    if (document) await tx.blobReferences.addReferences(current.slug, [document.hash])
-    if (current.injectedDocumentHash !== null) await updateReferences(tx, current.slug, clock())
+    if (document) await tx.blobs.addReferences(current.slug, [document.hash])
+    if (current.injectedDocumentHash !== null)
+      await releaseBlobs(tx, current.slug, { hashes: [current.injectedDocumentHash], now: clock() })
     // Read again: a copy of the object would parse its rules and its manifest.
     return (await tx.versions.byId(id))!
   })

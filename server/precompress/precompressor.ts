@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
-import type { Blobs } from '../blobs/blobs.ts'
-import { ENCODINGS, type Encoding, shouldPrecompress } from '../blobs/encoding.ts'
-import { forEachConcurrent } from '../lib/concurrency.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
+import type { BlobLocation, Blobs } from '../blobs/blobs.ts'
+import { type Encoding, shouldPrecompress } from '../blobs/encoding.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { HeadInjection } from '../sites/page-metadata/head-metadata.ts'
@@ -13,8 +13,8 @@ import {
   readInjected,
 } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
-import type { BlobEncodings } from '../store/contract/encodings.ts'
-import type { Version } from '../store/contract/versions.ts'
+import type { BlobEncodings } from '../store/contract/blobs.ts'
+import { encodingsLease, type Version } from '../store/contract/versions.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
@@ -23,6 +23,7 @@ import { isSameInjection, loadInjection, nameDocument } from './injected-documen
 interface PrecompressorOptions {
   store: Store
   blobs: Blobs
+  blobReader: BlobReader
   addresses: UrlBuilder
   injectedDocuments: InjectedDocuments
   clock: () => number
@@ -145,7 +146,7 @@ export class Precompressor implements AsyncDisposable {
 
   /** One turn of a version; undefined when there is nothing to do. */
   async #precompress(turn: Turn): Promise<PrecompressionJob | undefined> {
-    const { flow: slug, item: versionId } = turn
+    const { item: versionId } = turn
     const { addresses, blobs, injectedDocuments, store } = this.#options
     const { read } = store
     const found = await read.versions.byId(versionId)
@@ -155,7 +156,8 @@ export class Precompressor implements AsyncDisposable {
     const version = await nameDocument(this.#options, found, { injection, document })
     const candidates = findCandidates(version, document)
     const skipped = candidates.filter((file) => this.#hasFailedTooOften(file))
-    const attempted = new Set([...(await read.encodings.ofSite(slug)), ...skipped].map(({ hash }) => hash))
+    const encoded = (await read.blobs.ofVersions([versionId])).filter(({ encodings }) => encodings !== null)
+    const attempted = new Set([...encoded, ...skipped].map(({ hash }) => hash))
     const failed = this.#failedFiles.get(versionId)
     const untried = candidates.filter(({ hash }) => !attempted.has(hash) && !failed?.has(hash))
     if (untried.length > 0) await blobs.assertSpace()
@@ -220,22 +222,22 @@ export class Precompressor implements AsyncDisposable {
 
   #renewLease(tx: WriteTransaction, versionId: string): Promise<number | undefined> {
     const now = this.#options.clock()
-    return tx.leases.acquire(leaseName(versionId), this.#holder, now, now + LEASE_DURATION_MS)
+    return tx.leases.acquire(encodingsLease(versionId), this.#holder, now, now + LEASE_DURATION_MS)
   }
 
   /** The row of a file once its encodings are stored; undefined when it could not be encoded. */
   async #encodeFile(file: PrecompressionCandidate): Promise<BlobEncodings | undefined> {
-    const { blobs } = this.#options
-    const bytes = await (file.injected ? readInjected(blobs, file.injected) : blobs.bytes(file.hash))
+    const { blobs, blobReader } = this.#options
+    const published = await blobReader.bytes(file.injected?.publishedHash ?? file.hash)
+    const bytes = file.injected ? readInjected(published, file.injected) : published
     const encodings = await this.#compress(file, bytes).catch((error: unknown) =>
       this.#countFailure(file, error),
     )
     if (!encodings) return undefined
-    await forEachConcurrent(ENCODINGS.length, [...encodings], ([encoding, encoded]) =>
-      blobs.putEncoding(file.hash, encoding, encoded),
-    )
-    const getSize = (encoding: Encoding) => encodings.get(encoding)?.length ?? null
-    return { hash: file.hash, br: getSize('br'), zstd: getSize('zstd'), gzip: getSize('gzip') }
+    const locations: Record<Encoding, BlobLocation | null> = { br: null, zstd: null, gzip: null }
+    const stored = encodings.size === 0 ? [] : await blobs.putTogether([...encodings.values()])
+    for (const [index, encoding] of [...encodings.keys()].entries()) locations[encoding] = stored[index]!
+    return { hash: file.hash, ...locations }
   }
 
   async #compress(file: PrecompressionCandidate, bytes: Buffer | undefined): Promise<Map<Encoding, Buffer>> {
@@ -258,34 +260,30 @@ export class Precompressor implements AsyncDisposable {
   }
 
   /**
-   * Records progress and invalidates caches. The blobs of an existing version exist, and so do their
-   * encodings; those of a version that was deleted in the meantime are collected like every unreferenced blob.
+   * Records progress; caches are invalidated once, after the last turn. The blobs of an existing version are referenced;
+   * the encodings for a version that was deleted in the meantime are discarded.
    */
   async #record(work: PrecompressionJob): Promise<void> {
-    const { addresses, store, clock } = this.#options
+    const { addresses, store } = this.#options
     const { id, slug } = work.version
     const rows = work.rows.splice(0)
     await store.write('relaxed', { site: slug }, async (tx) => {
       const version = await tx.versions.byId(id)
       const wanted = new Set(version && findCandidates(version, work.document).map((file) => file.hash))
-      const orphans = rows.filter((row) => !wanted.has(row.hash)).map((row) => row.hash)
-      await tx.encodings.record(rows.filter((row) => wanted.has(row.hash)))
-      await tx.blobReferences.markForDeletion(await tx.blobReferences.findUnreferenced(orphans), clock())
-      if (wanted.size > 0) await tx.notifyChanged(slug)
+      const orphans = rows.filter((row) => !wanted.has(row.hash))
+      await tx.blobs.recordEncodings(rows.filter((row) => wanted.has(row.hash)))
+      await tx.blobs.discard(orphans.flatMap(({ br, zstd, gzip }) => (br ?? zstd ?? gzip)?.object ?? []))
       work.isDone ||= version === undefined
       if (!work.isDone) return void (await this.#renewLease(tx, id))
+      if (wanted.size > 0 && work.nextBytes === undefined) await tx.notifyChanged(slug)
       // The metadata may have changed since it was injected.
       const isCurrent =
         version && isSameInjection(await loadInjection(tx, version, addresses), work.injection)
       if (isCurrent && [...wanted].every((hash) => work.attempted.has(hash)))
         await tx.versions.update(id, { isEncoded: true })
-      await tx.leases.release(leaseName(id), this.#holder)
+      await tx.leases.release(encodingsLease(id), this.#holder)
     })
   }
-}
-
-function leaseName(versionId: string): string {
-  return `encodings of ${versionId}`
 }
 
 /** The compressible files of a version, each content once, in the order in which visitors request them. */

@@ -17,6 +17,7 @@ import { newId } from '../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import { type ArchiveFile, type ArchiveKind, readArchive, readContents } from './archive/archive.ts'
 import type { ContentFile } from './archive/content.ts'
+import type { SpoolSpace } from './archive/spool.ts'
 import type { Finalizer } from './finalize.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
 
@@ -45,12 +46,12 @@ interface ArchivePublisherOptions {
   finalizer: Finalizer
   /** An existing folder for archives that are too large for memory. */
   spoolFolder: string
+  spoolSpace: SpoolSpace
   clock: () => number
 }
 
 interface UnpackedArchive {
   files: StoredFile[]
-  received: StoredBlob[]
   excluded: Exclusion[]
   /** The top folder that was removed from the paths, with its `/`; empty when there was none. */
   removedFolder: string
@@ -99,15 +100,16 @@ export class ArchivePublisher {
     let staged: StagedVersion | undefined
     let finalized: FinalizeResponse
     let unpacked: UnpackedArchive
+    const received: StoredBlob[] = []
     try {
-      unpacked = await this.#unpack(versionId, request, limits)
+      unpacked = await this.#unpack(received, request, limits)
       staged = await stage({ ...request.fields, files: unpacked.files }, versionId)
-      await this.#recordReceived(versionId, unpacked.received)
+      await this.#recordReceived(versionId, received.splice(0))
       const { live, ifChanged } = request
       finalized = await finalizer.finalize(caller, staged.slug, { versionId, live, ifChanged })
     } catch (error) {
       if (staged) await pendingVersions.abort(staged)
-      await blobs.discard(versionId)
+      await this.#discard(received)
       throw error
     }
     return {
@@ -124,17 +126,25 @@ export class ArchivePublisher {
 
   /** Records the received files, as uploads do. */
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
-    const rows = received.map((one, index) => ({ versionId: versionId, fileNumber: index, ...one }))
+    const rows = received.map((one, fileNumber) => ({ ...one, versionId, fileNumber }))
     await this.#options.store.write('relaxed', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
   }
 
+  /** Discards files that were received and not recorded. */
+  async #discard(received: readonly StoredBlob[]): Promise<void> {
+    const objects = received.map(({ object }) => object)
+    if (objects.length > 0)
+      await this.#options.store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.discard(objects))
+  }
+
+  /** Adds to `received` what the caller has to record or to discard, in the order of the files. */
   async #unpack(
-    area: string,
+    received: StoredBlob[],
     { source, include, keepTopFolder }: ArchiveRequest,
     limits: FileLimits,
   ): Promise<UnpackedArchive> {
-    const { blobs, spoolFolder } = this.#options
-    const found: { file: StoredFile; received: StoredBlob }[] = []
+    const { blobs, spoolFolder, spoolSpace } = this.#options
+    const found: StoredFile[] = []
     const archiveLimits = {
       files: limits.files,
       fileBytes: limits.fileBytes,
@@ -143,20 +153,21 @@ export class ArchivePublisher {
       exclusions: new Exclusions(ignoreRules('', include)),
     }
     const store = async ({ path, size, body, contentType = mediaType(path) }: ArchiveFile) => {
-      const received = await blobs.put(area, body, { size })
-      found.push({ file: { path, size, contentType, hash: received.hash }, received })
+      const blob = await blobs.put(body, { size })
+      received.push(blob)
+      found.push({ path, size, contentType, hash: blob.hash })
     }
     const assertSpace = (bytes: number) => blobs.assertSpace(bytes)
     const { excluded } =
       source.kind === 'contents'
         ? await readContents({ ...source, limits: archiveLimits }, store)
-        : await readArchive({ ...source, spoolFolder, assertSpace, limits: archiveLimits }, store)
+        : await readArchive({ ...source, spoolFolder, spoolSpace, assertSpace, limits: archiveLimits }, store)
     if (found.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
-    const removedFolder = keepTopFolder ? '' : commonFolder(found.map(({ file }) => file.path))
-    const files = found.map(({ file }) => ({ ...file, path: file.path.slice(removedFolder.length) }))
+    const removedFolder = keepTopFolder ? '' : commonFolder(found.map(({ path }) => path))
+    const files = found.map((file) => ({ ...file, path: file.path.slice(removedFolder.length) }))
     const problems = validateManifest(files, limits)
     if (problems.length > 0) throw validationError(problems)
-    return { files, received: found.map((one) => one.received), excluded, removedFolder }
+    return { files, excluded, removedFolder }
   }
 }
 

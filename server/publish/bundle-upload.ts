@@ -43,7 +43,8 @@ interface ManifestEntry extends StoredFile {
 
 interface ReceivedFile {
   fileNumber: number
-  receipt: UploadReceipt
+  path: string
+  blob: StoredBlob
 }
 
 /** Bundle upload: several files of a pending version in one tar. */
@@ -82,12 +83,12 @@ export class BundleUploads {
       const { path, size, hash, fileNumber } = expected
       const place = arrived.push(undefined) - 1
       held.use(slots.take({ slug, versionId, fileNumber }, active))
-      const received = await blobs
-        .put(versionId, file.body, { size, signal, ...(hash === undefined ? {} : { hash }) })
+      const blob = await blobs
+        .put(file.body, { size, signal, ...(hash === undefined ? {} : { hash }) })
         .catch((error: unknown) => {
           throw withPath(error, path)
         })
-      const one = { fileNumber, receipt: toReceipt(path, received) }
+      const one = { fileNumber, path, blob }
       arrived[place] = one
       await record.add(one)
     }
@@ -96,7 +97,7 @@ export class BundleUploads {
     } finally {
       await record.rest()
     }
-    return { files: whole().map(({ receipt }) => receipt) }
+    return { files: whole().map(toReceipt) }
   }
 
   /**
@@ -108,9 +109,7 @@ export class BundleUploads {
     let waiting: ReceivedFile[] = []
     let written = clock()
     const rest = async () => {
-      const rows = waiting.map(({ fileNumber, receipt: { hash, size } }) => {
-        return { versionId: versionId, fileNumber: fileNumber, hash, size }
-      })
+      const rows = waiting.map(({ fileNumber, blob }) => ({ ...blob, versionId, fileNumber }))
       waiting = []
       written = clock()
       await uploadRecorder.add(rows)
@@ -164,6 +163,6 @@ function withPath(error: unknown, path: string): unknown {
   return new ApiError(error.code, `'${sanitizePath(path)}': ${error.message}`, { details: { path } })
 }
 
-function toReceipt(path: string, { size, hash }: StoredBlob): UploadReceipt {
+function toReceipt({ path, blob: { size, hash } }: ReceivedFile): UploadReceipt {
   return { path, size, hash }
 }

@@ -10,6 +10,7 @@ import {
   requireClaimToken,
   requireNotExpired,
 } from '../accounts/authorization.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -38,6 +39,7 @@ const MAX_REFUSED_VERSIONS = 10_000
 interface FinalizerOptions {
   store: Store
   blobs: Blobs
+  blobReader: BlobReader
   versions: Versions
   precompressor: Pick<Precompressor, 'enqueue'>
   addresses: UrlBuilder
@@ -61,9 +63,9 @@ interface FinalizableVersion {
 /** A manifest with durable bytes only, and its parsed rules. */
 interface PromotedFiles {
   files: StoredFile[]
-  change: Pick<Version, 'state' | 'files' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
-  /** Hashes that the site does not reference yet. */
-  newHashes: string[]
+  change: Pick<Version, 'state' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
+  /** The received files, which are durable. */
+  arrived: readonly Arrival[]
 }
 
 /** The result of the transaction, or of an earlier one that did the same. */
@@ -131,7 +133,7 @@ export class Finalizer implements AsyncDisposable {
   }
 
   async #finalize(call: FinalizeCall): Promise<FinalizeResponse> {
-    const { store, addresses, blobs } = this.#options
+    const { store, addresses, blobReader } = this.#options
     const { versionId } = call.request
     // Read before the version: while that is pending, no other finalize has deleted them.
     const arrivals = await store.read.versions.listArrivals(versionId)
@@ -141,7 +143,7 @@ export class Finalizer implements AsyncDisposable {
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
     this.#followUp(call, outcome)
-    return buildFinalizeResponse({ addresses, blobs }, outcome.site, outcome.version, outcome)
+    return buildFinalizeResponse({ addresses, blobs: blobReader }, outcome.site, outcome.version, outcome)
   }
 
   /** The site and the version, when the caller may finalize it. */
@@ -158,7 +160,7 @@ export class Finalizer implements AsyncDisposable {
     { site, version }: FinalizableVersion,
     recorded: readonly Arrival[],
   ): Promise<PromotedFiles> {
-    const { store, blobs } = this.#options
+    const { store, blobs, blobReader } = this.#options
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     assertBaseIsLive(site, version.baseVersionId)
     const files = version.files
@@ -170,32 +172,34 @@ export class Finalizer implements AsyncDisposable {
       files.flatMap((file, index) => (file.known || arrivals.has(index) ? [] : [index])),
     )
     if (arrived.length > 0) await blobs.assertSpace()
-    const missing = new Set(await blobs.commit(version.id, arrived))
+    const missing = new Set((await blobs.commit(arrived)).map(({ object }) => object))
     if (missing.size > 0) {
-      const rows = arrived.filter((row) => missing.has(row))
-      await store.write('relaxed', INDEPENDENT, (tx) => tx.versions.deleteArrivals(version.id, rows))
+      await store.write('relaxed', INDEPENDENT, async (tx) => {
+        const lost = await tx.versions.takeArrivals(version.id, [...missing])
+        await tx.blobs.discard(lost.map(({ object }) => object))
+      })
       assertComplete(
         files,
-        rows.map((row) => row.fileNumber),
+        arrived.filter(({ object }) => missing.has(object)).map((row) => row.fileNumber),
       )
     }
     const whole = files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
-    const { rules, warnings } = await loadRules(blobs, whole)
-    const document = await loadDocument(blobs, whole)
+    const reader = blobReader.including(arrived)
+    const { rules, warnings } = await loadRules(reader, whole)
+    const document = await loadDocument(reader, whole)
     return {
       files: whole,
       change: {
         state: 'ready',
-        files: whole,
         rules,
         warnings,
         preview: describeSite(whole, document?.icons),
         title: document?.title ?? null,
         contentHash: hashContents(whole),
       },
-      newHashes: arrived.map((row) => row.hash),
+      arrived,
     }
   }
 
@@ -229,14 +233,11 @@ export class Finalizer implements AsyncDisposable {
 
   /** Starts the work that follows a response: a failure is logged, and a sweep repeats it. */
   #followUp({ slug, request: { versionId } }: FinalizeCall, { unchanged }: FinalizeOutcome): void {
-    const { blobs, versions, precompressor, log } = this.#options
+    const { versions, precompressor, log } = this.#options
     this.#refusals.clear(versionId)
     if (!unchanged) precompressor.enqueue(slug, versionId)
-    const cleanUp = async () => {
-      await blobs.discard(versionId)
-      await versions.prune(slug)
-    }
-    const running = cleanUp()
+    const running = versions
+      .prune(slug)
       .catch((error: unknown) =>
         log.warn('cleanup failed; a sweep will retry', { what: `finalize ${versionId}`, error }),
       )
@@ -300,33 +301,30 @@ function assertComplete(files: readonly StoredFile[], numbers: readonly number[]
   throw new ApiError('UPLOADS_MISSING', sentence, { details: { missing, count: numbers.length } })
 }
 
-/** Stores the promoted files with the version and references them. Returns the row. */
+/**
+ * Stores the promoted files with the version and references them. Returns the row. The manifest is written again only
+ * when it did not declare all hashes.
+ */
 async function makeReady(
   tx: WriteTransaction,
   version: Version,
-  { files, change, newHashes }: PromotedFiles,
+  { files, change, arrived }: PromotedFiles,
 ): Promise<Version> {
-  assertComplete(files, await findOverwritten(tx, version.id, files))
-  await tx.versions.update(version.id, change)
-  await tx.blobReferences.addReferences(version.slug, newHashes)
-  await tx.versions.clearArrivals(version.id)
-  return { ...version, ...change }
-}
-
-/**
- * Files that were uploaded again with other bytes since these were settled: the former ones are not protected
- * from collection.
- */
-async function findOverwritten(
-  tx: WriteTransaction,
-  versionId: string,
-  files: readonly StoredFile[],
-): Promise<number[]> {
-  const arrivals = await tx.versions.listArrivals(versionId)
-  return arrivals.flatMap(({ fileNumber, hash }) => {
-    const file = files[fileNumber]
-    return file === undefined || file.hash === hash ? [] : [fileNumber]
-  })
+  const recorded = await tx.versions.takeArrivals(version.id)
+  const durable = new Set(arrived.map(({ object }) => object))
+  const taken = new Map(
+    recorded.filter(({ object }) => durable.has(object)).map((row) => [row.fileNumber, row]),
+  )
+  assertComplete(
+    files,
+    // Uploaded again with other bytes since these were made durable, or found damaged by another process.
+    arrived.flatMap(({ fileNumber }) => (taken.has(fileNumber) ? [] : [fileNumber])),
+  )
+  const isDeclared = version.files.every(({ hash }) => hash !== undefined)
+  await tx.versions.update(version.id, isDeclared ? change : { ...change, files })
+  const used = await tx.blobs.add(version.slug, [...taken.values()])
+  await tx.blobs.discard(recorded.flatMap(({ object }) => (used.has(object) ? [] : object)))
+  return { ...version, ...change, files }
 }
 
 /** Invalidates caches, so that the draft's own URL works immediately. */

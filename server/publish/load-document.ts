@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
-import type { Blobs } from '../blobs/blobs.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { DocumentSummary } from '../sites/page-metadata/document-summary.ts'
 
 const HTML = /^text\/html\s*(;|$)/i
@@ -10,7 +10,7 @@ const HTML = /^text\/html\s*(;|$)/i
  * and when it cannot be read: a version without a title is better than none.
  */
 export async function loadDocument(
-  blobs: Blobs,
+  blobs: BlobReader,
   files: readonly StoredFile[],
 ): Promise<DocumentSummary | undefined> {
   const document = findStartPage(files)
@@ -20,7 +20,7 @@ export async function loadDocument(
   const { hash, size, contentType, path } = document
   const range = { start: 0, end: Math.min(size, MAX_HEAD_BYTES) - 1 }
   const bytes = await blobs
-    .read(hash!, { range })
+    .read(hash!, range)
     .then((body) => body?.toArray() as Promise<Buffer[]> | undefined)
     .catch(() => undefined)
   if (!bytes) return undefined

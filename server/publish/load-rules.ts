@@ -1,7 +1,6 @@
 import type { PublishWarning } from '../../protocol/api/publish.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
-import type { Blobs } from '../blobs/blobs.ts'
-import { readBlob } from '../blobs/read-blob.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
 import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from '../site-rules/site-rules.ts'
 
@@ -9,14 +8,14 @@ import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from
  * Reads `_redirects` and `_headers` at the root of a version (contract, "Serving" 2). Their content never
  * prevents serving the version. UNAVAILABLE when they cannot be read.
  */
-export async function loadRules(blobs: Blobs, files: readonly StoredFile[]): Promise<ParsedRules> {
+export async function loadRules(blobs: BlobReader, files: readonly StoredFile[]): Promise<ParsedRules> {
   const warnings: PublishWarning[] = []
   const leftOut = (warning: PublishWarning): undefined => void warnings.push(warning)
   const readText = async (path: '_redirects' | '_headers'): Promise<string | undefined> => {
     const file = files.find((one) => one.path === path)
     if (!file) return undefined
     if (file.size > MAX_RULE_FILE_BYTES) return leftOut(tooLongWarning(path))
-    const bytes = await readBlob(blobs, file.hash!)
+    const bytes = await blobs.bytes(file.hash!)
     if (!bytes) throw new Error(`The blob ${file.hash} is missing`)
     return decodeUtf8(bytes) ?? leftOut(notTextWarning(path))
   }

@@ -132,9 +132,9 @@ export class PublishService {
     const { versionId, path, fileNumber } = upload
     const active = new ActiveUpload(body)
     using _slot = this.#slots.take(upload, active)
-    const { hash, size } = await this.#uploadRecorder.track(() => this.#receive(upload, body, active))
-    await this.#uploadRecorder.add([{ versionId: versionId, fileNumber, hash, size }])
-    return { path, size, hash }
+    const blob = await this.#uploadRecorder.track(() => this.#receive(upload, body, active))
+    await this.#uploadRecorder.add([{ ...blob, versionId, fileNumber }])
+    return { path, size: blob.size, hash: blob.hash }
   }
 
   /** The bytes of one file, compared with the manifest before the first of them. */
@@ -143,7 +143,7 @@ export class PublishService {
     const manifest = await this.#manifests.manifest(versionId)
     if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
-    return active.run(this.#options.blobs.put(versionId, body, expected))
+    return active.run(this.#options.blobs.put(body, expected))
   }
 
   /** Receives several files, see `BundleUpload`; the signed URL is the only credential. */

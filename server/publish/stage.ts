@@ -30,7 +30,7 @@ import { deleteSite } from '../sites/trash.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
 import { emptySite, type Site } from '../store/contract/sites.ts'
-import { emptyVersion, type Version } from '../store/contract/versions.ts'
+import { emptyVersion, type Version, type VersionChanges } from '../store/contract/versions.ts'
 import type { Store } from '../store/store.ts'
 import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
 
@@ -180,6 +180,7 @@ export class PendingVersionStore {
       assertKnownImage(files, metadata)
       const skipped = findReusableFiles(live ?? [], files)
       const base = request.merge ? site.liveVersionId : request.baseVersionId
+      const compared = compareWithLive(live, files)
       const version = pendingVersion(slug, files, {
         caller,
         metadata,
@@ -188,9 +189,9 @@ export class PendingVersionStore {
         id: versionId,
         base,
         reused: skipped,
+        changes: versionChanges(site, files, compared.changes),
       })
       await tx.versions.insert(version)
-      const compared = compareWithLive(live, files)
       return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }
     })
   }
@@ -241,12 +242,23 @@ interface NewVersion {
   base?: string | null | undefined
   /** Files that the live version has: computed here, never taken from the manifest. */
   reused?: ReadonlySet<number>
+  changes?: VersionChanges | null
+}
+
+/** Null when a hash is not known yet: the file counts as changed until it was received. */
+function versionChanges(
+  { liveVersionId }: Site,
+  files: readonly FileEntry[],
+  changes: FileChanges | undefined,
+): VersionChanges | null {
+  if (liveVersionId === null || changes === undefined || files.some(({ hash }) => !hash)) return null
+  return { ...changes, comparedWith: liveVersionId }
 }
 
 function pendingVersion(
   slug: string,
   files: readonly FileEntry[],
-  { caller, metadata, message = '', now, id, base, reused }: NewVersion,
+  { caller, metadata, message = '', now, id, base, reused, changes = null }: NewVersion,
 ): Version {
   return {
     ...emptyVersion(id ?? newId(now), slug, now),
@@ -260,6 +272,7 @@ function pendingVersion(
     publishedBy: caller.account?.id ?? null,
     publishedWith: caller.signedInWith,
     message: toPlainLine(message, MAX_MESSAGE_LENGTH) || null,
+    changes,
   }
 }
 

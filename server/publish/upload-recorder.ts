@@ -6,7 +6,7 @@ import { notInManifest, notPending, type PendingManifestCache } from './pending-
 
 interface UploadRecorderOptions {
   store: Store
-  blobs: Blobs
+  blobs: Pick<Blobs, 'remove'>
   manifests: PendingManifestCache
   log: Log
 }
@@ -22,7 +22,8 @@ interface Recorded {
   /** The versions that are pending. */
   pending: Set<string>
   accepted: Set<Arrival>
-  replaced: Arrival[]
+  /** Objects of earlier uploads of the same files, and of rows that are not accepted. */
+  discarded: string[]
 }
 
 /** Rows of a transaction, unless a single bundle has more. */
@@ -37,7 +38,7 @@ const COMMIT_DELAY_MS = 2
  */
 export class UploadRecorder {
   readonly #store: Store
-  readonly #blobs: Blobs
+  readonly #blobs: Pick<Blobs, 'remove'>
   readonly #manifests: PendingManifestCache
   readonly #log: Log
   #queued: QueuedRows[] = []
@@ -64,9 +65,9 @@ export class UploadRecorder {
   }
 
   /**
-   * Resolves once the store has recorded the received files of one version: their bytes are then protected from
-   * collection, and replaced ones are deleted. UPLOAD_EXPIRED when the version has been finalized or deleted, and
-   * INVALID_UPLOAD_TOKEN when its manifest has no such file; in both cases the bytes are deleted.
+   * Resolves once the store has recorded the received files of one version; replaced ones are deleted. UPLOAD_EXPIRED
+   * when the version has been finalized or deleted, and INVALID_UPLOAD_TOKEN when its manifest has no such file; in both
+   * cases the files are deleted. After any other error they may have been recorded.
    */
   add(rows: readonly Arrival[]): Promise<void> {
     if (rows.length === 0) return Promise.resolve()
@@ -90,8 +91,8 @@ export class UploadRecorder {
     while (this.#queued.length > 0) {
       const uploads = this.#takeQueued()
       try {
-        const { pending, accepted, replaced } = await this.#record(uploads)
-        await this.#deleteReplaced(replaced)
+        const { pending, accepted, discarded } = await this.#record(uploads)
+        await this.#delete(discarded)
         for (const { rows, resolve, reject } of uploads) {
           if (rows.every((row) => accepted.has(row))) resolve()
           else reject(pending.has(rows[0]!.versionId) ? notInManifest() : notPending())
@@ -112,21 +113,16 @@ export class UploadRecorder {
     return this.#queued.splice(0, end < 0 ? this.#queued.length : Math.max(end, 1))
   }
 
-  /**
-   * `accepted`: rows that match a pending version; `replaced`: earlier rows of the same files, and rows not
-   * recorded.
-   */
+  /** `accepted`: rows that match a pending version. */
   #record(uploads: readonly QueuedRows[]): Promise<Recorded> {
     const rows = uploads.flatMap((one) => one.rows)
     return this.#store.write('relaxed', INDEPENDENT, async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const accepted = await this.#selectValid(tx, rows, pending)
-      const latest = new Map([...accepted].map((row) => [fileKey(row), row]))
-      const replacedRows = await findEarlier(tx, [...latest.values()])
-      await tx.versions.recordArrivals([...latest.values()])
-      const earlier = new Set(replacedRows.map(fileKey))
-      const repeated = rows.filter((row) => latest.get(fileKey(row)) !== row || earlier.has(fileKey(row)))
-      return { pending, accepted, replaced: [...replacedRows, ...repeated] }
+      const replaced = await tx.versions.recordArrivals([...accepted])
+      const refused = rows.filter((row) => !accepted.has(row)).map(({ object }) => object)
+      await tx.blobs.discard(refused)
+      return { pending, accepted, discarded: [...replaced, ...refused] }
     })
   }
 
@@ -144,33 +140,14 @@ export class UploadRecorder {
     return valid
   }
 
-  /**
-   * A file may be uploaded repeatedly, and late uploads arrive too: only one copy stays on the disk.
-   * Concurrent uploads of different bytes may both be lost, which finalize reports.
-   */
-  async #deleteReplaced(replaced: readonly Arrival[]): Promise<void> {
-    for (const [version, rows] of Map.groupBy(replaced, (row) => row.versionId)) {
-      try {
-        const wanted = new Set((await this.#store.read.versions.listArrivals(version)).map((row) => row.hash))
-        await this.#blobs.discard(version, new Map(rows.map(({ hash }) => [hash, wanted.has(hash) ? 1 : 0])))
-      } catch (error) {
-        // The uploads are recorded, also those of other versions; finalize and a sweep delete what is left.
-        this.#log.warn('cannot delete replaced uploads; a sweep will retry', { version, error })
-      }
+  /** Without waiting for a sweep: repeated uploads of a file take no more space than one. */
+  async #delete(objects: readonly string[]): Promise<void> {
+    if (objects.length === 0) return
+    try {
+      await this.#blobs.remove(objects)
+      await this.#store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.forgetDiscarded(objects))
+    } catch (error) {
+      this.#log.warn('cannot delete replaced uploads; a sweep will retry', { error })
     }
   }
-}
-
-function fileKey(row: Arrival): string {
-  return `${row.versionId} ${row.fileNumber}`
-}
-
-/** Earlier rows of the same files. */
-async function findEarlier(tx: WriteTransaction, rows: readonly Arrival[]): Promise<Arrival[]> {
-  const found: Arrival[] = []
-  for (const [id, files] of Map.groupBy(rows, (row) => row.versionId)) {
-    const numbers = files.map((file) => file.fileNumber)
-    found.push(...(await tx.versions.arrivalsAmong(id, numbers)))
-  }
-  return found
 }

@@ -1,11 +1,23 @@
 import type { WriteTransaction } from '../store/store.ts'
 
-/**
- * Sets the references of a site to exactly what its versions need: the blobs of their manifests and received
- * files, and the encodings of their injected documents.
- */
-export async function updateReferences(tx: WriteTransaction, slug: string, now: number): Promise<void> {
+/** Removes the references of a site to those of these blobs that none of its versions needs any more. */
+export async function releaseBlobs(
+  tx: WriteTransaction,
+  slug: string,
+  { hashes, now }: { hashes: readonly string[]; now: number },
+): Promise<void> {
   const needed = await tx.versions.neededHashes(slug)
-  const unneeded = (await tx.blobReferences.listHashes(slug)).filter((hash) => !needed.has(hash))
-  if (unneeded.length > 0) await tx.blobReferences.removeReferences(slug, unneeded, now)
+  const unneeded = new Set(hashes.filter((hash) => !needed.has(hash)))
+  if (unneeded.size > 0) await tx.blobs.removeReferences(slug, [...unneeded], now)
+}
+
+/** Removes versions of a site and releases their blobs. */
+export async function removeVersions(
+  tx: WriteTransaction,
+  slug: string,
+  { ids, now }: { ids: readonly string[]; now: number },
+): Promise<void> {
+  const hashes: string[] = []
+  for (const id of ids) hashes.push(...(await tx.versions.remove(id)))
+  await releaseBlobs(tx, slug, { hashes, now })
 }

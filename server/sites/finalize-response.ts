@@ -1,5 +1,5 @@
 import type { FinalizeResponse } from '../../protocol/api/publish.ts'
-import type { Blobs } from '../blobs/blobs.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
 import { findInjection } from './page-metadata/head-metadata.ts'
@@ -11,7 +11,7 @@ import type { UrlBuilder } from './urls.ts'
  * version's rule files, and one when the site's metadata cannot be injected into its root document.
  */
 export async function buildFinalizeResponse(
-  { addresses, blobs }: { addresses: UrlBuilder; blobs: Blobs },
+  { addresses, blobs }: { addresses: UrlBuilder; blobs: BlobReader },
   site: Site,
   version: Version,
   more: { previousVersionId: string | null; replayed: boolean; unchanged?: boolean },

@@ -155,7 +155,7 @@ export class Sites {
       await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now))
       await tx.versions.insert({ ...versionCopy(live, copy, versionId, now), ...publisher })
       await copyThumbnail(tx, live, versionId)
-      await tx.blobReferences.addReferences(
+      await tx.blobs.addReferences(
         copy,
         live.files.map((file) => file.hash!),
       )

@@ -6,17 +6,15 @@ import {
   requireNotExpired,
 } from '../accounts/authorization.ts'
 import type { Plans } from '../accounts/plans.ts'
-import type { Blobs } from '../blobs/blobs.ts'
 import { type DomainCertificates, removeSiteDomains, restoreSiteDomains } from '../domains/status.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { KeptDomain, Site } from '../store/contract/sites.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
-import { updateReferences } from './blob-references.ts'
+import { removeVersions } from './blob-references.ts'
 import { deleteVersions } from './version.ts'
 
 interface TrashOptions {
   store: Store
-  blobs: Blobs
   precompressor: { enqueue(slug: string, versionId: string): void }
   plans: Plans
   certificates?: DomainCertificates | undefined
@@ -38,9 +36,9 @@ export class Trash {
    * finalized or `permanent`, with which sites in the trash are deleted, too.
    */
   async remove(account: Account, slug: string, permanent = false): Promise<DeleteResponse> {
-    const { store, blobs, clock, certificates, lifetimeSeconds } = this.#options
+    const { store, clock, certificates, lifetimeSeconds } = this.#options
     const now = clock()
-    const areas = await store.write('durable', { site: slug, account: account.id }, async (tx) => {
+    await store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
       if (trashed) return deleteSite(tx, slug, 'deleted', now, certificates)
       const site = await requireAccess(tx, 'manage', { slug, account, now })
@@ -52,7 +50,6 @@ export class Trash {
         ? deleteSite(tx, slug, 'deleted', now, certificates)
         : moveToTrash(tx, site, { keptUntil, now, certificates })
     })
-    await Promise.all(areas.map((area) => blobs.discard(area)))
     return { slug, deleted: true }
   }
 
@@ -91,7 +88,7 @@ export class Trash {
 
 /**
  * Deletes a site permanently with its versions, domains, collaborators and references; the row stays, so that the slug is
- * retired. Returns the staging areas to discard after the commit.
+ * retired.
  */
 export async function deleteSite(
   tx: WriteTransaction,
@@ -99,10 +96,9 @@ export async function deleteSite(
   reason: NonNullable<Site['deletionReason']>,
   now: number,
   certificates?: DomainCertificates,
-): Promise<string[]> {
+): Promise<void> {
   const versions = await tx.versions.bySlug(slug)
-  for (const version of versions) await tx.versions.remove(version.id)
-  await updateReferences(tx, slug, now)
+  await removeVersions(tx, slug, { ids: versions.map(({ id }) => id), now })
   await tx.collaborators.removeOfSite(slug)
   await releaseHosts(tx, slug, now, certificates)
   await tx.sites.update(slug, {
@@ -118,7 +114,6 @@ export async function deleteSite(
     keptUntil: null,
     keptDomains: [],
   })
-  return versions.filter((version) => version.state === 'pending').map((version) => version.id)
 }
 
 /** Deletes a site without its finalized versions; as `deleteSite` otherwise. */
@@ -126,14 +121,13 @@ async function moveToTrash(
   tx: WriteTransaction,
   { slug }: Site,
   o: { keptUntil: number; now: number; certificates: DomainCertificates | undefined },
-): Promise<string[]> {
+): Promise<void> {
   const versions = await tx.versions.bySlug(slug)
   const pending = versions.filter(({ state }) => state === 'pending').map(({ id }) => id)
   if (pending.length > 0) await deleteVersions(tx, slug, pending, o.now)
   const keptDomains = await releaseHosts(tx, slug, o.now, o.certificates)
   const { keptUntil, now: deletedAt } = o
   await tx.sites.update(slug, { deletedAt, deletionReason: 'deleted', keptUntil, keptDomains })
-  return pending
 }
 
 /** Ends the domains and the former names of a deleted site. Returns its domains. */

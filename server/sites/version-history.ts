@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { FileChanges, FinalizeResponse } from '../../protocol/api/publish.ts'
 import type {
   DeleteVersionResponse,
   VersionDetails,
@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/api/sites.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { requireAccess } from '../accounts/authorization.ts'
-import type { Blobs } from '../blobs/blobs.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -17,14 +17,14 @@ import type { Site } from '../store/contract/sites.ts'
 import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
-import { countChanges, diffManifests, type ManifestDiff } from './manifest-diff.ts'
+import { countChanges, diffManifests } from './manifest-diff.ts'
 import type { UrlBuilder } from './urls.ts'
 import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
 
 interface VersionsOptions {
   store: Store
-  blobs: Blobs
+  blobs: BlobReader
   addresses: UrlBuilder
   precompressor: { enqueue(slug: string, versionId: string): void }
   clock: () => number
@@ -37,7 +37,7 @@ interface VersionsOptions {
 /** Operations on the versions of a site (contract, "Sites"). */
 export class Versions {
   readonly #store: Store
-  readonly #blobs: Blobs
+  readonly #blobs: BlobReader
   readonly #addresses: UrlBuilder
   readonly #precompressor: VersionsOptions['precompressor']
   readonly #clock: () => number
@@ -62,22 +62,14 @@ export class Versions {
   async list(account: Account, slug: string): Promise<VersionList> {
     const { read } = this.#store
     const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
-    const ready = (await read.versions.bySlug(slug)).filter((version) => version.state === 'ready')
+    const ready = await listReady(read, slug)
     const authors = await findAuthors(read, ready)
     const versions: VersionSummary[] = []
-    let earlier: { id: string; files: readonly StoredFile[] } | undefined
-    for (const version of ready.reverse()) {
-      const files = await read.versions.findFiles(version.id)
-      if (files === undefined) continue
-      const base = await findBase(read, site, version)
-      const before =
-        base && (base.id === earlier?.id ? earlier.files : await read.versions.findFiles(base.id))
-      versions.push(this.#summary({ site, authors, version }, before && diffManifests(before, files)))
-      earlier = { id: version.id, files }
-      // Yields: a thousand versions of a thousand files would delay visitors.
-      await turn()
+    for (const version of ready) {
+      const changes = await this.#countChanges(version, findBase(ready, site, version))
+      versions.push(this.#summary({ site, authors, version }, changes))
     }
-    return { versions: versions.reverse() }
+    return { versions }
   }
 
   /** A finalized version with its files, and the differences from the one that it replaced. */
@@ -86,20 +78,38 @@ export class Versions {
     const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
     const files = version.files
-    const base = await findBase(read, site, version)
+    const base = findBase(await listReady(read, slug), site, version)
     const before = base && (await read.versions.findFiles(base.id))
     const differs = before === undefined ? undefined : diffManifests(before, files)
+    const changes = differs && countChanges(differs)
     return {
-      ...this.#summary({ site, authors: await findAuthors(read, [version]), version }, differs),
-      files: [...files],
+      ...this.#summary({ site, authors: await findAuthors(read, [version]), version }, changes),
+      files: files.map(({ path, size, contentType, hash }) => ({ path, size, contentType, hash: hash! })),
       comparedWith: (differs && base?.id) ?? null,
       ...(differs ?? { added: [], changed: [], removed: [] }),
     }
   }
 
+  /** As counted at staging, if that was against this base; otherwise both manifests are compared. */
+  async #countChanges(
+    { id, changes }: VersionHeader,
+    base: VersionHeader | undefined,
+  ): Promise<FileChanges | undefined> {
+    if (base === undefined) return undefined
+    if (changes?.comparedWith === base.id) {
+      const { added, changed, removed } = changes
+      return { added, changed, removed }
+    }
+    const { versions } = this.#store.read
+    const [before, after] = [await versions.findFiles(base.id), await versions.findFiles(id)]
+    // Yields: a thousand versions of a thousand files would delay visitors.
+    await turn()
+    return before && after && countChanges(diffManifests(before, after))
+  }
+
   #summary(
     { site, authors, version }: { site: Site; authors: Authors; version: VersionHeader },
-    differs: ManifestDiff | undefined,
+    changes: FileChanges | undefined,
   ): VersionSummary {
     return {
       versionId: version.id,
@@ -113,7 +123,7 @@ export class Versions {
       previewUrl: this.#addresses.preview(site.slug, version.id),
       message: version.message,
       thumbnailUrl: this.#addresses.thumbnail(version),
-      changes: differs ? countChanges(differs) : null,
+      changes: changes ?? null,
     }
   }
 
@@ -149,7 +159,6 @@ export class Versions {
       }
       await deleteVersions(tx, slug, [versionId], now)
     })
-    await this.#blobs.discard(versionId)
     return { slug, versionId, deleted: true }
   }
 
@@ -247,6 +256,11 @@ export class Versions {
   }
 }
 
+/** The kept finalized versions, newest first. */
+async function listReady({ versions }: Queries, slug: string): Promise<VersionHeader[]> {
+  return (await versions.bySlug(slug)).filter(({ state }) => state === 'ready')
+}
+
 /** Addresses of accounts by their id. */
 type Authors = ReadonlyMap<string, string>
 
@@ -260,14 +274,15 @@ async function findAuthors(queries: Queries, versions: readonly VersionHeader[])
  * The version with which another one is compared: the one that it replaced, or would replace now; the newest older one
  * where that is not known or not kept.
  */
-async function findBase(
-  { versions }: Queries,
+function findBase(
+  newestFirst: readonly VersionHeader[],
   site: Site,
-  { id, slug, publishedAt, baseVersionId }: VersionHeader,
-): Promise<VersionHeader | undefined> {
+  { id, publishedAt, baseVersionId }: VersionHeader,
+): VersionHeader | undefined {
   const replacedId = baseVersionId ?? (publishedAt === null ? site.liveVersionId : null)
-  const replaced = replacedId === null ? undefined : await versions.header(replacedId)
-  return replaced?.slug === slug ? replaced : versions.findPrevious(slug, id)
+  return (
+    newestFirst.find((version) => version.id === replacedId) ?? newestFirst.find((version) => version.id < id)
+  )
 }
 
 /** A site of the account and a version of it that can become live. */

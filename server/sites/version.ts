@@ -2,7 +2,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
 import type { WriteTransaction } from '../store/store.ts'
-import { updateReferences } from './blob-references.ts'
+import { removeVersions } from './blob-references.ts'
 import { effectiveMetadata } from './page-metadata/head-metadata.ts'
 import { metadataChange } from './site-metadata.ts'
 
@@ -64,11 +64,10 @@ export async function deleteVersions(
   ids: readonly string[],
   now: number,
 ): Promise<void> {
-  for (const id of ids) await tx.versions.remove(id)
+  await removeVersions(tx, slug, { ids, now })
   const site = await tx.sites.bySlug(slug)
   if (site?.previousVersionId && ids.includes(site.previousVersionId)) {
     await tx.sites.update(slug, { previousVersionId: null })
   }
-  await updateReferences(tx, slug, now)
   await tx.notifyChanged(slug)
 }

@@ -14,6 +14,9 @@ import * as notices from './migrations/011-notices.ts'
 import * as contentHashes from './migrations/012-content-hashes.ts'
 import * as trashAndCollaborators from './migrations/013-trash-and-collaborators.ts'
 import * as growingTables from './migrations/014-growing-tables.ts'
+import * as objects from './migrations/015-objects.ts'
+import * as fleet from './migrations/016-fleet.ts'
+import * as claimsAndCounts from './migrations/017-claims-and-counts.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -63,6 +66,14 @@ export const migrations: readonly Migration[] = [
   { name: '012-content-hashes', up: contentHashes.up },
   { name: '013-trash-and-collaborators', up: trashAndCollaborators.up },
   { name: '014-growing-tables', up: growingTables.up },
+  { name: '015-objects', up: objects.up },
+  { name: '016-fleet', compatibleWith: '014-growing-tables', up: fleet.up },
+  { name: '017-claims-and-counts', compatibleWith: '014-growing-tables', up: claimsAndCounts.up },
+  {
+    name: '017-pages-of-sites',
+    compatibleWith: '014-growing-tables',
+    indexes: claimsAndCounts.pagesOfSites,
+  },
 ]
 
 interface MigrationTables {

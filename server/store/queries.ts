@@ -1,14 +1,16 @@
 import type { Kysely } from 'kysely'
 import { SqlAccountQueries } from './queries/accounts.ts'
 import { SqlAcmeQueries } from './queries/acme.ts'
-import { SqlBlobReferenceQueries } from './queries/blob-references.ts'
+import { SqlBlobQueries } from './queries/blobs.ts'
 import { SqlCertificateQueries } from './queries/certificates.ts'
 import { SqlCollaboratorQueries } from './queries/collaborators.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
-import { SqlEncodingQueries } from './queries/encodings.ts'
+import { SqlJobCursorQueries } from './queries/job-cursors.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
+import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
+import { SqlSharedSettingQueries } from './queries/shared-settings.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { SqlSiteQueries } from './queries/sites.ts'
 import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
@@ -25,15 +27,17 @@ export function createQueries(db: Kysely<Schema>): Queries {
     sites: new SqlSiteQueries(db),
     collaborators: new SqlCollaboratorQueries(db),
     versions: new SqlVersionQueries(db),
-    blobReferences: new SqlBlobReferenceQueries(db),
-    encodings: new SqlEncodingQueries(db),
+    blobs: new SqlBlobQueries(db),
     domains: new SqlDomainQueries(db),
     certificates: new SqlCertificateQueries(db),
     acme: new SqlAcmeQueries(db),
     counters: new SqlCounterQueries(db),
     leases: new SqlLeaseQueries(db),
+    jobCursors: new SqlJobCursorQueries(db),
     visits: new SqlVisitQueries(db),
     notices: new SqlNoticeQueries(db),
     ticketKeys: new SqlTicketKeyQueries(db),
+    sharedSettings: new SqlSharedSettingQueries(db),
+    nodes: new SqlNodeQueries(db),
   }
 }

@@ -19,9 +19,11 @@ export interface Schema {
   versions: VersionRow
   thumbnails: ThumbnailRow
   arrivals: ArrivalRow
+  blobs: BlobRow
   blob_names: BlobNameRow
-  condemned_blobs: CondemnedBlobRow
   encodings: EncodingRow
+  discarded_objects: DiscardedObjectRow
+  job_cursors: JobCursorRow
   domains: DomainRow
   held_domains: HeldDomainRow
   certificates: CertificateRow
@@ -37,6 +39,8 @@ export interface Schema {
   visit_salts: VisitSaltRow
   notices: NoticeRow
   ticket_keys: TicketKeyRow
+  shared_settings: SharedSettingRow
+  nodes: NodeRow
 }
 
 export interface AccountRow {
@@ -132,7 +136,7 @@ export interface CollaboratorRow {
   added_at: number
 }
 
-/** A version of a site with its whole manifest; `files` is written at staging and again at finalize. */
+/** A version of a site with its whole manifest; finalize writes `files` again when hashes were not declared. */
 export interface VersionRow {
   id: string
   slug: string
@@ -171,6 +175,8 @@ export interface VersionRow {
   content_hash: string | null
   message: string | null
   thumbnail_hash: string | null
+  /** JSON of `VersionChanges`; null without a live version at staging, and as `content_hash`. */
+  changes: string | null
 }
 
 /** A picture of a version for lists of sites: WebP in base64. */
@@ -179,24 +185,34 @@ export interface ThumbnailRow {
   picture: string
 }
 
-/** A received file of a pending version. */
+/** A received file of a pending version, in an object of its own. */
 export interface ArrivalRow {
   version_id: string
   file_number: number
   hash: string
   size: number
+  object: string
+  /** See `StoredBlob`. */
+  pieces_hash: string | null
 }
 
-/** A reference from a site to a blob of a finalized version. Those of pending versions are in `arrivals`. */
+/** A content that finalized versions have, and the object that holds it. */
+export interface BlobRow {
+  hash: string
+  /** Null when only its encodings are stored. */
+  object: string | null
+  size: number
+  pieces_hash: string | null
+  /** A site that references it; further ones are in `blob_names`. */
+  slug: string | null
+  /** When a site last removed its reference; null when there is certainly another one. */
+  unreferenced_since: number | null
+}
+
+/** A reference to a blob from a site beside the one in `blobs`. */
 export interface BlobNameRow {
   hash: string
   slug: string
-}
-
-/** A blob that had no reference at that time; deleted after a grace period if that is still so. */
-export interface CondemnedBlobRow {
-  hash: string
-  since: number
 }
 
 /**
@@ -208,6 +224,22 @@ export interface EncodingRow {
   br: number | null
   zstd: number | null
   gzip: number | null
+  /** The object of all of them. Null when there is none, and in rows of earlier releases: `<hash>.br` and so on. */
+  object: string | null
+  /** JSON: of each encoding the offset in the object, the hash and the hash of its pieces. Null as `object`. */
+  locations: string | null
+}
+
+/** An object to be deleted at that time, which no other row names. */
+export interface DiscardedObjectRow {
+  object: string
+  due_at: number
+}
+
+/** Where a job continues. */
+export interface JobCursorRow {
+  job: string
+  position: string
 }
 
 /**
@@ -242,6 +274,8 @@ export interface DomainRow {
   next_check_at: number | null
   /** 1 when the last check took long: such names must not delay others. */
   slow: 0 | 1
+  /** Until then a node checks it; null when the next check is planned. */
+  checking_until: number | null
 }
 
 /** A deleted active name: until then only that account can add it again, with the same token. */
@@ -388,6 +422,8 @@ export interface VisitorRow {
 export interface VisitSaltRow {
   day: number
   salt: string
+  /** New visitors of that day, over all nodes and sites. */
+  visitors: Generated<number>
 }
 
 /** The key of TLS session tickets of one period, by its number since 1970; sealed. */
@@ -407,4 +443,21 @@ export interface NoticeRow {
   attempts: number
   /** Time of the next attempt to send it; null when there is none. */
   due_at: number | null
+}
+
+/** The fingerprint of a setting that all nodes have in common. */
+export interface SharedSettingRow {
+  name: string
+  fingerprint: string
+}
+
+/** A process that serves. */
+export interface NodeRow {
+  id: string
+  host: string
+  release: string
+  started_at: number
+  seen_at: number
+  /** JSON of counters and gauges by their names. */
+  numbers: string
 }

@@ -57,6 +57,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   let last: Promise<unknown> = Promise.resolve()
   let durability: Durability = 'durable'
   let flushFailure: unknown
+  let pollsFailSince: number | undefined
   let trimmedAt = Number.NEGATIVE_INFINITY
 
   async function transaction<T>(
@@ -109,26 +110,37 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   async function pollChanges(): Promise<void> {
     const version = getDataVersion(reader)
     if (version === dataVersion) return
-    dataVersion = version
     const { oldest, newest } = reader
       .prepare('SELECT min(seq) AS oldest, max(seq) AS newest FROM changes')
       .get() as {
       oldest: number | null
       newest: number | null
     }
-    if (newest === null || newest === seen) return
+    if (newest === null || newest === seen) {
+      dataVersion = version
+      return
+    }
     const missed = oldest !== null && oldest > seen + 1
     const rows = reader.prepare('SELECT seq, slug FROM changes WHERE seq > ?').all(seen) as {
       seq: number
       slug: string
     }[]
+    dataVersion = version
     seen = newest
     const others = rows.filter((row) => !own.delete(row.seq)).map((row) => row.slug)
     await notifyListeners(missed ? undefined : [...new Set(others)], false)
   }
 
   const poll = setInterval(
-    () => void pollChanges().catch(() => notifyListeners(undefined, false)),
+    () =>
+      void pollChanges().then(
+        () => {
+          pollsFailSince = undefined
+        },
+        () => {
+          pollsFailSince ??= performance.now()
+        },
+      ),
     pollIntervalMs,
   )
   poll.unref()
@@ -156,6 +168,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     onChange: (forget) => void listeners.add(forget),
 
     pollChanges,
+
+    silenceMs: () => (pollsFailSince === undefined ? 0 : performance.now() - pollsFailSince),
 
     async check() {
       assertNoFailedFlush()

@@ -1,13 +1,15 @@
 import type { AccountQueries } from './contract/accounts.ts'
 import type { AcmeQueries } from './contract/acme.ts'
-import type { BlobReferenceQueries } from './contract/blob-references.ts'
+import type { BlobQueries } from './contract/blobs.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
 import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
 import type { DomainQueries } from './contract/domains.ts'
-import type { EncodingQueries } from './contract/encodings.ts'
+import type { JobCursorQueries } from './contract/job-cursors.ts'
 import type { LeaseQueries } from './contract/leases.ts'
+import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
+import type { SharedSettingQueries } from './contract/shared-settings.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
 import type { SiteQueries } from './contract/sites.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
@@ -21,16 +23,18 @@ export interface Queries {
   sites: SiteQueries
   collaborators: CollaboratorQueries
   versions: VersionQueries
-  blobReferences: BlobReferenceQueries
-  encodings: EncodingQueries
+  blobs: BlobQueries
   domains: DomainQueries
   certificates: CertificateQueries
   acme: AcmeQueries
   counters: CounterQueries
   leases: LeaseQueries
+  jobCursors: JobCursorQueries
   visits: VisitQueries
   notices: NoticeQueries
   ticketKeys: TicketKeyQueries
+  sharedSettings: SharedSettingQueries
+  nodes: NodeQueries
 }
 
 /** Within `Store.write`: the queries, and invalidation. */
@@ -108,6 +112,13 @@ export interface Store extends AsyncDisposable {
 
   /** Polls for changes of other processes now. */
   pollChanges(): Promise<void>
+
+  /**
+   * For how many milliseconds changes of other processes may have been missed: since the beginning of the last poll
+   * that succeeded. Those changes follow when polls succeed again. 0 while an engine notices a missed poll only by its
+   * failure.
+   */
+  silenceMs(): number
 
   /** Rejects with UNAVAILABLE when the store cannot work. */
   check(): Promise<void>

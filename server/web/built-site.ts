@@ -86,19 +86,19 @@ async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string,
   const load = async (name: string): Promise<[string, StaticFile]> => {
     const bytes = getContent(name, built, reference, options)
     const bodies = new Map<Encoding | undefined, Buffer>([[undefined, bytes]])
-    const sizes: Record<Encoding, number | null> = { br: null, zstd: null, gzip: null }
+    const encodings: Record<Encoding, { size: number } | null> = { br: null, zstd: null, gzip: null }
     for (const encoding of ENCODINGS) {
       const { suffix, encode } = ENCODERS[encoding]
       const encoded = built.get(name + suffix) ?? (await encode(bytes))
       if (encoded.length >= bytes.length) continue
       bodies.set(encoding, encoded)
-      sizes[encoding] = encoded.length
+      encodings[encoding] = { size: encoded.length }
     }
     const served = new ServedFile({
       path: `/${name}`,
       file: { hash: hash('sha256', bytes), size: bytes.length },
       type: toFileType(mediaType(name)),
-      sizes,
+      encodings,
       modified,
       policy: { ...policy, cacheControl: name.startsWith('assets/') ? IMMUTABLE : 'no-cache' },
     })

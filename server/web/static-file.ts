@@ -38,7 +38,7 @@ export function staticFile({
     path,
     file: { hash: hash('sha256', bytes), size: bytes.length },
     type: toFileType(type),
-    sizes: undefined,
+    encodings: undefined,
     modified,
     policy: { ...policy, cacheControl: 'no-cache' },
   })

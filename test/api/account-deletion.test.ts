@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { AccountDeletion } from '../../server/jobs/account-deletion.ts'
@@ -9,14 +8,17 @@ import { Sites } from '../../server/sites/site.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Account as StoredAccount } from '../../server/store/contract/accounts.ts'
 import type { Store } from '../../server/store/store.ts'
+import { readBlob } from '../blobs/bytes.ts'
 import { domainRow } from '../store/rows.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { pausedBody } from '../support/paused-body.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
-import { filesIn, make } from './archive-requests.ts'
+import { make } from './archive-requests.ts'
 import { browser } from './browser.ts'
 import { sha256 } from './content.ts'
+import { watchObjects } from './pending-version.ts'
 import { codeFor } from './sign-in-mails.ts'
 import { insertSites } from './stored-sites.ts'
 
@@ -48,8 +50,8 @@ describe('deleting an account', () => {
     await expectFailure(client.me(), 'UNAUTHORIZED')
     assert.equal((await api.request('GET', '/api/v1/me', { headers: signedIn.headers })).status, 401)
     assert.equal(await findAccount(account), undefined)
-    const { store, blobs } = await api.operator()
-    const { sites, versions, counters } = store.read
+    const operator = await api.operator()
+    const { sites, versions, counters } = operator.store.read
     assert.deepEqual(await sites.byOwner(id, { limit: 10 }), [])
     for (const { slug } of [site, draft, pending]) {
       assert.equal((await sites.bySlug(slug))?.deletionReason, 'deleted', 'the slug is never given out again')
@@ -59,7 +61,7 @@ describe('deleting an account', () => {
     assert.equal(await counters.value(`account:${id}`, hour), 0)
     api.pass(DAY_MS)
     await api.sweep('blobs')
-    assert.equal(await blobs.bytes(sha256('left behind')), undefined)
+    assert.equal(await readBlob(operator, sha256('left behind')), undefined)
   })
 
   test('deletes nothing of other accounts, nor blobs that others reference', async () => {
@@ -151,7 +153,7 @@ describe('deleting an account', () => {
   test('deletes few sites per transaction', async () => {
     const account = await api.account()
     const slugs = await insertSites(api, account, 60, 'some')
-    const { store, blobs } = await api.operator()
+    const { store } = await api.operator()
     const deletedCounts: number[] = []
     const watched: Store = {
       ...store,
@@ -161,7 +163,7 @@ describe('deleting an account', () => {
         return result
       },
     }
-    const deletion = new AccountDeletion({ store: watched, blobs, clock: () => api.clock.now })
+    const deletion = new AccountDeletion({ store: watched, clock: () => api.clock.now })
     await deletion.deleteAccount((await findAccount(account))!, account.email)
     assert.deepEqual(deletedCounts, [0, 25, 50, 60, 60])
   })
@@ -182,7 +184,7 @@ describe('a deletion that a power failure interrupts', () => {
         return operator.store.write(durability, scope, work)
       },
     }
-    const deletion = new AccountDeletion({ store, blobs: operator.blobs, clock: () => api.clock.now })
+    const deletion = new AccountDeletion({ store, clock: () => api.clock.now })
     const { message } = await refusal(deletion.deleteAccount(row, account.email))
     assert.match(message, /is closed.* will be deleted/)
   }
@@ -230,7 +232,7 @@ describe('a deletion that a power failure interrupts', () => {
       await interrupted(account)
       api.pass()
     }
-    const { store, blobs } = await api.operator()
+    const { store } = await api.operator()
     const { id } = (await findAccount(stuck))!
     const broken: Store = {
       ...store,
@@ -243,7 +245,7 @@ describe('a deletion that a power failure interrupts', () => {
           return work({ ...tx, sites: withMethods(tx.sites, { byOwner }) })
         }),
     }
-    const deletion = new AccountDeletion({ store: broken, blobs, clock: () => api.clock.now })
+    const deletion = new AccountDeletion({ store: broken, clock: () => api.clock.now })
     await assert.rejects(deletion.resume(broken), /this one is broken/)
     assert.ok(await findAccount(stuck))
     assert.equal(await findAccount(other), undefined)
@@ -266,8 +268,9 @@ describe('a request that was in progress when its account was deleted', () => {
     const archive = make('tar', { 'index.html': 'x'.repeat(3_000_000), 'b.txt': 'b' })
     const { body, resume } = pausedBody(archive.subarray(0, 2_900_000), archive.subarray(2_900_000))
     const headers = { 'content-type': 'application/x-tar' }
+    const objects = watchObjects(api)
     const publishing = api.request('POST', '/api/v1/publish', { key: account.key, headers, body })
-    while ((await filesIn(api, 'blobs/staged')).length === 0) await turn()
+    await waitFor(() => objects().length > 0)
     const { id } = (await findAccount(account))!
     await account.client.deleteAccount(account.email)
     resume()

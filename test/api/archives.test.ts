@@ -12,16 +12,7 @@ import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { DAY_MS, HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
-import {
-  assertKeepsNothing,
-  filesIn,
-  type Kind,
-  make,
-  part,
-  send,
-  storedFiles,
-  TYPES,
-} from './archive-requests.ts'
+import { assertKeepsNothing, filesIn, type Kind, make, part, send, TYPES } from './archive-requests.ts'
 import { type Contents, toEntry } from './content.ts'
 
 const api = await startApi({ ANONYMOUS_FILE_BYTES: `${2 * MIB}`, ANONYMOUS_SITE_BYTES: `${3 * MIB}` })
@@ -213,8 +204,7 @@ describe('an archive as an update', () => {
     for (const { status, json } of answers) if (status !== 200) assert.equal(json.code, 'VERSION_CONFLICT')
     assert.equal((await owner.client.details(slug)).pendingVersionId, null)
     assert.equal((await owner.client.versions(slug)).versions.length, 2)
-    await storedFiles(api)
-    assert.deepEqual(await filesIn(api, 'blobs/staged', 'spool'), [])
+    assert.deepEqual(await filesIn(api, 'spool'), [])
   })
 
   test('of an anonymous site needs its claim token, and does not extend its lifetime', async () => {

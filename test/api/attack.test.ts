@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, globSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Bytes } from '../../client/sdk/slipway.ts'
@@ -11,6 +10,7 @@ import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { noise } from '../edge/fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Api, blobFolder, expectFailure, MINUTE_MS } from './api.ts'
+import { watchObjects } from './pending-version.ts'
 
 // Attacks of one client on the service: each of these once exhausted a resource or got unauthorized access.
 
@@ -45,9 +45,9 @@ describe('the disk stores each file of a version once', () => {
       const { version, put } = await pending(size)
       const same = noise(size)
       for (const bytes of [noise(size), same, same, noise(size), same]) await put(bytes)
-      assert.equal(staged(version).length, 1)
+      assert.equal(version.objects().length, 1)
       await Promise.allSettled([noise(size), same, noise(size)].map(put))
-      await waitFor(() => staged(version).length <= 1)
+      await waitFor(() => version.objects().length <= 1)
       await put(same)
       await put(same)
       const { versionId, slug } = version
@@ -72,13 +72,11 @@ describe('the disk stores each file of a version once', () => {
     const finalized = await pending(1000)
     await finalized.put(noise(1000))
     await api.anonymous.finalize(finalized.version.slug, { versionId: finalized.version.versionId })
-    await waitFor(() => staged(finalized.version).length === 0)
     const deleted = await pending(1000, client)
     await client.delete(deleted.version.slug)
-    for (const { version, put } of [finalized, deleted]) {
+    for (const { put } of [finalized, deleted])
       for (let times = 0; times < 3; times++) await expectFailure(put(noise(1000)), 'UPLOAD_EXPIRED')
-      assert.deepEqual(staged(version), [])
-    }
+    assert.deepEqual([finalized.version.objects().length, deleted.version.objects().length], [1, 0])
   })
 
   test('and none of a version that can never go live', async () => {
@@ -86,10 +84,13 @@ describe('the disk stores each file of a version once', () => {
     const { slug, versionId: baseVersionId } = await api.publish(client, { 'a.bin': 'one' })
     const { upload } = await client.update(slug, { files: [named('a.bin', 1000)], baseVersionId })
     await api.publish(client, { 'a.bin': 'two' }, { slug })
-    const before = settled()
+    const objects = watchObjects(api)
     await client.upload(upload.uploads[0]!, noise(1000))
     await expectFailure(client.finalize(slug, { versionId: upload.versionId }), 'VERSION_CONFLICT')
-    assert.deepEqual(settled(), before)
+    assert.equal(objects().length, 1)
+    await client.deleteVersion(slug, upload.versionId)
+    await api.sweep('blobs')
+    assert.deepEqual(objects(), [])
   })
 })
 
@@ -106,11 +107,11 @@ test('an upload during finalize is UPLOAD_EXPIRED, not an internal error', async
     yield noise(150_000)
   }
   const late = put(slowly())
-  await waitFor(() => staged(version).length === 2)
+  await waitFor(() => version.objects().length === 2)
   await api.anonymous.finalize(version.slug, { versionId: version.versionId })
-  await waitFor(() => staged(version).length === 0)
   go()
   await expectFailure(late, 'UPLOAD_EXPIRED')
+  await waitFor(() => version.objects().length === 1)
 })
 
 describe('a body larger than the route accepts', () => {
@@ -177,7 +178,7 @@ test('correct passwords are rate limited, too, because they cost the same work',
 })
 
 interface Pending {
-  version: { slug: string; versionId: string }
+  version: { slug: string; versionId: string; objects: () => string[] }
   put(bytes: Bytes): Promise<unknown>
 }
 
@@ -186,21 +187,13 @@ async function pending(size: number, client = api.anonymous): Promise<Pending> {
   const { slug, upload }: CreateResponse = await client.create({ files: [named('a.bin', size)] })
   const [target] = upload.uploads
   return {
-    version: { slug, versionId: upload.versionId },
+    version: { slug, versionId: upload.versionId, objects: watchObjects(api) },
     put: (bytes) => client.upload(target!, bytes, { size }),
   }
 }
 
 function named(path: string, size: number) {
   return { path, size, contentType: 'application/octet-stream' }
-}
-
-function staged({ versionId }: { versionId: string }): string[] {
-  return globSync('*', { cwd: join(blobFolder(api), 'staged', versionId) })
-}
-
-function settled(): string[] {
-  return globSync('??/*', { cwd: blobFolder(api) }).toSorted()
 }
 
 /** Sends these bytes and leaves the connection open without reading. */

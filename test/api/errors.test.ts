@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
 import { STATUS } from '../../server/lib/errors.ts'
 import { pausedBody } from '../support/paused-body.ts'
 import { KIB } from '../support/units.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { Api, startApi } from './api.ts'
 import { toEntry } from './content.ts'
-import { buildTar, createPending, send } from './pending-version.ts'
+import { buildTar, createPending, send, watchObjects } from './pending-version.ts'
 
 const api = await startApi({ UPLOADS_AT_ONCE: '1' })
 const owner = await api.account()
@@ -94,10 +93,10 @@ describe('an overloaded or broken service', () => {
     const slow = await createPending(owner, { 'a.bin': bytes })
     const { upload: other } = await owner.client.create({ files: [toEntry('a.txt', 'hello')] })
     const { body, resume } = pausedBody(bytes.subarray(1), bytes.subarray(0, 1))
+    const objects = watchObjects(api)
     const upload = send(api, slow.target, body)
     // The upload has started once its file exists.
-    const folder = join(api.data, 'blobs', 'staged', slow.versionId)
-    while ((await readdir(folder).catch(() => [])).length === 0) await setImmediate()
+    await waitFor(() => objects().length > 0)
     const calls = [
       () => send(api, other.uploads[0]!, 'hello'),
       () => send(api, other.bundle!, buildTar({ 'a.txt': 'hello' })),

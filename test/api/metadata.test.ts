@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
 import type { OperatorContext } from '../../server/app.ts'
+import { BlobReader } from '../../server/blobs/blob-reader.ts'
+import type { BlobLocation } from '../../server/blobs/blobs.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
+import type { EncodingLocations } from '../../server/store/contract/blobs.ts'
 import { pluck } from '../support/pluck.ts'
-import { blobFolder, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { type Contents, sha256, toEntry } from './content.ts'
 import { makeUnreadable } from './unreadable-blob.ts'
@@ -241,7 +244,7 @@ describe('while the root document cannot be read', () => {
     )
     await api.running.service.precompressor.onIdle()
     {
-      await using _page = await makeUnreadable(blobFolder(api), page)
+      await using _page = await makeUnreadable(api, page)
       await owner.client.setMetadata(slug, { title: 'Two' })
       assert.equal((await owner.client.finalize(slug, { versionId })).replayed, true)
       assert.equal((await api.visit(siteUrl)).status, 503)
@@ -261,7 +264,9 @@ async function finalizeElsewhere(
   const { versions, precompressor, clock } = operator.sweepOptions
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
-  const parts = { store, blobs, versions, precompressor, addresses, clock, log, ...change(operator) }
+  const changed = { store, blobs, ...change(operator) }
+  const blobReader = new BlobReader(changed.blobs, store.read.blobs)
+  const parts = { ...changed, blobReader, versions, precompressor, addresses, clock, log }
   const account = (await store.read.accounts.byEmail(owner.email))!
   const caller = { account, address: '::1', signedInWith: 'key' as const }
   await new Finalizer(parts).finalize(caller, slug, { versionId: upload.versionId })
@@ -274,14 +279,26 @@ describe('the encodings of a root document with metadata', () => {
     await api.sweep('blobs')
   }
   const long = (name: string) => `${PAGE}${name}${'<p>word after word'.repeat(100)}`
+  const encoded = new Map<string, EncodingLocations>()
   /** The hash of the served document, once its encodings are stored. */
   const encodedAt = async (siteUrl: string) => {
     await api.running.service.precompressor.onIdle()
     const hash = sha256((await api.visit(siteUrl)).body)
+    const { store } = await api.operator()
+    const [slug] = new URL(siteUrl).host.split('.')
+    const site = (await store.read.sites.bySlug(slug!))!
+    const records = await store.read.blobs.ofVersions([site.liveVersionId!])
+    encoded.set(hash, records.find((one) => one.hash === hash)!.encodings!)
     assert.equal(await isThere(hash), true)
     return hash
   }
-  const isThere = async (hash: string) => (await (await api.operator()).blobs.bytes(hash, 'br')) !== undefined
+  const isThere = async (hash: string) => {
+    const { blobs, store } = await api.operator()
+    const { br } = encoded.get(hash)!
+    const isListed = (await blobs.bytes(br!)) !== undefined
+    assert.equal((await store.read.blobs.withoutRow([br!.object], '')).length, isListed ? 0 : 1)
+    return isListed
+  }
 
   test('are kept as long as its version, and deleted with it or when the metadata changes', async () => {
     const contents = { 'index.html': long('kept') }
@@ -340,8 +357,8 @@ test('publishing without rules and metadata reads only the start page, and does 
   const page = `${PAGE}unread again`
   const { upload } = await api.update(owner.client, slug, { 'index.html': page })
   await api.upload(upload, { 'index.html': page })
-  const refuse = (hash: string) => assert.fail(`${hash} was read`)
-  const read = async (hash: string) => {
+  const refuse = ({ hash }: BlobLocation) => assert.fail(`${hash} was read`)
+  const read = async ({ hash }: BlobLocation) => {
     assert.equal(hash, sha256(page))
     throw new Error('the disk is broken')
   }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { globSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { BundleTarget, FileEntry, UploadTarget } from '../../protocol/api/publish.ts'
 import { TAR_END, tarPart } from '../archive/tar-file.ts'
-import { type Account, type Api, expectFailure, toTarget } from './api.ts'
+import { type Account, type Api, blobFolder, expectFailure, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toManifest } from './content.ts'
 
@@ -69,19 +68,11 @@ export async function waitForMissing(
   assert.deepEqual(left, paths)
 }
 
-/** The names of the staged files of a version, once there are at most `count`. */
-export async function stagedFiles(
-  api: Api,
-  { versionId }: Pick<PendingVersion, 'versionId'>,
-  count: number,
-): Promise<string[]> {
-  const staged = () => readdir(join(api.data, 'blobs', 'staged', versionId)).catch(() => [])
-  let names = await staged()
-  for (let round = 0; names.length > count && round < 10_000; round++) {
-    await setImmediate()
-    names = await staged()
-  }
-  return names
+/** Lists the files of objects that were created after the call of this function. */
+export function watchObjects(api: Api): () => string[] {
+  const list = () => globSync('??/*', { cwd: blobFolder(api) })
+  const before = new Set(list())
+  return () => list().filter((path) => !before.has(path))
 }
 
 /** Finalizes, and asserts that every file is served as it was sent. */

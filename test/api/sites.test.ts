@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SiteDetails, SiteSummary } from '../../protocol/api/sites.ts'
+import { readBlob } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import { assertInvalid } from './api-response.ts'
@@ -331,7 +332,7 @@ describe('a deleted site', () => {
     api.pass(HOUR_MS)
     await api.sweep('blobs')
     const operator = await api.operator()
-    assert.equal(await operator.blobs.bytes(sha256(mine)), undefined)
+    assert.equal(await readBlob(operator, sha256(mine)), undefined)
     assert.equal((await api.visit(other.siteUrl, '/shared.txt')).text, shared)
   })
 

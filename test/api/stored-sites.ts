@@ -20,7 +20,7 @@ export async function insertSites(
       const createdAt = api.clock.now
       await tx.sites.insert(siteRow(slug, { ownerId: id, liveVersionId: `v-${slug}`, createdAt }))
       await tx.versions.insert(versionRow(`v-${slug}`, slug, { files: [file], fileCount: 1 }))
-      await tx.blobReferences.addReferences(slug, [file.hash])
+      await tx.blobs.addReferences(slug, [file.hash])
     }
   })
   return slugs

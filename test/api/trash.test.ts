@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { readBlob } from '../blobs/bytes.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { sha256 } from './content.ts'
 
@@ -70,7 +71,7 @@ describe('a deleted site', () => {
     assert.equal(await api.sweep('trash'), 0)
     api.pass(HOUR_MS)
     await api.sweep('blobs')
-    assert.equal(await (await api.operator()).blobs.bytes(sha256(bytes)), undefined)
+    assert.equal(await readBlob(await api.operator(), sha256(bytes)), undefined)
     assert.deepEqual((await client.list({ deleted: true })).publishes, [])
     const { hint } = await expectFailure(client.undelete(slug), 'NOT_FOUND')
     assert.doesNotMatch(hint ?? '', /undelete/)
@@ -161,9 +162,9 @@ describe('a deleted site', () => {
     await client.deleteAccount(email)
     api.pass(HOUR_MS)
     await api.sweep('blobs')
-    const { store, blobs } = await api.operator()
-    assert.equal((await store.read.sites.bySlug(slug))?.keptUntil, null)
-    assert.equal(await blobs.bytes(sha256(bytes)), undefined)
+    const operator = await api.operator()
+    assert.equal((await operator.store.read.sites.bySlug(slug))?.keptUntil, null)
+    assert.equal(await readBlob(operator, sha256(bytes)), undefined)
   })
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { Blobs } from '../../server/blobs/blobs.ts'
+import { createObjectName } from '../../server/blobs/object-names.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
 import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
@@ -106,7 +106,7 @@ describe('an uploaded file', () => {
       const contents = { 'a.txt': 'right', 'b.txt': 'b' }
       const { versionId } = (await victim.client.create({ files: toManifest(contents) })).upload
       const { store } = await api.operator()
-      const blobs = { discard: async () => undefined } as unknown as Blobs
+      const blobs = { remove: async () => undefined }
       const log = makeLog({ level: 'silent', text: false, write: () => undefined })
       const recorder = new UploadRecorder({
         store,
@@ -116,7 +116,7 @@ describe('an uploaded file', () => {
       })
       const toRow = (number: number, path: 'a.txt' | 'b.txt') => {
         const { hash, size } = toEntry(path, contents[path])
-        return { versionId: versionId, fileNumber: number, hash, size }
+        return { versionId, fileNumber: number, hash, size, object: createObjectName(0), piecesHash: null }
       }
       const [, refusal] = await Promise.allSettled([
         recorder.add([toRow(1, 'b.txt')]),
@@ -134,7 +134,8 @@ describe('an uploaded file', () => {
       await api.anonymous.upload(upload.uploads[1]!, Buffer.from('b'))
       const { hash, size } = toEntry('a.txt', 'right')
       const { store } = await api.operator()
-      const row = { versionId: versionId, fileNumber: 0, hash, size, ...more }
+      const own = { object: createObjectName(0), piecesHash: null }
+      const row = { versionId, fileNumber: 0, hash, size, ...own, ...more }
       await store.write('relaxed', {}, (tx) => tx.versions.recordArrivals([row]))
       const { details } = await expectFailure(victim.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
       assert.deepEqual(details, { missing: ['a.txt'], count: 1 })

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import type { FileEntry, UploadTarget } from '../../protocol/api/publish.ts'
@@ -12,23 +10,26 @@ import { pausedBody } from '../support/paused-body.ts'
 import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { Api, blobFolder, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
+import { Api, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import { sha256, toEntry } from './content.ts'
-import { assertMissing, createPending, type PendingVersion, send, stagedFiles } from './pending-version.ts'
+import { assertMissing, createPending, type PendingVersion, send, watchObjects } from './pending-version.ts'
 
 const api = await startApi()
 const owner = await api.account()
 
-const createUpload = (entry: FileEntry) => createPending(owner, [entry])
+const createUpload = async (entry: FileEntry) => ({
+  ...(await createPending(owner, [entry])),
+  objects: watchObjects(api),
+})
 const put = (target: Pick<UploadTarget, 'url' | 'headers'>, body: string | Buffer | Readable, headers = {}) =>
   send(api, target, body, headers)
 const putTo = (target: string, { target: { headers } }: PendingVersion) =>
   api.request('PUT', target, { body: 'hello', headers })
 
 /** Asserts that the file is missing at finalize and on the disk. */
-async function assertNothingStored(upload: PendingVersion): Promise<void> {
+async function assertNothingStored(upload: Awaited<ReturnType<typeof createUpload>>): Promise<void> {
   await assertMissing(owner, upload, [upload.target.path])
-  assert.deepEqual(await stagedFiles(api, upload, 0), [])
+  await waitFor(() => upload.objects().length === 0)
 }
 
 describe('an upload', () => {
@@ -270,23 +271,15 @@ const SIZE = 600_000
 const BYTES = noise(SIZE)
 const HALF = BYTES.subarray(0, SIZE / 2)
 
-function staged({ versionId }: Pick<PendingVersion, 'versionId'>): string[] {
-  try {
-    return readdirSync(join(blobFolder(api), 'staged', versionId))
-  } catch {
-    return []
-  }
-}
-
 describe('a newer upload of a file replaces one in progress', () => {
   test('even among many, of which the last one succeeds', async () => {
     const upload = await createUpload(toEntry('a.bin', BYTES))
     const bodies = Array.from({ length: 12 }, () => pausedBody(HALF, BYTES.subarray(SIZE / 2)))
     const answers = []
     for (const { body } of bodies) {
-      const before = new Set(staged(upload))
+      const before = new Set(upload.objects())
       answers.push(put(upload.target, body))
-      await waitFor(() => staged(upload).some((name) => !before.has(name)))
+      await waitFor(() => upload.objects().some((name) => !before.has(name)))
     }
     for (const answer of answers.slice(0, -1)) {
       const { status, json } = await answer
@@ -295,7 +288,7 @@ describe('a newer upload of a file replaces one in progress', () => {
     }
     for (const { resume } of bodies) resume()
     assert.equal((await answers.at(-1)!).status, 200)
-    await waitFor(() => staged(upload).length === 1)
+    await waitFor(() => upload.objects().length === 1)
     await owner.client.finalize(upload.slug, { versionId: upload.versionId })
     assert.ok((await api.visit(upload.siteUrl, '/a.bin')).body.equals(BYTES))
   })
@@ -310,7 +303,7 @@ describe('a newer upload of a file replaces one in progress', () => {
     for (const socket of sockets) socket.write(`${head}beginning`)
     await waitFor(() => answered === sockets.length - 1)
     for (const socket of sockets) socket.destroy()
-    await waitFor(() => staged(upload).length === 0)
+    await waitFor(() => upload.objects().length === 0)
   })
 
   test('and keeps an earlier complete copy until the new one is complete', async () => {
@@ -318,31 +311,32 @@ describe('a newer upload of a file replaces one in progress', () => {
     assert.equal((await put(upload.target, BYTES)).status, 200)
     const [first, second] = [pausedBody(HALF, HALF), pausedBody(HALF, BYTES)]
     const older = put(upload.target, first.body)
-    await waitFor(() => staged(upload).length === 2)
+    await waitFor(() => upload.objects().length === 2)
     const newer = put(upload.target, second.body)
     assert.equal((await older).status, 410)
     for (const { resume } of [first, second]) resume()
     assert.equal((await newer).json.code, 'SIZE_MISMATCH')
-    await waitFor(() => staged(upload).length === 1)
+    await waitFor(() => upload.objects().length === 1)
     await owner.client.finalize(upload.slug, { versionId: upload.versionId })
   })
 
   test('also in a bundle, by another bundle or a single upload', async () => {
     const { upload } = await owner.client.create({ files: [toEntry('a.bin', BYTES)] })
+    const objects = watchObjects(api)
     const [target] = upload.uploads
     const part = tarPart({ name: 'a.bin', data: BYTES })
     const bodies = [1, 2].map(() => pausedBody(part.subarray(0, SIZE / 2), part.subarray(SIZE / 2)))
     const answers = []
     for (const { body } of bodies) {
-      const before = new Set(staged(upload))
+      const before = new Set(objects())
       answers.push(put(upload.bundle!, body))
-      await waitFor(() => staged(upload).some((name) => !before.has(name)))
+      await waitFor(() => objects().some((name) => !before.has(name)))
     }
     assert.deepEqual([(await answers[0])!.status, (await answers[0])!.json.code], [410, 'UPLOAD_EXPIRED'])
     assert.equal((await put(target!, BYTES)).status, 200)
     assert.equal((await answers[1])!.status, 410)
     for (const { resume } of bodies) resume()
-    await waitFor(() => staged(upload).length === 1)
+    await waitFor(() => objects().length === 1)
   })
 })
 
@@ -360,10 +354,11 @@ test('an upload in progress is refused when its version is deleted', async () =>
   const upload = await createUpload(toEntry('a.bin', BYTES))
   const { body, resume } = pausedBody(HALF, BYTES.subarray(SIZE / 2))
   const late = put(upload.target, body)
-  await waitFor(() => staged(upload).length === 1)
+  await waitFor(() => upload.objects().length === 1)
   await owner.client.deleteVersion(upload.slug, upload.versionId)
   resume()
   assert.deepEqual([(await late).status, (await late).json.code], [410, 'UPLOAD_EXPIRED'])
   await expectFailure(owner.client.finalize(upload.slug, { versionId: upload.versionId }), 'NOT_FOUND')
-  assert.deepEqual(staged(upload), [])
+  await api.sweep('blobs')
+  assert.deepEqual(upload.objects(), [])
 })

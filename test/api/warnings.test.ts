@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { PublishWarning } from '../../protocol/api/publish.ts'
 import { pluck } from '../support/pluck.ts'
-import { blobFolder, startApi } from './api.ts'
+import { startApi } from './api.ts'
 import { make, send } from './archive-requests.ts'
 import type { Contents } from './content.ts'
 import { makeUnreadable } from './unreadable-blob.ts'
@@ -96,7 +96,7 @@ test('a finalize that cannot read a blob publishes nothing, and succeeds when it
   await api.upload(upload, contents)
   const body = { key: owner.key, json: { versionId: upload.versionId } }
   {
-    await using _rules = await makeUnreadable(blobFolder(api), RULES._redirects)
+    await using _rules = await makeUnreadable(api, RULES._redirects)
     const { status, json } = await api.request('POST', `/api/v1/publish/${slug}/finalize`, body)
     assert.deepEqual([status, json.code], [503, 'UNAVAILABLE'])
     assert.equal((await owner.client.details(slug)).currentVersionId, versionId)

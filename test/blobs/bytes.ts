@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { Blobs, PutConstraints, ReadOptions, StoredBlob } from '../../server/blobs/blobs.ts'
+import { BlobReader } from '../../server/blobs/blob-reader.ts'
+import type { BlobLocation, Blobs, ByteRange, PutConstraints, StoredBlob } from '../../server/blobs/blobs.ts'
+import type { Store } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 
 /** Returns `size` bytes that depend on `name` only. */
@@ -9,7 +11,7 @@ export function deterministicBytes(name: string | number, size: number): Buffer 
   return createHash('shake256', { outputLength: size }).update(String(name)).digest()
 }
 
-export function received(bytes: Buffer): StoredBlob {
+export function received(bytes: Buffer): Pick<StoredBlob, 'hash' | 'size'> {
   return { hash: sha256(bytes), size: bytes.length }
 }
 
@@ -29,22 +31,44 @@ export function cutOff(bytes: Buffer, after: number, chunk = 65_536): Readable {
   )
 }
 
-/** Stores and commits a blob; returns its hash. */
-export async function keep(
-  blobs: Blobs,
-  bytes: Buffer,
-  area = 'an-area',
-  expected?: PutConstraints,
-): Promise<string> {
-  const blob = await blobs.put(area, toBody(bytes), expected ?? { size: bytes.length })
-  const missing = await blobs.commit(area, [blob])
-  if (missing.length > 0) throw new Error(`${blob.hash} is missing`)
-  return blob.hash
+/** Where a whole object is. */
+export function toLocation(blob: StoredBlob): BlobLocation {
+  return { ...blob, offset: 0 }
 }
 
-export async function readAll(blobs: Blobs, hash: string, wanted?: ReadOptions): Promise<Buffer | undefined> {
-  const body = await blobs.read(hash, wanted)
+/** Stores and commits a blob. */
+export async function keep(blobs: Blobs, bytes: Buffer, expected?: PutConstraints): Promise<BlobLocation> {
+  const blob = await blobs.put(toBody(bytes), expected ?? { size: bytes.length })
+  const missing = await blobs.commit([blob])
+  if (missing.length > 0) throw new Error(`${blob.object} is missing`)
+  return toLocation(blob)
+}
+
+export async function readAll(
+  blobs: Blobs,
+  location: BlobLocation,
+  range?: ByteRange,
+): Promise<Buffer | undefined> {
+  const body = await blobs.read(location, range)
   return body && buffer(body)
+}
+
+/** The bytes of the blob with this hash, according to the store. */
+export function readBlob(
+  { blobs, store }: { blobs: Blobs; store: Store },
+  hash: string,
+): Promise<Buffer | undefined> {
+  return new BlobReader(blobs, store.read.blobs).bytes(hash)
+}
+
+/** The names of all objects, in their order. */
+export async function listObjects(blobs: Blobs): Promise<string[]> {
+  const listed: string[] = []
+  for (;;) {
+    const page = await blobs.list(listed.at(-1))
+    if (page.length === 0) return listed
+    listed.push(...page)
+  }
 }
 
 function* chunks(bytes: Buffer, chunk: number): Generator<Buffer> {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdir, stat, utimes } from 'node:fs/promises'
-import { basename, extname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { OperatorContext } from '../../server/app.ts'
 import { ENCODINGS } from '../../server/blobs/encoding.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
+import type { BlobRecord } from '../../server/store/contract/blobs.ts'
+import type { Store } from '../../server/store/store.ts'
+import { sha256 } from '../api/content.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import { anySeed, Random } from '../support/random.ts'
-import type { RunningService } from '../support/service.ts'
+import { listObjects, readBlob } from './bytes.ts'
 import { PublishModel, type Site } from './publish-model.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
 
@@ -56,24 +57,18 @@ async function run(context: TestContext, seed: number, graceMinutes: number): Pr
   })
   for (let round = 0; round < ROUNDS; round++) {
     await Promise.all([...actions(random, model), ...someSweeps(random, started)])
-    await dateUploads(service)
     service.clock.now += random.chance(0.1) ? 80 * MINUTE_MS : random.below(4 * MINUTE_MS)
     model.timePassed()
     await assertSitesIntact(model, operator, visitor, random)
   }
-  context.diagnostic(
-    `${(await filesIn(join(service.data, 'blobs'))).filter((file) => extname(file)).length} encodings`,
-  )
   context.diagnostic([...model.done].map(([name, count]) => `${count} × ${name}`).join(', '))
   await service.service.precompressor.onIdle()
   await collectAll(started, graceMinutes)
   model.timePassed()
-  const files = await filesIn(join(service.data, 'blobs'))
-  const blobs = new Set(files.map((file) => basename(file, extname(file))))
-  assert.deepEqual([...blobs].sort(), await listHashes(model, operator))
+  assert.deepEqual(await listObjects(operator.blobs), await neededObjects(model, operator))
   await model.deleteEverything()
   await collectAll(started, graceMinutes)
-  assert.deepEqual(await filesIn(join(service.data, 'blobs')), [], 'no file remains')
+  assert.deepEqual(await listObjects(operator.blobs), [], 'no object remains')
 }
 
 function actions(random: Random, model: PublishModel): Promise<void>[] {
@@ -86,22 +81,6 @@ function actions(random: Random, model: PublishModel): Promise<void>[] {
 function someSweeps(random: Random, { sweep }: ServiceWithInternals): Promise<unknown>[] {
   const chosen = sweeps.filter(({ name }) => random.chance(name === 'blobs' ? 0.7 : 0.3))
   return chosen.map(({ name }) => sweep(name))
-}
-
-/** Sets the times of uploads of this round to the clock of the test, which is behind the real time. */
-async function dateUploads({ data, clock }: RunningService): Promise<void> {
-  const folder = join(data, 'blobs', 'staged')
-  for (const area of await readdir(folder)) {
-    const path = join(folder, area)
-    const stats = await stat(path).catch(ignoreNotFound)
-    if (stats && stats.mtimeMs > clock.now)
-      await utimes(path, clock.now / 1000, clock.now / 1000).catch(ignoreNotFound)
-  }
-}
-
-/** The staging folder of a finalized version is removed after the response. */
-function ignoreNotFound(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }
 
 async function assertSitesIntact(
@@ -141,7 +120,7 @@ async function assertKept(
   for (const { id } of ready) {
     for (const file of (await store.read.versions.findFiles(id)) ?? []) {
       const { path, hash } = file as { path: string; hash: string }
-      if (!read.has(hash)) read.set(hash, blobs.bytes(hash))
+      if (!read.has(hash)) read.set(hash, readBlob({ store, blobs }, hash))
       const bytes = await read.get(hash)
       assert.ok(bytes?.equals(known.get(id)!.get(path)!), `${path} of version ${id} of ${site.slug}`)
     }
@@ -156,27 +135,27 @@ function withTitle(bytes: Buffer, title: string): Buffer {
 
 /** Asserts that every recorded encoding is stored. */
 async function assertEncodings({ slug }: Site, { store, blobs }: OperatorContext): Promise<void> {
-  for (const row of await store.read.encodings.ofSite(slug)) {
+  for (const { encodings } of await listRecords(slug, store)) {
     for (const encoding of ENCODINGS) {
-      const size = row[encoding]
-      if (size !== null) assert.equal((await blobs.bytes(row.hash, encoding))?.length, size, row.hash)
+      const location = encodings?.[encoding]
+      if (!location) continue
+      const bytes = await blobs.bytes(location)
+      assert.equal(bytes && sha256(bytes), location.hash, location.object)
     }
   }
 }
 
-/** Hashes of the files of all remaining versions, and of root documents of which only encodings are stored. */
-async function listHashes({ sites }: PublishModel, { store }: OperatorContext): Promise<string[]> {
-  const hashes = sites.map(async ({ slug }) => {
-    const headers = await store.read.versions.bySlug(slug)
-    const versions = await Promise.all(headers.map(async ({ id }) => (await store.read.versions.byId(id))!))
-    const injected = versions.flatMap(({ injectedDocumentHash }) => injectedDocumentHash ?? [])
-    const encoded = (await store.read.encodings.ofSite(slug)).filter((row) => row.br ?? row.zstd ?? row.gzip)
-    return [
-      ...versions.flatMap(({ files }) => files.map(({ hash }) => hash!)),
-      ...encoded.map(({ hash }) => hash).filter((hash) => injected.includes(hash)),
-    ]
-  })
-  return [...new Set((await Promise.all(hashes)).flat())].sort()
+async function listRecords(slug: string, { read }: Store): Promise<BlobRecord[]> {
+  return read.blobs.ofVersions((await read.versions.bySlug(slug)).map(({ id }) => id))
+}
+
+/** The objects of the files of all remaining versions and of their encodings, in order. */
+async function neededObjects({ sites }: PublishModel, { store }: OperatorContext): Promise<string[]> {
+  const records = (await Promise.all(sites.map(({ slug }) => listRecords(slug, store)))).flat()
+  const objects = records.flatMap(({ location, encodings }) =>
+    [location, ...Object.values(encodings ?? {})].flatMap((one) => one?.object ?? []),
+  )
+  return [...new Set(objects)].sort()
 }
 
 /** Moves the clock more than a day ahead and runs all sweeps twice, because some depend on the results of others. */
@@ -186,9 +165,4 @@ async function collectAll({ service, sweep }: ServiceWithInternals, graceMinutes
     for (const { name } of sweeps) await sweep(name)
     service.clock.now += (graceMinutes + 1) * MINUTE_MS
   }
-}
-
-async function filesIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }

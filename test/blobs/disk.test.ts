@@ -1,34 +1,22 @@
 import assert from 'node:assert/strict'
-import { fstatSync } from 'node:fs'
-import {
-  type FileHandle,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import type { Blobs } from '../../server/blobs/blobs.ts'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import type { BlobLocation, Blobs, StoredBlob } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
-import { newId } from '../../server/lib/tokens.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
-import { cutOff, deterministicBytes, keep, received, toBody } from './bytes.ts'
-import { blobsContract } from './contract.ts'
+import { cutOff, deterministicBytes, keep, listObjects, received, toBody, toLocation } from './bytes.ts'
+import { blobsContract, NOW } from './contract.ts'
 
 async function freshFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-blobs-'))
   return {
     folder,
-    open: (bootId = 'this-run') => diskBlobs({ folder, bootId }),
-    uncommitted: () => filesIn(join(folder, 'staged')),
+    open: (bootId = 'this-run') => diskBlobs({ folder, bootId, clock: () => NOW }),
+    pathOf: ({ object }: StoredBlob) => join(folder, object.slice(0, 2), object),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }
@@ -40,6 +28,11 @@ const LARGE = deterministicBytes('large', 300_000)
 
 /** Arguments of strace. */
 const FAILING_FLUSH = ['-e', 'inject=fsync,fdatasync:error=EIO']
+
+/** Puts a small and a large file without committing them. */
+function putBoth(blobs: Blobs): Promise<StoredBlob[]> {
+  return Promise.all([SMALL, LARGE].map((bytes) => blobs.put(toBody(bytes), { size: bytes.length })))
+}
 
 const damages: Record<string, (file: string) => Promise<void>> = {
   truncated: (file) => truncate(file, 4000),
@@ -57,35 +50,54 @@ const damages: Record<string, (file: string) => Promise<void>> = {
 for (const [how, damage] of Object.entries(damages)) {
   test(`a damaged upload of an earlier run is not committed and has to be sent again: ${how}`, async () => {
     await using place = await freshFolder()
-    const earlier = place.open('earlier-run')
-    for (const bytes of [SMALL, LARGE]) await earlier.put('an-area', toBody(bytes), { size: bytes.length })
-    for (const file of await place.uncommitted()) await damage(file)
+    const damaged = await putBoth(place.open('earlier-run'))
+    for (const blob of damaged) await damage(place.pathOf(blob))
     const later = place.open('later-run')
-    const wanted = [received(SMALL), received(LARGE)]
-    assert.deepEqual(await later.commit('an-area', wanted), wanted)
-    assert.deepEqual(await Array.fromAsync(later.list()), [])
-    for (const bytes of [SMALL, LARGE]) await later.put('an-area', toBody(bytes), { size: bytes.length })
-    assert.deepEqual(await later.commit('an-area', wanted), [])
-    for (const bytes of [SMALL, LARGE]) assert.ok((await later.bytes(received(bytes).hash))?.equals(bytes))
+    assert.deepEqual(new Set(await later.commit(damaged)), new Set(damaged))
+    const again = await putBoth(later)
+    assert.deepEqual(await later.commit(again), [])
+    for (const blob of again) assert.equal((await later.bytes(toLocation(blob)))?.length, blob.size)
   })
 }
 
 test('a file that a killed process of this run wrote in part is not committed', async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  for (const bytes of [SMALL, LARGE]) await blobs.put('an-area', toBody(bytes), { size: bytes.length })
-  for (const file of await place.uncommitted()) await truncate(file, 100)
-  const wanted = [received(SMALL), received(LARGE)]
-  assert.deepEqual(await place.open().commit('an-area', wanted), wanted)
+  const stored = await putBoth(blobs)
+  for (const blob of stored) await truncate(place.pathOf(blob), 100)
+  assert.deepEqual(new Set(await place.open().commit(stored)), new Set(stored))
   for (const bytes of [SMALL, LARGE]) await keep(blobs, bytes)
+})
+
+test('objects of earlier releases, named by their hash, are read, listed and removed', async () => {
+  await using place = await freshFolder()
+  const blob = { ...received(LARGE), object: received(LARGE).hash, piecesHash: null }
+  const encoding = { ...received(SMALL), object: `${blob.hash}.br`, piecesHash: null }
+  await mkdir(join(place.folder, blob.hash.slice(0, 2)))
+  await writeFile(place.pathOf(blob), LARGE)
+  await writeFile(place.pathOf(encoding), SMALL)
+  const blobs = place.open()
+  assert.ok((await blobs.bytes(toLocation(blob)))?.equals(LARGE))
+  assert.ok((await blobs.bytes(toLocation(encoding)))?.equals(SMALL))
+  assert.deepEqual(await listObjects(blobs), [blob.object, encoding.object])
+  await blobs.remove([blob.object, encoding.object])
+  assert.deepEqual(await listObjects(blobs), [])
+})
+
+test('what an earlier release staged is deleted at the start: these uploads are repeated', async () => {
+  await using place = await freshFolder()
+  await mkdir(join(place.folder, 'staged', 'a-version'), { recursive: true })
+  await writeFile(join(place.folder, 'staged', 'a-version', 'a-file'), SMALL)
+  place.open()
+  assert.deepEqual(await readdir(place.folder), [])
 })
 
 test('a blob that is deleted while a reader has it open is read to its end', async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  const hash = await keep(blobs, LARGE)
-  const body = (await blobs.read(hash))!
-  await blobs.remove(hash)
+  const location = await keep(blobs, LARGE)
+  const body = (await blobs.read(location))!
+  await blobs.remove([location.object])
   assert.ok(Buffer.concat(await Array.fromAsync(body)).equals(LARGE))
 })
 
@@ -93,147 +105,133 @@ for (const what of ['the file', 'its folder'] as const) {
   test(`after a failed flush of ${what} nothing is committed any more`, requires('strace'), async () => {
     await using place = await freshFolder()
     const blobs = place.open()
-    await keep(blobs, deterministicBytes('before', 100))
-    const { hash } = await blobs.put('an-area', toBody(SMALL), {})
-    const [file] = await place.uncommitted()
-    const path = what === 'the file' ? file! : join(place.folder, hash.slice(0, 2))
+    const before = await keep(blobs, deterministicBytes('before', 100))
+    const blob = await blobs.put(toBody(SMALL), {})
+    const path = what === 'the file' ? place.pathOf(blob) : dirname(place.pathOf(blob))
     {
       await using _ = await attachStrace(process.pid, ['-P', path, ...FAILING_FLUSH])
-      await assert.rejects(blobs.commit('an-area', [received(SMALL)]), { code: 'UNAVAILABLE' })
+      await assert.rejects(blobs.commit([blob]), { code: 'UNAVAILABLE' })
     }
-    await assert.rejects(blobs.commit('an-area', [received(SMALL)]), { code: 'UNAVAILABLE' })
-    await blobs.put('another', toBody(LARGE), {})
-    await assert.rejects(blobs.commit('another', [received(LARGE)]), { code: 'UNAVAILABLE' })
+    await assert.rejects(blobs.commit([blob]), { code: 'UNAVAILABLE' })
+    const other = await blobs.put(toBody(LARGE), {})
+    await assert.rejects(blobs.commit([other]), { code: 'UNAVAILABLE' })
     await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
-    assert.ok(
-      await blobs.bytes(received(deterministicBytes('before', 100)).hash),
-      'what was durable is still served',
-    )
-  })
-}
-
-for (const size of [1000, 300_000]) {
-  test(`bytes that are uploaded again during commit do not replace the flushed ones: ${size}`, async (t) => {
-    await using place = await freshFolder()
-    const blobs = place.open()
-    const bytes = deterministicBytes('again', size)
-    const receive = () => blobs.put('an-area', toBody(bytes), { size })
-    await receive()
-    const flushed = await afterEachFlush(t, receive)
-
-    assert.deepEqual(await blobs.commit('an-area', [received(bytes)]), [])
-    const { hash } = received(bytes)
-    const { ino } = await stat(join(place.folder, hash.slice(0, 2), hash))
-    assert.ok(flushed.has(ino), 'the file in place is one that was flushed')
+    assert.ok(await blobs.bytes(before), 'what was durable is still served')
   })
 }
 
 test('bytes whose flush failed have to be uploaded again after a restart', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  await blobs.put('an-area', toBody(SMALL), {})
+  const blob = await blobs.put(toBody(SMALL), {})
   {
-    const [file] = await place.uncommitted()
-    await using _ = await attachStrace(process.pid, ['-P', file!, ...FAILING_FLUSH])
-    await assert.rejects(blobs.commit('an-area', [received(SMALL)]))
+    await using _ = await attachStrace(process.pid, ['-P', place.pathOf(blob), ...FAILING_FLUSH])
+    await assert.rejects(blobs.commit([blob]))
   }
   const restarted = place.open('later-run')
-  assert.deepEqual(await restarted.commit('an-area', [received(SMALL)]), [received(SMALL)])
+  assert.deepEqual(await restarted.commit([blob]), [blob])
   await keep(restarted, SMALL)
 })
 
-test('commit flushes every file and its folder before it returns', requires('strace'), async () => {
+test('commit flushes every file, its folder and the root before it returns', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  for (const bytes of [SMALL, LARGE]) await blobs.put('an-area', toBody(bytes), {})
-  const files = await place.uncommitted()
   await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename,/^mkdir'])
-  assert.deepEqual(await blobs.commit('an-area', [received(SMALL), received(LARGE)]), [])
+  const stored = await putBoth(blobs)
+  assert.deepEqual(await blobs.commit(stored), [])
   const lines = await strace.stop()
-  for (const { hash } of [received(SMALL), received(LARGE)]) {
-    const folder = join(place.folder, hash.slice(0, 2))
+  for (const blob of stored) {
+    const path = place.pathOf(blob)
     assertInOrder(lines, [
-      ['mkdir', `"${folder}"`],
+      ['mkdir', `"${dirname(path)}"`],
+      ['sync(', `<${path}>`],
+      ['sync(', `<${dirname(path)}>`],
       ['sync(', `<${place.folder}>`],
-      ['sync(', `<${files.find((file) => file.includes(hash))}>`],
-      ['rename', `"${join(folder, hash)}"`],
-      ['sync(', `<${folder}>`],
     ])
   }
+  assert.ok(!lines.some((line) => line.includes('rename')))
+})
+
+test('an upload is not flushed before it is committed', requires('strace'), async () => {
+  await using place = await freshFolder()
+  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync'])
+  await putBoth(place.open())
+  const lines = await strace.stop()
+  assert.deepEqual(
+    lines.filter((line) => line.includes(`${place.folder}/`)),
+    [],
+  )
 })
 
 test('a full disk is INSUFFICIENT_STORAGE and leaves no partial file', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
   const folder = join(disk.folder, 'blobs')
-  const blobs = diskBlobs({ folder, bootId: 'this-run' })
+  const blobs = diskBlobs({ folder, bootId: 'this-run', clock: () => NOW })
   const kept = await keep(blobs, deterministicBytes('before', 2000))
+  const objects = [kept.object]
   for (const round of [1, 2]) {
     await disk.fill(8192)
     for (const expected of [{ size: LARGE.length }, { limit: LARGE.length }, {}]) {
-      await assert.rejects(blobs.put('full', toBody(LARGE), expected), { code: 'INSUFFICIENT_STORAGE' })
+      await assert.rejects(blobs.put(toBody(LARGE), expected), { code: 'INSUFFICIENT_STORAGE' })
     }
     const small = deterministicBytes('small', 100_000)
-    await assert.rejects(blobs.put('full', toBody(small), { size: 100_000 }), {
+    await assert.rejects(blobs.put(toBody(small), { size: 100_000 }), {
       code: 'INSUFFICIENT_STORAGE',
     })
-    assert.deepEqual(await filesIn(join(folder, 'staged')), [])
+    assert.deepEqual(await listObjects(blobs), objects)
     assert.equal((await blobs.bytes(kept))?.length, 2000)
     await disk.clear()
-    await keep(blobs, deterministicBytes(`round ${round}`, 300_000))
+    objects.push((await keep(blobs, deterministicBytes(`round ${round}`, 300_000))).object)
+    objects.sort()
   }
 })
 
-test('on a full disk no encoding is stored until space is free', requires('small-disk'), async () => {
+test('on a full disk nothing is stored together until space is free', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
   const folder = join(disk.folder, 'blobs')
-  const blobs = diskBlobs({ folder, bootId: 'this-run' })
-  const hash = await keep(blobs, deterministicBytes('before', 2000))
-  await blobs.putEncoding(hash, 'br', deterministicBytes('br', 1000))
+  const blobs = diskBlobs({ folder, bootId: 'this-run', clock: () => NOW })
+  const [kept] = await blobs.putTogether([deterministicBytes('br', 1000)])
   await disk.fill(8192)
-  for (const encoding of ['br', 'zstd'] as const)
-    await assert.rejects(blobs.putEncoding(hash, encoding, LARGE), { code: 'INSUFFICIENT_STORAGE' })
-  assert.deepEqual(await readdir(join(folder, 'staged')), ['an-area'])
-  assert.ok((await blobs.bytes(hash, 'br'))?.equals(deterministicBytes('br', 1000)))
-  assert.equal(await blobs.bytes(hash, 'zstd'), undefined)
+  await assert.rejects(blobs.putTogether([LARGE]), { code: 'INSUFFICIENT_STORAGE' })
+  assert.deepEqual(await listObjects(blobs), [kept!.object])
   await disk.clear()
-  await blobs.putEncoding(hash, 'zstd', LARGE)
-  assert.ok((await blobs.bytes(hash, 'zstd'))?.equals(LARGE))
+  const [, second] = await blobs.putTogether([SMALL, LARGE])
+  assert.ok((await blobs.bytes(second!))?.equals(LARGE))
 })
 
-test('an encoding and its folder are flushed before it is stored', requires('strace'), async () => {
-  await using place = await freshFolder()
-  const blobs = place.open()
-  const hash = await keep(blobs, SMALL)
-  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
-  await blobs.putEncoding(hash, 'br', LARGE)
-  const lines = await strace.stop()
-  const shard = join(place.folder, hash.slice(0, 2))
-  assertInOrder(lines, [
-    ['sync(', `<${join(place.folder, 'staged')}`],
-    ['rename', `"${join(shard, `${hash}.br`)}"`],
-    ['sync(', `<${shard}>`],
-  ])
-})
+test(
+  'contents stored together are flushed with their folder before they are returned',
+  requires('strace'),
+  async () => {
+    await using place = await freshFolder()
+    const blobs = place.open()
+    await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
+    const [stored] = await blobs.putTogether([LARGE, SMALL])
+    const path = place.pathOf(stored!)
+    assertInOrder(await strace.stop(), [
+      ['sync(', `<${path}>`],
+      ['sync(', `<${dirname(path)}>`],
+    ])
+  },
+)
 
-test('after a failed flush no encoding is stored', requires('strace'), async () => {
+test('after a failed flush nothing is stored together', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
-  const hash = await keep(blobs, SMALL)
   {
     await using _ = await attachStrace(process.pid, FAILING_FLUSH)
-    await assert.rejects(blobs.putEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
+    await assert.rejects(blobs.putTogether([SMALL]), { code: 'UNAVAILABLE' })
   }
-  assert.equal(await blobs.bytes(hash, 'br'), undefined)
-  await assert.rejects(blobs.putEncoding(hash, 'br', SMALL), { code: 'UNAVAILABLE' })
+  assert.deepEqual(await listObjects(blobs), [])
+  await assert.rejects(blobs.putTogether([SMALL]), { code: 'UNAVAILABLE' })
 })
 
 test('a disk that became read-only is UNAVAILABLE, also in its check', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
-  const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), bootId: 'this-run' })
+  const blobs = diskBlobs({ folder: join(disk.folder, 'blobs'), bootId: 'this-run', clock: () => NOW })
   const kept = await keep(blobs, SMALL)
   await disk.readOnly(true)
-  for (const area of ['an-area', 'new-area'])
-    await assert.rejects(blobs.put(area, toBody(LARGE), {}), { code: 'UNAVAILABLE' })
+  await assert.rejects(blobs.put(toBody(LARGE), {}), { code: 'UNAVAILABLE' })
   await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
   assert.ok((await blobs.bytes(kept))?.equals(SMALL))
   await disk.readOnly(false)
@@ -241,35 +239,26 @@ test('a disk that became read-only is UNAVAILABLE, also in its check', requires(
   await keep(blobs, LARGE)
 })
 
-const OPERATIONS: Record<
-  string,
-  { path(hash: string): string; run(blobs: Blobs, hash: string): Promise<unknown> }
-> = {
-  bytes: { path: pathOf, run: (blobs, hash) => blobs.bytes(hash) },
-  read: { path: pathOf, run: (blobs, hash) => blobs.read(hash) },
-  remove: { path: pathOf, run: (blobs, hash) => blobs.remove(hash) },
-  list: { path: (hash) => hash.slice(0, 2), run: (blobs) => Array.fromAsync(blobs.list()) },
-  stagingAreas: { path: () => 'staged', run: (blobs) => Array.fromAsync(blobs.stagingAreas()) },
-  discard: { path: () => 'staged/an-area', run: (blobs) => blobs.discard('an-area') },
-  'discard of all but some copies': {
-    path: () => 'staged/an-area',
-    run: (blobs, hash) => blobs.discard('an-area', new Map([[hash, 1]])),
-  },
+const OPERATIONS: Record<string, (blobs: Blobs, location: BlobLocation) => Promise<unknown>> = {
+  bytes: (blobs, location) => blobs.bytes(location),
+  read: (blobs, location) => blobs.read(location),
+  remove: (blobs, { object }) => blobs.remove([object]),
+  commit: (blobs, location) => blobs.commit([location]),
+  list: (blobs) => listObjects(blobs),
 }
 
-for (const [operation, { path, run }] of Object.entries(OPERATIONS)) {
+for (const [operation, run] of Object.entries(OPERATIONS)) {
   test(`an I/O error is UNAVAILABLE and loses nothing: ${operation}`, requires('strace'), async () => {
     await using place = await freshFolder()
     const blobs = place.open()
-    const hash = await keep(blobs, SMALL)
-    await blobs.put('an-area', toBody(LARGE), {})
+    const location = await keep(blobs, SMALL)
     {
-      const failing = join(place.folder, path(hash))
+      const path = place.pathOf(location)
+      const failing = operation === 'list' ? dirname(path) : path
       await using _ = await attachStrace(process.pid, ['-P', failing, '-e', 'inject=%file:error=EIO'])
-      await assert.rejects(run(blobs, hash), { code: 'UNAVAILABLE' })
+      await assert.rejects(run(blobs, location), { code: 'UNAVAILABLE' })
     }
-    assert.ok((await blobs.bytes(hash))?.equals(SMALL))
-    assert.deepEqual(await blobs.commit('an-area', [received(LARGE)]), [])
+    assert.ok((await blobs.bytes(location))?.equals(SMALL))
   })
 }
 
@@ -277,13 +266,12 @@ test('nothing outside the folder is created, changed or deleted', requires('stra
   await using place = await freshFolder()
   await using strace = await attachStrace(process.pid, ['-e', `trace=${CHANGING}`])
   const blobs = place.open()
-  const hash = await keep(blobs, SMALL)
-  await keep(blobs, LARGE)
-  await assert.rejects(blobs.put('an-area', cutOff(LARGE, 70_000), {}))
-  await place.open('later-run').commit('an-area', [received(SMALL), received(LARGE)])
-  await blobs.remove(hash)
-  await blobs.discard('an-area')
-  await Array.fromAsync(blobs.stagingAreas())
+  const small = await keep(blobs, SMALL)
+  const large = await keep(blobs, LARGE)
+  await assert.rejects(blobs.put(cutOff(LARGE, 70_000), {}))
+  await place.open('later-run').commit([small, large])
+  await blobs.remove([small.object])
+  await listObjects(blobs)
   await blobs.check()
   const lines = await strace.stop()
   const changed = lines.filter((line) => !/ = -1 E|O_RDONLY/.test(line)).flatMap(pathsIn)
@@ -294,19 +282,8 @@ test('nothing outside the folder is created, changed or deleted', requires('stra
   )
 })
 
-test('a version id is a valid folder name and cannot leave the folder', () => {
-  for (let number = 0; number < 20_000; number++) {
-    assert.match(newId(Math.floor(Math.random() * 4e12)), /^[0-9a-hjkmnp-tv-z]{26}$/)
-  }
-})
-
 const CHANGING =
   'openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate'
-
-/** The path of a committed blob in its folder. */
-function pathOf(hash: string): string {
-  return join(hash.slice(0, 2), hash)
-}
 
 /** The absolute paths in a line of strace. */
 function pathsIn(line: string): string[] {
@@ -323,24 +300,4 @@ function assertInOrder(lines: string[], steps: [string, string][]): void {
     assert.ok(at >= 0, `${call} of ${about} comes in its order:\n${lines.join('\n')}`)
     from = at + 1
   }
-}
-
-async function filesIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-}
-
-/** Runs `event` after each flush of a file, before it returns to its caller; returns the flushed inodes. */
-async function afterEachFlush(t: TestContext, event: () => Promise<unknown>): Promise<Set<number>> {
-  const flushed = new Set<number>()
-  const any = await open(import.meta.filename)
-  const handles = Object.getPrototypeOf(any) as FileHandle
-  await any.close()
-  const { sync } = handles
-  t.mock.method(handles, 'sync', async function (this: FileHandle) {
-    await sync.call(this)
-    flushed.add(fstatSync(this.fd).ino)
-    await event()
-  })
-  return flushed
 }

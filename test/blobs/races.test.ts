@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Slipway } from '../../client/sdk/slipway.ts'
+import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
@@ -9,7 +10,7 @@ import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { deterministicBytes, received } from './bytes.ts'
+import { deterministicBytes, listObjects, received } from './bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
 
 // The races of publishes, claims and sweeps, each of them forced: no referenced blob is deleted (promise 3 of the design).
@@ -35,8 +36,8 @@ test('a blob that is stored but not yet referenced by a commit is kept', async (
   await fixture.leaveBehind(X)
   const { slug, upload } = await fixture.stage({ 'index.html': X })
   const finalizer = fixture.finalizerWith({
-    async commit(area, blobs) {
-      const missing = await fixture.operator.blobs.commit(area, blobs)
+    async commit(blobs) {
+      const missing = await fixture.operator.blobs.commit(blobs)
       await fixture.collect()
       return missing
     },
@@ -51,8 +52,8 @@ test('a file that is uploaded again during finalize is served completely, in its
   const { slug, upload } = await fixture.stage({ 'index.html': X }, { hashes: false })
   const other = deterministicBytes('another', X.length)
   const finalizer = fixture.finalizerWith({
-    async commit(area, blobs) {
-      const missing = await fixture.operator.blobs.commit(area, blobs)
+    async commit(blobs) {
+      const missing = await fixture.operator.blobs.commit(blobs)
       await fixture.owner.upload(upload.uploads[0]!, other)
       await fixture.collect()
       return missing
@@ -75,26 +76,25 @@ test('a blob that is uploaded while the same blob is being deleted is kept', asy
   await fixture.leaveBehind(X)
   const staged = await fixture.owner.create({ files: manifest({ 'index.html': X }) })
   let publishing: Promise<unknown> | undefined
-  const remove = async (hash: string) => {
+  const remove = async (objects: readonly string[]) => {
     publishing ??= fixture.owner
       .upload(staged.upload.uploads[0]!, X)
       .then(() => fixture.owner.finalize(staged.slug, staged.upload))
-    for (let turns = 0; turns < 20; turns++) await turn()
-    await fixture.operator.blobs.remove(hash)
+    await publishing
+    await fixture.operator.blobs.remove(objects)
   }
   assert.equal(await fixture.sweep('blobs', { blobs: { ...fixture.operator.blobs, remove } }), 1)
   await publishing
   await fixture.assertServes(staged.slug, X)
 })
 
-test('a sweep that is killed between delete and commit loses no data, and the next sweep completes it', async () => {
+test('a sweep that is killed between the deletion of rows and of objects loses no data, and the next sweep completes it', async () => {
   await using fixture = await startFixture()
   await fixture.leaveBehind(X)
   await fixture.leaveBehind(Y)
-  let removed = 0
-  const remove = async (hash: string) => {
-    if (removed++ === 1) throw new Error('the process dies')
-    await fixture.operator.blobs.remove(hash)
+  const remove = async (objects: readonly string[]) => {
+    await fixture.operator.blobs.remove(objects.slice(0, 1))
+    throw new Error('the process dies')
   }
   await assert.rejects(fixture.sweep('blobs', { blobs: { ...fixture.operator.blobs, remove } }), /dies/)
   const { slug } = await fixture.publish({ 'index.html': X, 'y.txt': Y })
@@ -102,7 +102,7 @@ test('a sweep that is killed between delete and commit loses no data, and the ne
   await fixture.assertServes(slug, X)
   await fixture.owner.delete(slug, { permanent: true })
   await fixture.collect()
-  assert.deepEqual(await Array.fromAsync(fixture.operator.blobs.list()), [])
+  assert.deepEqual(await listObjects(fixture.operator.blobs), [])
 })
 
 test('a version that is staged while the sweep deletes its abandoned site keeps the site', async () => {
@@ -129,7 +129,8 @@ test('two processes can sweep the same blobs at the same time', async () => {
   const { slug } = await fixture.publish({ 'index.html': X })
   const sweeps = ['blobs', 'unnamed', 'uploads', 'abandoned', 'old-versions', 'expired-sites', 'blobs']
   await Promise.all([...sweeps, ...sweeps].map((name) => fixture.sweep(name)))
-  assert.deepEqual(await Array.fromAsync(fixture.operator.blobs.list()), [received(X).hash])
+  const { store, blobs } = fixture.operator
+  assert.deepEqual(await listObjects(blobs), [(await store.read.blobs.find(received(X).hash))!.object])
   await fixture.assertServes(slug, X)
 })
 
@@ -155,9 +156,9 @@ test('concurrent finalizes of one version do its work once', async () => {
   const { slug, upload } = await fixture.stage({ 'index.html': X })
   let commits = 0
   await using finalizer = fixture.finalizerWith({
-    async commit(area, received) {
+    async commit(received) {
       commits++
-      return fixture.operator.blobs.commit(area, received)
+      return fixture.operator.blobs.commit(received)
     },
   })
   let charged = 0
@@ -176,7 +177,7 @@ test('a draft that waits for a refused finalize of its version does not stop the
   const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let commits = 0
   await using finalizer = fixture.finalizerWith({
-    async commit(_, received) {
+    async commit(received) {
       if (++commits === 2) {
         started.resolve()
         await released.promise
@@ -222,9 +223,9 @@ test('a claim during the finalize of an anonymous version moves the site and tha
   })
   await anonymous.upload(update.upload.uploads[0]!, Y)
   const finalizer = fixture.finalizerWith({
-    async commit(area, received) {
+    async commit(received) {
       await fixture.owner.claim(slug, claimToken!)
-      return fixture.operator.blobs.commit(area, received)
+      return fixture.operator.blobs.commit(received)
     },
   })
   const caller = { account: undefined, address: '127.0.0.1', signedInWith: 'anonymous' as const }
@@ -298,9 +299,11 @@ function toFinalizer(
   change: Partial<Blobs>,
   store = operator.store,
 ): Finalizer {
+  const blobs = { ...operator.blobs, ...change }
   const dependencies = {
     store,
-    blobs: { ...operator.blobs, ...change },
+    blobs,
+    blobReader: new BlobReader(blobs, store.read.blobs),
     versions: operator.sweepOptions.versions,
     precompressor: operator.sweepOptions.precompressor,
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),

@@ -35,16 +35,6 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
     await changes.waitFor('in-the-silence')
   })
 
-  test('a node that does not hear of changes revalidates everything, again and again', async () => {
-    await using stack = new AsyncDisposableStack()
-    const { store, proxy } = await openProxied(stack, { timeouts: { silence: SOON_MS } })
-    const changes = recordChanges(store)
-    proxy.stop()
-    await changes.waitFor('everything')
-    changes.names.length = 0
-    await changes.waitFor('everything')
-  })
-
   test('reads that a lock holds up fail, and the server ends them', async () => {
     await using stack = new AsyncDisposableStack()
     const { store, run, url } = await openProxied(stack, { timeouts: { acquire: SOON_MS, read: SOON_MS } })

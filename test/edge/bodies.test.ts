@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -8,6 +8,7 @@ import { beforeEach, describe, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
+import type { BlobSlice } from '../../server/edge/response.ts'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { sha256 } from '../api/content.ts'
@@ -27,13 +28,14 @@ describe('the bodies of files', () => {
     test(`a lost blob of ${size} bytes is a logged error that is not cached`, async () => {
       const bytes = noise(size)
       const slug = await edge.publish({ 'a/b.bin': bytes, '404.html': 'lost' })
-      await edge.blobs.remove(sha256(bytes))
+      const { object } = await edge.locate(bytes)
+      await edge.blobs.remove([object])
       const { status, headers } = await edge.get(slug, '/a/b.bin')
       assert.deepEqual([status, headers['cache-control'], headers.etag], [500, 'no-store', undefined])
       const { level, fields } = edge.logged.at(-1)!
       assert.equal(level, 'error')
       assert.deepEqual([fields.host, fields.path, fields.hash], [edge.host(slug), 'a/b.bin', sha256(bytes)])
-      await edge.createVersion(slug, { 'a/b.bin': bytes })
+      await writeFile(join(edge.folder, 'blobs', object.slice(0, 2), object), bytes)
       assert.equal((await edge.get(slug, '/a/b.bin')).status, 200)
     })
   }
@@ -81,9 +83,9 @@ describe('the bodies of files', () => {
     const bytes = noise(400_000)
     let open = 0
     const blobs = blobsWith({
-      read: async (name, { range } = {}) => {
-        if (name === 'broken') throw new Error('broken')
-        if (name === 'missing') return undefined
+      read: async ({ object }, range) => {
+        if (object === 'broken') throw new Error('broken')
+        if (object === 'missing') return undefined
         open++
         const stream = Readable.from([bytes.subarray(range!.start, range!.end + 1)])
         return stream.once('close', () => open--)
@@ -91,8 +93,8 @@ describe('the bodies of files', () => {
     })
     const bodies = new BodyCache({ blobs, budget: new MemoryBudget(MIB) })
     const clientMemory = new ClientMemory({ totalBytes: MIB, perNetworkBytes: MIB / 2 })
-    const download = (hash = 'large') =>
-      bodies.open({ path: 'large.bin', hash, size: bytes.length }, clientMemory.reserve('192.0.2.1'))
+    const download = (name = 'large') =>
+      bodies.open(toSlice(name, bytes.length), clientMemory.reserve('192.0.2.1'))
     const reading = await Promise.all([download(), download()])
     for (const failing of ['broken', 'missing']) {
       assert.equal(await download(failing).catch(() => undefined), undefined)
@@ -112,25 +114,25 @@ describe('the bodies of files', () => {
     let reads = 0
     const blobs = blobsWith({
       bytes: async () => Buffer.alloc(1000),
-      read: async (_, { range } = {}) => {
+      read: async (_, range) => {
         reads++
         return Readable.from([Buffer.alloc(range!.end - range!.start + 1)])
       },
     })
     const bodies = new BodyCache({ blobs, budget: new MemoryBudget(4 * size) })
     const download = async (hash: string, start: number, end: number) => {
-      const pieces = (await bodies.open({ path: 'a', hash, size, range: { start, end } })) as ChunkReader
+      const pieces = (await bodies.open({ ...toSlice(hash, size), range: { start, end } })) as ChunkReader
       for (let part = await pieces.next(); part; part = await pieces.next());
       pieces.close()
     }
-    await bodies.open({ path: 'b', hash: 'small', size: 1000 })
+    await bodies.open(toSlice('small', 1000))
     for (const rangeBytes of [50_000, 200_000, MIB]) {
       for (let video = 0; video < 8; video++) {
         for (let start = 0; start < size; start += rangeBytes)
           await download(`${rangeBytes} ${video}`, start, Math.min(start + rangeBytes, size) - 1)
       }
     }
-    assert.ok(bodies.peek({ path: 'b', hash: 'small', size: 1000 }))
+    assert.ok(bodies.peek(toSlice('small', 1000)))
     const chunk = 128 * KIB
     for (const [hash, start] of Object.entries({ 'a whole file': 0, 'a part of it': 2 * chunk + 1000 })) {
       for (let time = 0; time < 2; time++) await download(hash, start, 3 * chunk)
@@ -158,3 +160,9 @@ describe('the bodies of files', () => {
     assert.ok(kept >= 1 && kept <= 6, `${kept} files of 50,000 bytes are in a cache of 300,000`)
   })
 })
+
+/** All bytes of a blob whose hash and object have this name. */
+function toSlice(name: string, size: number): BlobSlice {
+  const location = { hash: name, size, object: name, offset: 0, piecesHash: null }
+  return { path: `${name}.bin`, hash: name, size, location }
+}

@@ -1,17 +1,29 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import type { CircuitBreaker } from '../../server/lib/circuit-breaker.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { LoadingCache } from '../../server/lib/loading-cache.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
+import { MINUTE_MS } from '../../server/lib/time.ts'
+import { makeBreaker } from '../support/lookup-limits.ts'
 import { numbers } from '../support/random.ts'
 import { EdgeFixture, gate, noise } from './fixture.ts'
 
 const edge = EdgeFixture.shared()
 beforeEach(() => {
   edge.store.unavailable = false
+  edge.store.silenceMs = () => 0
+  // Changes are notified again, which closes the breaker.
+  edge.clock.now++
   edge.store.delayRead = () => undefined
 })
+
+/** From now on the store does not notify of changes. */
+function beSilent(): void {
+  const since = edge.clock.now
+  edge.store.silenceMs = () => edge.clock.now - since
+}
 
 /** Number of store reads during `work`. */
 async function reads(work: () => Promise<unknown>): Promise<number> {
@@ -87,9 +99,9 @@ describe('uncached visits', () => {
     const slug = await edge.publish({ 'small.bin': noise(10_000) })
     const { bytes } = edge.blobs
     let read = 0
-    edge.blobs.bytes = (hash) => {
+    edge.blobs.bytes = (location) => {
       read++
-      return bytes(hash)
+      return bytes(location)
     }
     await Promise.all(Array.from({ length: 50 }, () => edge.get(slug, '/small.bin')))
     edge.blobs.bytes = bytes
@@ -226,7 +238,7 @@ describe('while the store is unavailable', () => {
     edge.blobs.bytes = () => Promise.reject(new Error('EIO'))
     edge.edge.invalidate(undefined)
     try {
-      assert.equal((await edge.get(broken, '/a.txt')).text, 'a')
+      for (let time = 0; time < 3; time++) assert.equal((await edge.get(broken, '/a.txt')).text, 'a')
       assert.equal((await edge.get(other, '/a.txt')).status, 410)
     } finally {
       edge.blobs.bytes = bytes
@@ -244,10 +256,63 @@ describe('while the store is unavailable', () => {
     edge.store.unavailable = true
     for (const host of hosts) assert.equal((await edge.request(host, '/a.txt')).status, 503, host)
     edge.store.unavailable = false
+    edge.clock.now++
     assert.equal((await edge.get(slug, '/a.txt')).status, 401)
     edge.store.unavailable = true
     edge.edge.invalidate(undefined)
     for (const host of hosts) assert.notEqual((await edge.request(host, '/a.txt')).status, 200, host)
+  })
+
+  test('cached sites are served for SLIPWAY_STALE_SECONDS after the last notification, then 503', async () => {
+    const slug = await edge.publish({ 'a.txt': 'a' })
+    const draft = await edge.createVersion(slug, { 'a.txt': 'draft' }, { live: false })
+    await edge.addDomain('silent.example.org', slug)
+    const hosts = [edge.host(slug), edge.host(`${draft}--${slug}`), 'silent.example.org']
+    const visit = () => Promise.all(hosts.map(async (host) => (await edge.request(host, '/a.txt')).status))
+    assert.deepEqual(await visit(), [200, 200, 200])
+    beSilent()
+    edge.store.unavailable = true
+    for (const minutes of [1, 20, 38]) {
+      edge.clock.now += minutes * MINUTE_MS
+      assert.deepEqual(await visit(), [200, 200, 200], `${minutes} more minutes`)
+    }
+    edge.clock.now += MINUTE_MS
+    assert.deepEqual(await visit(), [503, 503, 503])
+    edge.store.unavailable = false
+    edge.store.silenceMs = () => 0
+    assert.equal(
+      await reads(async () => assert.deepEqual(await visit(), [200, 200, 200])),
+      0,
+      'nothing changed',
+    )
+  })
+
+  test('passwords, expiry and the end of preview links hold by what is cached', async () => {
+    const expiring = await edge.publish({ 'a.txt': 'a' }, { expiresAt: edge.clock.now + MINUTE_MS })
+    const locked = await edge.publish({ 'a.txt': 'a' })
+    await edge.setPassword(locked, 'secret')
+    assert.equal((await edge.get(expiring, '/a.txt')).status, 200)
+    assert.equal((await edge.get(locked, '/a.txt')).status, 401)
+    beSilent()
+    edge.store.unavailable = true
+    edge.clock.now += 2 * MINUTE_MS
+    assert.equal((await edge.get(expiring, '/a.txt')).status, 410)
+    assert.equal((await edge.get(locked, '/a.txt')).status, 401)
+  })
+
+  test('sites that are not cached get 503 immediately while the breaker is open', async () => {
+    const slugs = await Promise.all(['a', 'b', 'c'].map((text) => edge.publish({ 'a.txt': text })))
+    beSilent()
+    edge.store.unavailable = true
+    edge.clock.now += MINUTE_MS
+    const statuses = async () =>
+      Promise.all(slugs.map(async (slug) => (await edge.get(slug, '/a.txt')).status))
+    assert.equal(await reads(async () => assert.deepEqual(await statuses(), [503, 503, 503])), 1)
+    assert.equal(await reads(async () => assert.deepEqual(await statuses(), [503, 503, 503])), 0)
+    edge.clock.now += 1000
+    edge.store.unavailable = false
+    assert.equal((await edge.get(slugs[0]!, '/a.txt')).status, 200, 'the lookup of each second succeeds')
+    assert.deepEqual(await statuses(), [200, 200, 200])
   })
 
   test('other errors are logged and cause a 500', async () => {
@@ -271,13 +336,17 @@ type Load = (key: string, getOwner: (key: string) => Promise<Loaded>) => Promise
 
 const time = { now: 0 }
 
-function makeCache(load: Load, limit = 100_000): LoadingCache<Loaded> {
+function makeCache(
+  load: Load,
+  limit = 100_000,
+  breaker = makeBreaker({ clock: () => time.now }),
+): LoadingCache<Loaded> {
   return new LoadingCache<Loaded>({
     load,
     bytes: ({ bytes = 100 }) => bytes,
     isNegative: ({ isNegative = false }) => isNegative,
     budget: new MemoryBudget(limit),
-    clock: () => time.now,
+    breaker,
   })
 }
 
@@ -287,20 +356,144 @@ function makeOwned({
   after = () => {},
   loadSite = (): Loaded => ({ version: 0 }),
   limit = 100_000,
+  breaker,
 }: {
   before?: () => Promise<unknown>
   after?: () => void
   loadSite?: () => Loaded
   limit?: number
+  breaker?: CircuitBreaker
 } = {}): LoadingCache<Loaded> {
-  return makeCache(async (key, getOwner) => {
-    if (!key.includes('.')) return loadSite()
-    await before()
-    const owner = await getOwner(key.slice(key.indexOf('.') + 1))
-    after()
-    return { version: 0, owner }
-  }, limit)
+  return makeCache(
+    async (key, getOwner) => {
+      if (!key.includes('.')) return loadSite()
+      await before()
+      const owner = await getOwner(key.slice(key.indexOf('.') + 1))
+      after()
+      return { version: 0, owner }
+    },
+    limit,
+    breaker,
+  )
 }
+
+describe('while the source does not notify of changes', () => {
+  /** A cache with `count` entries, and a source whose loads wait for `answer`. */
+  async function makeSilent(count: number) {
+    const state = { isSilent: false, loads: 0, version: 0, error: undefined as unknown }
+    let { open: answer, opened: answered } = gate()
+    answer()
+    const breaker = makeBreaker({
+      clock: () => time.now,
+      silenceMs: () => (state.isSilent ? 1000 : 0),
+    })
+    const cache = makeCache(
+      async () => {
+        state.loads++
+        await answered
+        if (state.error) throw state.error
+        return { version: state.version }
+      },
+      1_000_000,
+      breaker,
+    )
+    const keys = Array.from({ length: count }, (_, index) => `${index}`)
+    await Promise.all(keys.map((key) => cache.get(key)))
+    state.isSilent = true
+    state.loads = 0
+    time.now += MINUTE_MS
+    const hold = () => {
+      ;({ open: answer, opened: answered } = gate())
+    }
+    return { cache, breaker, keys, state, hold, answer: () => answer() }
+  }
+  const versions = (loaded: readonly Loaded[]) => [...new Set(loaded.map(({ version }) => version))]
+
+  test('entries are loaded again at most once in nine tenths of a second', async () => {
+    const { cache, state, keys } = await makeSilent(5)
+    state.version = 1
+    assert.deepEqual(versions(await Promise.all(keys.map((key) => cache.get(key)))), [1])
+    assert.equal(state.loads, 5)
+    time.now += 899
+    assert.ok(keys.every((key) => cache.peek(key)))
+    time.now += 1
+    assert.ok(keys.every((key) => !cache.peek(key)))
+  })
+
+  test('32 entries are loaded at a time, and others are served as they are', async () => {
+    const { cache, breaker, state, keys, hold, answer } = await makeSilent(100)
+    hold()
+    state.version = 1
+    const all = keys.map((key) => cache.get(key))
+    assert.deepEqual(versions(await Promise.all(all.slice(32))), [0])
+    assert.equal(state.loads, 32)
+    assert.equal(breaker.staleHits, 68)
+    answer()
+    assert.deepEqual(versions(await Promise.all(all.slice(0, 32))), [1])
+  })
+
+  test('a request waits a tenth of a second for a slow load and gets the old value', async (t) => {
+    const { cache, state, hold, answer } = await makeSilent(1)
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    hold()
+    state.version = 1
+    const requests = [cache.get('0'), cache.get('0')]
+    let isOver = false
+    void Promise.race(requests).then(() => {
+      isOver = true
+    })
+    t.mock.timers.tick(99)
+    await setImmediate()
+    assert.ok(!isOver)
+    t.mock.timers.tick(1)
+    await setImmediate()
+    assert.ok(isOver)
+    assert.deepEqual(versions(await Promise.all(requests)), [0])
+    assert.equal((await cache.get('0')).version, 0, 'a later request of that load does not wait')
+    answer()
+    await setImmediate()
+    assert.equal((await cache.get('0')).version, 1)
+    assert.equal(state.loads, 1)
+  })
+
+  test('an entry that changes during the wait is not served as it was', async (t) => {
+    const { cache, state, hold, answer } = await makeSilent(1)
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    hold()
+    const request = cache.get('0')
+    state.version = 1
+    cache.invalidate('0')
+    t.mock.timers.tick(100)
+    await setImmediate()
+    answer()
+    assert.equal((await request).version, 1)
+  })
+
+  test('a failed load lets one load a second through, and nothing waits for it', async () => {
+    const { cache, breaker, state, keys } = await makeSilent(50)
+    state.error = new ApiError('UNAVAILABLE', 'away')
+    const visit = () => keys.map((key) => cache.peek(key) ?? cache.get(key))
+    await cache.get('0')
+    assert.ok(breaker.isBlocking())
+    for (const seconds of [0, 1, 2]) {
+      state.loads = 0
+      const waiting = visit().filter((one) => one instanceof Promise)
+      assert.equal(waiting.length, seconds === 0 ? 0 : 1)
+      assert.deepEqual(versions(await Promise.all(waiting)), seconds === 0 ? [] : [0])
+      assert.equal(state.loads, waiting.length)
+      await assert.rejects(cache.get('cold'), { code: 'UNAVAILABLE' })
+      assert.equal(state.loads, waiting.length)
+      // Notified of nothing, a node is marked stale by each failed poll of an earlier release.
+      cache.markStale()
+      time.now += 1000
+    }
+    state.error = undefined
+    state.isSilent = false
+    state.loads = 0
+    await Promise.all(visit())
+    assert.equal(state.loads, 32, 'after a missed interval entries are loaded as they are requested')
+  })
+})
 
 describe('the cache', () => {
   test('is not flooded by unknown names: they evict nothing and are limited', async () => {
@@ -362,20 +555,21 @@ describe('a cache entry with an owner', () => {
     }
   })
 
-  test('is as stale as its owner while the source is unavailable', async () => {
-    let away = false
-    const cache = makeOwned({
-      loadSite: () => {
-        if (away) throw new ApiError('UNAVAILABLE', 'away')
-        return { version: 0 }
-      },
-    })
-    await cache.get('a.site')
-    cache.markStale()
-    away = true
-    await cache.get('a.site')
-    assert.ok(cache.peek('a.site'), 'it is used while the source is unavailable')
+  test('is as stale as its owner, and kept when that is loaded again', async () => {
+    let isSilent = false
+    let version = 0
+    const breaker = makeBreaker({ clock: () => time.now, silenceMs: () => (isSilent ? 1000 : 0) })
+    const cache = makeOwned({ loadSite: () => ({ version }), breaker })
+    const domain = await cache.get('a.site')
+    isSilent = true
     time.now += 1000
+    assert.equal(cache.peek('a.site'), undefined)
+    version = 1
+    assert.equal((await cache.get('site')).version, 1)
+    assert.equal(cache.peek('a.site'), undefined, 'it was not loaded again')
+    isSilent = false
+    assert.equal(cache.peek('a.site'), domain, 'all changes are known, and none concerns it')
+    cache.invalidate('site')
     assert.equal(cache.peek('a.site'), undefined)
   })
 

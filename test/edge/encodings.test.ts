@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseAcceptEncoding } from '../../server/edge/respond/negotiation.ts'
-import type { Sizes } from '../../server/edge/respond/served-file.ts'
 import { EdgeFixture } from './fixture.ts'
-import { buildTable, getResponse, header, toStoredFile } from './responses.ts'
+import { buildTable, type EncodedSizes, getResponse, header, toStoredFile } from './responses.ts'
 
 /** Values of Accept-Encoding by the encodings that they accept, best first. */
 const ACCEPTED: Record<string, string[]> = {
@@ -47,7 +46,7 @@ describe('Accept-Encoding', () => {
   })
 })
 
-const ALL: Sizes = { br: 10, zstd: 20, gzip: 30 }
+const ALL: EncodedSizes = { br: 10, zstd: 20, gzip: 30 }
 
 describe('a file with encodings', () => {
   const table = buildTable(['a.css', 'b.css', '404.html', 'c.png', 'bare.js'], {
@@ -135,7 +134,9 @@ describe('encodings over HTTP', () => {
   test('fall back to the unencoded file when one is lost', async () => {
     const site = await edge.publish({ 'b.txt': 'b' }, {}, { encoded: { 'b.txt': { br: 'x' } } })
     const { bytes } = edge.blobs
-    edge.blobs.bytes = async (hash, encoding) => (encoding ? undefined : bytes.call(edge.blobs, hash))
+    const { object } = await edge.locate('b')
+    edge.blobs.bytes = async (location) =>
+      location.object === object ? bytes.call(edge.blobs, location) : undefined
     const reply = await edge.get(site, '/b.txt', { headers: { 'accept-encoding': 'br' } })
     edge.blobs.bytes = bytes
     assert.deepEqual([reply.status, reply.text, reply.headers['content-encoding']], [200, 'b', undefined])

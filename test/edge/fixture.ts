@@ -9,7 +9,8 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { after, before } from 'node:test'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
-import type { Blobs } from '../../server/blobs/blobs.ts'
+import { BlobReader } from '../../server/blobs/blob-reader.ts'
+import type { BlobLocation, Blobs, StoredBlob } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
 import type { Encoding } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
@@ -26,15 +27,16 @@ import { newSlug } from '../../server/sites/slug.ts'
 import { deleteSite } from '../../server/sites/trash.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { activateVersion, deleteVersions } from '../../server/sites/version.ts'
+import type { BlobEncodings } from '../../server/store/contract/blobs.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
-import type { BlobEncodings } from '../../server/store/contract/encodings.ts'
 import { emptySite, type Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import type { WriteTransaction } from '../../server/store/store.ts'
+import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
 import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
+import { makeLookupLimits } from '../support/lookup-limits.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 
 /** The media type of HTML forms. */
@@ -68,6 +70,8 @@ interface FixtureOptions {
   cacheBytes?: number
   /** Two edges share a store by sharing a folder. */
   folder?: string
+  /** Opens another store than one in SQLite. */
+  openStore?: () => Promise<Store>
 }
 
 /** An edge on its own port with a real store and real blobs, on a clock that the test advances. */
@@ -100,6 +104,7 @@ export class EdgeFixture {
 
   async #start({
     folder,
+    openStore,
     siteDomain = 'sites.test',
     baseUrl,
     cacheBytes = 2 ** 26,
@@ -109,25 +114,30 @@ export class EdgeFixture {
     this.folder = folder ?? mkdtempSync(join(tmpdir(), 'slipway-edge-'))
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
     // Tests get changes of other processes by `pollChanges`.
-    const real = this.#stack.use(
-      await sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollIntervalMs: 60_000 }),
-    )
+    const openSqlite = () =>
+      sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollIntervalMs: 60_000 })
+    const real = this.#stack.use(await (openStore ?? openSqlite)())
     this.store = new WatchedStore(real)
-    this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), bootId: 'test' })
+    this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), bootId: 'test', clock })
     const log = makeLog({ level: 'debug', text: false, write: () => undefined })
     for (const level of ['debug', 'info', 'warn', 'error'] as const) {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
     const budget = new MemoryBudget(cacheBytes)
+    const counters = new Counters()
     this.options = {
       config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain }),
       store: this.store.watched,
+      ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, counters }),
       blobs: this.blobs,
       addresses: this.addresses,
-      injectedDocuments: new InjectedDocuments({ blobs: this.blobs, budget }),
+      injectedDocuments: new InjectedDocuments({
+        blobs: new BlobReader(this.blobs, this.store.watched.read.blobs),
+        budget,
+      }),
       clock,
       log,
-      counters: new Counters(),
+      counters,
       secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,
@@ -173,7 +183,7 @@ export class EdgeFixture {
     { live = true, encoded = {}, row }: VersionOptions = {},
   ): Promise<string> {
     const id = newId(this.clock.now)
-    const files = await this.#storeFiles(id, contents)
+    const { files, stored } = await this.#storeFiles(contents)
     const encodings = await Promise.all(
       Object.entries(encoded).map(([path, bodies]) =>
         this.#encode(files.find((file) => file.path === path)!.hash!, bodies),
@@ -182,42 +192,52 @@ export class EdgeFixture {
     const rules = readRules(contents)
     await this.#write(async (tx) => {
       await tx.versions.insert(versionRow(id, slug, { createdAt: this.clock.now, files, rules, ...row }))
-      await tx.blobReferences.addReferences(slug, [...new Set(files.map((file) => file.hash!))])
-      await tx.encodings.record(encodings)
+      await tx.blobs.add(slug, stored)
+      await tx.blobs.recordEncodings(encodings)
       if (live) await this.#activate(tx, slug, id)
     })
     return id
   }
 
-  /** Stores encodings of these bytes, as the precompressor does after a finalize. */
+  /** Stores encodings of a file or of the injected document, as the precompressor does after a finalize. */
   async encode(slug: string, bytes: string | Buffer, bodies: Encoded[string]): Promise<void> {
     const row = await this.#encode(sha256(bytes), bodies)
     await this.#write(async (tx) => {
-      await tx.blobReferences.addReferences(slug, [row.hash])
-      await tx.encodings.record([row])
+      await tx.blobs.addReferences(slug, [row.hash])
+      await tx.blobs.recordEncodings([row])
+      const { liveVersionId } = (await tx.sites.bySlug(slug))!
+      const isPublished = (await tx.versions.findFiles(liveVersionId!))!.some(({ hash }) => hash === row.hash)
+      if (!isPublished) await tx.versions.update(liveVersionId!, { injectedDocumentHash: row.hash })
       await tx.notifyChanged(slug)
     })
   }
 
-  async #storeFiles(area: string, contents: Record<string, Content>): Promise<StoredFile[]> {
+  async #storeFiles(
+    contents: Record<string, Content>,
+  ): Promise<{ files: StoredFile[]; stored: StoredBlob[] }> {
     const files: StoredFile[] = []
+    const stored: StoredBlob[] = []
     for (const [path, content] of Object.entries(contents)) {
       const { type, body } = typed(path, content)
-      const received = await this.blobs.put(area, Readable.from([body]), { size: body.length })
-      files.push({ path, contentType: type, ...received })
+      const blob = await this.blobs.put(Readable.from([body]), { size: body.length })
+      files.push({ path, contentType: type, hash: blob.hash, size: blob.size })
+      stored.push(blob)
     }
-    await this.blobs.commit(area, files as { hash: string; size: number }[])
-    await this.blobs.discard(area)
-    return files
+    await this.blobs.commit(stored)
+    return { files, stored }
   }
 
   async #encode(hash: string, bodies: Encoded[string]): Promise<BlobEncodings> {
-    const row: BlobEncodings = { hash, br: null, zstd: null, gzip: null }
-    for (const [encoding, bytes] of Object.entries(bodies)) {
-      row[encoding as Encoding] = bytes.length
-      await this.blobs.putEncoding(hash, encoding as Encoding, Buffer.from(bytes))
-    }
-    return row
+    const locations: Record<Encoding, BlobLocation | null> = { br: null, zstd: null, gzip: null }
+    const stored = await this.blobs.putTogether(Object.values(bodies).map((bytes) => Buffer.from(bytes)))
+    for (const [index, encoding] of Object.keys(bodies).entries())
+      locations[encoding as Encoding] = stored[index]!
+    return { hash, ...locations }
+  }
+
+  /** Where the store says that a published content is. */
+  async locate(content: string | Buffer): Promise<BlobLocation> {
+    return (await this.store.real.read.blobs.find(sha256(content)))!
   }
 
   /** Creates a site with a live version. */

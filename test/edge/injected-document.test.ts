@@ -108,8 +108,8 @@ describe('the root document of a site with metadata', () => {
 
 /** Removes the blob of some content until disposal. */
 async function lose(content: string): Promise<AsyncDisposable> {
-  const hash = sha256(content)
-  const path = join(edge.folder, 'blobs', hash.slice(0, 2), hash)
+  const { object } = await edge.locate(content)
+  const path = join(edge.folder, 'blobs', object.slice(0, 2), object)
   await rename(path, `${path}.lost`)
   return { [Symbol.asyncDispose]: () => rename(`${path}.lost`, path) }
 }

@@ -1,4 +1,7 @@
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import type { BlobLocation } from '../../server/blobs/blobs.ts'
+import type { Encoding } from '../../server/blobs/encoding.ts'
+import { createObjectName } from '../../server/blobs/object-names.ts'
 import { buildResponse } from '../../server/edge/build-response.ts'
 import { buildRouteTable, type RouteTable, type SiteInput } from '../../server/edge/resolve/route-table.ts'
 import { ASSET_NOT_FOUND, PAGE_NOT_FOUND } from '../../server/edge/respond/pages/error-pages.ts'
@@ -7,6 +10,7 @@ import type { EdgeResponse } from '../../server/edge/response.ts'
 import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
+import type { BlobRecord } from '../../server/store/contract/blobs.ts'
 import { sha256 } from '../api/content.ts'
 import { defaultType } from './fixture.ts'
 
@@ -18,27 +22,52 @@ export const NOW = LIVE + 60_000
 
 const addresses = new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' })
 
-interface TableOptions extends Partial<Omit<SiteInput, 'files' | 'rules'>> {
+/** Sizes of the encodings of a file. */
+export type EncodedSizes = Readonly<Record<Encoding, number | null>>
+
+interface TableOptions extends Partial<Omit<SiteInput, 'rules'>> {
   redirects?: string
   headers?: string
+  /** By the hash of the file. */
+  encodings?: ReadonlyMap<string, EncodedSizes>
 }
 
 /** The route table of a version with these files; the content of each is its path. */
 export function buildTable(
   paths: readonly string[],
-  { redirects, headers, ...more }: TableOptions = {},
+  { redirects, headers, encodings, files = paths.map(toStoredFile), ...more }: TableOptions = {},
 ): RouteTable {
   const { rules, warnings } = parseRules({ redirects, headers })
   if (warnings.length > 0) throw new Error(JSON.stringify(warnings))
   const publishedAt = toLastModified(LIVE)
   return buildRouteTable({
-    files: paths.map(toStoredFile),
+    files,
     policy: publicPolicy({ publishedAt, metadataChangedAt: publishedAt }),
     rules: rules ?? undefined,
     metadata: { title: null, description: null, ogImagePath: null },
     toUrl: (name) => addresses.file('amber', name),
+    blobs: new Map(files.map((file) => [file.hash!, toBlobRecord(file, encodings?.get(file.hash!))])),
     ...more,
   })
+}
+
+/** What is stored of a file, with strings of its own as the store returns them. */
+export function toBlobRecord({ hash, size }: StoredFile, sizes?: EncodedSizes): BlobRecord {
+  const at = (name: string, bytes: number | null): BlobLocation | null =>
+    bytes === null ? null : toLocation(`${hash} ${name}`, bytes)
+  return {
+    hash: hash!,
+    location: at('itself', size),
+    encodings: sizes
+      ? { br: at('br', sizes.br), zstd: at('zstd', sizes.zstd), gzip: at('gzip', sizes.gzip) }
+      : null,
+  }
+}
+
+/** A place of its own for bytes of this name. */
+export function toLocation(name: string, size: number): BlobLocation {
+  const object = `${createObjectName(NOW)}.${sha256(name).slice(0, 8)}`
+  return { hash: sha256(name), size, object, offset: 0, piecesHash: null }
 }
 
 export function toStoredFile(path: string): StoredFile {
@@ -52,7 +81,7 @@ export function getResponse(
   now = NOW,
 ): EdgeResponse {
   const [path = '', ...query] = target.split(/(?=\?)/)
-  const asked = { host: HOST, isSecure: false, target: { path, query: query.join('') }, headers }
+  const asked = { host: HOST, isSecure: false, target: { path, query: query.join('') }, headers, socket: {} }
   return buildResponse(table, asked, now)
 }
 

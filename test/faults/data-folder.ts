@@ -6,6 +6,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { sha256 } from '../api/content.ts'
+import { readBlob } from '../blobs/bytes.ts'
 import { silentLog } from '../support/silent-log.ts'
 import type { AckLog, KnownSite } from './ack-log.ts'
 import type { MadeSite } from './site-content.ts'
@@ -49,10 +50,6 @@ class DataFolderCheck {
 
   async run(ackLog: AckLog): Promise<Faults> {
     const faults: Faults = []
-    for await (const hash of this.#context.blobs.list()) {
-      const fault = await this.#checkBlob(hash)
-      if (fault) faults.push(fault)
-    }
     faults.push(...(await this.#checkVersions()))
     for (const site of ackLog.sites.values()) faults.push(...(await this.#checkSite(site)))
     return faults
@@ -88,7 +85,7 @@ class DataFolderCheck {
 
   async #checkBlob(hash: string): Promise<string | undefined> {
     if (this.#blobFaults.has(hash)) return this.#blobFaults.get(hash)
-    const bytes = await this.#context.blobs.bytes(hash)
+    const bytes = await readBlob(this.#context, hash)
     const fault =
       bytes === undefined
         ? `the blob ${hash} is lost`

@@ -1,28 +1,23 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
+import type { NodeReport } from '../../server/store/contract/nodes.ts'
 import { Program, run, type Settings } from '../operator/program.ts'
 import { manifest, Publisher } from '../operator/publisher.ts'
+import { postgresServer } from '../store/postgres-server.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
-import { type Postgres, startPostgres } from '../tools/postgres.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
 
 describe('nodes of one database', requires('postgres'), () => {
-  const started = new AsyncDisposableStack()
-  let postgres: Postgres
-  before(async () => {
-    postgres = started.use(await startPostgres())
-  })
-  after(() => started.disposeAsync())
-
   /** The settings of two nodes that share a database and a folder of blobs; the first one has the base URL. */
   async function fleetSettings(stack: AsyncDisposableStack): Promise<[Settings, Settings]> {
     const { path } = stack.use(await memoryFolder())
     const ports = [await freePort(), await freePort()]
     const common = {
-      DATABASE_URL: (await postgres.createDatabase()).replace('slipway@', 'slipway:hush@'),
+      DATABASE_URL: (await (await postgresServer()).createDatabase()).replace('slipway@', 'slipway:hush@'),
       SECRET: 'a secret that all of the nodes have in common',
       SMTP_URL: 'smtp://127.0.0.1:1',
       BASE_URL: `http://localhost:${ports[0]}`,
@@ -43,7 +38,7 @@ describe('nodes of one database', requires('postgres'), () => {
     const site = await publisher.stage({ 'index.html': 'before' })
     await publisher.client.finalize(site.slug, site)
     const shown = async () => (await sendRequest(Number(second.PORT), { site: site.slug })).text
-    assert.equal(await shown(), 'before')
+    while ((await shown()) !== 'before');
     const claimToken = site.claimToken!
     const files = manifest({ 'index.html': 'after' })
     const { upload } = await publisher.client.update(site.slug, { files, claimToken })
@@ -66,5 +61,67 @@ describe('nodes of one database', requires('postgres'), () => {
     const { code, stderr } = await run(['account', 'plan', 'unknown@example.test', 'hobby'], settings)
     assert.equal(code, 1)
     assert.match(stderr, /unknown@example\.test/)
+  })
+
+  test('a node with another secret does not start, until it shares its settings', async () => {
+    await using stack = new AsyncDisposableStack()
+    const [first] = await fleetSettings(stack)
+    await (await Program.serve(first)).stop()
+    const different = { ...first, SECRET: 'another secret than that of the other nodes' }
+    const { code, lines, stderr } = await run([], different)
+    assert.deepEqual([code, lines], [1, []])
+    assert.equal(
+      stderr,
+      'slipway-server: SLIPWAY_SECRET differs from that of the other nodes of the database\n' +
+        'Correct it, or make the settings of this machine those of all nodes: slipway-server settings share\n',
+    )
+    assert.equal((await run(['settings', 'share'], different)).stderr, '')
+    await (await Program.serve(different)).stop()
+    assert.equal((await run(['sweep', 'expired-sites'], first)).code, 1)
+  })
+
+  test('a node that starts before its database waits for it, refuses connections, and can be stopped', async () => {
+    await using stack = new AsyncDisposableStack()
+    const [first, second] = await fleetSettings(stack)
+    const proxy = stack.use(await TcpProxy.open(await freePort()))
+    const waiting = [first, second].map((settings) => {
+      const url = new URL(settings.DATABASE_URL!)
+      url.port = `${proxy.port}`
+      return stack.use(Program.start({ ...settings, DATABASE_URL: url.href }))
+    }) as [Program, Program]
+    for (const program of waiting) {
+      const line = await program.waitForLine(/the start waits for it/)
+      assert.match(JSON.parse(line).reason, /ECONNRESET|Connection terminated/)
+    }
+    await assert.rejects(sendRequest(Number(first.PORT), { path: '/health' }), { code: 'ECONNREFUSED' })
+    const { code } = await waiting[1].stop()
+    assert.equal(code, 0)
+    proxy.upstreamPort = (await postgresServer()).port
+    await waiting[0].waitForLine(/runs at http/)
+    assert.equal((await sendRequest(Number(first.PORT), { path: '/health' })).status, 200)
+  })
+
+  test('the operator lists the nodes that run, each with its numbers', async () => {
+    await using stack = new AsyncDisposableStack()
+    const [first, second] = await fleetSettings(stack)
+    const one = stack.use(await Program.serve(first))
+    stack.use(await Program.serve(second))
+    const list = async () => {
+      const { code, lines } = await run(['nodes', '--json'], first)
+      assert.equal(code, 0)
+      return JSON.parse(lines[0]!).nodes as NodeReport[]
+    }
+    const nodes = await list()
+    const ports = nodes.map(({ host }) => host.split(':').at(-1))
+    assert.deepEqual(ports.sort(), [first.PORT, second.PORT, second.PORT].sort(), 'a row for each process')
+    for (const { release, numbers } of nodes) {
+      assert.match(release, /^\d+\.\d+\.\d+$/)
+      assert.ok(numbers['store.feed.polls']! > 0)
+    }
+    const { lines } = await run(['nodes'], first)
+    assert.match(lines[0]!, /^NODE +RELEASE +RUNS FOR +LAST REPORT +BEHIND$/)
+    assert.ok(lines.some((line) => /^ {2}store\.feed\.polls \d+$/.test(line)))
+    await one.stop()
+    assert.equal((await list()).length, 2)
   })
 })

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Blobs } from '../../server/blobs/blobs.ts'
+import type { BlobReader } from '../../server/blobs/blob-reader.ts'
+import type { BlobLocation, Blobs, ByteRange } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
@@ -20,8 +21,9 @@ import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
-import { buildTable, getResponse, toStoredFile } from '../edge/responses.ts'
+import { buildTable, getResponse, toBlobRecord, toLocation, toStoredFile } from '../edge/responses.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
+import { makeBreaker, makeLookupLimits } from '../support/lookup-limits.ts'
 import { measureHeapBytes, measureHeldBytes } from './heap-size.ts'
 
 /** Maximum ratio of held bytes to accounted bytes. */
@@ -121,9 +123,10 @@ test('the generated root page of a site keeps nothing of what its table was buil
   const paths = ['a.bin', 'b.bin']
   const make = () => {
     const rows = Array.from({ length: 1000 }, (_, number) => `${number}`.padEnd(1000))
-    const sizes = { br: 1, zstd: 1, gzip: 1 }
     return buildTable(paths, {
-      encodings: new Map(rows.map((hash) => [Buffer.from(hash).toString(), sizes])),
+      blobs: new Map(
+        rows.map((hash) => [Buffer.from(hash).toString(), { hash, location: null, encodings: null }]),
+      ),
     })
   }
   assertAccounted(make().bytes, measureHeapBytes(make, 50))
@@ -191,7 +194,7 @@ describe('a cache holds no more memory than it accounts for', () => {
       const heap = await measureGrowth(async () => {
         for (let index = 0; index < ENTRIES; index++) {
           const hash = `${index}`.padStart(64, '0')
-          await bodies.open({ path: 'a', hash, size })
+          await bodies.open({ path: 'a', hash, size, location: toLocation(hash, size) })
         }
       })
       assertAccounted(budget.usedBytes, heap)
@@ -201,7 +204,7 @@ describe('a cache holds no more memory than it accounts for', () => {
   for (const headBytes of [100_000, 120_000]) {
     test(`chunks behind a head of ${headBytes} bytes`, async () => {
       const budget = new MemoryBudget(2 ** 30)
-      const read = async (_: string, { range }: { range: { start: number; end: number } }) => {
+      const read = async (_: BlobLocation, range: ByteRange) => {
         const chunks: Buffer[] = []
         for (let { start } = range; start <= range.end; start += 131_072)
           chunks.push(Buffer.alloc(Math.min(131_072, range.end + 1 - start)))
@@ -213,7 +216,13 @@ describe('a cache holds no more memory than it accounts for', () => {
         const hash = `${number}`.padStart(64, '0')
         const size = 1_500_000
         const injected = { hash, size, head, publishedHash: 'a', tailStart: 100 }
-        const pieces = (await bodies.open({ path: 'a', hash, size, injected })) as ChunkReader
+        const pieces = (await bodies.open({
+          path: 'a',
+          hash,
+          size,
+          location: toLocation('a', size),
+          injected,
+        })) as ChunkReader
         for (let part = await pieces.next(); part; part = await pieces.next());
         pieces.close()
       }
@@ -233,7 +242,7 @@ describe('a cache holds no more memory than it accounts for', () => {
     test(`injected documents with a head of ${headBytes} bytes`, async () => {
       const budget = new MemoryBudget(2 ** 30)
       const page = Buffer.from(`<head>${'<link>'.padEnd(headBytes - 40)}<title>Old</title></head>`)
-      const blobs = { bytes: async () => Buffer.from(page) } as unknown as Blobs
+      const blobs = { bytes: async () => Buffer.from(page) } as unknown as BlobReader
       const documents = new InjectedDocuments({ blobs, budget })
       const inject = (hash: string) => {
         const published = { ...toStoredFile('index.html'), hash, size: page.length }
@@ -256,7 +265,7 @@ describe('a cache holds no more memory than it accounts for', () => {
       bytes: () => 100,
       isNegative: () => false,
       budget,
-      clock,
+      breaker: makeBreaker(),
     })
     const heap = await measureGrowth(async () => {
       for (let index = 0; index < 4_000; index++) await cache.get(`name-${index}.example`)
@@ -288,14 +297,17 @@ describe('a resolver holds no more memory than it accounts for', () => {
         secret: 'a secret',
         clock: () => 1_000_000,
         budget,
-        injectedDocuments: new InjectedDocuments({ blobs: {} as Blobs, budget }),
+        ...makeLookupLimits(),
+        clientIp: () => '192.0.2.1',
+        injectedDocuments: new InjectedDocuments({ blobs: {} as BlobReader, budget }),
         addresses: new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' }),
         https: { port: 443, coversSites: () => false },
       }
       const resolver = new SiteResolver(options as EdgeOptions)
+      const client = { socket: {}, headers: {} }
       const resolveAll = async (from: number, to: number) => {
         for (let number = from; number < to; number++) {
-          const { kind } = await resolver.resolve(await host(number), true)
+          const { kind } = await resolver.resolve(await host(number), true, client)
           assert.ok(kind === 'site' || kind === 'redirect')
         }
       }
@@ -320,7 +332,7 @@ function sitesWithOnePage(id: string): unknown {
       },
     },
     versions: { byId: async () => parse(versionRow(id, current, { files })) },
-    encodings: { ofSite: async () => [] },
+    blobs: { ofVersions: async () => parse(files.map((file) => toBlobRecord(file))) },
     domains: {
       active: async (name: string) => {
         const primary = name.replace(/^www\./, '')

@@ -32,7 +32,7 @@ test('neither the data folder nor a file in it is readable by other users, even 
       /^slipway\.db-wal$/,
       /^secret$/,
       /^mail\/.+\.eml$/,
-      /^blobs\/.+\w{64}/,
+      /^blobs\/\w\w\/\w{4}-/,
       /^spool$/,
     ]
     for (const kind of kinds)

@@ -68,10 +68,15 @@ export class Program implements AsyncDisposable {
 
   /** Resolves when the service logs its URL. */
   static async serve(settings: Settings, options: ProgramOptions = {}): Promise<Program> {
-    const program = new Program({ PORT: '0', READY_SECONDS: '0', ...HIGH_LIMITS, ...settings }, options)
+    const program = Program.start(settings, options)
     const line = await program.waitForLine(/runs at http/)
     program.baseUrl = /http:\/\/[^\s"]+/.exec(line)![0]
     return program
+  }
+
+  /** Starts the service without waiting for it. */
+  static start(settings: Settings, options: ProgramOptions = {}): Program {
+    return new Program({ PORT: '0', READY_SECONDS: '0', ...HIGH_LIMITS, ...settings }, options)
   }
 
   private constructor(settings: Settings, options: ProgramOptions) {

@@ -3,9 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Blobs } from '../../server/blobs/blobs.ts'
+import { brotliDecompressSync } from 'node:zlib'
+import { BlobReader } from '../../server/blobs/blob-reader.ts'
+import type { Blobs, StoredBlob } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
-import type { Encoding } from '../../server/blobs/encoding.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { Precompressor } from '../../server/precompress/precompressor.ts'
@@ -15,7 +16,7 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import { deleteVersions } from '../../server/sites/version.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
-import { deterministicBytes, keep, received } from '../blobs/bytes.ts'
+import { deterministicBytes, keep, listObjects, received } from '../blobs/bytes.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -40,8 +41,15 @@ async function createFixture(t: TestContext, folder?: string) {
   const clock = { now: 1_000_000 }
   const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: () => clock.now })
   t.after(() => store[Symbol.asyncDispose]())
-  const blobs = diskBlobs({ folder: join(folder ?? data, 'blobs'), bootId: 'this-run' })
-  const injectedDocuments = new InjectedDocuments({ blobs, budget: new MemoryBudget(2 ** 20) })
+  const blobs = diskBlobs({
+    folder: join(folder ?? data, 'blobs'),
+    bootId: 'this-run',
+    clock: () => clock.now,
+  })
+  const injectedDocuments = new InjectedDocuments({
+    blobs: new BlobReader(blobs, store.read.blobs),
+    budget: new MemoryBudget(2 ** 20),
+  })
   const logged: { message: string; fields: LogFields }[] = []
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   log.error = log.warn = (message, fields = {}) => void logged.push({ message, fields })
@@ -53,9 +61,11 @@ async function createFixture(t: TestContext, folder?: string) {
     logged,
     /** The precompressor of one process; `change` replaces methods of the blobs. */
     encodings(change: Partial<Blobs> = {}): Precompressor {
+      const changed = { ...blobs, ...change }
       const made = new Precompressor({
         store,
-        blobs: { ...blobs, ...change },
+        blobs: changed,
+        blobReader: new BlobReader(changed, store.read.blobs),
         addresses,
         injectedDocuments,
         clock: () => clock.now,
@@ -69,7 +79,8 @@ async function createFixture(t: TestContext, folder?: string) {
       await encodings.onIdle()
     },
     async version(files: File[], row: Partial<Version> = {}, slug = 'a-site'): Promise<string> {
-      for (const { content } of files) await keep(blobs, Buffer.from(content))
+      const stored: StoredBlob[] = []
+      for (const { content } of files) stored.push(await keep(blobs, Buffer.from(content)))
       const manifest = files.map(({ path, type = 'text/html', content }) => {
         return { path, contentType: type, ...received(Buffer.from(content)) }
       })
@@ -77,10 +88,7 @@ async function createFixture(t: TestContext, folder?: string) {
       await store.write('relaxed', {}, async (tx) => {
         if (!(await tx.sites.bySlug(slug))) await tx.sites.insert(siteRow(slug))
         await tx.versions.insert(versionRow(id, slug, { files: manifest, ...row }))
-        await tx.blobReferences.addReferences(
-          slug,
-          manifest.map((file) => file.hash),
-        )
+        await tx.blobs.add(slug, stored)
       })
       return id
     },
@@ -98,13 +106,27 @@ async function createFixture(t: TestContext, folder?: string) {
     },
     isDone: async (id = 'a-version') => (await store.read.versions.header(id))?.isEncoded === true,
     notEncoded: async (limit = 10) =>
-      (await store.read.versions.notPrecompressed(limit)).map((version) => version.id),
-    rows: async () => (await store.read.encodings.ofSite('a-site')).map((row) => row.hash),
+      (await store.read.versions.notPrecompressed(0, limit)).map((version) => version.id),
+    rows: async (id = 'a-version') =>
+      (await store.read.blobs.ofVersions([id]))
+        .filter(({ encodings }) => encodings !== null)
+        .map(({ hash }) => hash),
+    /** Deletes the stored bytes of some content. */
+    async lose(content: string): Promise<string> {
+      const { hash, object } = (await store.read.blobs.find(hashOf(content)))!
+      await blobs.remove([object])
+      return hash
+    },
   }
 }
 
 function hashOf(content: string): string {
   return received(Buffer.from(content)).hash
+}
+
+/** The hash of the file that has these encodings, of which the first is Brotli's. */
+function hashOfEncoded([brotli]: readonly Buffer[]): string {
+  return received(brotliDecompressSync(brotli!)).hash
 }
 
 test('files that visitors load first are encoded first', async (t) => {
@@ -120,9 +142,10 @@ test('files that visitors load first are encoded first', async (t) => {
   ]
   const order: string[] = []
   const encodings = fixture.encodings({
-    async putEncoding(hash, encoding, bytes) {
-      if (encoding === 'br') order.push(files.find(({ content }) => hashOf(content) === hash)!.path)
-      await fixture.blobs.putEncoding(hash, encoding, bytes)
+    async putTogether(contents) {
+      const hash = hashOfEncoded(contents)
+      order.push(files.find(({ content }) => hashOf(content) === hash)!.path)
+      return fixture.blobs.putTogether(contents)
     },
   })
   await fixture.encode(encodings, await fixture.version(files))
@@ -146,9 +169,9 @@ test('a site with many files does not delay other sites until all are encoded', 
   const small = [{ path: 'index.html', content: compressibleText('small', 2000) }]
   const order: string[] = []
   const encodings = fixture.encodings({
-    async putEncoding(hash, encoding, bytes) {
-      await fixture.blobs.putEncoding(hash, encoding, bytes)
-      if (encoding === 'br') order.push(hash === hashOf(small[0]!.content) ? 'small' : 'large')
+    async putTogether(contents) {
+      order.push(hashOfEncoded(contents) === hashOf(small[0]!.content) ? 'small' : 'large')
+      return fixture.blobs.putTogether(contents)
     },
   })
   encodings.enqueue('a-site', await fixture.version(large))
@@ -165,11 +188,12 @@ test('a root document with injected metadata is encoded too, also after a concur
   await fixture.setTitle('One')
   const first = await fixture.injectedHash()
   const encodings = fixture.encodings({
-    async putEncoding(hash, encoding, bytes) {
-      await fixture.blobs.putEncoding(hash, encoding, bytes)
-      if (hash !== first || encoding !== 'gzip') return
-      await fixture.setTitle('Two')
-      encodings.enqueue('a-site', id)
+    async putTogether(contents) {
+      if (hashOfEncoded(contents) === first) {
+        await fixture.setTitle('Two')
+        encodings.enqueue('a-site', id)
+      }
+      return fixture.blobs.putTogether(contents)
     },
   })
   await fixture.encode(encodings, id)
@@ -184,19 +208,19 @@ test('encodings of a root document with metadata are referenced before they are 
   const id = await fixture.version(ROOT)
   await fixture.setTitle('One')
   const hash = await fixture.injectedHash()
-  const unnamed: string[] = []
+  const collect = () => fixture.store.write('relaxed', {}, (tx) => tx.blobs.collect(fixture.clock.now, 10))
   const encodings = fixture.encodings({
-    async putEncoding(of, encoding, bytes) {
-      unnamed.push(...(await fixture.store.read.blobReferences.findUnreferenced([of])))
-      await fixture.blobs.putEncoding(of, encoding, bytes)
+    async putTogether(contents) {
+      assert.equal((await collect()).deleted, 0)
+      return fixture.blobs.putTogether(contents)
     },
   })
   await fixture.encode(encodings, id)
-  assert.deepEqual(unnamed, [])
   assert.ok((await fixture.rows()).includes(hash))
   await fixture.setTitle(null)
   await fixture.encode(encodings, id)
-  assert.deepEqual(await fixture.store.read.blobReferences.findUnreferenced([hash]), [hash])
+  assert.equal((await collect()).deleted, 1)
+  assert.ok(!(await fixture.rows()).includes(hash))
   assert.ok(await fixture.isDone())
 })
 
@@ -205,9 +229,9 @@ test('a metadata change that no process enqueues is encoded by the job', async (
   const id = await fixture.version(ROOT)
   await fixture.setTitle('One')
   const encodings = fixture.encodings({
-    async putEncoding(hash, encoding, bytes) {
-      await fixture.blobs.putEncoding(hash, encoding, bytes)
-      if (encoding === 'gzip') await fixture.setTitle('Two')
+    async putTogether(contents) {
+      await fixture.setTitle('Two')
+      return fixture.blobs.putTogether(contents)
     },
   })
   await fixture.encode(encodings, id)
@@ -215,13 +239,19 @@ test('a metadata change that no process enqueues is encoded by the job', async (
   assert.deepEqual(await fixture.notEncoded(), [id])
 })
 
-test('listeners of a site are notified of new encodings', async (t) => {
+test('listeners of a site are notified once, when the encodings of a version are complete', async (t) => {
   const fixture = await createFixture(t)
   const notified: (readonly string[] | undefined)[] = []
   fixture.store.onChange((slugs) => void notified.push(slugs))
+  const files = Array.from({ length: 4 }, (_, number) => ({
+    path: `${number}.html`,
+    content: compressibleText(`file ${number}`, 100_000),
+  }))
   const encodings = fixture.encodings()
-  await fixture.encode(encodings, await fixture.version(PAGE))
-  assert.deepEqual(notified, [['a-site']])
+  encodings.enqueue('a-site', await fixture.version(files))
+  encodings.enqueue('other-site', await fixture.version(PAGE, { id: 'other-version' }, 'other-site'))
+  await encodings.onIdle()
+  assert.deepEqual(notified.toSorted(), [['a-site'], ['other-site']])
 })
 
 test('a full disk records nothing, and the work is retried', requires('small-disk'), async (t) => {
@@ -243,51 +273,56 @@ test('a version in work by one process is skipped by others, until its lease exp
   const fixture = await createFixture(t)
   const id = await fixture.version(PAGE)
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const kept: Encoding[] = []
+  const { putTogether } = fixture.blobs
+  let kept = 0
   const first = fixture.encodings({
-    async putEncoding() {
+    async putTogether(contents) {
       reached.resolve()
       await released.promise
+      return putTogether(contents)
     },
   })
-  const second = fixture.encodings({ putEncoding: async (_, encoding) => void kept.push(encoding) })
+  const second = fixture.encodings({
+    async putTogether(contents) {
+      kept++
+      return putTogether(contents)
+    },
+  })
   first.enqueue('a-site', id)
   await reached.promise
   const keptWithin = async (minutes: number) => {
     fixture.clock.now += minutes * MINUTE_MS
     await fixture.encode(second, id)
-    return kept.length
+    return kept
   }
   const counts = [await keptWithin(0), await keptWithin(1), await keptWithin(5)]
   released.resolve()
-  assert.deepEqual(counts, [0, 0, 3])
+  assert.deepEqual(counts, [0, 0, 1])
   await first.onIdle()
   assert.ok(await fixture.isDone())
+  const discarded = await fixture.store.read.blobs.listDiscarded(fixture.clock.now, 10)
+  assert.equal(discarded.length, 1, 'those that were recorded first stay')
 })
 
-test('encodings of a version deleted during the work are collected', async (t) => {
+test('encodings of a version deleted during the work are discarded', async (t) => {
   const fixture = await createFixture(t)
   const content = compressibleText('a', 3000)
   const id = await fixture.version([{ path: 'a.html', content }])
   const encodings = fixture.encodings({
-    async putEncoding(hash, encoding, bytes) {
+    async putTogether(contents) {
       await fixture.store.write('relaxed', {}, async (tx) => {
         await deleteVersions(tx, 'a-site', [id], fixture.clock.now)
-        await tx.blobReferences.unmark([hash])
+        await tx.blobs.collect(fixture.clock.now, 10)
       })
-      await fixture.blobs.remove(hash)
-      await fixture.blobs.putEncoding(hash, encoding, bytes)
+      return fixture.blobs.putTogether(contents)
     },
   })
   await fixture.encode(encodings, id)
-  assert.deepEqual(await Array.fromAsync(fixture.blobs.list()), [hashOf(content)])
-  assert.deepEqual(await fixture.store.read.blobReferences.markedForDeletion(fixture.clock.now, 10), [
-    hashOf(content),
-  ])
-  await fixture.store.write('relaxed', {}, (tx) =>
-    tx.blobReferences.addReferences('a-site', [hashOf(content)]),
-  )
-  assert.deepEqual(await fixture.rows(), [], 'no rows for encodings that are marked for deletion')
+  const discarded = await fixture.store.read.blobs.listDiscarded(fixture.clock.now, 10)
+  assert.deepEqual(discarded.sort(), await listObjects(fixture.blobs))
+  assert.equal(discarded.length, 2)
+  await fixture.version([{ path: 'a.html', content }])
+  assert.deepEqual(await fixture.rows(), [], 'no rows for encodings that are discarded')
 })
 
 test('a file that cannot be encoded does not delay others, and its retries end', async (t) => {
@@ -297,8 +332,7 @@ test('a file that cannot be encoded does not delay others, and its retries end',
     content: compressibleText(`file ${name}`, 3000),
   }))
   const id = await fixture.version(files)
-  const lost = hashOf(files[1]!.content)
-  await fixture.blobs.remove(lost)
+  const lost = await fixture.lose(files[1]!.content)
   const encodings = fixture.encodings()
   for (const done of [false, false, true, true]) {
     await fixture.encode(encodings, id)
@@ -320,7 +354,7 @@ test('versions with only lost files are dropped after three attempts, also when 
       content: compressibleText(`${slug} ${number}`, 200_000),
     }))
     await fixture.version(files, { id: `version of ${slug}` }, slug)
-    for (const { content } of files) await fixture.blobs.remove(hashOf(content))
+    for (const { content } of files) await fixture.lose(content)
   }
   const encodings = fixture.encodings()
   for (const done of [false, false, true]) {
@@ -340,12 +374,12 @@ test('a killed encoding process costs only one retry', async (t) => {
   const id = await fixture.version(files)
   let kill = true
   const encodings = fixture.encodings({
-    async bytes(hash, encoding) {
+    async bytes(location) {
       if (encodings.pid && kill) {
         kill = false
         process.kill(encodings.pid, 'SIGKILL')
       }
-      return fixture.blobs.bytes(hash, encoding)
+      return fixture.blobs.bytes(location)
     },
   })
   for (const _ of [1, 2]) {
@@ -365,9 +399,9 @@ test('stopping ends the encoding process at any point', async (t) => {
   ])
   const reached = Promise.withResolvers<void>()
   const encodings = fixture.encodings({
-    async bytes(hash, encoding) {
-      if (hash === hashOf(large)) reached.resolve()
-      return fixture.blobs.bytes(hash, encoding)
+    async bytes(location) {
+      if (location.hash === hashOf(large)) reached.resolve()
+      return fixture.blobs.bytes(location)
     },
   })
   encodings.enqueue('a-site', id)

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { type Published, Slipway } from '../../client/sdk/slipway.ts'
@@ -9,10 +7,10 @@ import { ENCODINGS } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import type { BlobEncodings } from '../../server/store/contract/encodings.ts'
-import { Api, blobFolder, HOUR_MS, MINUTE_MS } from '../api/api.ts'
+import type { EncodingLocations } from '../../server/store/contract/blobs.ts'
+import { Api, HOUR_MS, MINUTE_MS } from '../api/api.ts'
 import { type Contents, sha256, toFiles } from '../api/content.ts'
-import { deterministicBytes } from '../blobs/bytes.ts'
+import { deterministicBytes, listObjects } from '../blobs/bytes.ts'
 import { Program } from '../operator/program.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -41,22 +39,20 @@ describe('after a publish', () => {
     const noise = deterministicBytes('noise', 5000)
     const { slug, versionId } = await publish({ ...compressible, ...others, 'noise.txt': noise })
     for (const content of Object.values(compressible)) await assertPrepared(slug, content)
-    for (const content of [...Object.values(others), noise]) assert.deepEqual(await beside(content), [])
-    for (const content of Object.values(others)) assert.equal(await rowOf(slug, content), undefined)
-    const tried = { hash: sha256(noise), br: null, zstd: null, gzip: null }
-    assert.deepEqual({ ...(await rowOf(slug, noise)) }, tried, 'it is not tried again')
+    for (const content of Object.values(others)) assert.equal(await encodingsOf(slug, content), null)
+    const tried = { br: null, zstd: null, gzip: null }
+    assert.deepEqual(await encodingsOf(slug, noise), tried, 'it is not tried again')
     const { store } = await api.operator()
     assert.equal((await store.read.versions.header(versionId))?.isEncoded, true)
   })
 
   test('a file of several sites is encoded once, and recorded for each', async () => {
     const shared = compressibleText('of several', 3000)
-    await publish({ 'one.html': shared, 'two.html': shared })
-    const [path] = await beside(shared)
-    const { ino } = await stat(path!)
+    const first = await publish({ 'one.html': shared, 'two.html': shared })
+    const { object } = (await encodingsOf(first.slug, shared))!.br!
     const other = await publish({ 'index.html': shared, 'own.css': compressibleText('its own', 3000) })
     await assertPrepared(other.slug, shared)
-    assert.equal((await stat(path!)).ino, ino, 'the file was not made anew')
+    assert.equal((await encodingsOf(other.slug, shared))!.br!.object, object, 'they were not made anew')
   })
 
   test('encodings are kept while their blob is referenced, and deleted with it', async () => {
@@ -64,9 +60,10 @@ describe('after a publish', () => {
     const [shared, own] = [compressibleText('shared', 3000), compressibleText('own', 3000)]
     const { slug } = await publish({ 'index.html': shared, 'own.html': own }, client)
     const other = await publish({ 'index.html': shared })
+    const { object } = (await encodingsOf(slug, own))!.br!
     await client.delete(slug, { permanent: true })
     await collect()
-    assert.deepEqual(await beside(own), [])
+    await assertDeleted(object)
     await assertPrepared(other.slug, shared)
     const again = await publish({ 'index.html': own })
     await assertPrepared(again.slug, own)
@@ -79,9 +76,10 @@ describe('after a publish', () => {
     const { versionId } = await client.publish({ files: toFiles({ 'index.html': draft }), slug, live: false })
     await api.running.service.precompressor.onIdle()
     await assertPrepared(slug, draft)
+    const { object } = (await encodingsOf(slug, draft))!.br!
     await client.deleteVersion(slug, versionId)
     await collect()
-    assert.deepEqual(await beside(draft), [])
+    await assertDeleted(object)
   })
 
   /** Publishes and waits for the background work. */
@@ -96,28 +94,29 @@ describe('after a publish', () => {
     await api.sweep('blobs')
   }
 
-  async function rowOf(slug: string, content: string | Buffer): Promise<BlobEncodings | undefined> {
-    const { store } = await api.operator()
-    return (await store.read.encodings.ofSite(slug)).find((row) => row.hash === sha256(content))
+  /** The encodings of a file in any version of a site; null when there is none. */
+  async function encodingsOf(slug: string, content: string | Buffer): Promise<EncodingLocations | null> {
+    const { read } = (await api.operator()).store
+    const ids = (await read.versions.bySlug(slug)).map(({ id }) => id)
+    const records = await read.blobs.ofVersions(ids)
+    return records.find(({ hash }) => hash === sha256(content))!.encodings
   }
 
-  /** Paths of the files stored beside a blob. */
-  async function beside(content: string | Buffer): Promise<string[]> {
-    const hash = sha256(content)
-    const folder = join(blobFolder(api), hash.slice(0, 2))
-    const names = (await readdir(folder)).filter((name) => name.startsWith(`${hash}.`))
-    return names.sort().map((name) => join(folder, name))
+  async function assertDeleted(object: string): Promise<void> {
+    const { blobs } = await api.operator()
+    assert.ok(!(await listObjects(blobs)).includes(object))
   }
 
-  /** Asserts that each encoding exists with the recorded size and decodes to the content. */
+  /** Asserts that each encoding exists in one object, with the recorded hash, and decodes to the content. */
   async function assertPrepared(slug: string, content: string | Buffer): Promise<void> {
     const { blobs } = await api.operator()
-    const row = await rowOf(slug, content)
+    const locations = (await encodingsOf(slug, content))!
     for (const encoding of ENCODINGS) {
-      const bytes = await blobs.bytes(sha256(content), encoding)
+      const bytes = await blobs.bytes(locations[encoding]!)
       assert.ok(bytes && bytes.length < content.length, `smaller as ${encoding}`)
       assert.ok(decoded[encoding](bytes).equals(Buffer.from(content)), `itself as ${encoding}`)
-      assert.equal(row?.[encoding], bytes.length)
+      assert.equal(locations[encoding]!.hash, sha256(bytes))
+      assert.equal(locations[encoding]!.object, locations.br!.object)
     }
   }
 })
@@ -129,7 +128,7 @@ test('a service killed during the work leaves it to the next', async () => {
   await using program = await Program.serve({ DATA: folder.path })
   const transport = nodeTransport()
   const client = new Slipway({ baseUrl: program.baseUrl, send: transport.send })
-  const { slug, versionId } = await client.publish({ files: toFiles(contents) })
+  const { versionId } = await client.publish({ files: toFiles(contents) })
   transport.close()
   program.child.kill('SIGKILL')
   await program.ended
@@ -142,10 +141,10 @@ test('a service killed during the work leaves it to the next', async () => {
   const sweep = sweeps.find(({ name }) => name === 'encodings')!
   assert.equal(await runOnce(sweep, sweepOptions), 1)
   assert.equal((await store.read.versions.header(versionId))?.isEncoded, true)
-  const rows = await store.read.encodings.ofSite(slug)
-  assert.deepEqual(rows.map((row) => row.hash).sort(), pages.map(sha256).sort())
+  const records = await store.read.blobs.ofVersions([versionId])
   for (const page of pages) {
-    const bytes = await blobs.bytes(sha256(page), 'br')
+    const { encodings } = records.find(({ hash }) => hash === sha256(page))!
+    const bytes = await blobs.bytes(encodings!.br!)
     assert.ok(decoded.br(bytes!).equals(Buffer.from(page)))
   }
   assert.equal(await runOnce(sweep, sweepOptions), 0, 'nothing is left to be done')

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { type Daemon, startDaemon } from '../tools/daemon.ts'
+import { type Changes, readRecipe } from './recipe.ts'
 
 /** A custom domain with a certificate. */
 export const DOMAIN = 'www.example.test'
@@ -26,9 +26,6 @@ interface Ports {
   service: number
   internal: number
 }
-
-/** Replacements in a configuration file, of file names and ports. */
-type Changes = [string, string][]
 
 interface Recipe {
   file: string
@@ -105,7 +102,7 @@ export async function startProxy(name: ProxyName, settings: Record<string, strin
         const ports = { http: http!, https: https!, service: service.port }
         const changes = recipe.changes({ folder, ...ports, internal: service.service.internalPort! })
         const configuration = join(folder, recipe.file)
-        await writeFile(configuration, changed(recipe.file, changes))
+        await writeFile(configuration, readRecipe(recipe.file, changes))
         return recipe.args(configuration)
       },
       isReady: recipe.isReady,
@@ -115,14 +112,6 @@ export async function startProxy(name: ProxyName, settings: Record<string, strin
   if (name === 'caddy') root += await caddyRoot(daemon)
   const owned = started.move()
   return { service, httpPort, httpsPort, root, [Symbol.asyncDispose]: () => owned.disposeAsync() }
-}
-
-function changed(file: string, changes: Changes): string {
-  const text = readFileSync(new URL(`../../deploy/edge/${file}`, import.meta.url), 'utf8')
-  return changes.reduce((before, [from, to]) => {
-    if (!before.includes(from)) throw new Error(`deploy/edge/${file} has no ${JSON.stringify(from)}`)
-    return before.replaceAll(from, () => to)
-  }, text)
 }
 
 async function writeCertificates(

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
-import type { Blobs } from '../../server/blobs/blobs.ts'
+import type { BlobReader } from '../../server/blobs/blob-reader.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import type { HeadTags } from '../../server/sites/page-metadata/head-injection.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
@@ -179,7 +179,7 @@ test('at most eight documents are read and parsed at a time', async () => {
     await opened
     return page
   }
-  const blobs = { bytes } as unknown as Blobs
+  const blobs = { bytes } as unknown as BlobReader
   const documents = new InjectedDocuments({ blobs, budget: new MemoryBudget(2 ** 24) })
   const load = (number: number) => {
     const published = { path: 'index.html', contentType: 'text/html', hash: `${number}`, size: page.length }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
+import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
+import { storeFleet } from './fleet.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
@@ -38,9 +40,11 @@ export function storeContract(
   storeChanges(promises)
   storeSharedState(promises)
   storeQueries(promises)
+  storeBlobs(promises)
   storeSignIns(promises)
   storeVisits(promises)
   storeCertificates(promises)
+  storeFleet(promises)
 }
 
 function storeWrites(promises: Promises): void {
@@ -74,7 +78,8 @@ function storeWrites(promises: Promises): void {
         .write('durable', {}, async (tx) => {
           await tx.sites.update('before', { title: 'changed' })
           await tx.sites.insert(siteRow('during'))
-          await tx.blobReferences.addReferences('during', [blob(1)])
+          await tx.blobs.addReferences('during', [blob(1)])
+          await tx.blobs.discard(['an-object'])
           await tx.notifyChanged('before')
           throw reason
         })
@@ -86,7 +91,7 @@ function storeWrites(promises: Promises): void {
     }
     assert.equal((await store.read.sites.bySlug('before'))?.title, 'as it was')
     assert.equal(await store.read.sites.bySlug('during'), undefined)
-    assert.deepEqual(await store.read.blobReferences.listHashes('during'), [])
+    assert.deepEqual(await store.read.blobs.listDiscarded(0, 10), [])
   })
 
   promises('a failed write does not affect concurrent writes', async (open) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import type { WriteTransaction } from '../../server/store/store.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
-import { blob, siteRow, versionRow } from './rows.ts'
+import { siteRow, storedBlob, versionRow } from './rows.ts'
 
 /** Promises of queries that do more than return a row. */
 export function storeQueries(promises: Promises): void {
@@ -26,25 +25,30 @@ export function storeQueries(promises: Promises): void {
 
   promises('thousands of rows can be added, counted and queried in one call', async (open) => {
     const store = await open()
-    const hashes = Array.from({ length: 2500 }, (_, number) => blob(number))
-    const rows = hashes.map((hash, fileNumber) => ({ versionId: 'v1', fileNumber, hash, size: 7 }))
+    const stored = Array.from({ length: 2500 }, (_, number) => storedBlob(number))
+    const arrivals = stored.map((one, fileNumber) => ({ ...one, versionId: 'v1', fileNumber }))
+    const files = stored.map(({ hash, size }) => ({ path: hash, size, contentType: 'text/plain', hash }))
     await store.write('durable', {}, async (tx) => {
-      await tx.versions.insert(versionRow('v1', 'a-site', { state: 'pending' }))
-      await tx.blobReferences.addReferences('a-site', hashes.slice(0, 1250))
-      await tx.versions.recordArrivals(rows.slice(1250))
-      await tx.versions.recordArrivals(rows.slice(1250).map((row) => ({ ...row, size: 8 })))
+      await tx.versions.insert(versionRow('v1', 'a-site', { state: 'pending', files }))
+      assert.deepEqual(await tx.versions.recordArrivals(arrivals), [])
     })
-    assert.equal((await store.read.blobReferences.listHashes('a-site')).length, 1250)
-    assert.deepEqual(await store.read.blobReferences.findUnreferenced([...hashes, blob('other')]), [
-      blob('other'),
-    ])
-    const arrivals = await store.read.versions.listArrivals('v1')
-    assert.deepEqual(pluck(arrivals, 'size'), Array(1250).fill(8))
+    assert.equal((await store.read.versions.listArrivals('v1')).length, 2500)
     await store.write('durable', {}, async (tx) => {
-      await tx.versions.clearArrivals('v1')
-      await tx.blobReferences.removeReferences('a-site', hashes, 5)
+      assert.equal((await tx.versions.takeArrivals('v1')).length, 2500)
+      assert.equal((await tx.blobs.add('a-site', stored)).size, 2500)
     })
-    assert.equal((await store.read.blobReferences.markedForDeletion(5, 5000)).length, 2500)
+    assert.equal((await store.read.blobs.ofVersions(['v1'])).length, 2500)
+    const objects = stored.map(({ object }) => object)
+    assert.deepEqual(await store.read.blobs.withoutRow([...objects, 'another'], 'v2'), ['another'])
+    await store.write('durable', {}, async (tx) => {
+      await tx.blobs.removeReferences('a-site', pluck(stored, 'hash'), 5)
+      for (let step = 0; step < 5; step++)
+        assert.deepEqual(await tx.blobs.collect(5, 500), { examined: 500, deleted: 500 })
+      await tx.blobs.discard(['another'], 6)
+    })
+    assert.deepEqual((await store.read.blobs.listDiscarded(5, 5000)).sort(), objects.sort())
+    await store.write('durable', {}, (tx) => tx.blobs.forgetDiscarded(objects))
+    assert.deepEqual(await store.read.blobs.listDiscarded(6, 5000), ['another'])
   })
 
   promises('a decrement of a counter undoes an increment', async (open) => {
@@ -173,79 +177,7 @@ function sweepQueries(promises: Promises): void {
         await tx.versions.insert(versionRow(id, slug, { state }))
     })
     assert.equal((await read.versions.newestPending('one'))?.id, 'v2')
-    assert.equal(
-      await read.versions.findPrevious('one', 'v3'),
-      undefined,
-      'a pending one is no earlier version',
-    )
     const newest = await read.versions.listNewestPending(['one', 'two', 'three'])
     assert.deepEqual(pluck(newest, 'id').sort(), ['v2', 'v4'])
   })
-
-  promises('a blob without references is marked for deletion, and no other', async (open) => {
-    const { read, write } = await open()
-    await write('durable', {}, async (tx) => {
-      await tx.versions.insert(versionRow('v1', 'waiting', { state: 'pending' }))
-      await tx.versions.recordArrivals([
-        { versionId: 'v1', fileNumber: 0, hash: blob('waited for'), size: 1 },
-      ])
-      await tx.blobReferences.addReferences('one', [
-        blob('own'),
-        blob('shared'),
-        blob('waited for'),
-        blob('kept'),
-        blob('own'),
-      ])
-      await tx.blobReferences.addReferences('two', [blob('shared')])
-      await tx.blobReferences.removeReferences('one', [blob('own'), blob('shared'), blob('waited for')], 1000)
-    })
-    assert.deepEqual(await read.blobReferences.listHashes('one'), [blob('kept')])
-    assert.deepEqual(await read.blobReferences.markedForDeletion(1000, 10), [blob('own')])
-    assert.deepEqual(await read.blobReferences.markedForDeletion(999, 10), [], 'its grace period starts then')
-  })
-
-  promises('received files of unknown versions are deleted when they are old', async (open) => {
-    const { read, write } = await open()
-    await write('durable', {}, async (tx) => {
-      await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
-      for (const versionId of ['a-stray', 'b-version', 'c-stray'])
-        await tx.versions.recordArrivals([{ versionId, fileNumber: 0, hash: blob(versionId), size: 1 }])
-      assert.equal(await tx.versions.deleteStrayArrivals('c'), 1)
-    })
-    const hashes = ['a-stray', 'b-version', 'c-stray'].map(blob)
-    assert.deepEqual(await read.blobReferences.findUnreferenced(hashes), [blob('a-stray')])
-  })
-
-  promises('a new reference unmarks a blob; its removal starts a new grace period', async (open) => {
-    const { read, write } = await open()
-    const removeReference = (tx: WriteTransaction, now: number) =>
-      tx.blobReferences.removeReferences('one', [blob(1)], now)
-    await write('durable', {}, async (tx) => {
-      await tx.blobReferences.addReferences('one', [blob(1)])
-      await removeReference(tx, 1000)
-      await tx.blobReferences.addReferences('one', [blob(1)])
-    })
-    assert.deepEqual(await read.blobReferences.findUnreferenced([blob(1)]), [])
-    await write('durable', {}, (tx) => removeReference(tx, 5000))
-    assert.deepEqual(await read.blobReferences.markedForDeletion(4999, 10), [])
-    assert.deepEqual(await read.blobReferences.markedForDeletion(5000, 10), [blob(1)])
-  })
-
-  promises(
-    'marked blobs are listed oldest first; marking them again keeps their time; unmarking removes them',
-    async (open) => {
-      const { read, write } = await open()
-      await write('durable', {}, async (tx) => {
-        await tx.blobReferences.markForDeletion([blob(2)], 2000)
-        await tx.blobReferences.markForDeletion([blob(1)], 1000)
-        await tx.blobReferences.markForDeletion([blob(3)], 3000)
-        assert.equal(await tx.blobReferences.markForDeletion([blob(1), blob(2), blob(4)], 9000), 1)
-        await tx.blobReferences.unmark([blob(4)])
-      })
-      assert.deepEqual(await read.blobReferences.markedForDeletion(2500, 10), [blob(1), blob(2)])
-      assert.deepEqual(await read.blobReferences.markedForDeletion(9000, 1), [blob(1)])
-      await write('durable', {}, (tx) => tx.blobReferences.unmark([blob(1), blob(3)]))
-      assert.deepEqual(await read.blobReferences.markedForDeletion(9000, 10), [blob(2)])
-    },
-  )
 }

@@ -1,3 +1,4 @@
+import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
 import { type Certificate, emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
@@ -57,6 +58,11 @@ export function certificateRow(name: string, change: Partial<Certificate> = {}):
 /** A blob hash, derived from the name. */
 export function blob(name: string | number): string {
   return sha256(String(name))
+}
+
+/** A blob in an object of its own, derived from the names. */
+export function storedBlob(name: string | number, object: string | number = name): StoredBlob {
+  return { hash: blob(name), size: 7, object: `object-${object}`, piecesHash: null }
 }
 
 /** Copies rows without the prototype of the engine. */

@@ -4,11 +4,12 @@ import { RateLimits } from '../../server/accounts/rate-limits.ts'
 import { Sessions } from '../../server/accounts/session.ts'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { JobLease, LeaseLostError } from '../../server/jobs/job-lease.ts'
-import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
+import { encodingsLease } from '../../server/store/contract/versions.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
-import { plain, siteRow } from './rows.ts'
+import { accountRow, domainRow, plain, siteRow, versionRow } from './rows.ts'
 
 const RATES = { anonymous: 50, session: 50, signIn: 50 }
 const PLAN = { name: 'A plan', requestsPerHour: 50, domains: 1 }
@@ -51,6 +52,29 @@ export function storeSharedState(promises: Promises): void {
     },
   )
 
+  promises('the key of a caller far beyond its limit is looked up once a second', async (open) => {
+    const clock = { now: 1000 * HOUR_MS }
+    const limits = rateLimits(await open(), () => clock.now)
+    const caller = {
+      account: accountRow('ann'),
+      keyHash: 'a hash',
+      address: '',
+      signedInWith: 'key',
+    } as const
+    for (let request = 0; request < RATES.session + 100; request++) await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash'), undefined)
+    await limits.charge(caller, 'api')
+    await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash')?.id, 'ann')
+    clock.now += 1000
+    assert.equal(limits.findFlooding('a hash'), undefined)
+    await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding('a hash')?.id, 'ann')
+    clock.now += HOUR_MS
+    assert.equal((await limits.charge(caller, 'api')).admitted, true)
+    assert.equal(limits.findFlooding('a hash'), undefined)
+  })
+
   promises('parallel guesses of a password never exceed the limit, over all nodes', async (open) => {
     const clock = () => 1000 * HOUR_MS
     const nodes = [await open(), await open()].map((store) => new AttemptLimiter({ store, clock }))
@@ -74,6 +98,69 @@ export function storeSharedState(promises: Promises): void {
     const [code] = await store.read.signIns.codes('ann@example.com')
     assert.equal(code?.attemptTries, 5)
     await assert.rejects(guess(sent[0]!.code!, 1), { code: 'INVALID_CODE' })
+  })
+
+  promises(
+    'a due domain is claimed by one of several nodes, and again after the claim has ended',
+    async (open) => {
+      const nodes = [await open(), await open()]
+      const names = Array.from({ length: 40 }, (_, number) => `site-${String(number).padStart(2, '0')}.test`)
+      await nodes[0]!.write('relaxed', {}, async (tx) => {
+        for (const [number, name] of names.entries())
+          await tx.domains.insert(domainRow(name, { nextCheckAt: number, isSlow: number >= 30 }))
+      })
+      const claim = async (now: number, limit: number, slow = false) => {
+        const claims = nodes.map(({ execute }) =>
+          execute('relaxed', ({ domains }) => domains.claimDue(now, { limit, slow, until: now + 1000 })),
+        )
+        return (await Promise.all(claims)).flat().map(({ domain }) => domain)
+      }
+      const first: string[] = []
+      for (let piece = await claim(19, 4); piece.length > 0; piece = await claim(19, 4)) first.push(...piece)
+      assert.deepEqual(first.sort(), names.slice(0, 20))
+      assert.deepEqual((await claim(1018, 40)).sort(), names.slice(20, 30))
+      assert.deepEqual((await claim(1018, 40, true)).sort(), names.slice(30))
+      await nodes[0]!.write('relaxed', {}, (tx) =>
+        tx.domains.update({ accountId: 'an-account', domain: names[7]! }, { nextCheckAt: 1000 }),
+      )
+      assert.deepEqual(await claim(1018, 40), [names[7]])
+      assert.deepEqual(
+        (await claim(1019, 40)).sort(),
+        names.slice(0, 20).filter((name) => name !== names[7]),
+      )
+    },
+  )
+
+  promises('new visitors are added up over all nodes and sites', async (open) => {
+    const nodes = [await open(), await open()]
+    const slugs = ['one', 'two']
+    await nodes[0]!.write('relaxed', {}, async (tx) => {
+      await tx.visits.getOrCreateSalt(DAY_MS, 'a salt')
+      for (const slug of slugs) await tx.sites.insert(siteRow(slug))
+    })
+    const add = (number: number) => {
+      const visitors = ['a visitor', `visitor ${number}`]
+      const visits = slugs.map((slug) => ({ slug, requests: 1, bytes: 1, visitors, names: [] }))
+      return nodes[number % 2]!.write('relaxed', {}, (tx) => tx.visits.add(DAY_MS, DAY_MS, visits))
+    }
+    const written = await Promise.all(Array.from({ length: 20 }, (_, number) => add(number)))
+    assert.equal(Math.max(...written.map(({ total }) => total)), 42)
+    assert.equal(
+      written.reduce((sum, { added }) => sum + added, 0),
+      42,
+    )
+  })
+
+  promises('a version that another node compresses is not listed as uncompressed', async (open) => {
+    const store = await open()
+    await store.write('relaxed', {}, async (tx) => {
+      for (const id of ['v1', 'v2', 'v3']) await tx.versions.insert(versionRow(id, 'a-site'))
+      await tx.leases.acquire(encodingsLease('v2'), 'a node', 0, 100)
+    })
+    const list = async (now: number) =>
+      (await store.read.versions.notPrecompressed(now, 10)).map(({ id }) => id).sort()
+    assert.deepEqual(await list(99), ['v1', 'v3'])
+    assert.deepEqual(await list(100), ['v1', 'v2', 'v3'])
   })
 
   promises('a lease is extended by its holder only, and names its holder to others', async (open) => {

@@ -11,9 +11,14 @@ export class TaskProcesses implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack
 
   /** Resolves when all are ready, so that they begin a task at the same time. */
-  static async start(count: number): Promise<TaskProcesses> {
+  static start(count: number): Promise<TaskProcesses> {
+    return TaskProcesses.startWithClocks(Array(count).fill('+0s'))
+  }
+
+  /** Starts a process for each of these differences of its clock, such as `-1h`. */
+  static async startWithClocks(differences: readonly string[]): Promise<TaskProcesses> {
     await using stack = new AsyncDisposableStack()
-    const processes = Array.from({ length: count }, () => stack.use(start()))
+    const processes = differences.map((difference) => stack.use(start(difference)))
     await Promise.all(processes.map((one) => one.readLine()))
     return new TaskProcesses(processes, stack.move())
   }
@@ -35,8 +40,11 @@ export class TaskProcesses implements AsyncDisposable {
 
 type TaskProcess = ReturnType<typeof start>
 
-function start() {
-  const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
+function start(clockDifference: string) {
+  const command = [process.execPath, PROGRAM]
+  if (clockDifference !== '+0s') command.unshift('faketime', '-f', clockDifference)
+  const [file, ...rest] = command
+  const child = spawn(file!, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const readLine = async () => {

@@ -14,7 +14,7 @@ export interface TestDatabase extends AsyncDisposable {
 }
 
 /** Independent of the load of the test machine. */
-export const PATIENT_TIMEOUTS = { acquire: 60_000, read: 60_000, poll: 60_000, silence: 120_000 }
+export const PATIENT_TIMEOUTS = { acquire: 60_000, read: 60_000, poll: 60_000 }
 
 /** Opens the database at an address, as another process does. */
 export function openStore(address: string): Promise<Store> {

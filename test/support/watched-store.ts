@@ -4,9 +4,13 @@ import type { Queries, Store } from '../../server/store/store.ts'
 /** Counts reads of a store; tests can delay reads and make the store unavailable. */
 export class WatchedStore {
   reads = 0
+  /** Reads without a result. */
+  pending = 0
   unavailable = false
   /** Called after each read; a promise delays its result. */
   delayRead: (query: string) => Promise<unknown> | undefined = () => undefined
+  /** For how long the store has not notified of changes. */
+  silenceMs: () => number = () => this.real.silenceMs()
   readonly real: Store
   readonly read: Queries
 
@@ -30,6 +34,7 @@ export class WatchedStore {
       },
       onChange: (forget) => real.onChange(forget),
       pollChanges: () => real.pollChanges(),
+      silenceMs: () => this.silenceMs(),
       check: () => real.check(),
       [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
     }
@@ -51,9 +56,14 @@ export class WatchedStore {
   async #forward(name: string, query: () => Promise<unknown>): Promise<unknown> {
     this.reads++
     this.#assertAvailable()
-    const answer = await query()
-    await this.delayRead(name)
-    return answer
+    this.pending++
+    try {
+      const answer = await query()
+      await this.delayRead(name)
+      return answer
+    } finally {
+      this.pending--
+    }
   }
 
   #assertAvailable(): void {

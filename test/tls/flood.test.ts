@@ -12,6 +12,7 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
+import { makeLookupLimits } from '../support/lookup-limits.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 import { hello } from './build-client-hello.ts'
@@ -42,7 +43,9 @@ test(`${RANDOM_NAME_COUNT} unknown names are refused without a write, while visi
     while (left-- > 0) {
       const socket = await service.raw()
       socket.write(hello({ serverName: `${random.below(2 ** 31).toString(36)}.${random.below(1000)}.test` }))
-      if ((await untilClosed(socket)).toString('hex') === '15030300020270') refused++
+      const alert = (await untilClosed(socket)).toString('hex')
+      // unrecognized_name, and internal_error without a lookup (RFC 8446, 6.2)
+      if (alert === '15030300020270' || alert === '15030300020250') refused++
     }
   }
   let visits = 0
@@ -59,6 +62,8 @@ test(`${RANDOM_NAME_COUNT} unknown names are refused without a write, while visi
     [],
   )
 })
+
+const ADDRESS = '192.0.2.1'
 
 describe('while the store is unavailable', () => {
   async function withSelector(
@@ -78,6 +83,7 @@ describe('while the store is unavailable', () => {
     const log = makeLog({ level: 'error', text: true, write: () => undefined })
     const selector = new CertificateSelector({
       store: store.watched,
+      ...makeLookupLimits({ clock: () => clock.now }),
       secretBox,
       clock: () => clock.now,
       tickets: new TicketKeys({ store: store.watched, secretBox, clock: () => clock.now, log }),
@@ -97,37 +103,37 @@ describe('while the store is unavailable', () => {
 
   test('cached names keep their certificates, also after invalidation and a change of ticket keys', () =>
     withSelector(async (selector, store, clock) => {
-      assert.ok(await selector.choose(helloFor(NAME)))
+      assert.ok(await selector.choose(helloFor(NAME), ADDRESS))
       const reads = store.reads
-      assert.ok(!(selector.choose(helloFor(NAME)) instanceof Promise))
+      assert.ok(!(selector.choose(helloFor(NAME), ADDRESS) instanceof Promise))
       assert.equal(store.reads, reads)
       store.unavailable = true
       clock.now += 12 * 3_600_000
-      assert.ok(await selector.choose(helloFor(NAME)))
+      assert.ok(await selector.choose(helloFor(NAME), ADDRESS))
       selector.invalidate(undefined)
-      assert.ok(await selector.choose(helloFor(NAME)))
+      assert.ok(await selector.choose(helloFor(NAME), ADDRESS))
     }))
 
   test('names that are not cached get UNAVAILABLE', () =>
     withSelector(async (selector, store) => {
       store.unavailable = true
       await assert.rejects(
-        async () => selector.choose(helloFor(NAME)),
+        async () => selector.choose(helloFor(NAME), ADDRESS),
         (error) => error instanceof ApiError && error.code === 'UNAVAILABLE',
       )
       store.unavailable = false
-      assert.ok(await selector.choose(helloFor(NAME)))
+      assert.ok(await selector.choose(helloFor(NAME), ADDRESS))
     }))
 
   test('an unknown name is looked up at most once a second', () =>
     withSelector(async (selector, store, clock) => {
       const reads = store.reads
       for (let time = 0; time < 100; time++)
-        assert.equal(await selector.choose(helloFor('unknown.test')), undefined)
+        assert.equal(await selector.choose(helloFor('unknown.test'), ADDRESS), undefined)
       const each = store.reads - reads
       clock.now += 1000
       for (let time = 0; time < 100; time++)
-        assert.equal(await selector.choose(helloFor('unknown.test')), undefined)
+        assert.equal(await selector.choose(helloFor('unknown.test'), ADDRESS), undefined)
       assert.equal(store.reads - reads, 2 * each)
     }))
 })

@@ -221,7 +221,8 @@ test('a cached response does not retain long request paths', async () => {
   const visitor = new ClientTracker({ remoteAddress: '192.0.2.1' })
   const response: EdgeResponse = { status: 301, headers: [] }
   const count = (path: string, query: string) => {
-    const request = { host: 'a-site.sites.test', isSecure: false, target: { path, query }, headers: {} }
+    const target = { path, query }
+    const request = { host: 'a-site.sites.test', isSecure: false, target, headers: {}, socket: {} }
     counting.count(request, { response, visit: 'a-site' }, visitor)
   }
   const long = 'x'.repeat(8000)

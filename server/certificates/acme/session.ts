@@ -3,6 +3,7 @@ import type { SecretBox } from '../../lib/secret-box.ts'
 import { isWithin, MINUTE_MS } from '../../lib/time.ts'
 import type { AcmeAccount } from '../../store/contract/acme.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
+import { accountKeyContext } from '../key-contexts.ts'
 import { AcmeError } from './acme.ts'
 import { AccountKey, createExternalBinding, generateKey, type Signer, signRequest } from './jws.ts'
 import {
@@ -194,7 +195,7 @@ export class AcmeSession {
   /** Returns the account of another node if that one was stored first. */
   #createAccount(): Promise<AcmeAccount> {
     const { store, secretBox, directory, clock } = this.#options
-    const key = secretBox.encrypt(generateKey(), accountContext(directory))
+    const key = secretBox.encrypt(generateKey(), accountKeyContext(directory))
     return store.write('durable', { authority: directory }, ({ acme }) =>
       acme.getOrCreateAccount({ directory, key, url: null, createdAt: clock() }),
     )
@@ -202,7 +203,7 @@ export class AcmeSession {
 
   #decryptKey(encrypted: string): AccountKey {
     const { secretBox, directory } = this.#options
-    const key = secretBox.decrypt(encrypted, accountContext(directory))
+    const key = secretBox.decrypt(encrypted, accountKeyContext(directory))
     if (key !== undefined) return new AccountKey(key)
     const sentence = `Cannot decrypt the key of the account at ${directory}: SLIPWAY_SECRET differs from the one that encrypted it`
     throw new AcmeError('rejected', sentence)
@@ -297,11 +298,6 @@ function parseAccountUrl(response: HttpResponse): string {
 function missingEab(cause?: AcmeError): AcmeError {
   const sentence = `The certificate authority requires external account binding: set ${EAB_SETTINGS}`
   return new AcmeError('rejected', sentence, { type: 'externalAccountRequired', cause })
-}
-
-/** The context of the encrypted key. */
-function accountContext(directory: string): string {
-  return `acme account ${directory}`
 }
 
 function isTransient(error: unknown): boolean {

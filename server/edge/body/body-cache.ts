@@ -118,8 +118,9 @@ export class BodyCache {
   }
 }
 
-function cacheKey({ hash, encoding }: BlobSlice): string {
-  return encoding === undefined ? hash : `${hash}.${encoding}`
+/** Encodings of a file that are made again may have other bytes, in another object. */
+function cacheKey({ hash, encoding, location }: BlobSlice): string {
+  return encoding === undefined || !location ? hash : `${location.object}+${location.offset}`
 }
 
 /** The bytes in memory of their own: a part of a larger buffer would keep all of it. */

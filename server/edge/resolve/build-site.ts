@@ -27,9 +27,12 @@ export async function buildLiveSite(
 ): Promise<RouteTable> {
   const since = site.liveSince ?? site.createdAt
   const buildPolicy = site.passwordHash === null ? publicPolicy : passwordPolicy
+  const until = since + PREVIOUS_FILES_TTL_MS
+  const previousId = (options.clock() < until && site.previousVersionId) || undefined
+  const policy = buildPolicy(getTimestamps(site, since))
   const [previousFiles, published] = await Promise.all([
-    loadPreviousFiles(site, since + PREVIOUS_FILES_TTL_MS, options),
-    loadSiteInput(site, version, { ...options, policy: buildPolicy(getTimestamps(site, since)) }),
+    loadPreviousFiles(site, previousId, { ...options, until }),
+    loadSiteInput(site, version, { ...options, policy, previousId }),
   ])
   return buildRouteTable({ ...published, previousFiles })
 }
@@ -55,11 +58,17 @@ function getTimestamps(site: Site, since: number): Pick<Policy, 'publishedAt' | 
 async function loadSiteInput(
   site: Site,
   version: Version,
-  { store, addresses, injectedDocuments, policy }: BuildOptions & { policy: Policy },
+  {
+    store,
+    addresses,
+    injectedDocuments,
+    policy,
+    previousId,
+  }: BuildOptions & { policy: Policy; previousId?: string | undefined },
 ): Promise<SiteInput> {
   const injection = findInjection(site, version, addresses)
-  const [encodings, injectedIndex] = await Promise.all([
-    store.read.encodings.ofSite(site.slug),
+  const [blobs, injectedIndex] = await Promise.all([
+    store.read.blobs.ofVersions([version.id, ...(previousId === undefined ? [] : [previousId])]),
     injection && injectedDocuments.get(injection),
   ])
   const { files, rules } = version
@@ -70,7 +79,7 @@ async function loadSiteInput(
     policy,
     rules: rules ?? undefined,
     injectedIndex,
-    encodings: new Map(encodings.map((row) => [row.hash, row])),
+    blobs: new Map(blobs.map((record) => [record.hash, record])),
     metadata: effectiveMetadata(site, version, files),
     toUrl: (name) => addresses.file(site.slug, name),
     spaMode: site.spaMode,
@@ -78,11 +87,11 @@ async function loadSiteInput(
 }
 
 async function loadPreviousFiles(
-  { slug, previousVersionId: id }: Site,
-  until: number,
-  { store, clock }: BuildOptions,
+  { slug }: Site,
+  id: string | undefined,
+  { store, until }: BuildOptions & { until: number },
 ): Promise<SiteInput['previousFiles']> {
-  const version = id !== null && clock() < until ? await store.read.versions.byId(id) : undefined
+  const version = id === undefined ? undefined : await store.read.versions.byId(id)
   if (version?.slug !== slug || version.state !== 'ready') return undefined
   return { files: version.files, until }
 }

@@ -4,12 +4,13 @@ import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import type { HeadMetadata } from '../../sites/page-metadata/head-metadata.ts'
 import type { InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
+import type { BlobRecord } from '../../store/contract/blobs.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView } from '../respond/pages/root-page.ts'
 import type { Policy } from '../respond/policy.ts'
 import { RedirectResponse } from '../respond/redirect-response.ts'
-import { type FileType, ServedFile, type Sizes, toFileType } from '../respond/served-file.ts'
+import { type Encodings, type FileType, ServedFile, toFileType } from '../respond/served-file.ts'
 import { SiteHeaders } from '../respond/site-headers.ts'
 import { SiteRedirects } from '../respond/site-redirects.ts'
 
@@ -46,8 +47,8 @@ export interface SiteInput {
   rules?: SiteRules | undefined
   /** Replaces the root document. */
   injectedIndex?: InjectedDocument | undefined
-  /** Stored encodings, by hash. */
-  encodings?: ReadonlyMap<string, Sizes>
+  /** What is stored of the files, of those of the previous version and of the injected document, by hash. */
+  blobs?: ReadonlyMap<string, BlobRecord>
   /** The previous version, and until when its files are served. */
   previousFiles?: { files: readonly StoredFile[]; until: number } | undefined
   metadata: HeadMetadata
@@ -106,9 +107,9 @@ function buildServedFiles({ files, injectedIndex, ...published }: SiteInput): Se
 }
 
 function createFileFactory({
-  encodings,
+  blobs,
   policy,
-}: Pick<SiteInput, 'encodings' | 'policy'>): (file: StoredFile, injected?: InjectedDocument) => ServedFile {
+}: Pick<SiteInput, 'blobs' | 'policy'>): (file: StoredFile, injected?: InjectedDocument) => ServedFile {
   // One object per type instead of per file, to save memory over many sites.
   const types = new Map<string, FileType>()
   return (file, injected) => {
@@ -119,8 +120,9 @@ function createFileFactory({
     return new ServedFile({
       path: encodePath(file.path),
       file: bytes,
+      location: blobs?.get(injected?.publishedHash ?? bytes.hash)?.location ?? undefined,
       type,
-      sizes: toSizes(encodings?.get(bytes.hash)),
+      encodings: toEncodings(blobs?.get(bytes.hash)),
       modified,
       policy,
     })
@@ -128,10 +130,9 @@ function createFileFactory({
 }
 
 /** Undefined when there are no encodings. */
-function toSizes(row: Sizes | undefined): Sizes | undefined {
-  if (!row || ENCODINGS.every((encoding) => row[encoding] === null)) return undefined
-  const { br, zstd, gzip } = row
-  return { br, zstd, gzip }
+function toEncodings(record: BlobRecord | undefined): Encodings | undefined {
+  const encodings = record?.encodings
+  return encodings && ENCODINGS.some((encoding) => encodings[encoding] !== null) ? encodings : undefined
 }
 
 function buildEntries(

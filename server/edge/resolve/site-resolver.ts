@@ -1,3 +1,4 @@
+import type { RequestLike } from '../../lib/client-ip.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
 import type { Domain } from '../../store/contract/domains.ts'
@@ -21,7 +22,8 @@ type CachedHost = Resolution | ResolvedDomain
 /** Loads the cache entry that owns the one that is being loaded. */
 type GetOwner = (key: string) => Promise<CachedHost>
 
-type SiteResolverOptions = BuildOptions & Pick<EdgeOptions, 'budget' | 'https' | 'secret'>
+type SiteResolverOptions = BuildOptions &
+  Pick<EdgeOptions, 'breaker' | 'budget' | 'clientIp' | 'https' | 'missLimiter' | 'secret'>
 
 /** Retries when a version was deleted between two queries. */
 const MAX_READ_ATTEMPTS = 3
@@ -47,7 +49,7 @@ export class SiteResolver {
     this.#options = options
     this.#previewTokens = new PreviewTokens(options.secret)
     this.#cache = new LoadingCache({
-      clock: options.clock,
+      breaker: options.breaker,
       budget: options.budget,
       load: (key, getOwner) => this.#load(key, getOwner),
       bytes: estimateBytes,
@@ -56,10 +58,10 @@ export class SiteResolver {
   }
 
   /**
-   * The resolution of a host; a promise only when it is not cached, which rejects with UNAVAILABLE when the
-   * store is unreachable.
+   * The resolution of a host for a client; a promise only when it is not cached, which rejects with UNAVAILABLE when the
+   * store is unreachable, and when there are too many lookups of hosts that do not exist.
    */
-  resolve(host: Host, isSecure: boolean): Resolution | Promise<Resolution> {
+  resolve(host: Host, isSecure: boolean, client: RequestLike): Resolution | Promise<Resolution> {
     if (host.kind === 'service' || host.kind === 'unknown') return NOT_FOUND
     const { slot } = host
     if (!isSecure && host.kind !== 'domain' && this.#options.https?.coversSites())
@@ -68,17 +70,23 @@ export class SiteResolver {
     if (cached && cached.kind !== 'domain') return cached
     if (cached && !this.#hasExpired(cached)) return select(cached, isSecure)
     if (cached) this.#cache.invalidate(slot.key)
-    return this.#resolveCold(slot.key, isSecure)
+    return this.#resolveCold(slot.key, isSecure, client)
   }
 
   /** Invalidates these sites or domains; without names, everything. Reads in progress are not cached. */
   invalidate(names: readonly string[] | undefined): void {
     if (names === undefined) this.#cache.markStale()
-    else for (const name of names) this.#cache.invalidate(name)
+    else {
+      for (const name of names) this.#cache.invalidate(name)
+      this.#options.missLimiter.addKnown(names)
+    }
   }
 
-  async #resolveCold(key: string, isSecure: boolean): Promise<Resolution> {
-    return select(await this.#cache.get(key), isSecure)
+  async #resolveCold(key: string, isSecure: boolean, client: RequestLike): Promise<Resolution> {
+    if (this.#cache.isLoading(key)) return select(await this.#cache.get(key), isSecure)
+    const { missLimiter, clientIp } = this.#options
+    const load = () => this.#cache.get(key)
+    return select(await missLimiter.run(key, clientIp(client), load, isNegative), isSecure)
   }
 
   #hasExpired({ expiresAt }: ResolvedDomain): boolean {

@@ -1,3 +1,4 @@
+import type { BlobLocation } from '../../blobs/blobs.ts'
 import { type Encoding, isCompressible } from '../../blobs/encoding.ts'
 import type { InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import { decodePath } from '../paths.ts'
@@ -6,8 +7,11 @@ import { parseAcceptEncoding } from './negotiation.ts'
 import { ERROR_HEADERS, type LanguageHeaders, RANGE_NOT_SATISFIABLE } from './pages/error-pages.ts'
 import type { LastModified, Policy } from './policy.ts'
 
-/** Sizes of the stored encodings of a file; null where there is none. */
-export type Sizes = Readonly<Record<Encoding, number | null>>
+/** Bytes in the store, or in the memory of the caller. */
+type StoredBytes = BlobLocation | { size: number }
+
+/** The encodings of a file; null where there is none. */
+export type Encodings = Readonly<Record<Encoding, StoredBytes | null>>
 
 /** A content type and its properties. */
 export interface FileType {
@@ -28,8 +32,10 @@ export type ServedBytes = { hash: string; size: number } | InjectedDocument
 interface FileOptions {
   path: string
   file: ServedBytes
+  /** Of the blob, or of the published document; undefined when it is absent, or in the memory of the caller. */
+  location?: BlobLocation | undefined
   type: FileType
-  sizes: Sizes | undefined
+  encodings: Encodings | undefined
   modified: LastModified
   policy: Policy
 }
@@ -45,11 +51,12 @@ export class ServedFile {
   readonly modified: LastModified
   readonly policy: Policy
   readonly injected: InjectedDocument | undefined
-  readonly #sizes: Sizes | undefined
+  readonly location: BlobLocation | undefined
+  readonly #encodings: Encodings | undefined
   #plain: Representation | undefined
   #encoded: Partial<Record<Encoding, Representation>> | undefined
 
-  constructor({ path, file, type, sizes, modified, policy }: FileOptions) {
+  constructor({ path, file, location, type, encodings, modified, policy }: FileOptions) {
     this.path = path
     this.hash = file.hash
     this.size = file.size
@@ -57,7 +64,8 @@ export class ServedFile {
     this.type = type
     this.modified = modified
     this.policy = policy
-    this.#sizes = sizes
+    this.location = location
+    this.#encodings = encodings
   }
 
   get kind(): 'file' {
@@ -66,27 +74,28 @@ export class ServedFile {
 
   /** The same bytes at another path, as another type. */
   withType(path: string, type: FileType): ServedFile {
-    const { modified, policy } = this
-    return new ServedFile({ path, file: this, type, sizes: this.#sizes, modified, policy })
+    const { location, modified, policy } = this
+    return new ServedFile({ path, file: this, location, type, encodings: this.#encodings, modified, policy })
   }
 
   /** The representation for a client that accepts these codings; the file itself when it accepts no other. */
   representation(acceptEncoding: string | undefined): Representation {
-    const sizes = this.#sizes
-    if (sizes !== undefined && acceptEncoding !== undefined) {
+    const encodings = this.#encodings
+    if (encodings !== undefined && acceptEncoding !== undefined) {
       for (const coding of parseAcceptEncoding(acceptEncoding)) {
         if (coding === 'identity') break
-        const size = sizes[coding]
-        if (size !== null) return this.#encodedAs(coding, size)
+        const bytes = encodings[coding]
+        if (bytes !== null) return this.#encodedAs(coding, bytes)
       }
     }
-    this.#plain ??= new Representation(this, undefined, this.size)
+    this.#plain ??= new Representation(this, this)
     return this.#plain
   }
 
-  #encodedAs(encoding: Encoding, size: number): Representation {
+  #encodedAs(encoding: Encoding, bytes: StoredBytes): Representation {
     this.#encoded ??= {}
-    this.#encoded[encoding] ??= new Representation(this, encoding, size)
+    const location = 'object' in bytes ? bytes : undefined
+    this.#encoded[encoding] ??= new Representation(this, { size: bytes.size, location }, encoding)
     return this.#encoded[encoding]
   }
 }
@@ -96,6 +105,7 @@ export class Representation implements BlobSlice {
   readonly encoding?: Encoding
   /** Bytes. */
   readonly size: number
+  readonly location: BlobLocation | undefined
   /** A strong etag with its quotes: the same bytes have the same one in every version. */
   readonly etag: string
   readonly #file: ServedFile
@@ -103,10 +113,15 @@ export class Representation implements BlobSlice {
   #notModified: EdgeResponse | undefined
   #notFound: EdgeResponse | undefined
 
-  constructor(file: ServedFile, encoding: Encoding | undefined, size: number) {
+  constructor(
+    file: ServedFile,
+    { size, location }: Pick<BlobSlice, 'size' | 'location'>,
+    encoding?: Encoding,
+  ) {
     const tag = file.hash.slice(0, 32)
     if (encoding !== undefined) this.encoding = encoding
     this.size = size
+    this.location = location
     this.etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`
     this.#file = file
   }
@@ -160,10 +175,10 @@ export class Representation implements BlobSlice {
 
   /** RFC 9110, 15.3.7. */
   partial(range: NonNullable<BlobSlice['range']>): EdgeResponse {
-    const { path, hash, size, encoding, injected } = this
+    const { path, hash, size, encoding, location, injected } = this
     const { start, end } = range
     const headers = ['Content-Range', `bytes ${start}-${end}/${size}`].concat(this.#headers(end - start + 1))
-    const content = { path, hash, size, range, ...(injected && { injected }) }
+    const content = { path, hash, size, location, range, ...(injected && { injected }) }
     const { isHtml: isPage } = this.#file.type
     return {
       status: 206,

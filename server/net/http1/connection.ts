@@ -2,7 +2,6 @@ import type { Socket } from 'node:net'
 import { findSendQueue, type SendQueue } from '../../lib/send-queue.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { HttpHandler, HttpResponse, HttpResult } from '../http-handler.ts'
-import { isTls } from '../is-tls.ts'
 import { pipeBody, writableSink } from '../pipe-body.ts'
 import { type readIntoSharedBuffer, splitForParser } from '../shared-buffer-read.ts'
 import { isCovered } from '../tls/covered-hosts.ts'
@@ -59,7 +58,7 @@ export class FastPathConnection {
     this.#socket = socket
     this.#onFallback = onFallback
     this.#fastPath = fastPath
-    this.#parser = new RequestParser(isTls(socket))
+    this.#parser = new RequestParser(socket)
     this.#client = fastPath.handler.trackClient(socket)
     this.#queue = findSendQueue(socket)
     this.#lastActiveTick = fastPath.pool.ticks

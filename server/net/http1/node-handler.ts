@@ -37,6 +37,7 @@ export function handleNodeRequest(
     isSecure: isTls(request.socket),
     target: target ?? { path: '/', query: '' },
     headers: request.headers as RequestHeaders,
+    socket: request.socket,
     isHead,
   }
   const exchange = { handler, httpRequest, request, response }

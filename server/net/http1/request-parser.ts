@@ -1,4 +1,6 @@
+import type { Socket } from 'node:net'
 import { type HttpRequest, RELEVANT_HEADERS, type RequestHeaders } from '../http-handler.ts'
+import { isTls } from '../is-tls.ts'
 
 /** A complete plain request in a chunk. */
 export interface ParsedRequest extends HttpRequest {
@@ -72,6 +74,7 @@ registerHeader('connection', 'connection')
  * two readings.
  */
 export class RequestParser {
+  readonly #socket: Socket
   readonly #secure: boolean
   /** Clients repeat themselves: comparing a block with the previous one replaces parsing it. */
   #previous: HeaderBlock | undefined
@@ -79,8 +82,9 @@ export class RequestParser {
   #host = ''
   #path = ''
 
-  constructor(secure: boolean) {
-    this.#secure = secure
+  constructor(socket: Socket) {
+    this.#socket = socket
+    this.#secure = isTls(socket)
   }
 
   /** The request at `start`. The chunk must be complete up to `length`; see `endsWithBlankLine`. */
@@ -108,7 +112,7 @@ export class RequestParser {
     this.#path = path.length > MAX_REMEMBERED_LENGTH ? '' : path
     const target = { path, query: query === 0 ? '' : chunk.toString('latin1', query, to) }
     const { headers, isLast } = block
-    return { host, isSecure: this.#secure, target, headers, isHead, isLast, end }
+    return { host, isSecure: this.#secure, target, headers, socket: this.#socket, isHead, isLast, end }
   }
 
   #block(chunk: Buffer, start: number, length: number): HeaderBlock | undefined {

@@ -1,8 +1,11 @@
 import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import { certificateKeyContext } from '../../certificates/key-contexts.ts'
 import { challengeCertificate } from '../../certificates/x509.ts'
+import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { Log } from '../../lib/log.ts'
+import type { MissLimiter } from '../../lib/miss-limiter.ts'
 import { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Certificate } from '../../store/contract/certificates.ts'
@@ -22,6 +25,8 @@ export interface SelectedCertificate {
 
 interface CertificateSelectorOptions {
   store: Store
+  breaker: CircuitBreaker
+  missLimiter: MissLimiter
   secretBox: SecretBox
   clock: () => number
   tickets: TicketKeys
@@ -104,18 +109,21 @@ export class CertificateSelector {
       isNegative: ({ context }) => context === undefined,
       onEvict: ({ context }) => context && releaseContext(context),
       budget: new MemoryBudget(CACHE_BYTES),
-      clock: options.clock,
+      breaker: options.breaker,
     })
   }
 
   /** Undefined when the name has no certificate. UNAVAILABLE when the store is needed and unreachable. */
-  choose(hello: ClientHello): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined> {
+  choose(
+    hello: ClientHello,
+    address: string,
+  ): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined> {
     const name = hello.serverName ?? this.#options.baseHost
-    if (hello.protocols.includes(ACME_PROTOCOL)) return this.#selectChallenge(name)
+    if (hello.protocols.includes(ACME_PROTOCOL)) return this.#selectChallenge(name, address)
     const key = this.#cacheKey(name)
     if (key === undefined) return undefined
     const cached = this.#cache.peek(key)
-    return cached ? this.#select(cached, key) : this.#cache.get(key).then((made) => this.#select(made, key))
+    return cached ? this.#select(cached, key) : this.#selectCold(key, address)
   }
 
   /** Whether the certificate of a name of the service was available at the last check. */
@@ -145,7 +153,10 @@ export class CertificateSelector {
    */
   invalidate(names: readonly string[] | undefined): Promise<void> {
     if (names === undefined) this.#cache.markStale()
-    else for (const name of names) this.#cache.invalidate(name)
+    else {
+      for (const name of names) this.#cache.invalidate(name)
+      this.#options.missLimiter.addKnown(names)
+    }
     return this.refresh(names)
   }
 
@@ -191,7 +202,7 @@ export class CertificateSelector {
 
   #decrypt({ name, chain, key }: Certificate): KeyPair | undefined {
     if (chain === null || key === null) return undefined
-    const opened = this.#options.secretBox.decrypt(key, `certificate ${name}`)
+    const opened = this.#options.secretBox.decrypt(key, certificateKeyContext(name))
     if (opened !== undefined) return { chain, key: opened }
     if (!this.#hasWarned)
       this.#options.log.error(
@@ -202,9 +213,20 @@ export class CertificateSelector {
     return undefined
   }
 
-  async #selectChallenge(name: string): Promise<SelectedCertificate | undefined> {
-    const { store, clock } = this.#options
-    const [challenge] = await store.read.acme.challenges('tls-alpn-01', name, clock())
+  async #selectCold(key: string, address: string): Promise<SelectedCertificate | undefined> {
+    const load = () => this.#cache.get(key)
+    const isMiss = ({ context }: CachedContext) => context === undefined
+    const made = this.#cache.isLoading(key)
+      ? await load()
+      : await this.#options.missLimiter.run(key, address, load, isMiss)
+    return this.#select(made, key)
+  }
+
+  async #selectChallenge(name: string, address: string): Promise<SelectedCertificate | undefined> {
+    const { store, clock, missLimiter } = this.#options
+    const find = () => store.read.acme.challenges('tls-alpn-01', name, clock())
+    const isMiss = (found: readonly unknown[]) => found.length === 0
+    const [challenge] = await missLimiter.run(`${name} ${ACME_PROTOCOL}`, address, find, isMiss)
     if (!challenge) return undefined
     const cacheKey = `${name} ${challenge.keyAuthorization}`
     const known = this.#challenges.get(cacheKey)

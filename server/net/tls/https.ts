@@ -1,9 +1,11 @@
 import { isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { type Config, ConfigError } from '../../config/settings.ts'
+import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import type { ClientMemory } from '../../lib/client-memory.ts'
 import type { Connections } from '../../lib/connections.ts'
 import type { Log } from '../../lib/log.ts'
+import type { MissLimiter } from '../../lib/miss-limiter.ts'
 import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Store } from '../../store/store.ts'
@@ -28,6 +30,8 @@ export interface HttpsOptions {
   createHttp2: ((options: Http2Options) => Http2Engine) | undefined
   baseUrl: string
   store: Store
+  breaker: CircuitBreaker
+  missLimiter: MissLimiter
   secretBox: SecretBox
   clock: () => number
   log: Log
@@ -64,7 +68,7 @@ export class Https implements AsyncDisposable {
   }
 
   private constructor(options: HttpsOptions, listener: SecureListener) {
-    const { config, baseUrl, store, secretBox, clock, log } = options
+    const { config, baseUrl, store, breaker, missLimiter, secretBox, clock, log } = options
     this.#listener = listener
     this.#options = options
     this.#base = new URL(baseUrl)
@@ -72,6 +76,8 @@ export class Https implements AsyncDisposable {
     this.#tickets = new TicketKeys({ store, secretBox, clock, log })
     this.#selector = new CertificateSelector({
       store,
+      breaker,
+      missLimiter,
       secretBox,
       clock,
       tickets: this.#tickets,
@@ -121,7 +127,7 @@ export class Https implements AsyncDisposable {
     })
     this.#http2 = http2
     const handlers = {
-      select: (hello: ClientHello) => this.#selector.choose(hello),
+      select: (hello: ClientHello, address: string) => this.#selector.choose(hello, address),
       http1: (socket: TLSSocket) => listener.accept(socket),
       http2: (socket: TLSSocket) => http2?.accept(socket),
       read: readIntoSharedBuffer,

@@ -11,8 +11,11 @@ import { type ReadSocket, TlsAcceptor } from './tls-acceptor.ts'
 
 /** Handlers of connections after the handshake. */
 export interface TlsHandlers {
-  /** Selects the certificate; undefined rejects the name. */
-  select(hello: ClientHello): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
+  /** Selects the certificate for a client; undefined rejects the name. */
+  select(
+    hello: ClientHello,
+    address: string,
+  ): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
   http1(socket: TLSSocket): void
   http2(socket: TLSSocket): void
   /** How the first message of a connection is read. */
@@ -65,7 +68,7 @@ export class SecureListener {
 
   serve(handlers: TlsHandlers, log: Log): void {
     this.#acceptor = new TlsAcceptor({
-      select: (hello) => handlers.select(hello),
+      select: (hello, address) => handlers.select(hello, address),
       read: handlers.read,
       log,
       onSecure: (socket) => {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import type { Log } from '../../lib/log.ts'
+import { OverloadError } from '../../lib/semaphore.ts'
 import { inheritClient } from '../proxy-protocol.ts'
 import { takeBuffered } from '../shared-buffer-read.ts'
 import type { SelectedCertificate } from './certificate-selector.ts'
@@ -16,7 +17,10 @@ export type ReadSocket = (socket: Socket, take: (buffer: Buffer, length: number)
 
 export interface TlsAcceptorOptions {
   /** Undefined rejects the name. */
-  select: (hello: ClientHello) => SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
+  select: (
+    hello: ClientHello,
+    address: string,
+  ) => SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
   /** Receives a connection after its handshake; nothing has been read from it yet. */
   onSecure: (socket: TLSSocket) => void
   read: ReadSocket
@@ -140,11 +144,12 @@ export class TlsAcceptor {
 
   #selectCertificate(raw: Socket, hello: ClientHello, done: () => void): void {
     const fail = (error: unknown) => {
-      this.#options.log.warn('TLS handshake failed', { name: hello.serverName, error })
+      if (!(error instanceof OverloadError))
+        this.#options.log.warn('TLS handshake failed', { name: hello.serverName, error })
       sendAlert(raw, 'internal_error')
     }
     try {
-      const selected = this.#options.select(hello)
+      const selected = this.#options.select(hello, raw.remoteAddress ?? '')
       if (selected instanceof Promise)
         selected.then((certificate) => this.#encrypt(raw, certificate, done)).catch(fail)
       else this.#encrypt(raw, selected, done)

@@ -1,8 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
-import type { Blobs } from '../../blobs/blobs.ts'
-import { readBlob } from '../../blobs/read-blob.ts'
+import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { MAX_CONCURRENT_LOADS } from '../../lib/loading-cache.ts'
 import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
@@ -36,12 +35,12 @@ interface InjectionResult {
 
 /** Injected documents by their inputs, cached within a budget, so that loading a site again parses nothing. */
 export class InjectedDocuments {
-  readonly #blobs: Blobs
+  readonly #blobs: BlobReader
   readonly #cache: SecondChanceCache<InjectionResult>
   readonly #loads = new Map<string, Promise<InjectionResult>>()
   readonly #semaphore = new Semaphore(INJECTIONS)
 
-  constructor({ blobs, budget }: { blobs: Blobs; budget: MemoryBudget }) {
+  constructor({ blobs, budget }: { blobs: BlobReader; budget: MemoryBudget }) {
     this.#blobs = blobs
     this.#cache = new SecondChanceCache(budget)
   }
@@ -71,10 +70,13 @@ export class InjectedDocuments {
 }
 
 /** Reads the published document and injects its head tags. UNAVAILABLE when it cannot be read. */
-async function injectDocument(blobs: Blobs, { published, tags }: HeadInjection): Promise<InjectionResult> {
+async function injectDocument(
+  blobs: BlobReader,
+  { published, tags }: HeadInjection,
+): Promise<InjectionResult> {
   if (published.size > MAX_DOCUMENT_BYTES)
     return { obstacle: `it is larger than ${MAX_DOCUMENT_BYTES} bytes` }
-  const bytes = await readBlob(blobs, published.hash)
+  const bytes = await blobs.bytes(published.hash)
   if (bytes?.length !== published.size) return {}
   // Loaded on first use: the parser would take part of the start time.
   const { injectHeadTags } = await import('./head-injection.ts')
@@ -96,13 +98,12 @@ async function injectDocument(blobs: Blobs, { published, tags }: HeadInjection):
   }
 }
 
-/** All bytes of an injected document; undefined when the published one is absent. */
-export async function readInjected(
-  blobs: Blobs,
-  { head, publishedHash, tailStart }: InjectedDocument,
-): Promise<Buffer | undefined> {
-  const published = await blobs.bytes(publishedHash)
-  return published && Buffer.concat([head, published.subarray(tailStart)])
+/** All bytes of an injected document, from those of the published one; undefined when these are absent. */
+export function readInjected(
+  bytes: Buffer | undefined,
+  { head, tailStart }: InjectedDocument,
+): Buffer | undefined {
+  return bytes && Buffer.concat([head, bytes.subarray(tailStart)])
 }
 
 /** Identifies the inputs of an injected document. */
@@ -112,7 +113,7 @@ export function injectionKey({ published, tags }: HeadInjection): string {
 
 /** The warning that the root document cannot take the metadata; none when it cannot be read. */
 export async function injectionWarnings(
-  blobs: Blobs,
+  blobs: BlobReader,
   injection: HeadInjection | undefined,
 ): Promise<PublishWarning[]> {
   if (!injection) return []

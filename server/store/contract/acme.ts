@@ -53,8 +53,14 @@ export type CountedRequestFilter = Pick<CountedRequest, 'kind'> &
 export interface AcmeQueries {
   account(directory: string): Promise<AcmeAccount | undefined>
 
+  /** The directories with an account, in no order. */
+  directories(): Promise<string[]>
+
   /** Returns the account at its directory; stores this one if there is none. */
   getOrCreateAccount(account: AcmeAccount): Promise<AcmeAccount>
+
+  /** Stores the key of an account in another encryption. An absent account is ignored. */
+  setAccountKey(directory: string, key: string): Promise<void>
 
   /** Null for an account that has to be registered again. An absent account is ignored. */
   setAccountUrl(directory: string, url: string | null): Promise<void>

@@ -94,6 +94,9 @@ export interface CertificateQueries {
    */
   due(now: number, limit: number, options: { withOrders: boolean }): Promise<CertificateSummary[]>
 
+  /** Names of all certificates after this one, in order. */
+  names(after: string, limit: number): Promise<string[]>
+
   insert(certificate: Certificate): Promise<void>
 
   /** Properties that are absent stay. */

@@ -69,8 +69,11 @@ export interface DomainQueries {
   /** The account's name that redirects to `primary`, if there is one. */
   secondary(accountId: string, primary: string): Promise<Domain | undefined>
 
-  /** Names due at `now`, the longest due first. */
-  due(now: number, options: { limit: number; slow: boolean }): Promise<Domain[]>
+  /**
+   * Claims names due at `now`, the longest due first: until that time, or until their next check is planned, no other
+   * call returns them. One statement. Concurrent calls may return fewer names than are due.
+   */
+  claimDue(now: number, options: { limit: number; slow: boolean; until: number }): Promise<Domain[]>
 
   /** Number of domains counted against the plan: a root domain and its `www` are one. */
   count(accountId: string): Promise<number>

@@ -1,6 +1,7 @@
-import type { PublishWarning, SiteMetadata } from '../../../protocol/api/publish.ts'
+import type { FileChanges, PublishWarning, SiteMetadata } from '../../../protocol/api/publish.ts'
 import type { PublishedWith, SiteKind } from '../../../protocol/api/sites.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
+import type { StoredBlob } from '../../blobs/blobs.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 
 /** A version of a site without its manifest and what only serving needs. */
@@ -33,11 +34,18 @@ export interface VersionHeader {
   message: string | null
   /** Hash of its thumbnail; null without one. */
   thumbnailHash: string | null
+  /** Null when no version was live when it was staged or a hash was not declared, and as `contentHash`. */
+  changes: VersionChanges | null
+}
+
+/** What a version changes on the one that was live when it was staged. */
+export interface VersionChanges extends FileChanges {
+  comparedWith: string
 }
 
 /** Parts that are stored as JSON are parsed when they are read first; a spread reads all of them. */
 export interface Version extends VersionHeader {
-  /** Written at staging and again at finalize. */
+  /** Written at staging, and again at finalize when hashes were not declared. */
   files: readonly ManifestFile[]
   /** The parsed `_redirects` and `_headers`; null when the version has neither. */
   rules: SiteRules | null
@@ -48,6 +56,11 @@ export interface Version extends VersionHeader {
    * published.
    */
   injectedDocumentHash: string | null
+}
+
+/** Name of the lease of the node that prepares the encodings of a version; the id comes last. */
+export function encodingsLease(versionId: string): string {
+  return `encodings of ${versionId}`
 }
 
 /** A pending version without files. */
@@ -74,6 +87,7 @@ export function emptyVersion(id: string, slug: string, now: number): Version {
     message: null,
     thumbnailHash: null,
     contentHash: null,
+    changes: null,
   }
 }
 
@@ -91,12 +105,10 @@ export interface SitePreview {
   icon?: string | null
 }
 
-/** A received file of a pending version. */
-export interface Arrival {
+/** A received file of a pending version, in an object of its own. */
+export interface Arrival extends StoredBlob {
   versionId: string
   fileNumber: number
-  hash: string
-  size: number
 }
 
 /**
@@ -116,8 +128,11 @@ export interface VersionQueries {
   /** Properties that are absent stay. */
   update(id: string, change: Partial<Omit<Version, 'id' | 'slug'>>): Promise<void>
 
-  /** Removes a version, its received files and its thumbnail. Idempotent. */
-  remove(id: string): Promise<void>
+  /**
+   * Removes a version, its thumbnail, and its received files, whose objects are discarded. Returns the hashes that it
+   * needed. Idempotent.
+   */
+  remove(id: string): Promise<string[]>
 
   /** Replaces the thumbnail of a version. */
   setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void>
@@ -129,10 +144,7 @@ export interface VersionQueries {
 
   findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
 
-  /** The newest finalized version of a site that is older than this one. */
-  findPrevious(slug: string, id: string): Promise<VersionHeader | undefined>
-
-  /** The blobs that the versions of a site need: their manifests, injected documents and received files. */
+  /** The blobs that the versions of a site need: their manifests and injected documents. */
   neededHashes(slug: string): Promise<Set<string>>
 
   newestPending(slug: string): Promise<Version | undefined>
@@ -143,8 +155,8 @@ export interface VersionQueries {
   /** Versions pending since before that time, the oldest first. */
   abandoned(before: number, limit: number): Promise<VersionHeader[]>
 
-  /** Finalized versions with incomplete encodings, newest first. */
-  notPrecompressed(limit: number): Promise<VersionHeader[]>
+  /** Finalized versions with incomplete encodings whose `encodingsLease` no node holds at `now`, newest first. */
+  notPrecompressed(now: number, limit: number): Promise<VersionHeader[]>
 
   /**
    * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than are kept, in no order.
@@ -161,20 +173,18 @@ export interface VersionQueries {
   /** The versions among these that are still pending. */
   pendingAmong(ids: readonly string[]): Promise<Set<string>>
 
-  /** Records received files. Idempotent; a later upload of the same file replaces an earlier one. */
-  recordArrivals(arrivals: readonly Arrival[]): Promise<void>
+  /**
+   * Records received files in place of earlier uploads of the same files. Discards and returns the objects that are not
+   * needed: those of the earlier uploads, unless these have the same bytes, which then stay.
+   */
+  recordArrivals(arrivals: readonly Arrival[]): Promise<string[]>
 
   /** The received files of a version, in no order. */
   listArrivals(id: string): Promise<Arrival[]>
 
-  /** The received files of a version with these numbers, in no order. */
-  arrivalsAmong(id: string, fileNumbers: readonly number[]): Promise<Arrival[]>
+  /** Removes the received files of a version, or those of these objects, and returns them. */
+  takeArrivals(id: string, objects?: readonly string[]): Promise<Arrival[]>
 
-  /** Deletes records of received files with lost bytes; later uploads of the same files stay. */
-  deleteArrivals(id: string, lost: readonly Pick<Arrival, 'fileNumber' | 'hash'>[]): Promise<void>
-
-  /** Deletes received files with ids before `id` that belong to no version; returns their number. */
-  deleteStrayArrivals(id: string): Promise<number>
-
-  clearArrivals(id: string): Promise<void>
+  /** Removes received files with ids before `id` that belong to no version, and discards their objects. Returns their number. */
+  discardStrayArrivals(id: string): Promise<number>
 }

@@ -28,9 +28,10 @@ export interface SiteVisits {
 export interface VisitQueries {
   /**
    * Adds to the visits of an hour on a day. Not idempotent. Deleted sites are skipped; a visitor counts once a day. The
-   * number of names of a day is bounded; the most requested stay. Returns the number of new visitors.
+   * number of names of a day is bounded; the most requested stay. Returns the number of new
+   * visitors, and their total of that day over all nodes and sites; a day without a salt has none.
    */
-  add(hour: number, day: number, sites: readonly SiteVisits[]): Promise<number>
+  add(hour: number, day: number, sites: readonly SiteVisits[]): Promise<{ added: number; total: number }>
 
   /** Counts in intervals of `interval` milliseconds, by their start, in no order; empty intervals are omitted. */
   series(

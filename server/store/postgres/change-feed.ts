@@ -7,8 +7,6 @@ interface ChangeFeedOptions {
   pool: PrimaryPool
   pollIntervalMs: number
   pollTimeoutMs: number
-  /** How long after the begin of the last successful poll any name may have changed. */
-  silenceMs: number
   /** Changed names, or undefined when any name may have changed. */
   notify: (names: readonly string[] | undefined) => Promise<void>
   counters?: Counters | undefined
@@ -49,7 +47,6 @@ export class ChangeFeed implements AsyncDisposable {
   /** Transactions of this process, whose listeners `write` notifies itself. */
   readonly #own = new Set<string>()
   readonly #timer: PollTimer
-  readonly #silence: Silence
   readonly #trimmer: ChangeTrimmer
   #connection: (Connection & Disposable) | undefined
   #snapshot: string | undefined
@@ -61,16 +58,12 @@ export class ChangeFeed implements AsyncDisposable {
   constructor(options: ChangeFeedOptions) {
     this.#options = options
     this.#counters = options.counters ?? new Counters()
-    this.#silence = new Silence(options.silenceMs, () => {
-      this.#counters.add('store.feed.silent')
-      return options.notify(undefined)
-    })
     this.#timer = new PollTimer(options.pollIntervalMs, async () => {
       await this.poll()
       this.#trimmer.trim()
     })
     this.#trimmer = new ChangeTrimmer(options.pool)
-    this.#counters.addGauge('store.feed.lag_ms', () => Math.round(performance.now() - this.#polledAt))
+    this.#counters.addGauge('store.feed.lag_ms', () => Math.round(this.silenceMs()))
   }
 
   /** Resolves once the first poll has succeeded. */
@@ -82,6 +75,11 @@ export class ChangeFeed implements AsyncDisposable {
   /** Milliseconds since 1970 by the clock of the database, also while that is unreachable. */
   now(): number {
     return Math.round(performance.now() + this.#clockOffsetMs)
+  }
+
+  /** Milliseconds since the beginning of the last poll that succeeded. */
+  silenceMs(): number {
+    return performance.now() - this.#polledAt
   }
 
   /** Before the commit: a poll may see the change before the response to the commit arrives. */
@@ -105,7 +103,6 @@ export class ChangeFeed implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]()
-    this.#silence[Symbol.dispose]()
     // Ends a poll that waits for its answer.
     this.#connection?.[Symbol.dispose]()
     await this.#polling?.catch(() => undefined)
@@ -121,7 +118,6 @@ export class ChangeFeed implements AsyncDisposable {
       this.#counters.add('store.feed.polls')
       await this.#accept(row)
       this.#polledAt = startedAt
-      this.#silence.restart(performance.now() - startedAt)
     } catch (error) {
       this.#counters.add('store.feed.failed')
       this.#connection?.[Symbol.dispose]()
@@ -220,39 +216,6 @@ class PollTimer implements Disposable {
       this.#schedule(MIN_RETRY_MS + Math.random() * (maxMs - MIN_RETRY_MS))
     } else if (this.#isHinted) this.hint()
     else this.start()
-  }
-}
-
-/** Calls `notify` for as long as no change would be noticed, once in each `silenceMs`. */
-class Silence implements Disposable {
-  readonly #silenceMs: number
-  readonly #notify: () => Promise<void>
-  #timer: NodeJS.Timeout | undefined
-  #isClosed = false
-
-  constructor(silenceMs: number, notify: () => Promise<void>) {
-    this.#silenceMs = silenceMs
-    this.#notify = notify
-  }
-
-  /** The silence began `elapsedMs` ago: a poll that began then has succeeded. */
-  restart(elapsedMs = 0): void {
-    if (this.#isClosed) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(
-      () => {
-        // A listener that fails now is called again when the silence lasts, or for the next change.
-        void this.#notify().catch(() => undefined)
-        this.restart()
-      },
-      Math.max(0, this.#silenceMs - elapsedMs),
-    )
-    this.#timer.unref()
-  }
-
-  [Symbol.dispose](): void {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
   }
 }
 

@@ -32,13 +32,11 @@ interface Timeouts {
   read: number
   /** How long the feed waits for a poll. A later one is aborted: this detects connections that are half open. */
   poll: number
-  /** After this time without an answer to the feed any name may have changed. */
-  silence: number
 }
 
 const MAX_CONNECTIONS = 8
 const POLL_INTERVAL_MS = 250
-const TIMEOUTS_MS: Timeouts = { acquire: 800, read: 800, poll: 700, silence: 900 }
+const TIMEOUTS_MS: Timeouts = { acquire: 800, read: 800, poll: 700 }
 
 const MIGRATION_LOCK = lockKey('migrations', '')
 
@@ -66,7 +64,6 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       pool,
       pollIntervalMs,
       pollTimeoutMs: timeouts.poll,
-      silenceMs: timeouts.silence,
       notify: (names) => notify(names, false),
       counters,
     }),
@@ -88,6 +85,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     execute: (durability, statement) => writer.execute(durability, statement),
     onChange: (forget) => void listeners.add(forget),
     pollChanges: () => feed.poll().catch(translateError),
+    silenceMs: () => feed.silenceMs(),
 
     async check() {
       await read({ text: 'select from accounts limit 1' })

@@ -38,6 +38,11 @@ export class SqlAcmeQueries implements AcmeQueries {
     return accountMapper.toEntityIfFound(await this.#account(directory).executeTakeFirst())
   }
 
+  async directories() {
+    const rows = await this.#db.selectFrom('acme_accounts').select('directory').execute()
+    return rows.map(({ directory }) => directory)
+  }
+
   async getOrCreateAccount(account: AcmeAccount) {
     await this.#db
       .insertInto('acme_accounts')
@@ -45,6 +50,10 @@ export class SqlAcmeQueries implements AcmeQueries {
       .onConflict((conflict) => conflict.column('directory').doNothing())
       .execute()
     return accountMapper.toEntity(await this.#account(account.directory).executeTakeFirstOrThrow())
+  }
+
+  async setAccountKey(directory: string, key: string) {
+    await this.#db.updateTable('acme_accounts').set({ key }).where('directory', '=', directory).execute()
   }
 
   async setAccountUrl(directory: string, url: string | null) {

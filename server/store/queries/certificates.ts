@@ -87,6 +87,11 @@ export class SqlCertificateQueries implements CertificateQueries {
     )
   }
 
+  async names(after: string, limit: number) {
+    const query = this.#db.selectFrom('certificates').select('name').where('name', '>', after)
+    return (await query.orderBy('name').limit(limit).execute()).map(({ name }) => name)
+  }
+
   async insert(certificate: Certificate) {
     await this.#db.insertInto('certificates').values(mapper.toRow(certificate)).execute()
   }

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { ExpressionBuilder, Kysely } from 'kysely'
 import type { Domain, DomainQueries, DomainReservation } from '../contract/domains.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { DomainRow, HeldDomainRow, Schema } from '../schema.ts'
@@ -82,16 +82,27 @@ export class SqlDomainQueries implements DomainQueries {
     )
   }
 
-  async due(now: number, { limit, slow }: { limit: number; slow: boolean }) {
-    return toEntities(
-      await this.#all()
-        .where('slow', '=', slow ? 1 : 0)
-        .where('next_check_at', '<=', now)
-        .orderBy('next_check_at')
-        .orderBy('domain')
-        .limit(limit)
-        .execute(),
-    )
+  async claimDue(now: number, { limit, slow, until }: { limit: number; slow: boolean; until: number }) {
+    const isFree = (e: ExpressionBuilder<Schema, 'domains'>) =>
+      e.or([e('checking_until', 'is', null), e('checking_until', '<=', now)])
+    const due = this.#db
+      .selectFrom('domains')
+      .select(['account_id', 'domain'])
+      .where('slow', '=', slow ? 1 : 0)
+      .where('next_check_at', '<=', now)
+      .where(isFree)
+      .orderBy('next_check_at')
+      .orderBy('domain')
+      .limit(limit)
+    const claimed = await this.#db
+      .updateTable('domains')
+      .set({ checking_until: until })
+      .where((e) => e(e.refTuple('account_id', 'domain'), 'in', due.$asTuple('account_id', 'domain')))
+      // Another call may have claimed it since the subquery.
+      .where(isFree)
+      .returningAll()
+      .execute()
+    return toEntities(claimed).sort((one, other) => one.nextCheckAt! - other.nextCheckAt!)
   }
 
   async count(accountId: string) {
@@ -114,7 +125,10 @@ export class SqlDomainQueries implements DomainQueries {
   ) {
     await this.#db
       .updateTable('domains')
-      .set(domainMapper.toRow(change))
+      .set({
+        ...domainMapper.toRow(change),
+        ...(change.nextCheckAt === undefined ? {} : { checking_until: null }),
+      })
       .where('account_id', '=', accountId)
       .where('domain', '=', domain)
       .execute()

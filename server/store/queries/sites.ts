@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { emptySite, type OwnerPage, type Site, type SiteQueries } from '../contract/sites.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow } from '../schema.ts'
+import { selectManifestHashes } from './manifest-hashes.ts'
 
 export const siteMapper = new RowMapper<Site, SiteRow>({
   slug: 'slug',
@@ -53,6 +54,12 @@ export class SqlSiteQueries implements SiteQueries {
     await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
     for (const table of ['versions', 'blob_names', 'collaborators', 'domains'] as const)
       await this.#db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
+    await this.#db
+      .updateTable('blobs')
+      .set({ slug: name })
+      .where('hash', 'in', sql<string>`(${selectManifestHashes(this.#db, 'slug', [name])})`)
+      .where('slug', '=', slug)
+      .execute()
     await this.insert(formerName(site, now))
     await this.#db
       .updateTable('sites')
@@ -80,7 +87,8 @@ export class SqlSiteQueries implements SiteQueries {
       .selectFrom('sites')
       .select((e) => e.fn.countAll<number>().as('renames'))
       .where('owner_id', '=', ownerId)
-      .where('gone_reason', '=', 'renamed')
+      // Written literally, because it must match a partial index.
+      .where(sql<boolean>`gone_reason = 'renamed'`)
       .where('gone_at', '>', since)
       .executeTakeFirstOrThrow()
     return Number(row.renames)
@@ -164,12 +172,10 @@ export class SqlSiteQueries implements SiteQueries {
       const title = sql`coalesce(sites.title, versions.title)`
       query = query.where((e) => e.or([like(sql.ref('sites.slug')), like(title)]))
     }
-    if (after) {
-      query = query.where((e) =>
-        e.or([e(time, '<', after.at), e.and([e(time, '=', after.at), e('sites.slug', '<', after.slug)])]),
-      )
-    }
-    return query
+    // By rows, which is a range of an index.
+    return after
+      ? query.where((e) => e(e.refTuple(time, 'sites.slug'), '<', e.tuple(after.at, after.slug)))
+      : query
   }
 
   #redirects() {

@@ -1,9 +1,17 @@
 import { type Kysely, sql } from 'kysely'
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
-import type { Arrival, ManifestFile, Version, VersionHeader, VersionQueries } from '../contract/versions.ts'
+import {
+  type Arrival,
+  encodingsLease,
+  type ManifestFile,
+  type Version,
+  type VersionHeader,
+  type VersionQueries,
+} from '../contract/versions.ts'
 import { type Fields, flag, json, RowMapper } from '../row-mapper.ts'
 import type { ArrivalRow, Schema, VersionRow } from '../schema.ts'
 import { toBatches } from './batches.ts'
+import { SqlBlobQueries } from './blobs.ts'
 
 const HEADER: Fields<VersionHeader, VersionRow> = {
   id: 'id',
@@ -23,6 +31,7 @@ const HEADER: Fields<VersionHeader, VersionRow> = {
   contentHash: 'content_hash',
   message: 'message',
   thumbnailHash: 'thumbnail_hash',
+  changes: json('changes'),
 }
 
 const headerMapper = new RowMapper<VersionHeader, VersionRow>(HEADER)
@@ -47,6 +56,8 @@ const arrivalMapper = new RowMapper<Arrival, ArrivalRow>({
   fileNumber: 'file_number',
   hash: 'hash',
   size: 'size',
+  object: 'object',
+  piecesHash: 'pieces_hash',
 })
 
 export class SqlVersionQueries implements VersionQueries {
@@ -81,9 +92,14 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async remove(id: string) {
-    await this.#db.deleteFrom('arrivals').where('version_id', '=', id).execute()
+    await this.#discard(await this.takeArrivals(id))
     await this.#db.deleteFrom('thumbnails').where('version_id', '=', id).execute()
-    await this.#db.deleteFrom('versions').where('id', '=', id).execute()
+    const rows = await this.#db
+      .deleteFrom('versions')
+      .where('id', '=', id)
+      .returning(['files', 'front'])
+      .execute()
+    return rows.flatMap(listHashes)
   }
 
   async setThumbnail(id: string, hash: string, bytes: Buffer) {
@@ -121,30 +137,13 @@ export class SqlVersionQueries implements VersionQueries {
     return row && (JSON.parse(row.files) as ManifestFile[])
   }
 
-  async findPrevious(slug: string, id: string) {
-    return headerMapper.toEntityIfFound(
-      await this.#headers()
-        .where('slug', '=', slug)
-        .where('id', '<', id)
-        .where('state', '=', 'ready')
-        .orderBy('id', 'desc')
-        .executeTakeFirst(),
-    )
-  }
-
   async neededHashes(slug: string) {
-    const needed = new Set(await this.#arrivedHashes(slug))
     const rows = await this.#db
       .selectFrom('versions')
       .select(['files', 'front'])
       .where('slug', '=', slug)
       .execute()
-    for (const { files, front } of rows) {
-      for (const { hash } of JSON.parse(files) as ManifestFile[]) if (hash) needed.add(hash)
-      const injected = injectedHash(front)
-      if (injected !== null) needed.add(injected)
-    }
-    return needed
+    return new Set(rows.flatMap(listHashes))
   }
 
   async newestPending(slug: string) {
@@ -181,11 +180,15 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
-  async notPrecompressed(limit: number) {
+  async notPrecompressed(now: number, limit: number) {
+    const lease = sql<string>`${encodingsLease('')} || versions.id`
     return headerMapper.toEntities(
       await this.#headers()
         // Written literally, because it must match a partial index.
         .where(sql<boolean>`state = 'ready' and encoded = 0`)
+        .where(({ not, exists, selectFrom }) =>
+          not(exists(selectFrom('leases').select('name').where('name', '=', lease).where('until', '>', now))),
+        )
         .orderBy('created_at', 'desc')
         .limit(limit)
         .execute(),
@@ -236,18 +239,15 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async recordArrivals(arrivals: readonly Arrival[]) {
-    for (const batch of toBatches(arrivals.map((one) => arrivalMapper.toRow(one)))) {
-      await this.#db
-        .insertInto('arrivals')
-        .values(batch)
-        .onConflict((c) =>
-          c.columns(['version_id', 'file_number']).doUpdateSet({
-            hash: sql`excluded.hash`,
-            size: sql`excluded.size`,
-          }),
-        )
-        .execute()
+    const latest = new Map(arrivals.map((one) => [fileKey(one), one]))
+    const unneeded = arrivals.filter((one) => latest.get(fileKey(one)) !== one)
+    for (const [id, files] of Map.groupBy(latest.values(), (one) => one.versionId)) {
+      for (const batch of toBatches(files)) {
+        const { replaced, repeated } = await this.#replaceArrivals(id, batch)
+        unneeded.push(...replaced, ...repeated)
+      }
     }
+    return this.#discard(unneeded)
   }
 
   async listArrivals(id: string) {
@@ -256,36 +256,18 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
-  async arrivalsAmong(id: string, fileNumbers: readonly number[]) {
-    return arrivalMapper.toEntities(
-      await this.#db
-        .selectFrom('arrivals')
-        .selectAll()
-        .where('version_id', '=', id)
-        .where('file_number', 'in', fileNumbers)
-        .execute(),
-    )
+  async takeArrivals(id: string, objects?: readonly string[]) {
+    const taken: Arrival[] = []
+    for (const batch of objects === undefined ? [undefined] : toBatches(objects)) {
+      let rows = this.#db.deleteFrom('arrivals').where('version_id', '=', id)
+      if (batch) rows = rows.where('object', 'in', batch)
+      taken.push(...arrivalMapper.toEntities(await rows.returningAll().execute()))
+    }
+    return taken
   }
 
-  async deleteArrivals(id: string, lost: readonly Pick<Arrival, 'fileNumber' | 'hash'>[]) {
-    await this.#db
-      .deleteFrom('arrivals')
-      .where('version_id', '=', id)
-      .where(
-        'file_number',
-        'in',
-        lost.map(({ fileNumber }) => fileNumber),
-      )
-      .where(
-        'hash',
-        'in',
-        lost.map(({ hash }) => hash),
-      )
-      .execute()
-  }
-
-  async deleteStrayArrivals(id: string) {
-    const { numDeletedRows } = await this.#db
+  async discardStrayArrivals(id: string) {
+    const rows = await this.#db
       .deleteFrom('arrivals')
       .where('version_id', '<', id)
       .where((e) =>
@@ -293,22 +275,58 @@ export class SqlVersionQueries implements VersionQueries {
           e.exists(e.selectFrom('versions').select('id').whereRef('versions.id', '=', 'arrivals.version_id')),
         ),
       )
-      .executeTakeFirst()
-    return Number(numDeletedRows)
-  }
-
-  async clearArrivals(id: string) {
-    await this.#db.deleteFrom('arrivals').where('version_id', '=', id).execute()
-  }
-
-  async #arrivedHashes(slug: string) {
-    const rows = await this.#db
-      .selectFrom('arrivals')
-      .innerJoin('versions', 'versions.id', 'arrivals.version_id')
-      .select('arrivals.hash')
-      .where('versions.slug', '=', slug)
+      .returningAll()
       .execute()
-    return rows.map((row) => row.hash)
+    await this.#discard(arrivalMapper.toEntities(rows))
+    return rows.length
+  }
+
+  /** Records files of one version. `repeated` have the bytes of an earlier upload, which stays. */
+  async #replaceArrivals(id: string, files: readonly Arrival[]) {
+    const earlier = await this.#db
+      .selectFrom('arrivals')
+      .select(['file_number', 'hash', 'size'])
+      .where('version_id', '=', id)
+      .where(
+        'file_number',
+        'in',
+        files.map(({ fileNumber }) => fileNumber),
+      )
+      .execute()
+    const byNumber = new Map(earlier.map((row) => [row.file_number, row]))
+    const isRepeated = ({ fileNumber, hash, size }: Arrival) => {
+      const before = byNumber.get(fileNumber)
+      return before?.hash === hash && before.size === size
+    }
+    const repeated = files.filter(isRepeated)
+    const added = files.filter((one) => !isRepeated(one))
+    const changed = added.filter(({ fileNumber }) => byNumber.has(fileNumber))
+    const replaced = changed.length === 0 ? [] : await this.#takeFiles(id, changed)
+    if (added.length > 0)
+      await this.#db
+        .insertInto('arrivals')
+        .values(added.map((one) => arrivalMapper.toRow(one)))
+        .onConflict((c) => c.doNothing())
+        .execute()
+    return { replaced, repeated }
+  }
+
+  async #takeFiles(id: string, files: readonly Arrival[]): Promise<Arrival[]> {
+    const numbers = files.map(({ fileNumber }) => fileNumber)
+    return arrivalMapper.toEntities(
+      await this.#db
+        .deleteFrom('arrivals')
+        .where('version_id', '=', id)
+        .where('file_number', 'in', numbers)
+        .returningAll()
+        .execute(),
+    )
+  }
+
+  async #discard(arrivals: readonly Arrival[]): Promise<string[]> {
+    const objects = arrivals.map(({ object }) => object)
+    await new SqlBlobQueries(this.#db).discard(objects)
+    return objects
   }
 
   #headers() {
@@ -324,4 +342,13 @@ function ruleFileWarnings(column: string | null): PublishWarning[] {
 
 function injectedHash(column: string | null): string | null {
   return column === null ? null : (JSON.parse(column) as { hash: string }).hash
+}
+
+function listHashes({ files, front }: Pick<VersionRow, 'files' | 'front'>): string[] {
+  const hashes = (JSON.parse(files) as ManifestFile[]).flatMap(({ hash }) => hash ?? [])
+  return [...hashes, injectedHash(front) ?? []].flat()
+}
+
+function fileKey({ versionId, fileNumber }: Arrival): string {
+  return `${versionId} ${fileNumber}`
 }

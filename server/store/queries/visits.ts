@@ -51,7 +51,15 @@ export class SqlVisitQueries implements VisitQueries {
           await this.#truncateKind(slug, day, kind, NAMES_AFTER_TRUNCATION)
       }
     }
-    return firsts.values().reduce((sum, count) => sum + count, 0)
+    const added = firsts.values().reduce((sum, count) => sum + count, 0)
+    // Last, because all nodes write this row.
+    const total = await this.#db
+      .updateTable('visit_salts')
+      .set((e) => ({ visitors: e('visitors', '+', added) }))
+      .where('day', '=', day)
+      .returning('visitors')
+      .executeTakeFirst()
+    return { added, total: total?.visitors ?? 0 }
   }
 
   async series(slug: string, { from, to, interval }: { from: number; to: number; interval: number }) {

@@ -1,0 +1,51 @@
+import type { Readable } from 'node:stream'
+import { ApiError } from '../lib/errors.ts'
+import type { BlobLocation, Blobs, ByteRange, StoredBlob } from './blobs.ts'
+
+/** Which object holds the bytes of a hash. */
+export interface BlobIndex {
+  find(hash: string): Promise<BlobLocation | undefined>
+}
+
+/** Reads blobs by their hash. */
+export class BlobReader {
+  readonly #blobs: Pick<Blobs, 'bytes' | 'read'>
+  readonly #index: BlobIndex
+
+  constructor(blobs: Pick<Blobs, 'bytes' | 'read'>, index: BlobIndex) {
+    this.#blobs = blobs
+    this.#index = index
+  }
+
+  /** A reader that also finds these blobs, which the index does not have yet. */
+  including(blobs: readonly StoredBlob[]): BlobReader {
+    const byHash = new Map(blobs.map((blob) => [blob.hash, { ...blob, offset: 0 }]))
+    return new BlobReader(this.#blobs, {
+      find: async (hash) => byHash.get(hash) ?? this.#index.find(hash),
+    })
+  }
+
+  /** All bytes of a blob, or of a known location of it; undefined when absent. UNAVAILABLE when it cannot be read. */
+  async bytes(blob: string | BlobLocation): Promise<Buffer | undefined> {
+    return this.#read(blob, (location) => this.#blobs.bytes(location))
+  }
+
+  /** A stream of a blob's bytes, or of a range of them; undefined when absent. UNAVAILABLE when it cannot be read. */
+  async read(hash: string, range?: ByteRange): Promise<Readable | undefined> {
+    return this.#read(hash, (location) => this.#blobs.read(location, range))
+  }
+
+  async #read<T>(
+    blob: string | BlobLocation,
+    read: (location: BlobLocation) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const location = typeof blob === 'string' ? await this.#index.find(blob) : blob
+    return (
+      location &&
+      read(location).catch((cause: unknown) => {
+        const message = 'File storage is temporarily unavailable'
+        throw new ApiError('UNAVAILABLE', message, { isIsolated: true, cause })
+      })
+    )
+  }
+}

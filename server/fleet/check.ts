@@ -1,0 +1,184 @@
+import type { Config } from '../config/settings.ts'
+import type { Dns } from '../domains/dns/dns.ts'
+import { MINUTE_MS, SECOND_MS } from '../lib/time.ts'
+import type { Secrets } from '../lib/tokens.ts'
+import type { DatabaseFacts, PrimaryFacts } from '../store/postgres/inspect.ts'
+import { SILENT_MS } from './node-list.ts'
+import { compareSharedSettings } from './shared-settings.ts'
+import { findReason } from './wait-for-database.ts'
+
+/** One thing that a configuration needs. */
+export interface CheckResult {
+  name: string
+  /** A warning does not prevent operation. */
+  status: 'ok' | 'warning' | 'failed'
+  /** What was found and, unless it is right, what to change. Never a secret. */
+  message: string
+}
+
+interface CheckOptions {
+  config: Config
+  secret: Secrets
+  dns: Dns
+  /** Machines of the fleet. */
+  machines: number
+  /** Undefined on one machine. */
+  inspectDatabase?: (() => Promise<DatabaseFacts>) | undefined
+  checkBlobs(): Promise<readonly CheckResult[]>
+  /** Undefined without a mail server. */
+  checkMail?: (() => Promise<void>) | undefined
+  /** A label that no site has. */
+  label: string
+}
+
+/** Connections to the database of one process: of its pool, of the change feed, and some of an upgrade. */
+const CONNECTIONS_PER_PROCESS = 10
+
+const MIN_POSTGRES_VERSION = 130_000
+
+/** Signatures of requests to S3 are valid for 15 minutes; a certificate authority expects less. */
+const MAX_CLOCK_OFFSET_MS = 5 * MINUTE_MS
+const USUAL_CLOCK_OFFSET_MS = 2 * SECOND_MS
+
+/** Checks everything that a configuration needs, in the order of its parts. */
+export async function checkConfiguration(options: CheckOptions): Promise<CheckResult[]> {
+  const { config, inspectDatabase } = options
+  const settings = config.warnings.map((message) => warning('settings', message))
+  const groups = await Promise.all([
+    settings.length > 0 ? settings : [ok('settings', 'all values are allowed')],
+    inspectDatabase ? inspectDatabase().then((facts) => checkDatabase(facts, options)) : [],
+    options.checkBlobs(),
+    checkMail(options),
+    checkNames(options),
+  ])
+  return groups.flat()
+}
+
+function checkDatabase({ hosts, primary }: DatabaseFacts, options: CheckOptions): CheckResult[] {
+  const others = hosts.map(({ host, state, reason }) => `${host} is ${state}${reason ? ` (${reason})` : ''}`)
+  if (!primary) return [failed('database', `no primary was found: ${others.join('; ')}`)]
+  const unreachable = hosts.some(({ state }) => state === 'unreachable')
+  const found = `primary at ${primary.host}, PostgreSQL ${primary.version}`
+  return [
+    primary.versionNumber < MIN_POSTGRES_VERSION
+      ? failed('database', `${found}: version 13 or later is required`)
+      : unreachable
+        ? warning('database', `${found}, but not all hosts can be reached: ${others.join('; ')}`)
+        : ok('database', found),
+    ...checkRights(primary),
+    ...checkDurability(primary),
+    checkConnections(primary, options),
+    checkClock(primary),
+    ...checkFleet(primary, options),
+  ]
+}
+
+function checkRights({ encoding, mayCreateTables, nodes }: PrimaryFacts): CheckResult[] {
+  if (encoding !== 'UTF8')
+    return [failed('database rights', `the encoding is ${encoding}: create the database with UTF8`)]
+  if (mayCreateTables || nodes.length > 0) return [ok('database rights', 'tables can be created')]
+  return [failed('database rights', 'the user cannot create tables: grant create on schema public to it')]
+}
+
+function checkDurability({ synchronousStandbys, isFlushing, commitFailure }: PrimaryFacts): CheckResult[] {
+  if (commitFailure !== undefined) {
+    const advice = synchronousStandbys
+      ? `is a standby of synchronous_standby_names = '${synchronousStandbys}' connected?`
+      : 'see the log of the server'
+    return [failed('database durability', `a commit was not acknowledged (${commitFailure}): ${advice}`)]
+  }
+  if (!isFlushing)
+    return [
+      failed('database durability', 'a crash can damage the data: set fsync and full_page_writes to on'),
+    ]
+  if (synchronousStandbys === '') {
+    const advice = "set synchronous_standby_names, to 'ANY 1 (*)' for example"
+    return [warning('database durability', `a failover can lose acknowledged publishes: ${advice}`)]
+  }
+  return [ok('database durability', `commits wait for ${synchronousStandbys}`)]
+}
+
+function checkConnections(
+  { maxConnections, nodes }: PrimaryFacts,
+  { config, machines }: CheckOptions,
+): CheckResult {
+  const processes = Math.max(nodes.length, machines * config.workers)
+  const needed = processes * CONNECTIONS_PER_PROCESS
+  const found = `max_connections is ${maxConnections}; ${processes} processes can need ${needed}`
+  return maxConnections < needed
+    ? failed('database connections', `${found}: raise it, or use PgBouncer in transaction mode`)
+    : ok('database connections', found)
+}
+
+function checkClock({ clockOffsetMs }: PrimaryFacts): CheckResult {
+  const offset = Math.abs(clockOffsetMs)
+  const found = `this machine and the database differ by ${(offset / SECOND_MS).toFixed(1)} s`
+  if (offset > MAX_CLOCK_OFFSET_MS)
+    return failed(
+      'clock',
+      `${found}: synchronize both with NTP; S3 and certificate authorities refuse requests`,
+    )
+  if (offset > USUAL_CLOCK_OFFSET_MS) return warning('clock', `${found}: synchronize both with NTP`)
+  return ok('clock', found)
+}
+
+function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptions): CheckResult[] {
+  const { config, secret } = options
+  const different = compareSharedSettings(sharedSettings, { ...config, secret })
+  const releases = [...new Set(nodes.map(({ release }) => release))]
+  const now = Math.max(0, ...nodes.map(({ seenAt }) => seenAt))
+  const silent = nodes.filter(({ seenAt }) => now - seenAt > SILENT_MS)
+  const found = nodes.length === 0 ? 'no node runs yet' : `${nodes.length} run, ${releases.join(' and ')}`
+  return [
+    different.length > 0
+      ? failed('shared settings', `not those of the other nodes: ${different.join(', ')}`)
+      : ok(
+          'shared settings',
+          sharedSettings.length > 0 ? 'those of the other nodes' : 'this node is the first',
+        ),
+    silent.length > 0
+      ? warning('nodes', `${found}; ${silent.map(({ host }) => host).join(', ')} sent no report for 30 s`)
+      : ok('nodes', found),
+  ]
+}
+
+async function checkMail({ checkMail: check, config }: CheckOptions): Promise<CheckResult[]> {
+  if (!check) return [warning('mail', 'SLIPWAY_SMTP_URL is not set: no email is sent')]
+  try {
+    await check()
+    return [ok('mail', `the server accepts the login; the sender is ${config.mailFrom}`)]
+  } catch (error) {
+    return [failed('mail', `SLIPWAY_SMTP_URL: ${findReason(error)}`)]
+  }
+}
+
+async function checkNames({ config, dns, label }: CheckOptions): Promise<CheckResult[]> {
+  const { baseUrl, siteDomain, proxyHost } = config
+  const names: [name: string, setting: string][] = [
+    [baseUrl === '' ? 'localhost' : new URL(baseUrl).hostname, 'SLIPWAY_BASE_URL'],
+    [`${label}.${siteDomain}`, 'the wildcard of SLIPWAY_SITE_DOMAIN'],
+    [proxyHost, 'SLIPWAY_PROXY_HOST'],
+  ]
+  return Promise.all(
+    names.map(async ([name, setting]) => {
+      if (/(^|\.)localhost$|^\[|^\d+(\.\d+){3}$/.test(name))
+        return ok('DNS', `${setting}: ${name} needs no record`)
+      const { values, error } = await dns.addresses(name)
+      if (values.length > 0) return ok('DNS', `${setting}: ${name} has ${values.join(', ')}`)
+      const found = error ?? 'it has no A or AAAA record'
+      return failed('DNS', `${setting}: ${name} cannot be resolved: ${found}`)
+    }),
+  )
+}
+
+function ok(name: string, message: string): CheckResult {
+  return { name, status: 'ok', message }
+}
+
+function warning(name: string, message: string): CheckResult {
+  return { name, status: 'warning', message }
+}
+
+function failed(name: string, message: string): CheckResult {
+  return { name, status: 'failed', message }
+}

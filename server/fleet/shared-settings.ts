@@ -1,0 +1,69 @@
+import { type Config, ConfigError } from '../config/settings.ts'
+import { hashToken, type Secrets, Signer } from '../lib/tokens.ts'
+import type { SharedSetting } from '../store/contract/shared-settings.ts'
+import type { Store } from '../store/store.ts'
+
+/** The settings that all nodes of a database have in common. */
+interface SharedSettings extends Pick<Config, 'baseUrl' | 'siteDomain' | 'proxyHost'> {
+  secret: Secrets
+}
+
+/**
+ * Compares the settings with those of the node that was first, by fingerprints in the database. ConfigError with a line
+ * for each setting that differs.
+ */
+export async function assertSharedSettings(store: Store, settings: SharedSettings): Promise<void> {
+  const lines = (await findDifferentSettings(store, settings)).map(
+    (name) => `${name} differs from that of the other nodes of the database`,
+  )
+  if (lines.length === 0) return
+  lines.push(
+    'Correct it, or make the settings of this machine those of all nodes: slipway-server settings share',
+  )
+  throw new ConfigError(lines.join('\n'))
+}
+
+/** Names of the settings that differ from those of the other nodes; the first node stores its own. */
+export async function findDifferentSettings(store: Store, settings: SharedSettings): Promise<string[]> {
+  const own = fingerprints(settings)
+  let stored = await store.read.sharedSettings.list()
+  if (own.some(({ name }) => !stored.some((one) => one.name === name))) {
+    await store.execute('durable', (queries) => queries.sharedSettings.addMissing(own.map(toStored)))
+    stored = await store.read.sharedSettings.list()
+  }
+  return compareSharedSettings(stored, settings)
+}
+
+/** Names of the settings that differ from stored ones. */
+export function compareSharedSettings(stored: readonly SharedSetting[], settings: SharedSettings): string[] {
+  const isDifferent = ({ name, accepted }: Fingerprint) =>
+    stored.some((one) => one.name === name && !accepted.includes(one.fingerprint))
+  return fingerprints(settings)
+    .filter(isDifferent)
+    .map(({ name }) => name)
+}
+
+/** Makes these settings those that all nodes must have from their next start on. */
+export async function replaceSharedSettings(store: Store, settings: SharedSettings): Promise<void> {
+  const own = fingerprints(settings).map(toStored)
+  await store.execute('durable', (queries) => queries.sharedSettings.replace(own))
+}
+
+interface Fingerprint {
+  name: string
+  /** That of the present value first. */
+  accepted: readonly [string, ...string[]]
+}
+
+function fingerprints({ secret, baseUrl, siteDomain, proxyHost }: SharedSettings): Fingerprint[] {
+  return [
+    { name: 'SLIPWAY_SECRET', accepted: new Signer(secret, 'shared settings').signAll(['secret']) },
+    { name: 'SLIPWAY_BASE_URL', accepted: [hashToken(baseUrl)] },
+    { name: 'SLIPWAY_SITE_DOMAIN', accepted: [hashToken(siteDomain)] },
+    { name: 'SLIPWAY_PROXY_HOST', accepted: [hashToken(proxyHost)] },
+  ]
+}
+
+function toStored({ name, accepted }: Fingerprint) {
+  return { name, fingerprint: accepted[0] }
+}

@@ -1,0 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+
+/** The pause between two attempts doubles from the first to the second value; half of it to all of it is waited. */
+const MIN_PAUSE_MS = 100
+const MAX_PAUSE_MS = 5000
+
+const LOG_INTERVAL_MS = 30_000
+
+interface WaitOptions {
+  log: Pick<Log, 'warn' | 'info'>
+  /** Ends the wait with an AbortError. */
+  signal?: AbortSignal | undefined
+}
+
+/** Repeats `open` while the database is unreachable, for any time: a fleet may start before its database. */
+export async function waitForDatabase<T>(open: () => Promise<T>, { log, signal }: WaitOptions): Promise<T> {
+  let loggedAt = Number.NEGATIVE_INFINITY
+  for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    try {
+      const opened = await open()
+      if (loggedAt > 0) log.info('the database is reachable again: starting')
+      return opened
+    } catch (error) {
+      if (!isTemporary(error)) throw error
+      if (performance.now() - loggedAt >= LOG_INTERVAL_MS) {
+        loggedAt = performance.now()
+        log.warn('the database is unreachable: the start waits for it', { reason: findReason(error) })
+      }
+    }
+    await pause(pauseMs * (0.5 + Math.random() / 2), undefined, { signal })
+  }
+}
+
+/** An error that says when to try again; a schema that this release cannot use does not. */
+function isTemporary(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'UNAVAILABLE' && error.retryAfterSeconds !== undefined
+}
+
+/** The message of the first cause, such as "connect ECONNREFUSED 192.0.2.1:5432". */
+export function findReason(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return findReason(error.errors[0])
+  const { cause, message } = error as Error
+  return cause === undefined ? message : findReason(cause)
+}

@@ -1,0 +1,125 @@
+import type { Counters } from './counters.ts'
+import { ApiError } from './errors.ts'
+import { isWithin, SECOND_MS } from './time.ts'
+
+interface CircuitBreakerOptions {
+  /** For how many milliseconds changes may have been missed; 0 when none was. */
+  silenceMs: () => number
+  /** How long cached values are used while changes may be missed. */
+  maxStaleMs: number
+  /** A clock in milliseconds that is never set. */
+  clock: () => number
+  /** Called when a lookup succeeds again before changes are notified again. */
+  onReachable?: () => void
+  counters: Counters
+}
+
+/** A change is visible within a second: a value that was current this long ago needs no lookup. */
+export const MAX_SILENCE_MS = 900
+
+/** How long a caller with a stale value waits for a lookup. */
+export const MAX_STALE_WAIT_MS = 100
+
+/** Maximum number of concurrent lookups of cached values. */
+const MAX_REVALIDATIONS = 32
+
+/** Consecutive failures that open the breaker while changes are notified. */
+const MAX_FAILURES = 3
+
+const PROBE_INTERVAL_MS = SECOND_MS
+
+/**
+ * Circuit breaker of a source that notifies of changes, shared by all caches of a process. A failed lookup opens it
+ * when changes are not notified either; consecutive failures open it in any case. While open it admits one lookup a
+ * second. A successful lookup or a notification closes it.
+ */
+export class CircuitBreaker {
+  /** Number of times that a stale value was used. */
+  staleHits = 0
+  #openings = 0
+  readonly #options: CircuitBreakerOptions
+  #failures = 0
+  #failedAt = 0
+  #isOpen = false
+  #isProbing = false
+  #revalidations = 0
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options
+    const { counters } = options
+    counters.addGauge('edge.stale', () => this.staleHits)
+    counters.addGauge('edge.breaker.open', () => Number(this.#checkOpen()))
+    counters.addGauge('edge.breaker.opened', () => this.#openings)
+  }
+
+  /** Whether all changes until a moment ago are known. */
+  isCurrent(): boolean {
+    return this.#options.silenceMs() < MAX_SILENCE_MS
+  }
+
+  /** Whether values that may be outdated are used when no lookup succeeds in time. */
+  allowsStale(): boolean {
+    return this.#options.silenceMs() < this.#options.maxStaleMs
+  }
+
+  /** Whether a lookup would be rejected now. */
+  isBlocking(): boolean {
+    if (!this.#checkOpen()) return false
+    return this.#isProbing || isWithin(PROBE_INTERVAL_MS, this.#failedAt, this.#options.clock())
+  }
+
+  /** Whether a cached value may be looked up now. */
+  canRevalidate(): boolean {
+    return this.#revalidations < MAX_REVALIDATIONS && !this.isBlocking()
+  }
+
+  /** Milliseconds of the clock. */
+  now(): number {
+    return this.#options.clock()
+  }
+
+  /** Runs a lookup, which reports its outcome by `succeed` or `fail`. UNAVAILABLE immediately while the breaker is open. */
+  async run<T>(isRevalidation: boolean, lookup: () => Promise<T>): Promise<T> {
+    if (this.isBlocking()) throw breakerOpen()
+    const isProbe = this.#isOpen
+    if (isProbe) this.#isProbing = true
+    if (isRevalidation) this.#revalidations++
+    try {
+      return await lookup()
+    } finally {
+      if (isProbe) this.#isProbing = false
+      if (isRevalidation) this.#revalidations--
+    }
+  }
+
+  succeed(): void {
+    this.#failures = 0
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    if (!this.isCurrent()) this.#options.onReachable?.()
+  }
+
+  fail(): void {
+    this.#failures++
+    this.#failedAt = this.#options.clock()
+    if (this.#isOpen || (this.#failures < MAX_FAILURES && this.isCurrent())) return
+    this.#isOpen = true
+    this.#openings++
+  }
+
+  #checkOpen(): boolean {
+    const { silenceMs, clock } = this.#options
+    // The source has notified of changes after the failure.
+    if (this.#isOpen && silenceMs() < clock() - this.#failedAt) {
+      this.#isOpen = false
+      this.#failures = 0
+    }
+    return this.#isOpen
+  }
+}
+
+function breakerOpen(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.', {
+    retryAfterSeconds: 5,
+  })
+}

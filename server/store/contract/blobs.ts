@@ -1,0 +1,78 @@
+import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
+import type { Encoding } from '../../blobs/encoding.ts'
+
+/**
+ * Where the encodings of a blob are; null where encoding would not have reduced the size. The hashes of those that an
+ * earlier release stored are not known: ''.
+ */
+export type EncodingLocations = Readonly<Record<Encoding, BlobLocation | null>>
+
+/** What is stored of a content. */
+export interface BlobRecord {
+  /** SHA-256 of the content. */
+  hash: string
+  /** Null when only encodings are stored, as of an injected document. */
+  location: BlobLocation | null
+  /** Null before they were attempted, and for what is not compressible. */
+  encodings: EncodingLocations | null
+}
+
+/** The encodings of a blob, all in one object. */
+export interface BlobEncodings extends EncodingLocations {
+  /** Of the blob. */
+  hash: string
+}
+
+/**
+ * Which object holds which content, which sites reference it, and the objects that are to be deleted.
+ *
+ * Each object has at most one row: that of an upload to a pending version (`VersionQueries`), of a blob, of encodings,
+ * or of a discarded object, from which it never returns. So an object may only be discarded by the write that deletes
+ * its other row, or when it never had one.
+ *
+ * A blob without references is deleted when it has been unreferenced for the grace period. A new reference and the
+ * deletion exclude each other, whatever the scopes of their writes.
+ */
+export interface BlobQueries {
+  /** Where the bytes with this hash are. */
+  find(hash: string): Promise<BlobLocation | undefined>
+
+  /** The blobs of the files of these versions, and the encodings of their injected documents, each once, in no order. */
+  ofVersions(ids: readonly string[]): Promise<BlobRecord[]>
+
+  /**
+   * Adds the blobs, and references to them from a site. Content that another object holds already stays there. Returns
+   * the objects that hold the contents now. Idempotent.
+   */
+  add(slug: string, blobs: readonly StoredBlob[]): Promise<Set<string>>
+
+  /**
+   * Adds references to blobs that have one from another site, or to an injected document, of which only encodings are
+   * stored. Idempotent.
+   */
+  addReferences(slug: string, hashes: Iterable<string>): Promise<void>
+
+  /** Removes references of a site. The grace period of these blobs starts now, unless other sites reference them. */
+  removeReferences(slug: string, hashes: readonly string[], now: number): Promise<void>
+
+  /**
+   * Deletes the rows of blobs that have had no reference since `before`, with those of their encodings, and discards
+   * their objects. Returns how many were examined, at most `limit`, and how many deleted.
+   */
+  collect(before: number, limit: number): Promise<{ examined: number; deleted: number }>
+
+  /** Records encodings of referenced blobs. Those that are recorded stay: the objects of others are discarded. */
+  recordEncodings(encodings: readonly BlobEncodings[]): Promise<void>
+
+  /** Discards objects that have no row, or whose row this write has deleted, to be deleted at `dueAt`. Idempotent. */
+  discard(objects: readonly string[], dueAt?: number): Promise<void>
+
+  /** Discarded objects that are to be deleted now, those that have waited longest first. */
+  listDiscarded(now: number, limit: number): Promise<string[]>
+
+  /** Removes the rows of discarded objects after their deletion. */
+  forgetDiscarded(objects: readonly string[]): Promise<void>
+
+  /** The objects among these without any row, except those of pending versions with ids from `id` on. */
+  withoutRow(objects: readonly string[], id: string): Promise<string[]>
+}

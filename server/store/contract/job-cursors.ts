@@ -1,0 +1,7 @@
+/** Where jobs that read long lists continue, so that a restart does not begin again. */
+export interface JobCursorQueries {
+  find(job: string): Promise<string | undefined>
+
+  /** Undefined at the end of the list. */
+  set(job: string, position: string | undefined): Promise<void>
+}

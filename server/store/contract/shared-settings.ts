@@ -1,0 +1,16 @@
+/** The fingerprint of a setting that all nodes have in common. */
+export interface SharedSetting {
+  name: string
+  fingerprint: string
+}
+
+export interface SharedSettingQueries {
+  /** In no order. */
+  list(): Promise<SharedSetting[]>
+
+  /** Stores those whose names have none yet. */
+  addMissing(settings: readonly SharedSetting[]): Promise<void>
+
+  /** Stores them in place of earlier ones. */
+  replace(settings: readonly SharedSetting[]): Promise<void>
+}

@@ -1,0 +1,253 @@
+import { type Kysely, sql } from 'kysely'
+import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
+import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
+import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
+import { toBatches } from './batches.ts'
+import { findEncodedHash, listEncodingObjects, toEncodingLocations, toEncodingRow } from './encoding-rows.ts'
+import { selectManifestHashes } from './manifest-hashes.ts'
+
+type NewBlobRow = Omit<BlobRow, 'unreferenced_since'> & { slug: string }
+
+export class SqlBlobQueries implements BlobQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async find(hash: string) {
+    const row = await this.#db
+      .selectFrom('blobs')
+      .select(['hash', 'object', 'size', 'pieces_hash'])
+      .where('hash', '=', hash)
+      .executeTakeFirst()
+    return (row && toLocation(row)) ?? undefined
+  }
+
+  async ofVersions(ids: readonly string[]) {
+    if (ids.length === 0) return []
+    const rows = await this.#db
+      .selectFrom('blobs')
+      .leftJoin('encodings', 'encodings.hash', 'blobs.hash')
+      .select(['blobs.hash', 'blobs.object', 'size', 'pieces_hash'])
+      .select([
+        'encodings.hash as encoded',
+        'br',
+        'zstd',
+        'gzip',
+        'encodings.object as encodings_object',
+        'locations',
+      ])
+      .where('blobs.hash', 'in', sql<string>`(${selectManifestHashes(this.#db, 'id', ids)})`)
+      .execute()
+    return rows.map(({ hash, object, size, pieces_hash, encoded, encodings_object, ...encodings }) => ({
+      hash,
+      location: toLocation({ hash, object, size, pieces_hash }),
+      encodings:
+        encoded === null ? null : toEncodingLocations({ ...encodings, hash, object: encodings_object }),
+    }))
+  }
+
+  async add(slug: string, blobs: readonly StoredBlob[]) {
+    return this.#upsert(
+      blobs.map(({ hash, object, size, piecesHash }) => ({
+        hash,
+        object,
+        size,
+        pieces_hash: piecesHash,
+        slug,
+      })),
+    )
+  }
+
+  async addReferences(slug: string, hashes: Iterable<string>) {
+    await this.#upsert(
+      Array.from(hashes, (hash) => ({ hash, object: null, size: 0, pieces_hash: null, slug })),
+    )
+  }
+
+  async removeReferences(slug: string, hashes: readonly string[], now: number) {
+    for (const batch of toBatches(hashes.toSorted())) {
+      await this.#db
+        .updateTable('blobs')
+        .set({
+          unreferenced_since: now,
+          slug: sql`case when slug = ${slug} then null else slug end`,
+        })
+        .where('hash', 'in', batch)
+        .execute()
+      await this.#db.deleteFrom('blob_names').where('slug', '=', slug).where('hash', 'in', batch).execute()
+    }
+  }
+
+  async collect(before: number, limit: number) {
+    const locked = await this.#lockUnreferenced(before, limit)
+    if (locked.length === 0) return { examined: 0, deleted: 0 }
+    const deleted = await this.#db
+      .deleteFrom('blobs')
+      .where('hash', 'in', locked)
+      .where('slug', 'is', null)
+      .where((e) =>
+        e.not(
+          e.exists(e.selectFrom('blob_names').select('hash').whereRef('blob_names.hash', '=', 'blobs.hash')),
+        ),
+      )
+      .returning(['hash', 'object'])
+      .execute()
+    const hashes = deleted.map(({ hash }) => hash)
+    const referenced = locked.filter((hash) => !hashes.includes(hash))
+    if (referenced.length > 0)
+      await this.#db
+        .updateTable('blobs')
+        .set({ unreferenced_since: null })
+        .where('hash', 'in', referenced)
+        .execute()
+    const encodings = await this.#deleteEncodings(hashes)
+    await this.discard([...deleted.flatMap(({ object }) => object ?? []), ...encodings])
+    return { examined: locked.length, deleted: deleted.length }
+  }
+
+  async recordEncodings(encodings: readonly BlobEncodings[]) {
+    for (const batch of toBatches(encodings.map(toEncodingRow))) {
+      const recorded = await this.#db
+        .insertInto('encodings')
+        .values(batch)
+        .onConflict((c) => c.doNothing())
+        .returning('hash')
+        .execute()
+      const hashes = new Set(recorded.map(({ hash }) => hash))
+      await this.discard(batch.flatMap((row) => (hashes.has(row.hash) ? [] : (row.object ?? []))))
+    }
+  }
+
+  async discard(objects: readonly string[], dueAt = 0) {
+    for (const batch of toBatches(objects.toSorted()))
+      await this.#db
+        .insertInto('discarded_objects')
+        .values(batch.map((object) => ({ object, due_at: dueAt })))
+        .onConflict((c) => c.doNothing())
+        .execute()
+  }
+
+  async listDiscarded(now: number, limit: number) {
+    const rows = await this.#db
+      .selectFrom('discarded_objects')
+      .select('object')
+      .where('due_at', '<=', now)
+      .orderBy('due_at')
+      .limit(limit)
+      .execute()
+    return rows.map(({ object }) => object)
+  }
+
+  async forgetDiscarded(objects: readonly string[]) {
+    for (const batch of toBatches(objects))
+      await this.#db.deleteFrom('discarded_objects').where('object', 'in', batch).execute()
+  }
+
+  async withoutRow(objects: readonly string[], id: string) {
+    const found: string[] = []
+    for (const batch of toBatches(objects)) {
+      const known = new Set<string | null>()
+      for (const table of ['blobs', 'encodings', 'discarded_objects'] as const) {
+        const rows = await this.#db.selectFrom(table).select('object').where('object', 'in', batch).execute()
+        for (const { object } of rows) known.add(object)
+      }
+      const arrivals = this.#db.selectFrom('arrivals').select('object').where('version_id', '<', id)
+      for (const { object } of await arrivals.where('object', 'in', batch).execute()) known.add(object)
+      for (const object of await this.#listFormerEncodings(batch)) known.add(object)
+      found.push(...batch.filter((object) => !known.has(object)))
+    }
+    return found
+  }
+
+  /** In the order of the hashes, so that concurrent writes do not wait for each other. */
+  async #upsert(rows: readonly NewBlobRow[]): Promise<Set<string>> {
+    const byHash = new Map(rows.map((row) => [row.hash, row]))
+    const sorted = [...byHash.values()].sort((one, other) => (one.hash < other.hash ? -1 : 1))
+    const objects = new Set<string>()
+    for (const batch of toBatches(sorted)) {
+      const stored = await this.#db
+        .insertInto('blobs')
+        .values(batch)
+        .onConflict((c) =>
+          c.column('hash').doUpdateSet({
+            unreferenced_since: null,
+            slug: sql`coalesce(blobs.slug, excluded.slug)`,
+            object: sql`coalesce(blobs.object, excluded.object)`,
+            size: sql`case when blobs.object is null then excluded.size else blobs.size end`,
+            pieces_hash: sql`case when blobs.object is null then excluded.pieces_hash else blobs.pieces_hash end`,
+          }),
+        )
+        .returning(['hash', 'object', 'slug'])
+        .execute()
+      for (const { object } of stored) if (object !== null) objects.add(object)
+      await this.#addNames(
+        stored
+          .filter(({ hash, slug }) => slug !== byHash.get(hash)!.slug)
+          .map(({ hash }) => byHash.get(hash)!),
+      )
+    }
+    return objects
+  }
+
+  /** References beside those in `blobs`. */
+  async #addNames(rows: readonly NewBlobRow[]): Promise<void> {
+    if (rows.length === 0) return
+    await this.#db
+      .insertInto('blob_names')
+      .values(rows.map(({ hash, slug }) => ({ hash, slug })))
+      .onConflict((c) => c.doNothing())
+      .execute()
+  }
+
+  /**
+   * The rows stay locked until the commit: a reference is either visible to later statements, or is added after the
+   * commit, to a row of its own.
+   */
+  async #lockUnreferenced(before: number, limit: number): Promise<string[]> {
+    const candidates = this.#db
+      .selectFrom('blobs')
+      .select('hash')
+      .where('unreferenced_since', '<=', before)
+      .orderBy('unreferenced_since')
+      .limit(limit)
+    const rows = await this.#db
+      .updateTable('blobs')
+      .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))
+      .where('hash', 'in', candidates)
+      .where('unreferenced_since', '<=', before)
+      .returning('hash')
+      .execute()
+    return rows.map(({ hash }) => hash)
+  }
+
+  /** Returns their objects. */
+  async #deleteEncodings(hashes: readonly string[]): Promise<string[]> {
+    if (hashes.length === 0) return []
+    const rows = await this.#db.deleteFrom('encodings').where('hash', 'in', hashes).returningAll().execute()
+    return rows.flatMap(listEncodingObjects)
+  }
+
+  /** The objects among these with encodings that an earlier release stored. */
+  async #listFormerEncodings(objects: readonly string[]): Promise<string[]> {
+    const hashes = objects.flatMap((object) => findEncodedHash(object) ?? [])
+    if (hashes.length === 0) return []
+    const rows: EncodingRow[] = await this.#db
+      .selectFrom('encodings')
+      .selectAll()
+      .where('hash', 'in', hashes)
+      .where('object', 'is', null)
+      .execute()
+    return rows.flatMap(listEncodingObjects)
+  }
+}
+
+function toLocation({
+  hash,
+  object,
+  size,
+  pieces_hash: piecesHash,
+}: Pick<BlobRow, 'hash' | 'object' | 'size' | 'pieces_hash'>): BlobLocation | null {
+  return object === null ? null : { hash, size, object, offset: 0, piecesHash }
+}

@@ -1,0 +1,32 @@
+import type { Kysely } from 'kysely'
+import type { JobCursorQueries } from '../contract/job-cursors.ts'
+import type { Schema } from '../schema.ts'
+
+export class SqlJobCursorQueries implements JobCursorQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async find(job: string) {
+    const row = await this.#db
+      .selectFrom('job_cursors')
+      .select('position')
+      .where('job', '=', job)
+      .executeTakeFirst()
+    return row?.position
+  }
+
+  async set(job: string, position: string | undefined) {
+    if (position === undefined) {
+      await this.#db.deleteFrom('job_cursors').where('job', '=', job).execute()
+      return
+    }
+    await this.#db
+      .insertInto('job_cursors')
+      .values({ job, position })
+      .onConflict((c) => c.column('job').doUpdateSet({ position }))
+      .execute()
+  }
+}

@@ -1,0 +1,33 @@
+import type { Kysely } from 'kysely'
+import type { SharedSetting, SharedSettingQueries } from '../contract/shared-settings.ts'
+import type { Schema } from '../schema.ts'
+
+export class SqlSharedSettingQueries implements SharedSettingQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  list() {
+    return this.#db.selectFrom('shared_settings').selectAll().execute()
+  }
+
+  async addMissing(settings: readonly SharedSetting[]) {
+    await this.#insert(settings)
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute()
+  }
+
+  async replace(settings: readonly SharedSetting[]) {
+    await this.#insert(settings)
+      .onConflict((conflict) =>
+        conflict.column('name').doUpdateSet((e) => ({ fingerprint: e.ref('excluded.fingerprint') })),
+      )
+      .execute()
+  }
+
+  #insert(settings: readonly SharedSetting[]) {
+    return this.#db.insertInto('shared_settings').values([...settings])
+  }
+}

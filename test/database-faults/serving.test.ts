@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { MINUTE_MS } from '../../server/lib/time.ts'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import type { Store } from '../../server/store/store.ts'
+import { EdgeFixture } from '../edge/fixture.ts'
+import { postgresServer } from '../store/postgres-server.ts'
+import { openStore } from '../store/test-database.ts'
+import { requires } from '../tools/part.ts'
+import { freePort } from '../tools/port.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
+
+/** More than are looked up at a time. */
+const SITES = 34
+
+/** No lookup ends before the test ends the connections. */
+const ENDLESS = { acquire: 10 * MINUTE_MS, read: 10 * MINUTE_MS, poll: 10 * MINUTE_MS }
+
+describe('visitors, while PostgreSQL cannot be reached', requires('postgres'), () => {
+  test('receive every cached site, and others later; nothing is read again but what changed', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { edge, other, network } = await startNode(stack)
+    const hosts = await publishSites(edge)
+    const visit = () => Promise.all(hosts.map((host) => edge.request(host, '/a.txt')))
+    const statuses = async () => new Set((await visit()).map(({ status }) => status))
+    assert.deepEqual(await statuses(), new Set([200]))
+    const cold = await edge.publish({ 'a.txt': 'cold' })
+    const changed = hosts[5]!
+
+    // The network drops every packet: for a minute nothing was notified, and no lookup ends.
+    network.stop()
+    edge.store.silenceMs = () => edge.store.real.silenceMs() + MINUTE_MS
+    edge.clock.now += MINUTE_MS
+    edge.store.reads = 0
+    assert.deepEqual(await statuses(), new Set([200]))
+    assert.ok(edge.store.pending > 0, 'no visitor waited for the end of a lookup')
+    assert.ok(edge.store.reads <= 32, `${edge.store.reads} lookups`)
+    assert.equal(edge.store.pending, edge.store.reads)
+
+    // The server is away: connections are refused.
+    await network.refuse()
+    await Promise.all([edge.get(cold, '/a.txt'), visit()])
+    edge.store.reads = 0
+    assert.deepEqual(await statuses(), new Set([200]))
+    assert.equal((await edge.get(cold, '/a.txt')).status, 503)
+    assert.equal(edge.store.reads, 0, 'the circuit breaker is open')
+    await assert.rejects(
+      edge.store.watched.write('durable', {}, (tx) => tx.sites.update(cold, { title: 'x' })),
+      { code: 'UNAVAILABLE' },
+    )
+
+    // It is back, after another node has changed one site.
+    await other.write('durable', {}, async (tx) => {
+      await tx.sites.update(changed.split('.')[0]!, { passwordHash: 'x' })
+      await tx.notifyChanged(changed.split('.')[0]!)
+    })
+    await network.restore(edge.store.real)
+    edge.store.silenceMs = () => edge.store.real.silenceMs()
+    edge.clock.now += 1000
+    edge.store.reads = 0
+    for (let round = 0; round < 10; round++) await visit()
+    assert.equal((await edge.request(changed, '/a.txt')).status, 401)
+    const ofOneSite = 4
+    assert.ok(edge.store.reads <= ofOneSite, `${edge.store.reads} reads`)
+    assert.equal((await edge.get(cold, '/a.txt')).status, 200)
+  })
+
+  test('cause one lookup a second in total, and the first that succeeds ends that', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { edge, network } = await startNode(stack)
+    const hosts = await publishSites(edge)
+    const visit = () => Promise.all(hosts.map((host) => edge.request(host, '/a.txt')))
+    await visit()
+    network.stop()
+    edge.store.silenceMs = () => MINUTE_MS
+    edge.clock.now += MINUTE_MS
+    await network.refuse()
+    await visit()
+    for (let second = 0; second < 5; second++) {
+      edge.clock.now += 1000
+      edge.store.reads = 0
+      for (let round = 0; round < 3; round++) assert.ok((await visit()).every(({ status }) => status === 200))
+      assert.equal(edge.store.reads, 1)
+    }
+    await network.restore(edge.store.real)
+    edge.clock.now += 1000
+    await visit()
+    edge.store.reads = 0
+    await visit()
+    assert.ok(edge.store.reads > 1, 'the store is reachable, and its changes are not notified yet')
+  })
+
+  test('after a crash of the database each cached site is read once more', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { edge, run } = await startNode(stack)
+    const hosts = await publishSites(edge)
+    const visit = async () => {
+      for (const host of hosts) assert.equal((await edge.request(host, '/a.txt')).status, 200)
+    }
+    await visit()
+    // Crash recovery empties this unlogged table.
+    await run('delete from feed_epoch')
+    await edge.store.real.pollChanges()
+    edge.store.reads = 0
+    await visit()
+    const first = edge.store.reads
+    assert.ok(first >= hosts.length)
+    await visit()
+    assert.equal(edge.store.reads, first)
+  })
+})
+
+/** Sites, and a preview and a domain of the first one; all of them are cached. Returns their hosts. */
+async function publishSites(edge: EdgeFixture): Promise<string[]> {
+  const slugs: string[] = []
+  for (let number = 0; number < SITES; number++) slugs.push(await edge.publish({ 'a.txt': `${number}` }))
+  const [first] = slugs
+  const draft = await edge.createVersion(first!, { 'a.txt': 'draft' }, { live: false })
+  await edge.addDomain('fault.example.org', slugs[1]!)
+  return [...slugs, `${draft}--${first}`].map((label) => edge.host(label)).concat('fault.example.org')
+}
+
+/** An edge whose connections to PostgreSQL pass a proxy, and another node. */
+async function startNode(stack: AsyncDisposableStack) {
+  const server = await postgresServer()
+  const url = await server.createDatabase()
+  const proxy = stack.use(await TcpProxy.open(server.port))
+  const proxied = new URL(url)
+  proxied.port = `${proxy.port}`
+  const openProxied = () => postgresStore({ url: proxied.href, pollIntervalMs: 20, timeouts: ENDLESS })
+  const edge = stack.use(await EdgeFixture.start({ openStore: openProxied }))
+  const other = stack.use(await openStore(url))
+  const closedPort = await freePort()
+  const network = {
+    stop: () => proxy.stop(),
+    async refuse() {
+      proxy.upstreamPort = closedPort
+      proxy.resume()
+      proxy.cut()
+    },
+    /** Resolves when reads succeed and all changes so far were notified. */
+    async restore(store: Store) {
+      proxy.upstreamPort = server.port
+      while (!(await succeeds(store.check()))) await turn()
+      while (!(await succeeds(store.pollChanges()))) await turn()
+    },
+  }
+  // Requests that nothing answers would delay the end of the store.
+  stack.defer(() => network.refuse())
+  return { edge, other, network, run: (sql: string) => server.run(url, sql) }
+}
+
+function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, test } from 'node:test'
+import { Counters } from '../../server/lib/counters.ts'
+import { MissLimiter } from '../../server/lib/miss-limiter.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { EdgeFixture } from './fixture.ts'
+
+const TOKEN_PATH = '/.well-known/acme-challenge/'
+
+describe('a flood of names that do not exist', () => {
+  const edge = EdgeFixture.shared()
+  const hosts: Record<string, (number: number) => { host: string; path: string }> = {
+    'names of sites': (number) => ({ host: edge.host(`no-site-${number}`), path: '/' }),
+    'names of versions': (number) => ({
+      host: edge.host(`${String(number).padStart(26, '0')}--no-site-${number}`),
+      path: '/',
+    }),
+    domains: (number) => ({ host: `no-${number}.example.org`, path: '/' }),
+    'ACME tokens': (number) => ({ host: 'no.example.org', path: `${TOKEN_PATH}no-${number}` }),
+  }
+  let run = 0
+  beforeEach(() => {
+    // Later than the limits of the test before need to recover.
+    edge.clock.now += MINUTE_MS
+    edge.address = '192.0.2.1'
+    edge.store.reads = 0
+    run += 100_000
+  })
+
+  async function flood({ host, path }: { host: string; path: string }): Promise<number> {
+    return (await edge.request(host, path)).status
+  }
+
+  for (const [title, name] of Object.entries(hosts)) {
+    test(`costs one network 100 lookups, then 50 a second: ${title}`, async () => {
+      const statuses: number[] = []
+      for (let number = run; number < run + 400; number++) statuses.push(await flood(name(number)))
+      // Without a challenge, the host of the token is looked up like others.
+      assert.ok(edge.store.reads <= 101, `${edge.store.reads} reads`)
+      assert.deepEqual(new Set(statuses), new Set(title === 'ACME tokens' ? [404] : [404, 503]))
+      edge.clock.now += SECOND_MS
+      edge.store.reads = 0
+      for (let number = run + 400; number < run + 600; number++) await flood(name(number))
+      assert.ok(edge.store.reads <= 51, `${edge.store.reads} reads after a second`)
+    })
+  }
+
+  test('costs 200 lookups from any number of networks', async () => {
+    for (let number = run; number < run + 1000; number++) {
+      edge.address = `198.51.${number % 100}.1`
+      await flood(hosts.domains!(number))
+    }
+    assert.equal(edge.store.reads, 200)
+  })
+
+  test('does not delay sites that this node knows, for any visitor', async () => {
+    const [warm, changed] = [await edge.publish({ 'a.txt': 'a' }), await edge.publish({ 'a.txt': 'a' })]
+    for (const slug of [warm, changed]) await edge.get(slug, '/a.txt')
+    for (let number = run; number < run + 1000; number++) {
+      edge.address = `198.51.${number % 100}.1`
+      await flood(hosts['names of sites']!(number))
+    }
+    await edge.setPassword(changed, 'secret')
+    const fresh = await edge.publish({ 'a.txt': 'a' })
+    assert.equal((await edge.get(warm, '/a.txt')).status, 200)
+    assert.equal((await edge.get(changed, '/a.txt')).status, 401)
+    assert.equal((await edge.get(fresh, '/a.txt')).status, 200, 'a change of it was notified')
+  })
+
+  test('from one network does not delay a site that only another network requests', async () => {
+    const other = await EdgeFixture.start({ folder: edge.folder })
+    await using _ = other
+    const slug = await edge.publish({ 'a.txt': 'a' })
+    for (let number = run; number < run + 1000; number++) await other.request(`no-${number}.example.org`, '/')
+    other.address = '198.51.100.1'
+    assert.equal((await other.get(slug, '/a.txt')).status, 200)
+  })
+
+  test('of different networks is not possible by one IPv6 prefix', async () => {
+    for (let number = run; number < run + 300; number++) {
+      edge.address = `2001:db8::${(number % 300).toString(16)}`
+      await flood(hosts.domains!(number))
+    }
+    assert.equal(edge.store.reads, 100)
+  })
+
+  test('is not logged request by request', async () => {
+    edge.logged.length = 0
+    for (let number = run; number < run + 300; number++) await flood(hosts.domains!(number))
+    assert.deepEqual(edge.logged, [])
+  })
+
+  test('asks for one token once a second, and never delays the validation of another one', async () => {
+    const host = 'issued.example.org'
+    for (let time = 0; time < 10; time++) await edge.request(host, `${TOKEN_PATH}guess`)
+    const reads = edge.store.reads
+    await edge.store.real.write('durable', {}, (tx) =>
+      tx.acme.putChallenge({
+        type: 'http-01',
+        name: host,
+        token: 'real',
+        keyAuthorization: 'real.key',
+        expiresAt: edge.clock.now + HOUR_MS,
+      }),
+    )
+    assert.equal((await edge.request(host, `${TOKEN_PATH}real`)).text, 'real.key')
+    edge.store.reads = 0
+    assert.equal((await edge.request(host, `${TOKEN_PATH}real`)).text, 'real.key')
+    assert.equal((await edge.request(host, `${TOKEN_PATH}${'x'.repeat(201)}`)).status, 404)
+    assert.equal(edge.store.reads, 0)
+    assert.ok(reads <= 2, `${reads} reads`)
+  })
+})
+
+test('a lookup that finds something is not counted, however many', async () => {
+  const limiter = new MissLimiter({ clock: () => 0, counters: new Counters() })
+  const found = async () => 'found'
+  for (let number = 0; number < 1000; number++)
+    assert.equal(await limiter.run(`site-${number}`, '192.0.2.1', found, () => false), 'found')
+})

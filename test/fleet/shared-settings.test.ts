@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  assertSharedSettings,
+  findDifferentSettings,
+  replaceSharedSettings,
+} from '../../server/fleet/shared-settings.ts'
+import { postgresServer } from '../store/postgres-server.ts'
+import { openStore } from '../store/test-database.ts'
+import { requires } from '../tools/part.ts'
+
+const COMMON = {
+  secret: 'a secret that all of the nodes have in common',
+  baseUrl: 'https://slipway.example',
+  siteDomain: 'sites.example',
+  proxyHost: 'domains.sites.example',
+}
+const OTHER_SECRET = 'the secret that replaces the common one'
+
+const DIFFERENT: [name: string, change: Partial<typeof COMMON>][] = [
+  ['SLIPWAY_SECRET', { secret: OTHER_SECRET }],
+  ['SLIPWAY_BASE_URL', { baseUrl: 'https://elsewhere.example' }],
+  ['SLIPWAY_SITE_DOMAIN', { siteDomain: 'elsewhere.example' }],
+  ['SLIPWAY_PROXY_HOST', { proxyHost: 'proxy.elsewhere.example' }],
+]
+
+describe('settings that all nodes have in common', requires('postgres'), () => {
+  async function freshStore() {
+    return openStore(await (await postgresServer()).createDatabase())
+  }
+
+  test('are those of the first node, and a node with others is refused by their names', async () => {
+    await using store = await freshStore()
+    for (let node = 0; node < 2; node++) assert.deepEqual(await findDifferentSettings(store, COMMON), [])
+    for (const [name, change] of DIFFERENT) {
+      const refusal = await assertSharedSettings(store, { ...COMMON, ...change }).catch(
+        (error: Error) => error,
+      )
+      assert.ok(refusal)
+      assert.match(refusal.message, new RegExp(`^${name} differs from that of the other nodes`))
+      for (const value of Object.values(change)) assert.ok(!refusal.message.includes(value))
+    }
+    const stored = JSON.stringify(await store.read.sharedSettings.list())
+    for (const value of Object.values(COMMON)) assert.ok(!stored.includes(value))
+    await replaceSharedSettings(store, { ...COMMON, ...DIFFERENT[1]![1] })
+    assert.deepEqual(await findDifferentSettings(store, COMMON), ['SLIPWAY_BASE_URL'])
+  })
+
+  test('of nodes that start at the same time are those of one of them', async () => {
+    await using store = await freshStore()
+    const nodes = Array.from({ length: 8 }, (_, node) => ({ ...COMMON, baseUrl: `https://${node}.example` }))
+    const differences = await Promise.all(nodes.map((node) => findDifferentSettings(store, node)))
+    assert.equal(differences.filter((names) => names.length === 0).length, 1)
+  })
+
+  test('allow a secret to be replaced node by node', async () => {
+    await using store = await freshStore()
+    const refuses = async (...secret: [string, ...string[]]) =>
+      (await findDifferentSettings(store, { ...COMMON, secret })).length > 0
+    const [old, next] = [COMMON.secret, OTHER_SECRET]
+    assert.deepEqual(
+      [await refuses(old), await refuses(old, next), await refuses(next, old), await refuses(next)],
+      [false, false, false, true],
+    )
+    await replaceSharedSettings(store, { ...COMMON, secret: [next, old] })
+    assert.deepEqual(
+      [await refuses(old), await refuses(old, next), await refuses(next, old), await refuses(next)],
+      [true, false, false, false],
+    )
+  })
+})
