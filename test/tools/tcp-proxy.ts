@@ -39,7 +39,7 @@ export class ProxiedConnection {
 
   /** Resets the connection of the client. */
   reset(): void {
-    this.client.resetAndDestroy()
+    resetSocket(this.client)
     this.upstream?.destroy()
   }
 }
@@ -117,7 +117,7 @@ export class TcpProxy implements AsyncDisposable {
     await connection.untilDelivered('toServer')
     if (client.destroyed) return
     const options = { port: this.upstreamPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true }
-    const upstream = connect(options).on('error', () => client.resetAndDestroy())
+    const upstream = connect(options).on('error', () => resetSocket(client))
     connection.upstream = upstream
     await Promise.allSettled([
       this.#deliver(connection, { direction: 'toServer', from: client, to: upstream }),
@@ -141,6 +141,12 @@ export class TcpProxy implements AsyncDisposable {
     await pipeline(from, pass, to, { end: false })
     to.destroySoon()
   }
+}
+
+/** Node leaks the handle of a socket that is reset while its end is being sent, and then hangs at the exit. */
+function resetSocket(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 interface Delivery {
