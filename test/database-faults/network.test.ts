@@ -11,8 +11,8 @@ import { isUnavailable, openProxied, readWhenReconnected, recordChanges } from '
 /** A time that expires in a test, and is long enough for a loaded machine to answer. */
 const SOON_MS = 1000
 
-/** Looks at the server until it must have done what it was asked for. */
-const MAX_LOOKS = 500
+/** Number of queries within which the server ends others. */
+const MAX_CHECKS = 500
 
 describe('the network to PostgreSQL', requires('postgres'), () => {
   test('a connection that went silent fails one read, and is not used again', async () => {
@@ -47,8 +47,8 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
     assert.ok(outcomes.every((one) => one.status === 'rejected' && isUnavailable(one.reason)))
     const waiting = `select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`
-    for (let looks = 0; (await run(waiting)).length > 0; looks++)
-      assert.ok(looks < MAX_LOOKS, 'queries are left behind')
+    for (let checks = 0; (await run(waiting)).length > 0; checks++)
+      assert.ok(checks < MAX_CHECKS, 'queries are left behind')
   })
 
   test('a commit whose answer is lost is reported as unavailable, is not repeated, and reaches all listeners', async () => {
