@@ -371,10 +371,17 @@ export async function checkService(config: Config, machines: number): Promise<Ch
     dns: resolverDns({ servers: config.dnsServers }),
     machines,
     inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
-    checkBlobs: async () => [checkFolder(config.data)],
+    checkBlobs: async () => [checkFolder(config.data), ...(await checkBlobsUrl(config))],
     checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
     label: `check-${randomBytes(8).toString('hex')}`,
   })
+}
+
+async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {
+  if (blobsUrl === '') return []
+  const { inspectBucket } = await import('./blobs/s3/inspect.ts')
+  const { checkBucket } = await import('./fleet/check-bucket.ts')
+  return checkBucket(await inspectBucket(blobsUrl))
 }
 
 /** The settings of a service's storage. */

@@ -426,7 +426,9 @@ function onSignals(stop: (signal: string) => void): void {
 
 function reportError(error: unknown): number {
   const expected =
-    error instanceof ConfigError || error instanceof ApiError || (error as Error).name === 'ListenError'
+    error instanceof ConfigError ||
+    error instanceof ApiError ||
+    ['ListenError', 'TargetInUseError'].includes((error as Error).name)
   process.stderr.write(
     `slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`,
   )

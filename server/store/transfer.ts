@@ -83,15 +83,16 @@ export class Transfer {
       .where('job', '=', MARKER)
       .executeTakeFirst()
     if (marker?.position === sourceId) return
-    if (marker) throw new TargetInUseError('another service is being moved there')
+    if (marker) throw new TargetInUseError('The target is in use: another service is being moved there')
     for (const table of ['accounts', 'sites', 'blobs'] as const)
       if (await this.#target.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
-        throw new TargetInUseError('it has the data of a service')
+        throw new TargetInUseError('The target is in use: it has the data of a service')
     const node = this.#target
       .selectFrom('nodes')
       .select('id')
       .where('seen_at', '>', now - RECENT_MS)
-    if (await node.executeTakeFirst()) throw new TargetInUseError('a node uses it')
+    if (await node.executeTakeFirst())
+      throw new TargetInUseError('The target is in use: a node has reported within the last minute')
     await this.#target.insertInto('job_cursors').values({ job: MARKER, position: sourceId }).execute()
   }
 
