@@ -26,6 +26,7 @@ const PASSWORD = 'test/edge/password.test.ts'
 const COLLABORATORS = 'test/api/collaborators.test.ts'
 const TRASH = 'test/api/trash.test.ts'
 const NETWORK = 'test/database-faults/network.test.ts'
+const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
@@ -53,6 +54,9 @@ const ROWS: readonly Row[] = [
   ['repeats a commit that was not answered', 'server/store/postgres/writer.ts', 'if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error', 'if (attempt === MAX_ATTEMPTS) throw error', NETWORK],
   ['counts connections that the server ended', 'server/store/postgres/pool.ts', 'this.#open.delete(client)', '', NETWORK],
   ['waits for one silent host of several', 'server/store/postgres/pool.ts', 'await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])', 'await failed', NETWORK],
+  ['expects new transaction ids of a server that crashed', 'server/store/postgres/change-feed.ts', 'const isSame = row.epoch !== null && row.epoch === this.#epoch', 'const isSame = true', FAILOVER],
+  ['reports a commit as done that is not replicated', 'server/store/postgres/client.ts', 'if (this.#isReplicationCanceled) throw', 'if (false) throw', FAILOVER],
+  ['commits durable writes without the standby', 'server/store/postgres/writer.ts', "return durability === 'durable' ? 'on' : 'off'", "return 'off'", FAILOVER],
   ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
   ['keeps an index whose build was interrupted', 'server/store/postgres/migrate.ts', 'if (built?.valid) continue', 'if (built) continue', 'test/store/migrations.test.ts'],
   ['migrates on several nodes at the same time', 'server/store/postgres/migrate.ts', 'return rows[0]!.locked', 'return rows.length > 0', 'test/store/migrations.test.ts'],
