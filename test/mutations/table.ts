@@ -61,7 +61,6 @@ const ROWS: readonly Row[] = [
   ['refuses upload targets of the secret before', 'server/lib/tokens.ts', 'return this.#keyIds.includes(id)', 'return this.keyId === id', 'test/operator/secret-rotation.test.ts'],
   ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', '!accepted.includes(one.fingerprint)', 'accepted.length === 0', 'test/fleet/shared-settings.test.ts'],
   ['ends when the database is unreachable', 'server/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
-  ['accepts connections before its database is open', 'server/app.ts', "config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)", 'undefined', 'test/fleet/start.test.ts'],
   ['lists nodes that have stopped', 'server/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
   ['finds nothing wrong with settings of another fleet', 'server/fleet/check.ts', 'different.length > 0', 'different.length > 9', 'test/fleet/check.test.ts'],
   ['finds nothing wrong with a missing standby', 'server/store/postgres/inspect.ts', "await client.query('set local synchronous_commit = on')", "await client.query('set local synchronous_commit = off')", 'test/fleet/check.test.ts'],
