@@ -369,10 +369,17 @@ export async function checkService(config: Config, machines: number): Promise<Ch
     dns: resolverDns({ servers: config.dnsServers }),
     machines,
     inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
-    checkBlobs: async () => [checkFolder(config.data)],
+    checkBlobs: async () => [checkFolder(config.data), ...(await checkBlobsUrl(config))],
     checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
     label: `check-${randomBytes(8).toString('hex')}`,
   })
+}
+
+async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {
+  if (blobsUrl === '') return []
+  const { inspectBucket } = await import('./blobs/s3/inspect.ts')
+  const { checkBucket } = await import('./fleet/check-bucket.ts')
+  return checkBucket(await inspectBucket(blobsUrl))
 }
 
 /** Settings embedded into pages. */
@@ -492,8 +499,7 @@ async function openBlobs(
 ): Promise<Blobs> {
   if (config.blobsUrl === '') return inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
   const { s3Blobs } = await import('./blobs/s3/s3.ts')
-  // Each process deletes what exceeds its share.
-  const cache = { folder: folder.cache, limit: Math.floor(config.cacheDiskBytes / config.workers) }
+  const cache = { folder: folder.cache, limit: config.cacheDiskBytes, processes: config.workers }
   return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
 }
 

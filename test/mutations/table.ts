@@ -65,7 +65,6 @@ const ROWS: readonly Row[] = [
   ['refuses upload targets of the secret before', 'server/lib/tokens.ts', 'return this.#keyIds.includes(id)', 'return this.keyId === id', 'test/operator/secret-rotation.test.ts'],
   ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', '!accepted.includes(one.fingerprint)', 'accepted.length === 0', 'test/fleet/shared-settings.test.ts'],
   ['ends when the database is unreachable', 'server/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
-  ['accepts connections before its database is open', 'server/app.ts', "config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)", 'undefined', 'test/fleet/start.test.ts'],
   ['lists nodes that have stopped', 'server/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
   ['finds nothing wrong with settings of another fleet', 'server/fleet/check.ts', 'different.length > 0', 'different.length > 9', 'test/fleet/check.test.ts'],
   ['finds nothing wrong with a missing standby', 'server/store/postgres/inspect.ts', "await client.query('set local synchronous_commit = on')", "await client.query('set local synchronous_commit = off')", 'test/fleet/check.test.ts'],
@@ -304,6 +303,19 @@ const ROWS: readonly Row[] = [
   ['stores encodings of an injected document that the collector may delete', 'server/precompress/injected-documents.ts', 'if (document) await tx.blobs.addReferences(current.slug, [document.hash])', '', 'test/precompress/precompressor.test.ts'],
   ['calls encodings complete though the metadata has changed', 'server/precompress/injected-documents.ts', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/precompress/precompressor.test.ts'],
   ['gives up no lost file', 'server/precompress/precompressor.ts', 'const attempted = new Set([...encoded, ...skipped]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/precompress/precompressor.test.ts'],
+
+  // Files in S3 (docs/decisions/022-s3.md)
+  ['accepts other bytes from a bucket than it stored', 'server/blobs/s3/verified-reader.ts', "verify: (bytes) => bytes.length === length && hashOnce('sha256', bytes) === hash,", '', 'test/s3/faults.test.ts'],
+  ['trusts the files of the disk cache', 'server/blobs/s3/verified-reader.ts', "if (cached && hashOnce('sha256', cached) === hash) {", 'if (cached) {', 'test/s3/reads.test.ts'],
+  ['fetches a piece for each of its readers', 'server/blobs/s3/verified-reader.ts', 'if (fetching) return fetching', '', 'test/s3/reads.test.ts'],
+  ['stores what a client did not declare', 'server/blobs/s3/incoming-content.ts', 'assertExpected(received, this.#expected)', '', 'test/s3/faults.test.ts'],
+  ['accepts an object with other bytes than it sent', 'server/blobs/s3/uploads.ts', "assertStored(response, md5.digest('hex'))", '', 'test/s3/faults.test.ts'],
+  ['repeats every request during an outage', 'server/blobs/s3/s3-client.ts', ' || !this.#budget.take()', '', 'test/s3/faults.test.ts'],
+  ['calls a full bucket unavailable', 'server/blobs/s3/s3-error.ts', 'if (error instanceof S3Error && error.isFull)', 'if (false as boolean)', 'test/s3/faults.test.ts'],
+  ['signs with a clock that the server refuses', 'server/blobs/s3/s3-client.ts', 'new Date(this.#clock() + this.#clockOffsetMs)', 'new Date(this.#clock())', 'test/s3/faults.test.ts'],
+  ['keeps the parts of a refused upload', 'server/blobs/s3/uploads.ts', 'await this.#client.send(request).catch(() => undefined)', '', 'test/s3/reads.test.ts'],
+  ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],
+  ['spools archives without a bound', 'server/publish/archive/spool.ts', 'if (this.#usedBytes + bytes > this.#limit) throw overloaded()', '', 'test/archive/spool-space.test.ts'],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, find, replace, ...tests]) => ({
