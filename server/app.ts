@@ -547,8 +547,7 @@ async function openBlobs(
 ): Promise<Blobs> {
   if (config.blobsUrl === '') return inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
   const { s3Blobs } = await import('./blobs/s3/s3.ts')
-  // Each process deletes what exceeds its share.
-  const cache = { folder: folder.cache, limit: Math.floor(config.cacheDiskBytes / config.workers) }
+  const cache = { folder: folder.cache, limit: config.cacheDiskBytes, processes: config.workers }
   return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
 }
 
