@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, '..')
 /** Engines behind a contract: only server/app.ts selects them. */
 const ENGINES = [
   'server/store/postgres/postgres.ts',
+  'server/store/postgres/tables.ts',
   'server/store/sqlite.ts',
   'server/blobs/disk.ts',
   'server/blobs/s3/s3.ts',
@@ -71,7 +72,6 @@ const EXCEPTIONS: Record<string, string> = {
   'server/app.ts startService':
     'the composition: the order of these lines is the order of disposal, reversed',
   'server/blobs/disk.ts diskBlobs': 'one closure over the folder; each operation in it is short',
-  'server/blobs/s3/s3.ts s3Blobs': 'one closure over the client; each operation in it is short',
   'server/edge/edge.ts Edge': 'the facade of the edge: one method for each kind of request',
   'server/net/http1/connection.ts FastPathConnection': 'the state machine of an HTTP/1.1 connection',
   'server/net/http2/frames.ts FrameHandler': 'the state machine of RFC 9113: one method for each frame type',

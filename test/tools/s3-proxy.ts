@@ -24,6 +24,8 @@ export type S3Fault =
   | 'turn-bit'
   /** One bit of the request's body is turned. */
   | 'turn-request-bit'
+  /** The response is that of a success, and nothing is done. */
+  | 'pretend'
   /** No response, and the connection stays open. */
   | 'silence'
 
@@ -71,6 +73,7 @@ export async function startS3Proxy(endpoint: string): Promise<S3Proxy> {
     if (fault === 'silence') return
     if (fault === 'reset') return void incoming.socket.resetAndDestroy()
     if (fault === 'slow-down') return void refuse(incoming, response)
+    if (fault === 'pretend') return void incoming.resume().on('end', () => response.end())
     if (headers.expect !== undefined) response.writeContinue()
     forward(incoming, response, fault).catch(() => incoming.socket.destroy())
   }

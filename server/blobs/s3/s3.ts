@@ -8,12 +8,12 @@ import type { DiskReserve } from '../disk-reserve.ts'
 import { createObjectName } from '../object-names.ts'
 import type { Bucket } from './bucket-url.ts'
 import { DiskCache } from './disk-cache.ts'
+import { listObjects, removeObjects } from './listing.ts'
 import { buildTable, hashTable, PIECE_BYTES } from './pieces.ts'
 import { S3Client, type S3ClientOptions } from './s3-client.ts'
 import { S3Error, translateError } from './s3-error.ts'
 import { Uploads } from './uploads.ts'
 import { VerifiedReader } from './verified-reader.ts'
-import { childText, childTexts, encodeText } from './xml.ts'
 
 interface S3Options {
   bucket: Bucket
@@ -22,7 +22,7 @@ interface S3Options {
   counters: Counters
   log: Log
   /** A cache on the local disk, and one in memory of small content that was stored: both may outlive the object. */
-  cache?: { folder: string; limit: number }
+  cache?: { folder: string; limit: number; processes: number }
   /** Free space of the local disk that neither the cache nor publishing uses. */
   reserve?: DiskReserve
   /** Those of the environment, a file or the role of the machine by default. */
@@ -34,10 +34,6 @@ interface S3Options {
 
 /** Bytes of the parts of a stream; the edge caches chunks of the same size. */
 const CHUNK_BYTES = 128 * 1024
-
-/** Objects of one request. */
-const MAX_DELETES = 1000
-const LIST_PAGE = 1000
 
 /** How long the result of a check is valid. */
 const CHECK_INTERVAL_MS = 3000
@@ -83,36 +79,15 @@ export function s3Blobs(options: S3Options): Blobs {
         })
       }),
 
-    remove: (objects) =>
-      withS3Errors(async () => {
-        for (let at = 0; at < objects.length; at += MAX_DELETES)
-          await removePage(client, bucket.prefix, objects.slice(at, at + MAX_DELETES))
-      }),
+    remove: (objects) => withS3Errors(() => removeObjects(client, bucket, objects)),
 
-    list: (after) =>
-      withS3Errors(async () => {
-        const { prefix } = bucket
-        const startAfter = after === undefined ? {} : { 'start-after': `${prefix}${after}` }
-        const query = {
-          'list-type': '2',
-          'max-keys': `${LIST_PAGE}`,
-          'encoding-type': 'url',
-          prefix,
-          ...startAfter,
-        }
-        const { body } = await client.send({ kind: 'list', method: 'GET', query })
-        const keys = childTexts(body.toString(), 'Key').map((key) =>
-          decodeURIComponent(key.replaceAll('+', ' ')),
-        )
-        return keys.map((key) => key.slice(prefix.length))
-      }),
+    list: (after) => withS3Errors(() => listObjects(client, bucket, after === undefined ? {} : { after })),
 
     check: () =>
       withS3Errors(async () => {
         const now = performance.now()
         if (!checked || now - checked.at > CHECK_INTERVAL_MS) {
-          const query = { 'list-type': '2', 'max-keys': '1', prefix: bucket.prefix }
-          checked = { at: now, result: client.send({ kind: 'check', method: 'GET', query }) }
+          checked = { at: now, result: listObjects(client, bucket, { limit: 1 }) }
         }
         await checked.result
       }),
@@ -166,23 +141,6 @@ async function* readPieces(
     }
     if (next) piece = await withS3Errors(() => next)
   }
-}
-
-async function removePage(client: S3Client, prefix: string, objects: readonly string[]): Promise<void> {
-  const keys = objects.map((object) => `<Object><Key>${encodeText(`${prefix}${object}`)}</Key></Object>`)
-  const body = Buffer.from(`<Delete><Quiet>true</Quiet>${keys.join('')}</Delete>`)
-  const md5 = createHash('md5').update(body).digest('base64')
-  const response = await client.send({
-    kind: 'delete',
-    method: 'POST',
-    query: { delete: '' },
-    headers: { 'content-md5': md5 },
-    body: [body],
-  })
-  const failed = childTexts(response.body.toString(), 'Error').filter(
-    (error) => childText(error, 'Code') !== 'NoSuchKey',
-  )
-  if (failed[0] !== undefined) throw new S3Error(503, Buffer.from(failed[0]))
 }
 
 async function ignoreMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
