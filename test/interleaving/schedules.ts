@@ -66,7 +66,7 @@ export async function explore(
   return violations
 }
 
-/** Runs one call by itself. */
+/** Runs one call alone. */
 export async function runAlone(world: World, name: string, wrap?: Wrap): Promise<Omit<Outcome, 'executed'>> {
   await world.reset()
   const node = world.node(0, wrap)
@@ -126,7 +126,7 @@ function isInTransaction(statements: readonly string[]): boolean {
 
 /**
  * The calls execute their next statements in turns, beginning with `first`, each turn of the given number; after these
- * the other call goes on as long as it can. With `betweenWrites` a turn ends after the write that it is in.
+ * the other call continues as long as it can. With `betweenWrites` a turn ends after the write that it is in.
  */
 function preempt(first: number, turns: readonly number[], { betweenWrites = false } = {}): Choose {
   let turn = 0
