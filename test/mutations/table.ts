@@ -26,6 +26,7 @@ const PASSWORD = 'test/edge/password.test.ts'
 const COLLABORATORS = 'test/api/collaborators.test.ts'
 const TRASH = 'test/api/trash.test.ts'
 const NETWORK = 'test/database-faults/network.test.ts'
+const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
@@ -47,12 +48,19 @@ const ROWS: readonly Row[] = [
   ['lets a paused job write after its successor', 'server/jobs/job-lease.ts', 'if (!(await tx.leases.extend(this.#renewed()))) throw', 'if (!(await tx.leases.extend(this.#renewed())) && false) throw', 'test/store/sqlite.test.ts'],
   ['checks a domain that another node checks', 'server/store/queries/domains.ts', 'set({ checking_until: until })', 'set({ checking_until: now })', 'test/store/sqlite.test.ts'],
   ['begins a write without its locks', 'server/store/postgres/writer.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
+  ['deletes a site without naming its domains', 'server/domains/site-domains.ts', '{ ...scope, host }', 'scope', 'test/interleaving/interleaving.test.ts'],
+  ['records uploads beside a finalize', 'server/publish/upload-recorder.ts', "write('relaxed', scope,", "write('relaxed', {},", 'test/interleaving/interleaving.test.ts'],
+  ['leaves a transaction behind that could not take its locks', 'server/store/postgres/writer.ts', 'await connection.query({ text: \'rollback\' }, readTimeoutMs).catch(() => undefined)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
   ['leaves queries behind in the server when their time is up', 'server/store/postgres/client.ts', 'if (query.isCancelable) this.#cancel()', '', NETWORK],
   ['skips a change whose commit was not answered', 'server/store/postgres/writer.ts', 'if (xid !== undefined && !feed.removeOwn(xid))', 'if (xid !== undefined && feed.removeOwn(xid))', NETWORK],
   ['repeats a commit that was not answered', 'server/store/postgres/writer.ts', 'if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error', 'if (attempt === MAX_ATTEMPTS) throw error', NETWORK],
   ['counts connections that the server ended', 'server/store/postgres/pool.ts', 'this.#open.delete(client)', '', NETWORK],
   ['waits for one silent host of several', 'server/store/postgres/pool.ts', 'await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])', 'await failed', NETWORK],
+  ['expects new transaction ids of a server that crashed', 'server/store/postgres/change-feed.ts', 'const isSame = row.epoch !== null && row.epoch === this.#epoch', 'const isSame = true', FAILOVER],
+  ['reports a commit as done that is not replicated', 'server/store/postgres/client.ts', 'if (this.#isReplicationCanceled) throw', 'if (false) throw', FAILOVER],
+  ['commits durable writes without the standby', 'server/store/postgres/writer.ts', "return durability === 'durable' ? 'on' : 'off'", "return 'off'", FAILOVER],
+  ['reports a full disk of PostgreSQL as an outage', 'server/store/postgres/errors.ts', 'if (state === DISK_FULL) throw diskFull(error)', '', 'test/database-faults/full-disk.test.ts'],
   ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
   ['keeps an index whose build was interrupted', 'server/store/postgres/migrate.ts', 'if (built?.valid) continue', 'if (built) continue', 'test/store/migrations.test.ts'],
   ['migrates on several nodes at the same time', 'server/store/postgres/migrate.ts', 'return rows[0]!.locked', 'return rows.length > 0', 'test/store/migrations.test.ts'],

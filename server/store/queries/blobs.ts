@@ -243,7 +243,7 @@ export class SqlBlobQueries implements BlobQueries {
   }
 }
 
-function toLocation({
+export function toLocation({
   hash,
   object,
   size,
