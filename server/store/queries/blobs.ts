@@ -246,7 +246,7 @@ export class SqlBlobQueries implements BlobQueries {
   }
 }
 
-function toLocation({
+export function toLocation({
   hash,
   object,
   size,
