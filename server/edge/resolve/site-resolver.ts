@@ -5,7 +5,7 @@ import type { ServedSite } from '../../store/contract/serving.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite, previousFilesSince } from './build-site.ts'
 import type { Host } from './host.ts'
-import type { Redirect, Resolution, ResolvedSite } from './resolution.ts'
+import type { Redirect, Resolution } from './resolution.ts'
 
 /** An active custom domain. */
 interface ResolvedDomain {

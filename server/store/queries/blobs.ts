@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
+import type { StoredBlob } from '../../blobs/blobs.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
 import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
