@@ -2,7 +2,7 @@
 export interface Figure {
   name: string
   value: number
-  unit: 'ms' | 'MB' | 'times'
+  unit: 'ms' | 'kB' | 'MB' | 'times' | 'requests'
   /** The maximum; undefined for figures without a target. */
   target?: number
   /** All rounds, in order. */

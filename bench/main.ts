@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { dashboard } from './dashboard/dashboard.ts'
 import { type Figure, type Report, table } from './figures.ts'
+import { costs } from './fleet/costs.ts'
+import { s3 } from './fleet/s3.ts'
 import { growth } from './growth.ts'
 import { memory } from './memory.ts'
 import { publishing } from './publish.ts'
@@ -12,7 +14,7 @@ import { serving } from './serving/serving.ts'
 import { visits } from './serving/visits.ts'
 import { tls } from './tls/tls.ts'
 
-const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits, dashboard]
+const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits, dashboard, s3, costs]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -2,7 +2,7 @@ import http from 'node:http'
 import { join } from 'node:path'
 import type { CreateResponse } from '../protocol/api/publish.ts'
 import { figure, type Measurement } from './figures.ts'
-import { readMemory, scratchFolder, startServer } from './server-process.ts'
+import { readMemory, resetPeakMemory, scratchFolder, startServer } from './server-process.ts'
 
 const ROUNDS = 5
 const BLOCK = Buffer.alloc(1 << 20, 'slipway ')
@@ -18,8 +18,8 @@ export const memory: Measurement = {
     const parallel: number[] = []
     for (let round = 0; round <= ROUNDS; round++) {
       await using scratch = await scratchFolder()
-      const big = await added(join(scratch.path, 'a'), 1, 1024)
-      const many = await added(join(scratch.path, 'b'), 50, 20)
+      const big = await addedByUploads(join(scratch.path, 'a'), { count: 1, size: 1024 })
+      const many = await addedByUploads(join(scratch.path, 'b'), { count: 50, size: 20 })
       if (round === 0) continue
       start.push(big.start, many.start)
       idle.push(big.idle, many.idle)
@@ -39,12 +39,16 @@ export const memory: Measurement = {
  * Starts a service, uploads `count` files of `size` MiB concurrently, and returns its memory before and at
  * its peak.
  */
-async function added(data: string, count: number, size: number) {
+export async function addedByUploads(
+  data: string,
+  { count, size, settings = {} }: { count: number; size: number; settings?: Record<string, string> },
+) {
   await using server = await startServer(data, {
-    settings: { ANONYMOUS_FILE_BYTES: '2000000000', ANONYMOUS_SITE_BYTES: '4000000000' },
+    settings: { ANONYMOUS_FILE_BYTES: '2000000000', ANONYMOUS_SITE_BYTES: '4000000000', ...settings },
   })
   await new Promise((resolve) => setTimeout(resolve, 1500))
   const idle = await readMemory(server.pid, 'VmRSS')
+  await resetPeakMemory(server.pid)
   const files = Array.from({ length: count }, (_, index) => ({
     path: `${index}.bin`,
     size: size * BLOCK.length,

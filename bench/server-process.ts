@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -66,6 +66,11 @@ export async function startServer(
 export async function readMemory(pid: number, which: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)![1]) * 1024) / 1e6
+}
+
+/** Forgets the peak of the start, where the system can (`proc_pid_clear_refs`(5)). */
+export async function resetPeakMemory(pid: number): Promise<void> {
+  await writeFile(`/proc/${pid}/clear_refs`, '5').catch(() => undefined)
 }
 
 export function canPin(): boolean {

@@ -15,6 +15,7 @@ import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
+import { parseBucketUrl } from './blobs/s3/bucket-url.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
 import type { IssuingDeps } from './certificates/deps.ts'
 import { reencryptKeys } from './certificates/reencrypt-keys.ts'
@@ -59,6 +60,7 @@ import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { Notices } from './notices/notices.ts'
 import { Precompressor } from './precompress/precompressor.ts'
+import { SpoolSpace } from './publish/archive/spool.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
 import { Finalizer } from './publish/finalize.ts'
 import { PublishService } from './publish/publish.ts'
@@ -367,10 +369,17 @@ export async function checkService(config: Config, machines: number): Promise<Ch
     dns: resolverDns({ servers: config.dnsServers }),
     machines,
     inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
-    checkBlobs: async () => [checkFolder(config.data)],
+    checkBlobs: async () => [checkFolder(config.data), ...(await checkBlobsUrl(config))],
     checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
     label: `check-${randomBytes(8).toString('hex')}`,
   })
+}
+
+async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {
+  if (blobsUrl === '') return []
+  const { inspectBucket } = await import('./blobs/s3/inspect.ts')
+  const { checkBucket } = await import('./fleet/check-bucket.ts')
+  return checkBucket(await inspectBucket(blobsUrl))
 }
 
 /** Settings embedded into pages. */
@@ -458,10 +467,10 @@ async function openBackends(
   const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
   const { showCode = () => {} } = startOptions
   const database = opened ?? (await openDatabase(config, startOptions))
-  const { folder, store, secret } = database
+  const { folder, store, secret, counters } = database
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = inDataFolder(config, () => diskBlobs({ folder: folder.blobs, bootId, clock, reserve }))
+  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
   await warnBelowReserve(reserve, log)
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
@@ -480,6 +489,19 @@ async function openStore(
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
   return postgresStore({ url: databaseUrl, log, counters })
+}
+
+/** Loads the client of S3 only for its setting. */
+async function openBlobs(
+  config: Config,
+  folder: DataFolder,
+  parts: { bootId: string; clock: () => number; reserve: DiskReserve; counters: Counters; log: Log },
+): Promise<Blobs> {
+  if (config.blobsUrl === '') return inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
+  const { s3Blobs } = await import('./blobs/s3/s3.ts')
+  // Each process deletes what exceeds its share.
+  const cache = { folder: folder.cache, limit: Math.floor(config.cacheDiskBytes / config.workers) }
+  return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
 }
 
 async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
@@ -599,6 +621,7 @@ function createServices(
       pendingVersions: pendingVersions,
       finalizer: finalizer,
       spoolFolder: folder.spool,
+      spoolSpace: new SpoolSpace(config.spoolBytes),
       clock,
     }),
     names,

@@ -13,6 +13,7 @@ const ENGINES = [
   'server/store/postgres/postgres.ts',
   'server/store/sqlite.ts',
   'server/blobs/disk.ts',
+  'server/blobs/s3/s3.ts',
   'server/mail/folder.ts',
   'server/mail/smtp.ts',
   'server/domains/dns/resolver.ts',

@@ -10,7 +10,7 @@ const RETENTION_DAYS = 91
 const MAX_NAMES_PER_PAST_DAY = 100
 
 /** Sites per query. */
-const SITES_PER_QUERY = 20
+const SITES_PER_QUERY = 500
 
 interface VisitSweepOptions {
   store: Store
@@ -20,7 +20,7 @@ interface VisitSweepOptions {
 
 /**
  * Deletes a day's salt as soon as no node can have anything to write for that day, and with it the visitors;
- * counts after 91 days; and all counts of deleted sites. Truncates the names of past days.
+ * and counts after 91 days.
  */
 export async function pruneVisits(options: VisitSweepOptions): Promise<number> {
   const { store, clock } = options
@@ -35,13 +35,13 @@ export async function pruneVisits(options: VisitSweepOptions): Promise<number> {
   const old = await repeatUntilNone(() =>
     store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteBefore(before)),
   )
-  return (
-    salts +
-    visitors +
-    old +
-    (await truncateYesterday(options, today - DAY_MS)) +
-    (await deleteVisitsOfDeletedSites(options))
-  )
+  return salts + visitors + old
+}
+
+/** Deletes rarely requested names of the day before, and all counts of deleted sites. Reads all visited sites. */
+export async function truncateVisits(options: VisitSweepOptions): Promise<number> {
+  const today = Math.floor(options.clock() / DAY_MS) * DAY_MS
+  return (await truncateYesterday(options, today - DAY_MS)) + (await deleteVisitsOfDeletedSites(options))
 }
 
 async function truncateYesterday({ store }: VisitSweepOptions, day: number): Promise<number> {

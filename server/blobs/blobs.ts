@@ -61,7 +61,10 @@ export interface Blobs {
   /** Stores these contents one after another in one new object, durable. Returns their locations in the same order. */
   putTogether(contents: readonly Buffer[]): Promise<BlobLocation[]>
 
-  /** Makes these blobs durable. Returns those that are absent or damaged: they must be received again. */
+  /**
+   * Makes these blobs durable. Returns those that are absent or damaged: they must be received again. Where `put` is
+   * durable, this does nothing and returns none.
+   */
   commit(blobs: readonly StoredBlob[]): Promise<StoredBlob[]>
 
   /** All bytes, or undefined when absent. For content that fits into memory. */

@@ -2,11 +2,17 @@ import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
 import type { CertificateSummary } from '../store/contract/certificates.ts'
-import type { WriteTransaction } from '../store/store.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
 import { refreshRenewalInfo } from './ari.ts'
 import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
-import { maintain, releaseCertificate, requestCertificate, requestSiteCertificates } from './maintenance.ts'
+import {
+  maintain,
+  releaseCertificate,
+  repairNames,
+  requestCertificate,
+  requestSiteCertificates,
+} from './maintenance.ts'
 
 /** Maximum number of names per run, and of concurrent names. */
 const NAMES_PER_BATCH = 100
@@ -78,6 +84,11 @@ export class CertificateManager implements AsyncDisposable {
     if (this.#stopped) return 0
     const batch = this.#runBatch()
     return (await Promise.race([batch, this.#stopping.promise])) ?? 0
+  }
+
+  /** Compares all domains with all certificates, for a job with its store; returns how many names it changed. */
+  repairNames(store: Store): Promise<number> {
+    return repairNames(this.#deps, store)
   }
 
   /** Stops immediately: another process resumes pending orders. */

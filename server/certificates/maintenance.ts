@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/time.ts'
-import { emptyCertificate } from '../store/contract/certificates.ts'
-import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
+import { emptyCertificate, type NamesPage } from '../store/contract/certificates.ts'
+import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { BUDGET_SCOPE, hasRoom, prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
@@ -14,8 +14,7 @@ const UNUSED_RETENTION_MS = 8 * DAY_MS
 /** Sites that enter the queue per run, which happens every few seconds. */
 const SITES_PER_RUN = 5
 
-const BATCH_SIZE = 100
-const MAX_BATCHES = 1000
+const PAGE_SIZE = 500
 
 /**
  * Schedules a certificate for a name: now, unless it has a valid one or failed recently. Removing and adding
@@ -61,13 +60,14 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
     await tx.certificates.update(name, { dueAt: null, unusedSince: now, problem: null })
 }
 
-/**
- * Schedules names that no event has scheduled, such as domains from before HTTPS was enabled, and deletes unused
- * certificates.
- */
-export async function maintain(deps: IssuingDeps): Promise<void> {
-  await importOwnNames(deps)
-  const { store, clock } = deps
+/** Schedules the service's own names, and deletes unused certificates. */
+export async function maintain({ store, clock, own }: IssuingDeps): Promise<void> {
+  await store.write('relaxed', { host: own }, async (tx) => {
+    for (const name of own) {
+      const certificate = await tx.certificates.findSummary(name)
+      if (!certificate || certificate.unusedSince !== null) await requestCertificate(tx, name, clock())
+    }
+  })
   await store.write('relaxed', INDEPENDENT, async (tx) => {
     const now = clock()
     await tx.certificates.deleteUnused(now - UNUSED_RETENTION_MS)
@@ -76,38 +76,41 @@ export async function maintain(deps: IssuingDeps): Promise<void> {
   })
 }
 
-async function importOwnNames({ store, clock, own, sites }: IssuingDeps): Promise<void> {
-  await store.write('relaxed', { host: own }, async (tx) => {
-    for (const name of own) {
-      const certificate = await tx.certificates.findSummary(name)
-      if (!certificate || certificate.unusedSince !== null) await requestCertificate(tx, name, clock())
-    }
-  })
-  await repairInBatches(
-    () => store.read.certificates.missing(BATCH_SIZE),
+/**
+ * Compares all domains with all certificates, for a job with its store: schedules names that no event has scheduled,
+ * such as domains from before HTTPS was enabled. Returns how many names it changed.
+ */
+export async function repairNames({ clock, own, sites }: IssuingDeps, store: Store): Promise<number> {
+  const missing = await repairInPages(
+    (after) => store.read.certificates.missing(after, PAGE_SIZE),
     (names) =>
       store.write('relaxed', { host: names }, async (tx) => {
         for (const name of names)
           if (await tx.domains.active(name)) await requestCertificate(tx, name, clock())
       }),
   )
-  await repairInBatches(
-    () => store.read.certificates.unneeded(own, BATCH_SIZE, sites?.domain),
+  const options = { others: own, siteDomain: sites?.domain }
+  const unneeded = await repairInPages(
+    (after) => store.read.certificates.unneeded(after, PAGE_SIZE, options),
     (names) =>
       store.write('relaxed', { host: names }, async (tx) => {
         for (const name of names)
           if (!(await tx.domains.active(name))) await releaseCertificate(tx, name, clock())
       }),
   )
+  return missing + unneeded
 }
 
-async function repairInBatches(
-  find: () => Promise<string[]>,
+async function repairInPages(
+  find: (after: string) => Promise<NamesPage>,
   repair: (names: readonly string[]) => Promise<void>,
-): Promise<void> {
-  for (let batch = 0; batch < MAX_BATCHES; batch++) {
-    const names = await find()
+): Promise<number> {
+  let repaired = 0
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const { names, next }: NamesPage = await find(after)
     if (names.length > 0) await repair(names)
-    if (names.length < BATCH_SIZE) return
+    repaired += names.length
+    after = next
   }
+  return repaired
 }

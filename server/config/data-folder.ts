@@ -18,6 +18,8 @@ import { ConfigError } from './settings.ts'
 export interface DataFolder {
   database: string
   blobs: string
+  /** Files of a bucket that were read recently. */
+  cache: string
   mail: string
   /** For archives that are too large for memory. */
   spool: string
@@ -28,7 +30,7 @@ export interface DataFolder {
 const DATABASE = 'slipway.db'
 
 /** What earlier versions and restored backups may have made readable by other users. */
-const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'mail', 'spool']
+const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'cache', 'mail', 'spool']
 
 /** Creates the folder. Safe when two processes do it concurrently. */
 export function prepareDataFolder(folder: string, givenSecret: string): DataFolder {
@@ -38,6 +40,7 @@ export function prepareDataFolder(folder: string, givenSecret: string): DataFold
   return {
     database: join(folder, DATABASE),
     blobs: join(folder, 'blobs'),
+    cache: join(folder, 'cache'),
     mail: join(folder, 'mail'),
     spool,
     secret: givenSecret || readOrCreateSecret(folder),

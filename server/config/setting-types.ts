@@ -5,6 +5,7 @@ import { BlockList, isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { pluralize, UNLIMITED } from '../../protocol/format.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
+import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
 const MAX_RESERVE_BYTES = 2 ** 44
@@ -295,17 +296,25 @@ export function secret(name: string, description: string): Setting<string> {
 
 /** The connection URL of a PostgreSQL cluster; see `parseConnectionUrl`. */
 export function databaseUrl(name: string, description: string): Setting<string> {
-  return {
-    ...optionalText(name, description, (given) => {
-      try {
-        parseConnectionUrl(given)
-      } catch (error) {
-        throw new Error(`it ${(error as Error).message}`)
-      }
-      return given
-    }),
-    secret: true,
-  }
+  return parsedUrl(name, description, parseConnectionUrl)
+}
+
+/** The URL of a bucket; see `parseBucketUrl`. */
+export function bucketUrl(name: string, description: string): Setting<string> {
+  return parsedUrl(name, description, parseBucketUrl)
+}
+
+/** Never shown: it may have a password, even where it must not. `parse` throws a sentence without a subject. */
+function parsedUrl(name: string, description: string, parse: (given: string) => unknown): Setting<string> {
+  const setting = optionalText(name, description, (given) => {
+    try {
+      parse(given)
+    } catch (error) {
+      throw new Error(`it ${(error as Error).message}`)
+    }
+    return given
+  })
+  return { ...setting, secret: true }
 }
 
 export function oneOf<T extends string>(

@@ -7,6 +7,7 @@ import { deploymentWarnings } from './deployment-warnings.ts'
 import {
   address,
   base64url,
+  bucketUrl,
   bytes,
   bytesOrPercent,
   certificateFile,
@@ -136,6 +137,24 @@ const settings = {
   databaseUrl: databaseUrl(
     'SLIPWAY_DATABASE_URL',
     'PostgreSQL database that all nodes of a fleet share: postgres://user:password@host:port/database, with several hosts separated by commas. Default: an SQLite database in the data folder.',
+  ),
+  blobsUrl: bucketUrl(
+    'SLIPWAY_BLOBS_URL',
+    'Bucket of S3 for the files of sites: s3://bucket/prefix?region=name, with endpoint=https://host for servers other than AWS. Default: the data folder.',
+  ),
+  cacheDiskBytes: bytes(
+    'SLIPWAY_CACHE_DISK_BYTES',
+    5 * 2 ** 30,
+    [2 ** 26, 2 ** 44],
+    'With a bucket: disk space in the data folder for copies of files that were read recently.',
+  ),
+  spoolBytes: unlimitable(
+    bytes(
+      'SLIPWAY_SPOOL_BYTES',
+      20 * 2 ** 30,
+      [2 ** 20, 2 ** 44],
+      'Disk space per process in the data folder for zip archives while they are received. A size or `unlimited`.',
+    ),
   ),
   diskReserve: optional(
     bytesOrPercent(

@@ -1,4 +1,4 @@
-import { pruneVisits } from '../analytics/retention.ts'
+import { pruneVisits, truncateVisits } from '../analytics/retention.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { objectCreatedAt } from '../blobs/object-names.ts'
 import type { CertificateManager } from '../certificates/certificates.ts'
@@ -37,6 +37,8 @@ export interface Sweep {
   /** Interval in seconds. */
   intervalSeconds: number
   description: string
+  /** False where the sweep has nothing to do because of the settings; by default true. */
+  isEnabled?: (options: SweepOptions) => boolean
   /** No lease: every node runs it, and claims each item in the store before it works on it. */
   runsOnAllNodes?: true
   /** Runs the sweep and returns the number of affected items. Safe to run twice, or concurrently on two nodes. */
@@ -148,6 +150,12 @@ export const sweeps: readonly Sweep[] = [
     run: pruneVisits,
   },
   {
+    name: 'visit-counts',
+    intervalSeconds: DAY_SECONDS,
+    description: 'deletes counts of rarely requested names of past days, and visit counts of deleted sites',
+    run: truncateVisits,
+  },
+  {
     name: 'emails',
     intervalSeconds: 60,
     description:
@@ -158,7 +166,15 @@ export const sweeps: readonly Sweep[] = [
     name: 'certificates',
     intervalSeconds: 10,
     description: 'issues and renews the certificates that are due',
+    isEnabled: ({ certificates }) => certificates !== undefined,
     run: async ({ certificates }) => (await certificates?.runDue()) ?? 0,
+  },
+  {
+    name: 'certificate-names',
+    intervalSeconds: DAY_SECONDS,
+    description: 'compares the names of certificates with the domains and sites that need one',
+    isEnabled: ({ certificates }) => certificates !== undefined,
+    run: async ({ certificates, store }) => (await certificates?.repairNames(store)) ?? 0,
   },
 ]
 

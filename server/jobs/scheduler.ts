@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { DAY_MS, SECOND_MS } from '../lib/time.ts'
+import { HOUR_MS, SECOND_MS } from '../lib/time.ts'
 import type { Lease } from '../store/contract/leases.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
 import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
 
-/**
- * How much more than its interval a scheduled run covers, so that a late run misses nothing (milliseconds).
- */
-const LOOKBACK_MS = DAY_MS
+/** How much more than its interval a scheduled run covers, so that a late run misses nothing (milliseconds). */
+const LOOKBACK_MS = HOUR_MS
 
 /** Spreads the attempts of nodes that wait for the same lease. */
 const MAX_JITTER_MS = 10 * SECOND_MS
@@ -30,9 +28,8 @@ export class Scheduler implements AsyncDisposable {
 
   constructor(options: SweepOptions, table: readonly Sweep[]) {
     this.#options = options
-    for (const sweep of table) {
-      this.#schedule(sweep, firstDelay(sweep))
-    }
+    for (const sweep of table)
+      if (sweep.isEnabled?.(options) ?? true) this.#schedule(sweep, firstDelay(sweep))
   }
 
   /** Stops scheduling and waits for running sweeps. */

@@ -100,7 +100,8 @@ export class MissLimiter {
 
   #fill(bucket: TokenBucket, { perSecond, burst }: Rate): void {
     const now = this.#clock()
-    const added = (perSecond * (now - bucket.filledAt)) / SECOND_MS
+    // A test may set its clock back.
+    const added = (perSecond * Math.max(0, now - bucket.filledAt)) / SECOND_MS
     bucket.tokens = Math.min(burst, bucket.tokens + added)
     bucket.filledAt = now
   }

@@ -17,6 +17,7 @@ import { newId } from '../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import { type ArchiveFile, type ArchiveKind, readArchive, readContents } from './archive/archive.ts'
 import type { ContentFile } from './archive/content.ts'
+import type { SpoolSpace } from './archive/spool.ts'
 import type { Finalizer } from './finalize.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
 
@@ -45,6 +46,7 @@ interface ArchivePublisherOptions {
   finalizer: Finalizer
   /** An existing folder for archives that are too large for memory. */
   spoolFolder: string
+  spoolSpace: SpoolSpace
   clock: () => number
 }
 
@@ -141,7 +143,7 @@ export class ArchivePublisher {
     { source, include, keepTopFolder }: ArchiveRequest,
     limits: FileLimits,
   ): Promise<UnpackedArchive> {
-    const { blobs, spoolFolder } = this.#options
+    const { blobs, spoolFolder, spoolSpace } = this.#options
     const found: StoredFile[] = []
     const archiveLimits = {
       files: limits.files,
@@ -159,7 +161,7 @@ export class ArchivePublisher {
     const { excluded } =
       source.kind === 'contents'
         ? await readContents({ ...source, limits: archiveLimits }, store)
-        : await readArchive({ ...source, spoolFolder, assertSpace, limits: archiveLimits }, store)
+        : await readArchive({ ...source, spoolFolder, spoolSpace, assertSpace, limits: archiveLimits }, store)
     if (found.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
     const removedFolder = keepTopFolder ? '' : commonFolder(found.map(({ path }) => path))
     const files = found.map((file) => ({ ...file, path: file.path.slice(removedFolder.length) }))

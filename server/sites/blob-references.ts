@@ -6,7 +6,7 @@ export async function releaseBlobs(
   slug: string,
   { hashes, now }: { hashes: readonly string[]; now: number },
 ): Promise<void> {
-  const needed = await tx.versions.neededHashes(slug)
+  const needed = await tx.versions.neededAmong(slug, hashes)
   const unneeded = new Set(hashes.filter((hash) => !needed.has(hash)))
   if (unneeded.size > 0) await tx.blobs.removeReferences(slug, [...unneeded], now)
 }

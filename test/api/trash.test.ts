@@ -43,7 +43,7 @@ describe('a deleted site', () => {
     for (const { siteUrl, previewUrl } of [live, draft])
       for (const url of [siteUrl, previewUrl]) assert.equal((await api.visit(url)).status, 404)
     api.pass(LIFETIME_DAYS * DAY_MS - 1)
-    for (const job of ['trash', 'old-versions', 'abandoned', 'visits', 'unnamed', 'blobs'])
+    for (const job of ['trash', 'old-versions', 'abandoned', 'visits', 'visit-counts', 'unnamed', 'blobs'])
       await api.sweep(job)
 
     const restored = await client.undelete(slug)

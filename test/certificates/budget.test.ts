@@ -151,6 +151,7 @@ test('sites of accounts get certificates of their own within the budget, and nam
   await store.write('durable', {}, (tx) => tx.sites.update('site-49', { deletedAt: time.now }))
   await activate(store, certificates)
   await pass(2 * HOUR_MS)
+  assert.equal(await certificates.repairNames(store), 1)
   assert.ok((await issuing.served())!.fits, 'a custom domain has a budget of its own')
   assert.notEqual((await issuing.row('site-49.sites.test')).unusedSince, null)
   assert.equal((await issuing.row('site-48.sites.test')).unusedSince, null)

@@ -77,6 +77,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     }),
   )
   await activate(store, options.domains)
+  await certificates.repairNames(store)
   const monitor = stack.use(new RowMonitor(file, { outages, grace, settled: START + 2 * DAY_MS }))
   while (time.now < end) {
     const got = await certificates.runDue()

@@ -25,6 +25,7 @@ const EDGE_CACHE = 'test/edge/cache.test.ts'
 const PASSWORD = 'test/edge/password.test.ts'
 const COLLABORATORS = 'test/api/collaborators.test.ts'
 const TRASH = 'test/api/trash.test.ts'
+const NETWORK = 'test/database-faults/network.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
@@ -47,6 +48,11 @@ const ROWS: readonly Row[] = [
   ['checks a domain that another node checks', 'server/store/queries/domains.ts', 'set({ checking_until: until })', 'set({ checking_until: now })', 'test/store/sqlite.test.ts'],
   ['begins a write without its locks', 'server/store/postgres/writer.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
+  ['leaves queries behind in the server when their time is up', 'server/store/postgres/client.ts', 'if (query.isCancelable) this.#cancel()', '', NETWORK],
+  ['skips a change whose commit was not answered', 'server/store/postgres/writer.ts', 'if (xid !== undefined && !feed.removeOwn(xid))', 'if (xid !== undefined && feed.removeOwn(xid))', NETWORK],
+  ['repeats a commit that was not answered', 'server/store/postgres/writer.ts', 'if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error', 'if (attempt === MAX_ATTEMPTS) throw error', NETWORK],
+  ['counts connections that the server ended', 'server/store/postgres/pool.ts', 'this.#open.delete(client)', '', NETWORK],
+  ['waits for one silent host of several', 'server/store/postgres/pool.ts', 'await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])', 'await failed', NETWORK],
   ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
   ['keeps an index whose build was interrupted', 'server/store/postgres/migrate.ts', 'if (built?.valid) continue', 'if (built) continue', 'test/store/migrations.test.ts'],
   ['migrates on several nodes at the same time', 'server/store/postgres/migrate.ts', 'return rows[0]!.locked', 'return rows.length > 0', 'test/store/migrations.test.ts'],
@@ -55,7 +61,6 @@ const ROWS: readonly Row[] = [
   ['refuses upload targets of the secret before', 'server/lib/tokens.ts', 'return this.#keyIds.includes(id)', 'return this.keyId === id', 'test/operator/secret-rotation.test.ts'],
   ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', '!accepted.includes(one.fingerprint)', 'accepted.length === 0', 'test/fleet/shared-settings.test.ts'],
   ['ends when the database is unreachable', 'server/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
-  ['accepts connections before its database is open', 'server/app.ts', "config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)", 'undefined', 'test/fleet/start.test.ts'],
   ['lists nodes that have stopped', 'server/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
   ['finds nothing wrong with settings of another fleet', 'server/fleet/check.ts', 'different.length > 0', 'different.length > 9', 'test/fleet/check.test.ts'],
   ['finds nothing wrong with a missing standby', 'server/store/postgres/inspect.ts', "await client.query('set local synchronous_commit = on')", "await client.query('set local synchronous_commit = off')", 'test/fleet/check.test.ts'],
@@ -104,7 +109,8 @@ const ROWS: readonly Row[] = [
   ['logs the addresses of users', 'server/mail/smtp.ts', 'maskEmail(email.to)', 'email.to', 'test/operator/smtp.test.ts'],
   ['sends a failed email again immediately', 'server/mail/smtp.ts', 'await pause(RETRY_DELAY_MS)', '', 'test/operator/smtp.test.ts'],
   ['deletes blobs within the grace time', 'server/jobs/jobs.ts', 'clock() - blobGrace * 1000', 'clock()', 'test/operator/sweeps.test.ts'],
-  ['deletes blobs that another site references', 'server/store/queries/blobs.ts', "whereRef('blob_names.hash', '=', 'blobs.hash')", "where('slug', '=', '')", 'test/store/sqlite.test.ts', 'test/blobs/collection.test.ts'],
+  ['deletes blobs that another site references', 'server/store/queries/blobs.ts', "whereRef('blob_names.hash', '=', 'blobs.hash')", "where('slug', '=', '')", 'test/store/sqlite.test.ts', 'test/blobs/nodes.test.ts'],
+  ['collects a blob that is referenced while the collector waits for its row', 'server/store/queries/blobs.ts', ".updateTable('blobs')\n      .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))\n      .where('hash', 'in', candidates)\n      .where('unreferenced_since', '<=', before)\n      .returning('hash')", ".selectFrom(candidates.as('found')).select('hash')", 'test/blobs/nodes.test.ts'],
   ['deletes blobs that are referenced again', 'server/store/queries/blobs.ts', '            unreferenced_since: null,\n            slug', '            slug', 'test/store/sqlite.test.ts'],
   ['references an upload that was replaced during finalize', 'server/publish/finalize.ts', 'taken.has(fileNumber) ? [] : [fileNumber]', '[]', 'test/blobs/races.test.ts'],
   ['replaces encodings that visitors may have cached', 'server/store/queries/blobs.ts', "const hashes = new Set(recorded.map(({ hash }) => hash))", 'const hashes = new Set(batch.map(({ hash }) => hash))', 'test/store/sqlite.test.ts'],
@@ -293,6 +299,20 @@ const ROWS: readonly Row[] = [
   ['stores encodings of an injected document that the collector may delete', 'server/precompress/injected-documents.ts', 'if (document) await tx.blobs.addReferences(current.slug, [document.hash])', '', 'test/precompress/precompressor.test.ts'],
   ['calls encodings complete though the metadata has changed', 'server/precompress/injected-documents.ts', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/precompress/precompressor.test.ts'],
   ['gives up no lost file', 'server/precompress/precompressor.ts', 'const attempted = new Set([...encoded, ...skipped]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/precompress/precompressor.test.ts'],
+
+  // Files in S3 (docs/decisions/022-s3.md)
+  ['accepts other bytes from a bucket than it stored', 'server/blobs/s3/verified-reader.ts', "verify: (bytes) => bytes.length === length && hashOnce('sha256', bytes) === hash,", '', 'test/s3/faults.test.ts'],
+  ['trusts the files of the disk cache', 'server/blobs/s3/verified-reader.ts', "if (cached && hashOnce('sha256', cached) === hash) {", 'if (cached) {', 'test/s3/reads.test.ts'],
+  ['fetches a piece for each of its readers', 'server/blobs/s3/verified-reader.ts', 'if (fetching) return fetching', '', 'test/s3/reads.test.ts'],
+  ['stores what a client did not declare', 'server/blobs/s3/incoming-content.ts', 'assertExpected(received, this.#expected)', '', 'test/s3/faults.test.ts'],
+  ['accepts an object with other bytes than it sent', 'server/blobs/s3/uploads.ts', "assertStored(response, md5.digest('hex'))", '', 'test/s3/faults.test.ts'],
+  ['repeats every request during an outage', 'server/blobs/s3/s3-client.ts', ' || !this.#budget.take()', '', 'test/s3/faults.test.ts'],
+  ['waits for a server that does not respond', 'server/blobs/s3/http-exchange.ts', "request.on('timeout', () => request.destroy(this.#timeoutError()))", '', 'test/s3/faults.test.ts'],
+  ['calls a full bucket unavailable', 'server/blobs/s3/s3-error.ts', 'if (error instanceof S3Error && error.isFull)', 'if (false as boolean)', 'test/s3/faults.test.ts'],
+  ['signs with a clock that the server refuses', 'server/blobs/s3/s3-client.ts', 'new Date(this.#clock() + this.#clockOffsetMs)', 'new Date(this.#clock())', 'test/s3/faults.test.ts'],
+  ['keeps the parts of a refused upload', 'server/blobs/s3/uploads.ts', 'await this.#client.send(request).catch(() => undefined)', '', 'test/s3/reads.test.ts'],
+  ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', '(name) => void this.#unlink(name)', '() => undefined', 'test/s3/reads.test.ts'],
+  ['spools archives without a bound', 'server/publish/archive/spool.ts', 'if (this.#usedBytes + bytes > this.#limit) throw overloaded()', '', 'test/archive/spool-space.test.ts'],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, find, replace, ...tests]) => ({

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 
 const root = join(import.meta.dirname, '..', '..')
-const SCRIPT = join(root, 'server', 'bin', 'slipway-server.js')
+const SCRIPT = join('server', 'bin', 'slipway-server.js')
 
 /** Makes started programs exit with this process, even if it is killed. */
 const WITH_PARENT = join(root, 'scripts', 'exit-with-parent.mjs')
@@ -29,6 +29,8 @@ interface ProgramOptions {
   modules?: string[]
   /** Arguments of Node itself. */
   nodeArgs?: string[]
+  /** The tree of its release; this one by default. */
+  root?: string
   /** Kills it. */
   signal?: AbortSignal | undefined
 }
@@ -188,12 +190,12 @@ export class Program implements AsyncDisposable {
 function start(
   args: string[],
   settings: Settings,
-  { modules = [], nodeArgs = [] }: ProgramOptions = {},
+  { modules = [], nodeArgs = [], root: tree = root }: ProgramOptions = {},
 ): ChildProcess {
   const own = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
   const imports = [WITH_PARENT, ...modules].flatMap((module) => ['--import', module])
-  return spawn(process.execPath, [...imports, ...nodeArgs, SCRIPT, ...args], {
-    cwd: root,
+  return spawn(process.execPath, [...imports, ...nodeArgs, join(tree, SCRIPT), ...args], {
+    cwd: tree,
     env: {
       ...withoutSettings(process.env),
       SLIPWAY_DISK_RESERVE: '0',

@@ -46,6 +46,7 @@ test('one of several processes runs each sweep at its interval', async () => {
   const table = leased.map(
     (sweep): Sweep => ({
       ...sweep,
+      isEnabled: () => true,
       async run() {
         counted.set(sweep.name, (counted.get(sweep.name) ?? 0) + 1)
         return 0

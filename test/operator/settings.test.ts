@@ -89,6 +89,25 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
       /must have the form postgres:|invalid host, or|unknown parameter|percent-encoding|sslmode|sslrootcert/,
     secret: true,
   },
+  BLOBS_URL: {
+    values: [
+      'bucket',
+      'https://bucket.example',
+      's3://bucket',
+      's3://b?region=eu-central-1',
+      's3://key:hush@bucket?region=eu-central-1',
+      's3://bucket?region=eu central',
+      's3://bucket?endpoint=minio.example',
+      's3://bucket?endpoint=https://minio.example/path',
+      's3://bucket?region=eu-central-1&acl=public',
+      's3://bucket/a%20prefix?region=eu-central-1',
+    ],
+    allowed:
+      /must have the form s3:|invalid bucket|no user|name the region|endpoint|unknown parameter|prefix/,
+    secret: true,
+  },
+  CACHE_DISK_BYTES: { values: [...NO_SIZES, '1MB'], allowed: /from 64 MiB to 16 TiB/ },
+  SPOOL_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 16 TiB/ },
   DISK_RESERVE: {
     values: [...NO_SIZES, '91%', '-1%', '5 %', '%', '1e1%', '5%5'],
     allowed: /a size from 0 bytes to 16 TiB, such as 2GB, or a percentage from 0% to 90%/,

@@ -66,10 +66,22 @@ export function storeCertificates(promises: Promises): void {
       ] as const)
         await tx.certificates.insert(certificateRow(name, { unusedSince }))
     })
-    assert.deepEqual((await read.certificates.missing(9)).toSorted(), ['again.test', 'new.test'])
-    assert.equal((await read.certificates.missing(1)).length, 1)
-    assert.deepEqual(await read.certificates.unneeded(['own.test'], 9), ['pending.test'])
-    assert.deepEqual((await read.certificates.unneeded([], 9)).toSorted(), ['own.test', 'pending.test'])
+    const { certificates } = read
+    assert.deepEqual(await certificates.missing('', 9), {
+      names: ['again.test', 'new.test'],
+      next: undefined,
+    })
+    assert.deepEqual(await certificates.missing('', 2), { names: ['again.test'], next: 'kept.test' })
+    assert.deepEqual(await certificates.missing('kept.test', 2), { names: ['new.test'], next: undefined })
+    const others = ['own.test']
+    assert.deepEqual(await certificates.unneeded('', 9, { others }), {
+      names: ['pending.test'],
+      next: undefined,
+    })
+    assert.deepEqual(await certificates.unneeded('', 2, { others: [] }), {
+      names: ['own.test'],
+      next: 'own.test',
+    })
     assert.equal(await write('durable', {}, (tx) => tx.certificates.deleteUnused(6)), 1)
     assert.equal(await read.certificates.find('again.test'), undefined)
     assert.notEqual(await read.certificates.find('unused.test'), undefined)

@@ -10,7 +10,7 @@ import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY } from '../tools/postgres.ts'
 import { postgresServer } from './postgres-server.ts'
-import { openStore } from './test-database.ts'
+import { openStore, PATIENT_TIMEOUTS } from './test-database.ts'
 
 const LOCK = 1234n
 const NODES = 20
@@ -80,8 +80,9 @@ describe('migrations of a shared database', requires('postgres'), () => {
     const { url, run } = await createDatabase(EMPTY)
     const logs = Array.from({ length: NODES }, () => new Messages())
     await using stack = new AsyncDisposableStack()
-    const timeouts = { acquire: 60_000, read: 60_000, poll: 60_000 }
-    const stores = await Promise.all(logs.map((log) => postgresStore({ url, log, timeouts })))
+    const stores = await Promise.all(
+      logs.map((log) => postgresStore({ url, log, timeouts: PATIENT_TIMEOUTS })),
+    )
     for (const store of stores) stack.use(store)
     const { rows } = await run('select name from applied_migrations order by name')
     assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
-import { siteRow, storedBlob, versionRow } from './rows.ts'
+import { blob, siteRow, storedBlob, versionRow } from './rows.ts'
 
 /** Promises of queries that do more than return a row. */
 export function storeQueries(promises: Promises): void {
@@ -72,6 +72,32 @@ export function storeQueries(promises: Promises): void {
     await execute('relaxed', ({ counters }) => counters.addEach([other]))
     assert.deepEqual(await read.counters.values([other, { ...one, windowStart: 3600 }, one]), [2, 0, 1])
   })
+
+  promises(
+    'the hashes that versions need are found in their manifests and documents, not in paths',
+    async (open) => {
+      const { read, write } = await open()
+      const file = (hash: string, path = hash) => ({ path, hash, size: 1, contentType: 'text/plain' })
+      const many = Array.from({ length: 30 }, (_, number) => blob(number))
+      await write('durable', {}, async (tx) => {
+        await tx.versions.insert(versionRow('v1', 'a-site', { files: many.map((hash) => file(hash)) }))
+        await tx.versions.insert(versionRow('v2', 'a-site', { injectedDocumentHash: blob('document') }))
+        await tx.versions.insert(
+          versionRow('v3', 'a-site', { files: [file(blob('newest'), blob('a path'))] }),
+        )
+        await tx.versions.insert(versionRow('v4', 'another-site', { files: [file(blob('elsewhere'))] }))
+      })
+      const found = async (...hashes: string[]) => {
+        const needed = await read.versions.neededAmong('a-site', hashes)
+        return hashes.filter((hash) => needed.has(hash))
+      }
+      const others = [blob('a path'), blob('elsewhere'), blob('nowhere')]
+      const needed = [many[7]!, blob('document'), blob('newest')]
+      assert.deepEqual(await found(...needed, ...others), needed)
+      assert.deepEqual(await found(...many, ...needed, ...others), [...many, ...needed])
+      assert.deepEqual(await found(), [])
+    },
+  )
 
   promises('reserved domains and counters of an account are released, and no others', async (open) => {
     const { read, write } = await open()

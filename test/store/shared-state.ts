@@ -116,7 +116,7 @@ export function storeSharedState(promises: Promises): void {
         return (await Promise.all(claims)).flat().map(({ domain }) => domain)
       }
       const first: string[] = []
-      for (let piece = await claim(19, 4); piece.length > 0; piece = await claim(19, 4)) first.push(...piece)
+      for (let round = 0; round < 10; round++) first.push(...(await claim(19, 4)))
       assert.deepEqual(first.sort(), names.slice(0, 20))
       assert.deepEqual((await claim(1018, 40)).sort(), names.slice(20, 30))
       assert.deepEqual((await claim(1018, 40, true)).sort(), names.slice(30))

@@ -14,7 +14,7 @@ export interface TestDatabase extends AsyncDisposable {
 }
 
 /** Independent of the load of the test machine. */
-const PATIENT = { acquire: 60_000, read: 60_000, poll: 60_000 }
+export const PATIENT_TIMEOUTS = { acquire: 60_000, read: 60_000, poll: 60_000 }
 
 /** Opens the database at an address, as another process does. */
 export function openStore(address: string): Promise<Store> {
@@ -23,7 +23,7 @@ export function openStore(address: string): Promise<Store> {
     case 'sqlite:':
       return sqliteStore({ file: decodeURIComponent(url.pathname), clock: Date.now, pollIntervalMs: 20 })
     case 'postgres:':
-      return postgresStore({ url: address, pollIntervalMs: 20, timeouts: PATIENT })
+      return postgresStore({ url: address, pollIntervalMs: 20, timeouts: PATIENT_TIMEOUTS })
   }
   throw new Error(`no engine is at ${address}`)
 }

@@ -36,6 +36,11 @@ export class Random {
     return from[this.below(from.length)]!
   }
 
+  shuffle<T>(values: readonly T[]): T[] {
+    const left = [...values]
+    return Array.from(values, () => left.splice(this.below(left.length), 1)[0]!)
+  }
+
   /** A generator with an independent sequence. */
   fork(): Random {
     return new Random(this.below(2 ** 31))

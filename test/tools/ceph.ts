@@ -4,27 +4,57 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { program } from '../../scripts/program.mjs'
-import { startDaemon } from './daemon.ts'
+import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
+import { S3Client } from '../../server/blobs/s3/s3-client.ts'
+import { Counters } from '../../server/lib/counters.ts'
+import { type Daemon, startDaemon } from './daemon.ts'
 
 /** An S3 server (radosgw) that keeps its objects in memory. */
 export interface Ceph extends AsyncDisposable {
-  /** Its address, for path-style requests. */
   endpoint: string
-  region: string
-  credentials: { accessKeyId: string; secretAccessKey: string }
-  /** Limits the bytes that all buckets of the user may hold; undefined removes the limit. */
+  /** The URL of a bucket with a prefix that no object has yet; `endpoint` is that of a proxy. */
+  storageUrl(endpoint?: string): string
+  /** Limits the bytes of all objects; undefined removes the limit. */
   setQuota(bytes: number | undefined): Promise<void>
 }
 
-const CREDENTIALS = { accessKeyId: 'TESTKEY', secretAccessKey: 'TESTSECRET' }
+const ACCESS_KEY = 'TESTKEY'
+const SECRET_KEY = 'TESTSECRET'
 const USER = 'test'
+const BUCKET = 'test'
 
 /** Bytes of memory that objects may use. */
 const STORE_BYTES = 8 * 2 ** 30
 
-/** Starts a monitor, a storage daemon and the gateway: 2 seconds, 150 MB. */
+/**
+ * Starts a monitor, a storage daemon and the gateway, in 2 seconds and 150 MB. The credentials are in the environment,
+ * where services of this process search for them.
+ */
 export async function startCeph(): Promise<Ceph> {
   await using started = new AsyncDisposableStack()
+  const { folder, config } = started.use(await startMonitor())
+  const run = (name: string, ...args: string[]) => runProgram(folder, name, ['-c', config, ...args])
+  started.use(await startStorage(config, run))
+  const gateway = started.use(await startGateway(config))
+  const keys = [`--access-key=${ACCESS_KEY}`, `--secret-key=${SECRET_KEY}`]
+  await run('radosgw-admin', 'user', 'create', `--uid=${USER}`, '--display-name=test', ...keys)
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: ACCESS_KEY, AWS_SECRET_ACCESS_KEY: SECRET_KEY })
+  const endpoint = `http://127.0.0.1:${gateway.ports[0]}`
+  await createBucket(endpoint)
+  const owned = started.move()
+  return {
+    endpoint,
+    storageUrl: (through = endpoint) => `s3://${BUCKET}/${randomUUID()}?endpoint=${through}`,
+    async setQuota(bytes) {
+      const quota = ['--quota-scope=user', `--uid=${USER}`]
+      if (bytes !== undefined) await run('radosgw-admin', 'quota', 'set', ...quota, `--max-size=${bytes}`)
+      await run('radosgw-admin', 'quota', bytes === undefined ? 'disable' : 'enable', ...quota)
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+async function startMonitor(): Promise<Daemon & { config: string }> {
   let config = ''
   const monitor = await startDaemon({
     name: 'ceph-mon',
@@ -36,23 +66,28 @@ export async function startCeph(): Promise<Ceph> {
     },
     isReady: (line) => line.includes('is new leader'),
   })
-  started.use(monitor)
-  const { folder } = monitor
-  const run = (name: string, ...args: string[]) => runProgram(folder, name, ['-c', config, ...args])
-  const uuid = randomUUID()
-  await run('ceph', 'osd', 'new', uuid, '0')
-  await run('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', uuid)
-  started.use(
-    await startDaemon({
-      name: 'ceph-osd',
-      ports: 0,
-      prepare: async () => ['-c', config, '-i', '0', '-d'],
-      isReady: (line) => line.includes('booting -> active'),
-      // Ceph 16 reads the map of the monitors while another thread replaces it: one start of ten fails.
-      isTransient: true,
-    }),
-  )
-  const gateway = await startDaemon({
+  return { ...monitor, config }
+}
+
+async function startStorage(
+  config: string,
+  run: (name: string, ...args: string[]) => Promise<void>,
+): Promise<Daemon> {
+  const id = randomUUID()
+  await run('ceph', 'osd', 'new', id, '0')
+  await run('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', id)
+  return startDaemon({
+    name: 'ceph-osd',
+    ports: 0,
+    prepare: async () => ['-c', config, '-i', '0', '-d'],
+    isReady: (line) => line.includes('booting -> active'),
+    // Ceph 16 reads the map of the monitors while another thread replaces it: one start of ten fails.
+    isTransient: true,
+  })
+}
+
+function startGateway(config: string): Promise<Daemon> {
+  return startDaemon({
     name: 'radosgw',
     ports: 1,
     output: 'stdout',
@@ -64,23 +99,16 @@ export async function startCeph(): Promise<Ceph> {
     ],
     isReady: (line) => line.includes('starting handler: beast'),
   })
-  started.use(gateway)
-  const admin = (...args: string[]) => run('radosgw-admin', ...args)
-  const { accessKeyId, secretAccessKey } = CREDENTIALS
-  const keys = [`--access-key=${accessKeyId}`, `--secret-key=${secretAccessKey}`]
-  await admin('user', 'create', `--uid=${USER}`, '--display-name=test', ...keys)
-  const owned = started.move()
-  return {
-    endpoint: `http://127.0.0.1:${gateway.ports[0]}`,
-    region: 'us-east-1',
-    credentials: CREDENTIALS,
-    async setQuota(bytes) {
-      const quota = ['--quota-scope=user', `--uid=${USER}`]
-      if (bytes !== undefined) await admin('quota', 'set', ...quota, `--max-size=${bytes}`)
-      await admin('quota', bytes === undefined ? 'disable' : 'enable', ...quota)
-    },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
+}
+
+async function createBucket(endpoint: string): Promise<void> {
+  const client = new S3Client({
+    bucket: parseBucketUrl(`s3://${BUCKET}?endpoint=${endpoint}`),
+    counters: new Counters(),
+    clock: Date.now,
+    credentials: { accessKeyId: ACCESS_KEY, secretAccessKey: SECRET_KEY },
+  })
+  await client.send({ kind: 'create_bucket', method: 'PUT' })
 }
 
 interface Cluster {

@@ -3,42 +3,60 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** One direction of all connections of a proxy. */
-export class Flow {
-  delayMs = 0
-  /** Called with bytes before they are delivered, so that it may stop the flow in time. */
-  onBytes: ((bytes: Buffer) => void) | undefined
-  #resumed: PromiseWithResolvers<void> | undefined
+export type Direction = 'toServer' | 'toClient'
 
-  /** Delivers nothing from now on, not even the end of a connection, as a network that drops every packet. */
-  stop(): void {
-    this.#resumed ??= Promise.withResolvers()
+/** One connection through the proxy. */
+export class ProxiedConnection {
+  readonly client: Socket
+  upstream: Socket | undefined
+  readonly #stopped = new Map<Direction, PromiseWithResolvers<void>>()
+
+  constructor(client: Socket) {
+    this.client = client
+  }
+
+  /** Delivers nothing from now on, not even the end of the connection, as a network that drops every packet. */
+  stop(direction: Direction): void {
+    if (!this.#stopped.has(direction)) this.#stopped.set(direction, Promise.withResolvers())
   }
 
   /** Delivers what was held back, and all that follows. */
-  resume(): void {
-    this.#resumed?.resolve()
-    this.#resumed = undefined
+  resume(direction: Direction): void {
+    this.#stopped.get(direction)?.resolve()
+    this.#stopped.delete(direction)
   }
 
-  /** Resolves when `bytes`, or the end of a connection, may be delivered. */
-  async pass(bytes?: Buffer): Promise<void> {
-    if (bytes) this.onBytes?.(bytes)
-    if (this.delayMs > 0) await pause(this.delayMs)
-    await this.#resumed?.promise
+  /** Resolves when the next bytes may be delivered. */
+  async untilDelivered(direction: Direction): Promise<void> {
+    await this.#stopped.get(direction)?.promise
+  }
+
+  /** Ends the connection on both sides. */
+  cut(): void {
+    this.client.destroy()
+    this.upstream?.destroy()
+  }
+
+  /** Resets the connection of the client. */
+  reset(): void {
+    resetSocket(this.client)
+    this.upstream?.destroy()
   }
 }
 
 /** A TCP proxy on a free port of loopback, which delays, stops and cuts connections on command. */
 export class TcpProxy implements AsyncDisposable {
-  readonly toServer = new Flow()
-  readonly toClient = new Flow()
   /** The port on loopback to which new connections lead. */
   upstreamPort: number
+  /** Milliseconds before bytes are delivered. */
+  readonly delayMs: Record<Direction, number> = { toServer: 0, toClient: 0 }
+  /** Called with bytes before they are delivered, so that it may stop their direction in time. */
+  onBytes: ((direction: Direction, bytes: Buffer, connection: ProxiedConnection) => void) | undefined
   /** Connections that were accepted since the start. */
   accepted = 0
+  readonly connections = new Set<ProxiedConnection>()
   readonly #server: Server
-  readonly #pairs = new Set<{ client: Socket; upstream?: Socket }>()
+  readonly #stopped = new Set<Direction>()
 
   private constructor(upstreamPort: number) {
     this.upstreamPort = upstreamPort
@@ -56,74 +74,85 @@ export class TcpProxy implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Open connections of clients. */
-  get connections(): number {
-    return this.#pairs.size
+  /** Delivers nothing over all connections, also those to come. */
+  stop(...directions: Direction[]): void {
+    for (const direction of directions.length > 0 ? directions : DIRECTIONS) {
+      this.#stopped.add(direction)
+      for (const connection of this.connections) connection.stop(direction)
+    }
   }
 
-  /** Delivers nothing in both directions. */
-  stop(): void {
-    this.toServer.stop()
-    this.toClient.stop()
+  /** Delivers nothing over the connections of now; those to come work. */
+  abandon(): void {
+    for (const connection of this.connections) for (const direction of DIRECTIONS) connection.stop(direction)
   }
 
   resume(): void {
-    this.toServer.resume()
-    this.toClient.resume()
+    this.#stopped.clear()
+    for (const connection of this.connections)
+      for (const direction of DIRECTIONS) connection.resume(direction)
   }
 
-  /** Ends all connections on both sides. */
   cut(): void {
-    for (const { client, upstream } of this.#pairs) {
-      client.destroy()
-      upstream?.destroy()
-    }
+    for (const connection of this.connections) connection.cut()
   }
 
-  /** Resets all connections of clients. */
   reset(): void {
-    for (const { client, upstream } of this.#pairs) {
-      client.resetAndDestroy()
-      upstream?.destroy()
-    }
+    for (const connection of this.connections) connection.reset()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close')
     this.#server.close()
-    this.resume()
     this.cut()
-    if (this.#server.listening) await once(this.#server, 'close')
+    await closed
   }
 
   async #accept(client: Socket): Promise<void> {
     this.accepted++
-    const pair: { client: Socket; upstream?: Socket } = { client }
-    this.#pairs.add(pair)
-    client.once('close', () => this.#pairs.delete(pair)).on('error', () => undefined)
-    await this.toServer.pass()
+    const connection = new ProxiedConnection(client)
+    for (const direction of this.#stopped) connection.stop(direction)
+    this.connections.add(connection)
+    client.once('close', () => this.connections.delete(connection)).on('error', () => undefined)
+    await connection.untilDelivered('toServer')
     if (client.destroyed) return
     const options = { port: this.upstreamPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true }
-    const upstream = connect(options)
-    pair.upstream = upstream
-    upstream.on('error', () => client.resetAndDestroy())
-    const flows = [deliver(client, upstream, this.toServer), deliver(upstream, client, this.toClient)]
-    await Promise.allSettled(flows)
-    client.destroy()
-    upstream.destroy()
+    const upstream = connect(options).on('error', () => resetSocket(client))
+    connection.upstream = upstream
+    await Promise.allSettled([
+      this.#deliver(connection, { direction: 'toServer', from: client, to: upstream }),
+      this.#deliver(connection, { direction: 'toClient', from: upstream, to: client }),
+    ])
+    connection.cut()
+  }
+
+  /** The end of one direction ends both: no protocol of the tests closes half of a connection. */
+  async #deliver(connection: ProxiedConnection, { direction, from, to }: Delivery): Promise<void> {
+    const proxy = this
+    async function* pass(source: AsyncIterable<Buffer>) {
+      for await (const bytes of source) {
+        proxy.onBytes?.(direction, bytes, connection)
+        if (proxy.delayMs[direction] > 0) await pause(proxy.delayMs[direction])
+        await connection.untilDelivered(direction)
+        yield bytes
+      }
+      await connection.untilDelivered(direction)
+    }
+    await pipeline(from, pass, to, { end: false })
+    to.destroySoon()
   }
 }
 
-/** Resolves when the end of `from` was delivered; rejects when either side was lost. */
-async function deliver(from: Socket, to: Socket, flow: Flow): Promise<void> {
-  await pipeline(
-    from,
-    async function* (source: AsyncIterable<Buffer>) {
-      for await (const bytes of source) {
-        await flow.pass(bytes)
-        yield bytes
-      }
-      await flow.pass()
-    },
-    to,
-  )
+/** Node leaks the handle of a socket that is reset while its end is being sent, and then hangs at the exit. */
+function resetSocket(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
 }
+
+interface Delivery {
+  direction: Direction
+  from: Socket
+  to: Socket
+}
+
+const DIRECTIONS: readonly Direction[] = ['toServer', 'toClient']

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { pruneVisits } from '../../server/analytics/retention.ts'
+import { pruneVisits, truncateVisits } from '../../server/analytics/retention.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
@@ -46,7 +46,10 @@ async function open() {
       .prepare(query)
       .all()
       .map((row) => Object.values(row)[0])
-  const sweep = () => pruneVisits({ store, clock: () => clock.now })
+  const sweep = async () => {
+    const options = { store, clock: () => clock.now }
+    return (await pruneVisits(options)) + (await truncateVisits(options))
+  }
   return {
     store,
     file,

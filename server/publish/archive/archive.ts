@@ -5,6 +5,7 @@ import { type ContentFile, contentFiles, htmlFile } from './content.ts'
 import type { ArchiveEntry, ArchiveFile } from './file.ts'
 import { ArchiveLimits, type ArchiveLimitValues } from './limits.ts'
 import { processEntries } from './process-entries.ts'
+import type { SpoolSpace } from './spool.ts'
 import { gunzip, tarFiles } from './tar.ts'
 import { zipFiles } from './zip.ts'
 
@@ -26,6 +27,8 @@ interface ArchiveOptions extends TarOptions {
   kind: ArchiveKind
   /** An existing folder for a zip that is too large for memory; left empty. */
   spoolFolder: string
+  /** Bounds all zips in that folder. */
+  spoolSpace?: SpoolSpace
   /** Rejects when there is no space for `bytes` more in that folder. */
   assertSpace?: (bytes: number) => Promise<void>
 }
@@ -60,13 +63,15 @@ export function archiveKind(contentType: string | undefined): ArchiveKind | unde
  *   or repeat: rejecting them is the task of `onFile`. Folders are ignored.
  */
 export function readArchive(
-  { body, kind, limits, spoolFolder: folder, assertSpace }: ArchiveOptions,
+  { body, kind, limits, spoolFolder: folder, spoolSpace: space, assertSpace }: ArchiveOptions,
   onFile: (file: ArchiveFile) => Promise<void>,
 ): Promise<{ excluded: Exclusion[] }> {
   if (kind === 'tar') return readTar({ body, limits }, onFile)
   if (kind === 'html') return read(body, limits, onFile, htmlFile)
   return read(body, limits, onFile, (chunks, budget) =>
-    kind === 'zip' ? zipFiles(chunks, budget, { folder, assertSpace }) : tarFiles(gunzip(chunks), budget),
+    kind === 'zip'
+      ? zipFiles(chunks, budget, { folder, space, assertSpace })
+      : tarFiles(gunzip(chunks), budget),
   )
 }
 

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { toStorageError } from '../../lib/errors.ts'
+import { formatLimit } from '../../../protocol/format.ts'
+import { ApiError, toStorageError } from '../../lib/errors.ts'
 import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+import { overloaded } from '../../lib/semaphore.ts'
 
 /**
  * Archives up to this many bytes stay in memory; larger ones are written to the file in steps of this size.
@@ -14,9 +16,39 @@ const WINDOW_BYTES = 256 * 2 ** 10
 
 const EMPTY = Buffer.alloc(0)
 
+/** The disk space of all archives that are spooled at the same time. */
+export class SpoolSpace {
+  readonly #limit: number
+  #usedBytes = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes
+  }
+
+  /** Adds `bytes` to an archive of `spooled` bytes. PAYLOAD_TOO_LARGE when no archive may be that large, else UNAVAILABLE. */
+  take(bytes: number, spooled: number): void {
+    if (spooled + bytes > this.#limit) {
+      const sentence = `The archive is too large. The limit is ${formatLimit(this.#limit)}.`
+      throw new ApiError('PAYLOAD_TOO_LARGE', sentence)
+    }
+    if (this.#usedBytes + bytes > this.#limit) throw overloaded()
+    this.#usedBytes += bytes
+  }
+
+  release(bytes: number): void {
+    this.#usedBytes -= bytes
+  }
+}
+
 export interface SpoolPlace {
   /** An existing folder. */
   folder: string
+  /** Without it the spool may use all of the disk. */
+  space?: SpoolSpace | undefined
   /** Rejects when there is no space for `bytes` more. */
   assertSpace?: ((bytes: number) => Promise<void>) | undefined
 }
@@ -25,27 +57,33 @@ export interface SpoolPlace {
 export class Spool {
   readonly size: number
   readonly #file: FileHandle | undefined
+  readonly #space: SpoolSpace | undefined
   #window: Buffer
   #windowStart = 0
 
-  private constructor(size: number, window: Buffer, file?: FileHandle) {
+  private constructor(size: number, window: Buffer, file?: FileHandle, space?: SpoolSpace) {
     this.size = size
     this.#window = window
     this.#file = file
+    this.#space = space
   }
 
   /** Takes all of `chunks`. A full disk is INSUFFICIENT_STORAGE. */
-  static async from(chunks: AsyncIterable<Buffer>, { folder, assertSpace }: SpoolPlace): Promise<Spool> {
+  static async from(
+    chunks: AsyncIterable<Buffer>,
+    { folder, space, assertSpace }: SpoolPlace,
+  ): Promise<Spool> {
     const buffered = new GrowingBuffer()
     let written = 0
     let file: FileHandle | undefined
 
     async function flush(): Promise<void> {
-      await assertSpace?.(buffered.length)
-      file ??= await openUnlinked(folder)
       const bytes = buffered.take()
-      await writeWhole(file, bytes)
+      await assertSpace?.(bytes.length)
+      space?.take(bytes.length, written)
       written += bytes.length
+      file ??= await openUnlinked(folder)
+      await writeWhole(file, bytes)
     }
 
     try {
@@ -55,9 +93,10 @@ export class Spool {
       }
       if (!file) return new Spool(buffered.length, buffered.take())
       await flush()
-      return new Spool(written, EMPTY, file)
+      return new Spool(written, EMPTY, file, space)
     } catch (error) {
       await file?.close()
+      space?.release(written)
       throw toStorageError(error) ?? error
     }
   }
@@ -72,7 +111,9 @@ export class Spool {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file?.close()
+    if (!this.#file) return
+    await this.#file.close()
+    this.#space?.release(this.size)
   }
 
   async #fill(position: number, length: number): Promise<void> {

@@ -77,6 +77,13 @@ export function emptyCertificate(name: string): Certificate {
   }
 }
 
+/** Some of the names of a page, in their order. */
+export interface NamesPage {
+  names: string[]
+  /** The last name of the page; undefined when no further page follows. */
+  next: string | undefined
+}
+
 export interface CertificateQueries {
   find(name: string): Promise<Certificate | undefined>
 
@@ -114,17 +121,21 @@ export interface CertificateQueries {
    */
   reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule): Promise<void>
 
-  /** Active domains without a requested certificate, in no order. */
-  missing(limit: number): Promise<string[]>
+  /** The active domains without a requested certificate among the next `limit` active domains after that one. */
+  missing(after: string, limit: number): Promise<NamesPage>
 
   /** Hosts below the domain of live sites that have an owner and no certificate, those created last first. */
   missingSites(siteDomain: string, limit: number): Promise<string[]>
 
   /**
-   * Names with a requested certificate that are neither active domains, nor among `others`, nor hosts of sites below
-   * `siteDomain` that are not deleted; in no order.
+   * Among the next `limit` names with a requested certificate after that one, those that are neither active domains, nor
+   * among `others`, nor hosts of sites below `siteDomain` that are not deleted.
    */
-  unneeded(others: readonly string[], limit: number, siteDomain?: string): Promise<string[]>
+  unneeded(
+    after: string,
+    limit: number,
+    options: { others: readonly string[]; siteDomain?: string | undefined },
+  ): Promise<NamesPage>
 
   /** Deletes certificates that have not been requested since before that time; returns their number. */
   deleteUnused(before: number): Promise<number>

@@ -144,8 +144,8 @@ export interface VersionQueries {
 
   findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
 
-  /** The blobs that the versions of a site need: their manifests and injected documents. */
-  neededHashes(slug: string): Promise<Set<string>>
+  /** The hashes among these that the versions of a site need: of their manifests and injected documents. */
+  neededAmong(slug: string, hashes: readonly string[]): Promise<Set<string>>
 
   newestPending(slug: string): Promise<Version | undefined>
 

@@ -103,6 +103,8 @@ export class ChangeFeed implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]()
+    // Ends a poll that waits for its answer.
+    this.#connection?.[Symbol.dispose]()
     await this.#polling?.catch(() => undefined)
     this.#connection?.[Symbol.dispose]()
   }
@@ -183,7 +185,7 @@ class PollTimer implements Disposable {
 
   hint(): void {
     if (this.#isPolling) this.#isHinted = true
-    else this.#schedule(this.#startedAt + MIN_POLL_INTERVAL_MS - performance.now())
+    else this.#schedule(Math.max(0, this.#startedAt + MIN_POLL_INTERVAL_MS - performance.now()))
   }
 
   [Symbol.dispose](): void {

@@ -156,6 +156,6 @@ export class PostgresClient implements Connection, Disposable {
     socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy()).unref()
     if (host.startsWith('/')) socket.connect(`${host}/.s.PGSQL.${port}`)
     else socket.connect(port, host)
-    socket.end(message)
+    socket.resume().end(message)
   }
 }

@@ -44,6 +44,8 @@ export class PrimaryPool implements AsyncDisposable {
   /** Callers without a connection, in the order in which they get one. */
   readonly #waiting = new Set<Waiting>()
   readonly #open = new Set<PostgresClient>()
+  /** Connections to hosts of which it is not known yet whether they are the primary. */
+  readonly #unproven = new Set<PostgresClient>()
   #connecting = 0
   #writing = 0
   #isClosed = false
@@ -90,6 +92,7 @@ export class PrimaryPool implements AsyncDisposable {
     this.#isClosed = true
     this.#rejectWaiting(unavailable())
     for (const client of this.#open) client.close()
+    for (const client of this.#unproven) client.destroy()
   }
 
   #acquire(isWrite: boolean): Promise<PostgresClient> {
@@ -188,7 +191,10 @@ export class PrimaryPool implements AsyncDisposable {
       const { errors } = error as AggregateError
       throw unavailable(errors.find((one) => !(one instanceof StandbyError)) ?? errors[0])
     } finally {
-      for (const client of search.clients) client.destroy()
+      for (const client of search.clients) {
+        this.#unproven.delete(client)
+        client.destroy()
+      }
     }
   }
 
@@ -200,13 +206,15 @@ export class PrimaryPool implements AsyncDisposable {
       )
       await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])
     }
-    if (search.isDone) throw new StandbyError('another host is the primary')
+    if (search.isDone || this.#isClosed) throw new StandbyError('another host is the primary')
     const client = new PostgresClient(this.#options.cluster, index)
     search.clients.add(client)
+    this.#unproven.add(client)
     const isPrimary = await client.connectToPrimary(deadline - performance.now())
     if (!isPrimary || search.isDone) throw new StandbyError('no host of the database URL is a primary')
     search.isDone = true
     search.clients.delete(client)
+    this.#unproven.delete(client)
     this.#preferred = index
     return client
   }

@@ -4,6 +4,7 @@ import type {
   CertificateQueries,
   CertificateSchedule,
   CertificateSummary,
+  NamesPage,
 } from '../contract/certificates.ts'
 import { type Fields, flag, RowMapper } from '../row-mapper.ts'
 import type { CertificateRow, Schema } from '../schema.ts'
@@ -134,24 +135,20 @@ export class SqlCertificateQueries implements CertificateQueries {
       .execute()
   }
 
-  async missing(limit: number) {
+  async missing(after: string, limit: number) {
     const rows = await this.#db
       .selectFrom('domains')
-      .select('domain')
-      .where('status', '=', 'active')
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('certificates')
-              .select('name')
-              .whereRef('certificates.name', '=', 'domains.domain')
-              .where('unused_since', 'is', null),
-          ),
-        ),
+      .leftJoin('certificates', (join) =>
+        join.onRef('certificates.name', '=', 'domains.domain').on('unused_since', 'is', null),
       )
+      .select(['domain as name', 'certificates.name as certificate'])
+      // Written literally, because it must match a partial index.
+      .where(sql<boolean>`status = 'active'`)
+      .where('domain', '>', after)
+      .orderBy('domain')
       .limit(limit)
       .execute()
-    return rows.map((row) => row.domain)
+    return toPage(rows, limit, ({ certificate }) => certificate === null)
   }
 
   async missingSites(siteDomain: string, limit: number) {
@@ -170,34 +167,35 @@ export class SqlCertificateQueries implements CertificateQueries {
     return rows.map((row) => row.name)
   }
 
-  async unneeded(others: readonly string[], limit: number, siteDomain?: string) {
+  async unneeded(
+    after: string,
+    limit: number,
+    { others, siteDomain = '' }: { others: readonly string[]; siteDomain?: string | undefined },
+  ) {
     const suffix = `.${siteDomain}`
     const rows = await this.#db
       .selectFrom('certificates')
-      .select('name')
+      .leftJoin('domains', (join) =>
+        join.onRef('domains.domain', '=', 'certificates.name').on('status', '=', 'active'),
+      )
+      .select([
+        'name',
+        'domain',
+        // The slug is computed from the name, so that the primary key finds the site.
+        sql<string | null>`(select slug from sites
+          where slug = substr(certificates.name, 1, length(certificates.name) - ${suffix.length})
+          and slug || ${suffix} = certificates.name and gone_at is null)`.as('site'),
+      ])
       .where('unused_since', 'is', null)
-      .$if(others.length > 0, (query) => query.where('name', 'not in', [...others]))
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('domains')
-              .select('domain')
-              .whereRef('domains.domain', '=', 'certificates.name')
-              .where('status', '=', 'active'),
-          ),
-        ),
-      )
-      .$if(siteDomain !== undefined, (query) =>
-        query.where(
-          // The slug is computed from the name, so that the primary key finds the site.
-          sql<boolean>`not exists (select 1 from sites
-            where sites.slug = substr(certificates.name, 1, length(certificates.name) - ${suffix.length})
-            and sites.slug || ${suffix} = certificates.name and gone_at is null)`,
-        ),
-      )
+      .where('name', '>', after)
+      .orderBy('name')
       .limit(limit)
       .execute()
-    return rows.map((row) => row.name)
+    return toPage(
+      rows,
+      limit,
+      ({ name, domain, site }) => domain === null && site === null && !others.includes(name),
+    )
   }
 
   async deleteUnused(before: number) {
@@ -210,5 +208,16 @@ export class SqlCertificateQueries implements CertificateQueries {
 
   #summaries() {
     return this.#db.selectFrom('certificates').select(summaryMapper.columns)
+  }
+}
+
+function toPage<Row extends { name: string }>(
+  rows: readonly Row[],
+  limit: number,
+  isIncluded: (row: Row) => boolean,
+): NamesPage {
+  return {
+    names: rows.filter(isIncluded).map(({ name }) => name),
+    next: rows.length < limit ? undefined : rows.at(-1)?.name,
   }
 }

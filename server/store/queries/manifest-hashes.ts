@@ -13,6 +13,16 @@ export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<un
           union all select json_extract(front, '$.hash') from versions where front is not null and ${versions}`
 }
 
+/** Whether the JSON of a column contains a hash as such, rather than in a path. */
+export function containsHash(
+  db: Kysely<Schema>,
+  column: 'files' | 'front',
+  hash: string,
+): RawBuilder<boolean> {
+  const position = sql.raw(isPostgres(db) ? 'strpos' : 'instr')
+  return sql`${position}(${sql.ref(`versions.${column}`)}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
+}
+
 export function isPostgres(db: Kysely<Schema>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter
 }

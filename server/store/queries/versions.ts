@@ -12,6 +12,7 @@ import { type Fields, flag, json, RowMapper } from '../row-mapper.ts'
 import type { ArrivalRow, Schema, VersionRow } from '../schema.ts'
 import { toBatches } from './batches.ts'
 import { SqlBlobQueries } from './blobs.ts'
+import { containsHash } from './manifest-hashes.ts'
 
 const HEADER: Fields<VersionHeader, VersionRow> = {
   id: 'id',
@@ -59,6 +60,9 @@ const arrivalMapper = new RowMapper<Arrival, ArrivalRow>({
   object: 'object',
   piecesHash: 'pieces_hash',
 })
+
+/** Reading all manifests of a site costs as much as searching them for this many hashes. */
+const MAX_SEARCHED_HASHES = 10
 
 export class SqlVersionQueries implements VersionQueries {
   readonly #db: Kysely<Schema>
@@ -137,13 +141,26 @@ export class SqlVersionQueries implements VersionQueries {
     return row && (JSON.parse(row.files) as ManifestFile[])
   }
 
-  async neededHashes(slug: string) {
-    const rows = await this.#db
-      .selectFrom('versions')
-      .select(['files', 'front'])
-      .where('slug', '=', slug)
-      .execute()
-    return new Set(rows.flatMap(listHashes))
+  async neededAmong(slug: string, hashes: readonly string[]) {
+    const manifests = this.#db.selectFrom('versions').select(['files', 'front']).where('slug', '=', slug)
+    // Versions of a site have most of their files in common.
+    const newest = await manifests.where('state', '=', 'ready').orderBy('id', 'desc').limit(1).execute()
+    const needed = new Set(newest.flatMap(listHashes))
+    const others = hashes.filter((hash) => !needed.has(hash))
+    if (others.length > MAX_SEARCHED_HASHES) return new Set((await manifests.execute()).flatMap(listHashes))
+    for (const hash of await this.#searchManifests(slug, others)) needed.add(hash)
+    return needed
+  }
+
+  /** The hashes among these that occur in a manifest or injected document of the site. */
+  async #searchManifests(slug: string, hashes: readonly string[]) {
+    if (hashes.length === 0) return []
+    const searches = hashes.map(
+      (hash) => sql`select ${hash} as hash where exists (select 1 from versions where slug = ${slug}
+        and (${containsHash(this.#db, 'files', hash)} or ${containsHash(this.#db, 'front', hash)}))`,
+    )
+    const { rows } = await sql<{ hash: string }>`${sql.join(searches, sql` union all `)}`.execute(this.#db)
+    return rows.map(({ hash }) => hash)
   }
 
   async newestPending(slug: string) {

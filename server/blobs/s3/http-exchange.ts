@@ -1,0 +1,197 @@
+import type { ClientRequest, Agent as HttpAgent, IncomingHttpHeaders, RequestOptions } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { http } from '../../lib/node-http.ts'
+import { S3TimeoutError } from './s3-error.ts'
+
+export interface S3Response {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+/** A signed request. */
+export interface SignedRequest {
+  method: string
+  path: string
+  headers: Record<string, string>
+}
+
+/** Of a body that is longer than its declared length, and of responses without one. */
+const MAX_BODY_BYTES = 64 * 2 ** 20
+
+/** Connections for requests whose bodies are in memory. Further requests wait for one. */
+const MAX_SOCKETS = 64
+
+/** How long an upload waits for the response "100 Continue" of a server that may not know it. */
+const CONTINUE_TIMEOUT_MS = 1000
+
+/** Exchanges whose bodies are in memory end within this many time-outs, even if bytes arrive now and then. */
+const MAX_TIMEOUTS = 6
+
+/** HTTP requests to one server over connections that are kept open. */
+export class HttpExchanges {
+  readonly #endpoint: URL
+  readonly #timeoutMs: number
+  readonly #agent: HttpAgent
+  /** Uploads wait for their clients, so they have connections of their own: as many as the service accepts uploads. */
+  readonly #uploadAgent: HttpAgent
+  /** Whether the server has responded "100 Continue". */
+  #sendsContinue = false
+
+  /** `timeoutMs` is the maximum time without a byte in either direction, including that to connect. */
+  constructor(endpoint: URL, timeoutMs: number) {
+    this.#endpoint = endpoint
+    this.#timeoutMs = timeoutMs
+    const Agent = endpoint.protocol === 'https:' ? HttpsAgent : http.Agent
+    const options = { keepAlive: true, noDelay: true, scheduling: 'lifo', timeout: timeoutMs } as const
+    this.#agent = new Agent({ ...options, maxSockets: MAX_SOCKETS })
+    this.#uploadAgent = new Agent(options)
+  }
+
+  /** Sends a request with a body in memory and receives the response. */
+  async send(signed: SignedRequest, body: readonly Buffer[]): Promise<S3Response> {
+    const request = this.#request(signed, this.#agent)
+    request.on('timeout', () => request.destroy(this.#timeoutError()))
+    const timer = { ends: undefined as NodeJS.Timeout | undefined }
+    request.once('socket', () => {
+      timer.ends = setTimeout(() => request.destroy(this.#timeoutError()), this.#timeoutMs * MAX_TIMEOUTS)
+    })
+    const response = receive(request)
+    for (const part of body) request.write(part)
+    request.end()
+    return response.finally(() => clearTimeout(timer.ends))
+  }
+
+  /**
+   * Sends the headers of a request, and resolves when the server is ready for the body. Rejects before a byte of the
+   * body is needed when it is not: the response is then an error.
+   */
+  async open(signed: SignedRequest, toError: (response: S3Response) => Error): Promise<OpenUpload> {
+    const headers = { ...signed.headers, expect: '100-continue' }
+    const request = this.#request({ ...signed, headers }, this.#uploadAgent)
+    const upload = new OpenUpload(request, () => this.#timeoutError())
+    request.flushHeaders()
+    try {
+      const refused = await Promise.race([this.#waitUntilReady(request), upload.response])
+      if (refused) throw toError(refused)
+      return upload
+    } catch (error) {
+      upload.destroy()
+      throw error
+    }
+  }
+
+  async #waitUntilReady(request: ClientRequest): Promise<undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    request.once('continue', () => {
+      this.#sendsContinue = true
+      resolve(undefined)
+    })
+    let timer: NodeJS.Timeout | undefined
+    request.once('socket', (socket) => {
+      const start = () => {
+        if (!this.#sendsContinue) timer = setTimeout(resolve, CONTINUE_TIMEOUT_MS, undefined)
+      }
+      if (socket.connecting) socket.once('connect', start)
+      else start()
+    })
+    request.once('close', resolve)
+    return promise.finally(() => clearTimeout(timer))
+  }
+
+  #request({ method, path, headers }: SignedRequest, agent: HttpAgent): ClientRequest {
+    const { protocol, hostname, port } = this.#endpoint
+    const options: RequestOptions = {
+      method,
+      path,
+      headers,
+      agent,
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+    }
+    return protocol === 'https:' ? httpsRequest(options) : http.request(options)
+  }
+
+  #timeoutError(): Error {
+    return new S3TimeoutError(`no response for ${this.#timeoutMs} ms`)
+  }
+}
+
+/** A request whose body is sent as it arrives. */
+export class OpenUpload {
+  readonly response: Promise<S3Response>
+  readonly #request: ClientRequest
+  #isWaitingForContent = false
+  /** Continues after the connection has sent what was written, or after the response. */
+  #resume: () => void = () => undefined
+  #early: S3Response | undefined
+
+  constructor(request: ClientRequest, timeoutError: () => Error) {
+    this.#request = request
+    this.response = receive(request)
+    this.response
+      .then((response) => {
+        this.#early = response
+      })
+      .catch(() => undefined)
+      .finally(() => this.#resume())
+    request.on('drain', () => this.#resume())
+    request.on('timeout', () => {
+      // The time that the client takes is not that of the server.
+      if (!this.#isWaitingForContent) request.destroy(timeoutError())
+    })
+  }
+
+  /** Sends the body to its end and receives the response, which may come earlier when it is an error. */
+  async send(content: AsyncIterator<Buffer>): Promise<S3Response> {
+    try {
+      for (;;) {
+        this.#isWaitingForContent = true
+        const { value, done } = await content.next()
+        this.#isWaitingForContent = false
+        if (done) break
+        if (!this.#request.write(value)) await this.#drain()
+        if (this.#early) return this.#early
+      }
+      this.#request.end()
+      return await this.response
+    } catch (error) {
+      this.destroy()
+      throw error
+    }
+  }
+
+  /** Without its last bytes the server stores nothing. */
+  destroy(): void {
+    this.#request.destroy()
+  }
+
+  async #drain(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#resume = resolve
+    })
+    if (this.#request.destroyed) await this.response
+  }
+}
+
+/** The whole response. */
+function receive(request: ClientRequest): Promise<S3Response> {
+  return new Promise((resolve, reject) => {
+    request.on('error', reject)
+    request.on('close', () =>
+      reject(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' })),
+    )
+    request.on('response', (response) => {
+      const { statusCode: status = 0, headers } = response
+      const chunks: Buffer[] = []
+      let length = 0
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length
+        if (length > MAX_BODY_BYTES) return void request.destroy(new Error('the response is too long'))
+        chunks.push(chunk)
+      })
+      response.on('error', reject)
+      response.on('end', () => resolve({ status, headers, body: Buffer.concat(chunks, length) }))
+    })
+  })
+}

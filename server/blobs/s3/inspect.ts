@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto'
+import { defaultProvider } from '@aws-sdk/credential-provider-node'
+import { Counters } from '../../lib/counters.ts'
+import { createObjectName } from '../object-names.ts'
+import { parseBucketUrl } from './bucket-url.ts'
+import { listObjects, removeObjects } from './listing.ts'
+import { S3Client } from './s3-client.ts'
+import { S3Error } from './s3-error.ts'
+
+/** What was found when everything that the service does with a bucket was tried. */
+export interface BucketFacts {
+  /** What works, in the order in which it was tried. */
+  works: readonly string[]
+  /** The first that does not, and the reason. */
+  failed: { action: string; reason: string } | undefined
+  /** Whether the server refuses bytes that differ from their signed hash; undefined when that was not tried. */
+  comparesHashes: boolean | undefined
+}
+
+const CONTENT = Buffer.from('An object of slipway-server check, which deletes it.\n')
+
+/** Stores, reads, lists and deletes an object. */
+export async function inspectBucket(url: string): Promise<BucketFacts> {
+  const bucket = parseBucketUrl(url)
+  const options = { clock: Date.now, counters: new Counters(), credentials: defaultProvider() }
+  const client = new S3Client({ bucket, ...options })
+  const object = createObjectName(Date.now())
+  const works: string[] = []
+  let comparesHashes: boolean | undefined
+  const actions: [name: string, run: () => Promise<void>][] = [
+    ['put', () => put(client, object)],
+    ['read', () => read(client, object, 0, CONTENT.length)],
+    ['read a range', () => read(client, object, 3, 9)],
+    [
+      'list',
+      async () => {
+        // The name that precedes it: the last character is a hexadecimal digit.
+        const page = await listObjects(client, bucket, { after: object.slice(0, -1), limit: 1 })
+        if (page[0] !== object) throw new Error('the new object is not in the list')
+      },
+    ],
+    [
+      'compare hashes',
+      async () => {
+        comparesHashes = await refusesWrongHash(client, object)
+      },
+    ],
+    ['delete', () => removeObjects(client, bucket, [object])],
+  ]
+  for (const [action, run] of actions) {
+    try {
+      await run()
+      works.push(action)
+    } catch (error) {
+      return { works, failed: { action, reason: (error as Error).message }, comparesHashes }
+    }
+  }
+  return { works, failed: undefined, comparesHashes }
+}
+
+async function put(client: S3Client, object: string): Promise<void> {
+  await client.send({ kind: 'put', method: 'PUT', object, body: [CONTENT] })
+}
+
+async function read(client: S3Client, object: string, start: number, end: number): Promise<void> {
+  const headers = { range: `bytes=${start}-${end - 1}` }
+  const { body } = await client.send({ kind: 'get', method: 'GET', object, headers })
+  if (!body.equals(CONTENT.subarray(start, end))) throw new Error('the server returned other bytes')
+}
+
+/** Tries to replace the object: a server that compares hashes keeps it. */
+async function refusesWrongHash(client: S3Client, object: string): Promise<boolean> {
+  const bodyHash = hash('sha256', 'other bytes')
+  try {
+    await client.send({ kind: 'put', method: 'PUT', object, body: [CONTENT], bodyHash })
+    return false
+  } catch (error) {
+    if (error instanceof S3Error && error.status === 400) return true
+    throw error
+  }
+}

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import type { Bucket } from './bucket-url.ts'
+import type { S3Client } from './s3-client.ts'
+import { S3Error } from './s3-error.ts'
+import { childText, childTexts, encodeText } from './xml.ts'
+
+/** Objects of one request. */
+const MAX_DELETES = 1000
+const MAX_LISTED = 1000
+
+/** Names of objects that follow `after`, in byte order; fewer than `limit` only at the end. */
+export async function listObjects(
+  client: S3Client,
+  { prefix }: Bucket,
+  { after, limit = MAX_LISTED }: { after?: string; limit?: number },
+): Promise<string[]> {
+  const startAfter = after === undefined ? {} : { 'start-after': `${prefix}${after}` }
+  const query = { 'list-type': '2', 'max-keys': `${limit}`, 'encoding-type': 'url', prefix, ...startAfter }
+  const { body } = await client.send({ kind: 'list', method: 'GET', query })
+  const keys = childTexts(body.toString(), 'Key').map((key) => decodeURIComponent(key.replaceAll('+', ' ')))
+  return keys.map((key) => key.slice(prefix.length))
+}
+
+/** Absent objects are ignored. */
+export async function removeObjects(
+  client: S3Client,
+  bucket: Bucket,
+  objects: readonly string[],
+): Promise<void> {
+  for (let at = 0; at < objects.length; at += MAX_DELETES)
+    await removePage(client, bucket, objects.slice(at, at + MAX_DELETES))
+}
+
+async function removePage(client: S3Client, { prefix }: Bucket, objects: readonly string[]): Promise<void> {
+  const keys = objects.map((object) => `<Object><Key>${encodeText(`${prefix}${object}`)}</Key></Object>`)
+  const body = Buffer.from(`<Delete><Quiet>true</Quiet>${keys.join('')}</Delete>`)
+  const { body: response } = await client.send({
+    kind: 'delete',
+    method: 'POST',
+    query: { delete: '' },
+    headers: { 'content-md5': createHash('md5').update(body).digest('base64') },
+    body: [body],
+  })
+  const errors = childTexts(response.toString(), 'Error')
+  const failed = errors.find((error) => childText(error, 'Code') !== 'NoSuchKey')
+  if (failed !== undefined) throw new S3Error(503, Buffer.from(failed))
+}

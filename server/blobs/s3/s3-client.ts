@@ -1,0 +1,207 @@
+import { createHash, createHmac } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { SignatureV4 } from '@smithy/signature-v4'
+import type { Counters } from '../../lib/counters.ts'
+import type { Bucket } from './bucket-url.ts'
+import { HttpExchanges, type S3Response, type SignedRequest } from './http-exchange.ts'
+import { RetryBudget } from './retry-budget.ts'
+import { isRetryable, outcomeOf, S3Error, WrongBytesError } from './s3-error.ts'
+
+/** A request about the bucket or, with a name, about one of its objects. */
+export interface S3Request {
+  /** Of the counters: `put` and so on. */
+  kind: string
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  /** Name of the object, without the prefix. */
+  object?: string
+  query?: Record<string, string>
+  headers?: Record<string, string>
+  body?: readonly Buffer[]
+  /** SHA-256 of the body, which the server compares; hashed here when it is not known. */
+  bodyHash?: string
+  /** Whether a successful response has the expected body; it is requested once more when it has not. */
+  verify?(body: Buffer): boolean
+}
+
+export interface S3ClientOptions {
+  bucket: Bucket
+  counters: Counters
+  /** Milliseconds since 1970. */
+  clock: () => number
+  credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials']
+  /** Maximum time without a byte in either direction. */
+  timeoutMs?: number
+}
+
+/** Requests of a visit wait for several of these, those of an upload too. */
+const TIMEOUT_MS = 6000
+
+const MAX_TRIES = 3
+
+/** Bytes that are not those that were stored are requested once more: another server may have them. */
+const MAX_WRONG_BODIES = 2
+
+/** Pause before the first retry, doubled for the next; a random part of it. */
+const MAX_FIRST_PAUSE_MS = 100
+
+const EMPTY_HASH = createHash('sha256').digest('hex')
+
+/** Content that streams is compared with the MD5 of the response. */
+const UNSIGNED = 'UNSIGNED-PAYLOAD'
+
+/** Requests to a bucket, signed (Signature Version 4), counted, with time-outs and retries. */
+export class S3Client {
+  readonly #bucket: Bucket
+  readonly #counters: Counters
+  readonly #clock: () => number
+  readonly #exchanges: HttpExchanges
+  readonly #signer: SignatureV4
+  readonly #budget = new RetryBudget()
+  /** Time of the server less that of the clock: a signature is valid for 15 minutes. */
+  #clockOffsetMs = 0
+
+  constructor({ bucket, counters, clock, credentials, timeoutMs = TIMEOUT_MS }: S3ClientOptions) {
+    this.#bucket = bucket
+    this.#counters = counters
+    this.#clock = clock
+    const host = bucket.isPathStyle ? bucket.endpoint.host : `${bucket.name}.${bucket.endpoint.host}`
+    this.#exchanges = new HttpExchanges(new URL(`${bucket.endpoint.protocol}//${host}`), timeoutMs)
+    this.#signer = new SignatureV4({
+      service: 's3',
+      region: bucket.region,
+      credentials,
+      sha256: NodeSha256,
+      uriEscapePath: false,
+      applyChecksum: false,
+    })
+  }
+
+  /** Rejects with an S3Error for error responses, after at most three tries. */
+  async send(request: S3Request): Promise<S3Response> {
+    const { body = [], bodyHash = body.length === 0 ? EMPTY_HASH : hashParts(body) } = request
+    const length = body.reduce((sum, part) => sum + part.length, 0)
+    return this.#withRetries(request.kind, async () => {
+      const signed = await this.#sign(request, { length, hash: bodyHash })
+      const response = this.#assertSuccess(await this.#exchanges.send(signed, body))
+      if (request.verify && !request.verify(response.body))
+        throw new WrongBytesError(`S3 returned wrong bytes of ${request.object}`)
+      return response
+    })
+  }
+
+  /**
+   * Sends a body of known length as it arrives. A request that is refused before its body is sent again; afterwards
+   * nothing is.
+   */
+  async upload(request: S3Request, length: number, content: AsyncIterator<Buffer>): Promise<S3Response> {
+    const upload = await this.#withRetries(`${request.kind}.begin`, async () => {
+      const signed = await this.#sign(request, { length, hash: UNSIGNED })
+      return this.#exchanges.open(signed, (response) => this.#toError(response))
+    })
+    return this.#count(request.kind, async () => this.#assertSuccess(await upload.send(content)))
+  }
+
+  async #withRetries<T>(kind: string, attempt: () => Promise<T>): Promise<T> {
+    for (let tries = 1, wrongBodies = 0; ; tries++) {
+      try {
+        const result = await this.#count(kind, attempt)
+        this.#budget.refund()
+        return result
+      } catch (error) {
+        if (error instanceof WrongBytesError) wrongBodies++
+        const isLast = tries === MAX_TRIES || wrongBodies === MAX_WRONG_BODIES
+        if (isLast || !isRetryable(error) || !this.#budget.take()) throw error
+        this.#counters.add('s3.retries')
+        await pause(Math.random() * MAX_FIRST_PAUSE_MS * 2 ** (tries - 1))
+      }
+    }
+  }
+
+  async #count<T>(kind: string, work: () => Promise<T>): Promise<T> {
+    let outcome = 'ok'
+    try {
+      return await work()
+    } catch (error) {
+      outcome = outcomeOf(error)
+      throw error
+    } finally {
+      this.#counters.add(`s3.${kind}.${outcome}`)
+    }
+  }
+
+  #assertSuccess(response: S3Response): S3Response {
+    if (response.status >= 300) throw this.#toError(response)
+    return response
+  }
+
+  #toError({ status, headers, body }: S3Response): S3Error {
+    const error = new S3Error(status, body)
+    if (error.code === 'RequestTimeTooSkewed' && headers.date)
+      this.#clockOffsetMs = Date.parse(headers.date) - this.#clock()
+    return error
+  }
+
+  async #sign(
+    { method, object, query = {}, headers = {} }: S3Request,
+    body: { length: number; hash: string },
+  ): Promise<SignedRequest> {
+    const { name, prefix, endpoint, isPathStyle } = this.#bucket
+    const key = object === undefined ? '' : `${prefix}${object}`
+    const segments = [...(isPathStyle ? [name] : []), ...(object === undefined ? [] : key.split('/'))]
+    const path = `/${segments.map(escapeUri).join('/')}`
+    const host = isPathStyle ? endpoint.host : `${name}.${endpoint.host}`
+    const signed = await this.#signer.sign(
+      {
+        method,
+        protocol: endpoint.protocol,
+        hostname: host,
+        path,
+        query,
+        headers: {
+          ...headers,
+          host,
+          ...(method === 'PUT' || method === 'POST' ? { 'content-length': `${body.length}` } : {}),
+          'x-amz-content-sha256': body.hash,
+        },
+      },
+      { signingDate: new Date(this.#clock() + this.#clockOffsetMs) },
+    )
+    const search = Object.entries(query).map(([key, value]) => `${escapeUri(key)}=${escapeUri(value)}`)
+    return { method, path: search.length > 0 ? `${path}?${search.join('&')}` : path, headers: signed.headers }
+  }
+}
+
+/** The interface of the signer. */
+class NodeSha256 {
+  readonly #hash: { update(bytes: Uint8Array | string): unknown; digest(): Buffer }
+
+  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', key as string | Uint8Array)
+  }
+
+  update(bytes: Uint8Array): void {
+    this.#hash.update(bytes)
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest()
+  }
+
+  reset(): void {
+    throw new Error('not supported')
+  }
+}
+
+function hashParts(parts: readonly Buffer[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex')
+}
+
+/** The escapes of Signature Version 4: everything but unreserved characters (RFC 3986, 2.3). */
+function escapeUri(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}

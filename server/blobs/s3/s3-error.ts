@@ -1,0 +1,98 @@
+import { ApiError } from '../../lib/errors.ts'
+import { childText } from './xml.ts'
+
+/** Codes of a bucket or an account that holds no more bytes; `XMinioStorageFull` is that of MinIO. */
+const FULL_CODES = new Set(['QuotaExceeded', 'InsufficientStorage', 'XMinioStorageFull'])
+
+/** Codes of requests that may succeed when they are sent again; the last two say that other bytes arrived. */
+const RETRYABLE_CODES = new Set([
+  'RequestTimeout',
+  'RequestTimeTooSkewed',
+  'ExpiredToken',
+  'XAmzContentSHA256Mismatch',
+  'BadDigest',
+])
+
+/** An error response. */
+export class S3Error extends Error {
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, body: Buffer) {
+    const text = body.toString('utf8', 0, 4096)
+    const code = childText(text, 'Code') ?? `status ${status}`
+    super(`S3 responded ${status} ${code}: ${childText(text, 'Message') ?? 'no message'}`)
+    this.status = status
+    this.code = code
+  }
+
+  get isFull(): boolean {
+    return this.status === 507 || FULL_CODES.has(this.code)
+  }
+
+  /** The bucket exists, the object does not. */
+  get isMissingObject(): boolean {
+    return this.status === 404 && this.code !== 'NoSuchBucket'
+  }
+
+  get isThrottled(): boolean {
+    return this.status === 429 || this.status === 503
+  }
+}
+
+/** No byte was exchanged for the whole time-out. */
+export class S3TimeoutError extends Error {}
+
+/** Bytes that were received are not those that were stored. */
+export class WrongBytesError extends Error {}
+
+/** An error of a body that is stored: the caller receives its cause, unlike errors of S3. */
+export class BodyError extends Error {
+  constructor(cause: unknown) {
+    super('the body is not what was expected', { cause })
+  }
+}
+
+/** Whether another try makes sense, for an error before the request was consumed. */
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof S3Error) {
+    const isServerError = error.status >= 500 && error.status !== 501 && error.status !== 507
+    return isServerError || error.isThrottled || RETRYABLE_CODES.has(error.code)
+  }
+  return error instanceof S3TimeoutError || error instanceof WrongBytesError || isNetworkError(error)
+}
+
+/** The outcome of a try, for the counters. */
+export function outcomeOf(error: unknown): string {
+  if (error instanceof S3TimeoutError) return 'timeout'
+  if (error instanceof WrongBytesError) return 'wrong_bytes'
+  if (error instanceof BodyError) return 'stopped'
+  if (!(error instanceof S3Error)) return 'connection_lost'
+  if (error.isMissingObject) return 'not_found'
+  if (error.isThrottled) return 'throttled'
+  return error.status >= 500 ? 'server_error' : 'refused'
+}
+
+/** Translates errors of the server and the network into those of the contract. */
+export function translateError(error: unknown): never {
+  if (error instanceof ApiError) throw error
+  if (error instanceof BodyError) throw error.cause
+  if (error instanceof S3Error && error.isFull)
+    throw new ApiError(
+      'INSUFFICIENT_STORAGE',
+      'The storage of the server is full. Published sites stay online.',
+      {
+        cause: error,
+      },
+    )
+  throw new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', {
+    cause: error,
+    isIsolated: true,
+  })
+}
+
+/** Errors of sockets, TLS and DNS. */
+function isNetworkError(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return typeof code === 'string' && /^(E[A-Z]{3,}|HPE_)/.test(code)
+}

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { defaultProvider } from '@aws-sdk/credential-provider-node'
+import type { Counters } from '../../lib/counters.ts'
+import type { Log } from '../../lib/log.ts'
+import type { BlobLocation, Blobs, ByteRange } from '../blobs.ts'
+import type { DiskReserve } from '../disk-reserve.ts'
+import { createObjectName } from '../object-names.ts'
+import type { Bucket } from './bucket-url.ts'
+import { DiskCache } from './disk-cache.ts'
+import { listObjects, removeObjects } from './listing.ts'
+import { buildTable, hashTable, PIECE_BYTES } from './pieces.ts'
+import { S3Client, type S3ClientOptions } from './s3-client.ts'
+import { S3Error, translateError } from './s3-error.ts'
+import { Uploads } from './uploads.ts'
+import { VerifiedReader } from './verified-reader.ts'
+
+interface S3Options {
+  bucket: Bucket
+  /** Milliseconds since 1970; names of objects contain it. */
+  clock: () => number
+  counters: Counters
+  log: Log
+  /** A cache on the local disk, and one in memory of small content that was stored: both may outlive the object. */
+  cache?: { folder: string; limit: number }
+  /** Free space of the local disk that neither the cache nor publishing uses. */
+  reserve?: DiskReserve
+  /** Those of the environment, a file or the role of the machine by default. */
+  credentials?: S3ClientOptions['credentials']
+  timeoutMs?: number
+  /** Maximum bytes of an object that is created in one request. */
+  maxPutBytes?: number
+}
+
+/** Bytes of the parts of a stream; the edge caches chunks of the same size. */
+const CHUNK_BYTES = 128 * 1024
+
+/** How long the result of a check is valid. */
+const CHECK_INTERVAL_MS = 3000
+
+/** Blobs in a bucket of S3. An object is one content or several, each followed by the table of its pieces. */
+export function s3Blobs(options: S3Options): Blobs {
+  const { bucket, clock, counters, log, reserve, timeoutMs, maxPutBytes } = options
+  const { credentials = defaultProvider() } = options
+  const client = new S3Client({ bucket, clock, counters, credentials, ...(timeoutMs ? { timeoutMs } : {}) })
+  const assertSpace = async (bytes?: number) => reserve?.assertSpace(bytes)
+  const cache = options.cache && new DiskCache({ ...options.cache, counters, assertSpace })
+  const reader = new VerifiedReader({ client, cache, counters, log })
+  const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
+  const uploads = new Uploads({ client, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })
+  let checked: { at: number; result: Promise<unknown> } | undefined
+
+  return {
+    put: (body, expected) =>
+      withS3Errors(async () => {
+        const object = createObjectName(clock())
+        return { object, ...(await uploads.put(object, body, expected)) }
+      }),
+
+    putTogether: (contents) =>
+      withS3Errors(async () => {
+        const object = createObjectName(clock())
+        const { parts, locations } = layOut(object, contents)
+        await uploads.putBytes(object, parts)
+        return locations
+      }),
+
+    // A request that was answered has stored its object.
+    commit: async () => [],
+
+    bytes: (location) => ignoreMissing(() => readWhole(reader, location)),
+
+    read: (location, range = { start: 0, end: location.size - 1 }) =>
+      ignoreMissing(async () => {
+        const first = await reader.piece(location, Math.floor(range.start / PIECE_BYTES))
+        return Readable.from(readPieces(reader, location, range, first), {
+          objectMode: false,
+          highWaterMark: CHUNK_BYTES,
+        })
+      }),
+
+    remove: (objects) => withS3Errors(() => removeObjects(client, bucket, objects)),
+
+    list: (after) => withS3Errors(() => listObjects(client, bucket, after === undefined ? {} : { after })),
+
+    check: () =>
+      withS3Errors(async () => {
+        const now = performance.now()
+        if (!checked || now - checked.at > CHECK_INTERVAL_MS) {
+          checked = { at: now, result: listObjects(client, bucket, { limit: 1 }) }
+        }
+        await checked.result
+      }),
+
+    assertSpace,
+  }
+}
+
+/** Contents one after another, each followed by its table. */
+function layOut(object: string, contents: readonly Buffer[]): { parts: Buffer[]; locations: BlobLocation[] } {
+  const parts: Buffer[] = []
+  let offset = 0
+  const locations = contents.map((content) => {
+    const table = buildTable(content)
+    const hash = createHash('sha256').update(content).digest('hex')
+    const location = { object, offset, hash, size: content.length, piecesHash: hashTable(table) }
+    offset += content.length + table.length
+    parts.push(content, table)
+    return location
+  })
+  return { parts, locations }
+}
+
+async function readWhole(reader: VerifiedReader, location: BlobLocation): Promise<Buffer> {
+  if (location.size <= PIECE_BYTES) return reader.piece(location, 0)
+  const whole = Buffer.allocUnsafeSlow(location.size)
+  for (let at = 0; at < location.size; at += PIECE_BYTES)
+    (await reader.piece(location, at / PIECE_BYTES)).copy(whole, at)
+  return whole
+}
+
+/** The bytes of a range. The next piece is fetched while one is sent, so that no fetch waits for a slow client. */
+async function* readPieces(
+  reader: VerifiedReader,
+  location: BlobLocation,
+  { start, end }: ByteRange,
+  first: Buffer,
+): AsyncGenerator<Buffer> {
+  const last = Math.floor(end / PIECE_BYTES)
+  let piece = first
+  for (let number = Math.floor(start / PIECE_BYTES); number <= last; number++) {
+    const next = number < last ? reader.piece(location, number + 1) : undefined
+    next?.catch(() => undefined)
+    const pieceStart = number * PIECE_BYTES
+    const pieceEnd = Math.min(piece.length, end + 1 - pieceStart)
+    for (let at = Math.max(0, start - pieceStart); at < pieceEnd; ) {
+      // Chunks end where those of the edge do. A copy: a slow client must not retain the piece.
+      const chunkEnd = Math.min(pieceEnd, (Math.floor(at / CHUNK_BYTES) + 1) * CHUNK_BYTES)
+      yield Buffer.from(piece.subarray(at, chunkEnd))
+      at = chunkEnd
+    }
+    if (next) piece = await withS3Errors(() => next)
+  }
+}
+
+async function ignoreMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+  return withS3Errors(() =>
+    work().catch((error: unknown) => {
+      if (error instanceof S3Error && error.isMissingObject) return undefined
+      throw error
+    }),
+  )
+}
+
+async function withS3Errors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    translateError(error)
+  }
+}

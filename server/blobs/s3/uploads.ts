@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { ByteSemaphore } from '../../lib/byte-semaphore.ts'
+import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+import type { PutConstraints, StoredBlob } from '../blobs.ts'
+import type { S3Response } from './http-exchange.ts'
+import { IncomingContent } from './incoming-content.ts'
+import { PIECE_BYTES, tableBytes } from './pieces.ts'
+import type { S3Client } from './s3-client.ts'
+import { S3Error } from './s3-error.ts'
+import { childText } from './xml.ts'
+
+/** The largest object that one request can create; AWS allows 5 GiB. */
+const MAX_PUT_BYTES = 5 * 10 ** 9
+
+/** Bytes of a part but the last: S3 requires 5 MiB, and at most 10,000 parts. */
+const MIN_PART_BYTES = 8 * 2 ** 20
+const MAX_PARTS = 10_000
+
+/** Memory for parts of all uploads of this process. */
+const MAX_BUFFERED_PART_BYTES = 128 * 2 ** 20
+
+interface UploadsOptions {
+  client: S3Client
+  /** Receives content of up to one piece that was stored, valid until it returns. */
+  onStored(hash: string, bytes: Buffer): void
+  /** Maximum bytes of an object in one request. */
+  maxPutBytes?: number
+}
+
+/** Received bytes in a new object. */
+type Received = Omit<StoredBlob, 'object'>
+
+/** Stores bodies: small ones from memory, larger ones as they arrive. */
+export class Uploads {
+  readonly #client: S3Client
+  readonly #onStored: UploadsOptions['onStored']
+  readonly #maxPutBytes: number
+  readonly #partMemory = new ByteSemaphore(MAX_BUFFERED_PART_BYTES)
+
+  constructor({ client, onStored, maxPutBytes = MAX_PUT_BYTES }: UploadsOptions) {
+    this.#client = client
+    this.#onStored = onStored
+    this.#maxPutBytes = maxPutBytes
+  }
+
+  /** Errors of the body are BodyErrors. */
+  async put(object: string, body: Readable, expected: PutConstraints): Promise<Received> {
+    const content = new IncomingContent(body, expected)
+    try {
+      const { size } = expected
+      if (size !== undefined && size > PIECE_BYTES) {
+        const isOneRequest = size + tableBytes(size) <= this.#maxPutBytes
+        return await (isOneRequest
+          ? this.#stream(object, content, size)
+          : this.#putParts(object, content, [], size))
+      }
+      return await this.#gather(object, content)
+    } finally {
+      await content.close()
+    }
+  }
+
+  /** Stores bytes from memory in a new object. */
+  async putBytes(object: string, parts: readonly Buffer[], hash?: string): Promise<void> {
+    const known = hash === undefined ? {} : { bodyHash: hash }
+    await this.#client.send({ kind: 'put', method: 'PUT', object, body: parts, ...known })
+  }
+
+  /** Gathers content in memory, until it is too large for that. */
+  async #gather(object: string, content: IncomingContent): Promise<Received> {
+    const gathered = new GrowingBuffer()
+    for (let chunk = await content.next(); chunk; chunk = await content.next()) {
+      if (content.size > PIECE_BYTES) return this.#putParts(object, content, [gathered.take(), chunk])
+      gathered.append(chunk)
+    }
+    const { received } = content.finish()
+    const bytes = gathered.take()
+    await this.putBytes(object, [bytes], received.hash)
+    this.#onStored(received.hash, bytes)
+    return received
+  }
+
+  /** One request. Its last bytes are the table, which exists only once the content is what was expected. */
+  async #stream(object: string, content: IncomingContent, size: number): Promise<Received> {
+    const md5 = createHash('md5')
+    let received: Received | undefined
+    async function* bytes(): AsyncGenerator<Buffer> {
+      for (let chunk = await content.next(); chunk; chunk = await content.next()) {
+        md5.update(chunk)
+        yield chunk
+      }
+      const finished = content.finish()
+      md5.update(finished.table)
+      yield finished.table
+      received = finished.received
+    }
+    const request = { kind: 'put', method: 'PUT', object } as const
+    const response = await this.#client.upload(request, size + tableBytes(size), bytes())
+    assertStored(response, md5.digest('hex'))
+    return received!
+  }
+
+  /** Content of unknown length, or too large for one request; `size` is its length, when it is known. */
+  async #putParts(object: string, content: IncomingContent, first: Buffer[], size = 0): Promise<Received> {
+    const partBytes = Math.max(MIN_PART_BYTES, Math.ceil((size + tableBytes(size)) / MAX_PARTS))
+    const about = { method: 'POST', object } as const
+    const begun = await this.#client.send({ ...about, kind: 'multipart_begin', query: { uploads: '' } })
+    const uploadId = childText(begun.body.toString(), 'UploadId') ?? ''
+    try {
+      const parts = new Parts(content, first)
+      const tags: string[] = []
+      while (!parts.isEnded)
+        tags.push(await this.#putPart({ object, uploadId, number: tags.length + 1 }, parts, partBytes))
+      const list = tags.map(
+        (tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`,
+      )
+      const body = [Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`)]
+      const completed = await this.#client.send({
+        ...about,
+        kind: 'multipart_end',
+        query: { uploadId },
+        body,
+      })
+      // An error may follow the status 200.
+      if (completed.body.includes('<Error>')) throw new S3Error(503, completed.body)
+      return parts.received!
+    } catch (error) {
+      const request = { kind: 'multipart_abort', method: 'DELETE', object, query: { uploadId } } as const
+      await this.#client.send(request).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #putPart(
+    { object, uploadId, number }: { object: string; uploadId: string; number: number },
+    parts: Parts,
+    partBytes: number,
+  ): Promise<string> {
+    using _memory = await this.#partMemory.acquire(partBytes)
+    const body = await parts.next(partBytes)
+    const query = { partNumber: `${number}`, uploadId }
+    const { headers } = await this.#client.send({ kind: 'put_part', method: 'PUT', object, query, body })
+    return headers.etag ?? ''
+  }
+}
+
+/** Content and then its table, in parts. */
+class Parts {
+  readonly #content: IncomingContent
+  #rest: Buffer[]
+  received: Received | undefined
+
+  /** `rest` are bytes that were read from the content. */
+  constructor(content: IncomingContent, rest: Buffer[]) {
+    this.#content = content
+    this.#rest = rest
+  }
+
+  get isEnded(): boolean {
+    return this.received !== undefined && this.#rest.length === 0
+  }
+
+  /** Chunks of `length` bytes together, fewer at the end. */
+  async next(length: number): Promise<Buffer[]> {
+    const gathered = new GrowingBuffer()
+    while (gathered.length < length) {
+      const chunk = this.#rest.shift() ?? (await this.#read())
+      if (!chunk) break
+      const taken = chunk.subarray(0, length - gathered.length)
+      gathered.append(taken)
+      if (taken.length < chunk.length) this.#rest.unshift(chunk.subarray(taken.length))
+    }
+    return [gathered.take()]
+  }
+
+  async #read(): Promise<Buffer | undefined> {
+    if (this.received) return undefined
+    const chunk = await this.#content.next()
+    if (chunk) return chunk
+    const { table, received } = this.#content.finish()
+    this.received = received
+    return table
+  }
+}
+
+/**
+ * The tag of an object is its MD5, unless it is encrypted with a key of its own or was stored in parts: the bytes may
+ * have changed on their way to a server without TLS.
+ */
+function assertStored({ headers }: S3Response, md5: string): void {
+  const tag = /^"?([0-9a-f]{32})"?$/i.exec(headers.etag ?? '')?.[1]
+  const encryption = headers['x-amz-server-side-encryption']
+  const isComparable = tag !== undefined && (encryption === undefined || encryption === 'AES256')
+  if (isComparable && tag.toLowerCase() !== md5) throw new Error('S3 stored other bytes than it received')
+}

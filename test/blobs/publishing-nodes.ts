@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { BlobReader } from '../../server/blobs/blob-reader.ts'
+import type { Blobs } from '../../server/blobs/blobs.ts'
+import { type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { Finalizer } from '../../server/publish/finalize.ts'
+import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
+import { PendingVersionStore } from '../../server/publish/stage.ts'
+import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
+import { deleteSite } from '../../server/sites/trash.ts'
+import { UrlBuilder } from '../../server/sites/urls.ts'
+import { Versions } from '../../server/sites/version-history.ts'
+import type { Store } from '../../server/store/store.ts'
+import { sha256 } from '../api/content.ts'
+import { accountRow } from '../store/rows.ts'
+import type { Random } from '../support/random.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { deterministicBytes, listObjects, toBody } from './bytes.ts'
+import { memoryBlobs } from './memory-blobs.ts'
+
+const OWNER = accountRow('owner')
+const CALLER = { account: OWNER, address: '127.0.0.1', signedInWith: 'key' as const }
+const LIMITS = { files: 1000, fileBytes: 1e6, siteBytes: 1e9 }
+const PENDING_LIFETIME_SECONDS = 100_000
+const GRACE_SECONDS = 60
+
+/** Contents that all sites share, so that their blobs are referenced and released all the time. */
+const CONTENTS = Array.from({ length: 60 }, (_, name) => deterministicBytes(name, 20 + name))
+
+/** The parts of a service that publish and collect, over one store. */
+class PublishingNode {
+  readonly store: Store
+  readonly reader: BlobReader
+  readonly versions: Versions
+  readonly finalizer: Finalizer
+  readonly #blobs: Blobs
+  readonly #clock: () => number
+  readonly #pendingVersions: PendingVersionStore
+  readonly #recorder: UploadRecorder
+
+  constructor(store: Store, blobs: Blobs, clock: () => number) {
+    this.store = store
+    this.#blobs = blobs
+    this.#clock = clock
+    this.reader = new BlobReader(blobs, store.read.blobs)
+    const addresses = new UrlBuilder({ baseUrl: 'http://api.test', siteDomain: 'sites.test' })
+    const precompressor = { enqueue: () => undefined }
+    const parts = { store, clock, addresses, precompressor }
+    this.versions = new Versions({
+      ...parts,
+      blobs: this.reader,
+      maxVersions: 3,
+      maxDrafts: 2,
+      draftLifetime: PENDING_LIFETIME_SECONDS,
+    })
+    this.finalizer = new Finalizer({
+      ...parts,
+      blobs,
+      blobReader: this.reader,
+      versions: this.versions,
+      log: silentLog,
+    })
+    this.#pendingVersions = new PendingVersionStore({
+      ...parts,
+      names: undefined as never,
+      anonymousLifetime: PENDING_LIFETIME_SECONDS,
+      limits: { anonymous: LIMITS, owned: LIMITS },
+    })
+    const manifests = new PendingManifestCache({ store })
+    this.#recorder = new UploadRecorder({ store, blobs, manifests, log: silentLog })
+  }
+
+  async stage(slug: string | undefined, contents: readonly Buffer[], hashes: boolean) {
+    const files = contents.map((bytes, index) => {
+      const declared = hashes ? { hash: sha256(bytes) } : {}
+      return {
+        path: `${index}.bin`,
+        size: bytes.length,
+        contentType: 'application/octet-stream',
+        ...declared,
+      }
+    })
+    return slug === undefined
+      ? this.#pendingVersions.newSite(CALLER, { files })
+      : this.#pendingVersions.newVersion(CALLER, slug, { files })
+  }
+
+  async upload(versionId: string, fileNumber: number, bytes: Buffer): Promise<void> {
+    const blob = await this.#blobs.put(toBody(bytes), { size: bytes.length })
+    await this.#recorder.add([{ ...blob, versionId, fileNumber }])
+  }
+
+  /** Runs a sweep. With `remove`, objects are deleted that way. */
+  async sweep(name: string, remove: Blobs['remove'] = this.#blobs.remove): Promise<number> {
+    const options = {
+      store: this.store,
+      blobs: { ...this.#blobs, remove },
+      clock: this.#clock,
+      pendingLifetime: PENDING_LIFETIME_SECONDS,
+      blobGrace: GRACE_SECONDS,
+    }
+    return runOnce(sweeps.find((one) => one.name === name)!, options as unknown as SweepOptions)
+  }
+}
+
+/**
+ * Random publishes, restores, deletions and collections on several nodes at the same time. Each site is changed by one
+ * worker at a time; all sites share their contents.
+ */
+export class PublishingNodes {
+  readonly #random: Random
+  readonly #nodes: readonly PublishingNode[]
+  readonly #blobs: ReturnType<typeof memoryBlobs>
+  readonly #clock: { now: number }
+  readonly #postponed: (() => Promise<void>)[] = []
+  readonly done = new Map<string, number>()
+
+  constructor(stores: readonly Store[], random: Random) {
+    this.#random = random
+    this.#clock = { now: Date.now() }
+    const clock = () => this.#clock.now
+    this.#blobs = memoryBlobs(clock)
+    this.#nodes = stores.map((store) => new PublishingNode(store, this.#blobs, clock))
+  }
+
+  /** Runs these steps, checks that what is kept can be read, and that nothing else is left in the end. */
+  async run(steps: number, workers = 6): Promise<void> {
+    await this.#node.store.write('durable', {}, (tx) => tx.accounts.insert(OWNER))
+    const sites = await Promise.all(
+      Array.from({ length: workers }, () => this.#work(Math.ceil(steps / workers), this.#random.fork())),
+    )
+    await this.#settle()
+    await this.#assertReadable()
+    await this.#assertNothingElse()
+    for (const slug of sites.flat()) await this.#deleteSite(slug)
+    await this.#collectAll()
+    assert.deepEqual([...this.#blobs.objects.keys()], [], 'nothing is left after the last site')
+  }
+
+  get #node(): PublishingNode {
+    return this.#random.pick(this.#nodes)
+  }
+
+  async #work(steps: number, random: Random): Promise<string[]> {
+    const sites: string[] = []
+    for (let step = 0; step < steps; step++) {
+      this.#clock.now += random.below(5000)
+      await this.#step(sites, random)
+    }
+    return sites
+  }
+
+  async #step(sites: string[], random: Random): Promise<void> {
+    const chance = random.next()
+    const slug = sites.length > 0 ? random.pick(sites) : undefined
+    if (slug === undefined || (chance < 0.1 && sites.length < 5)) {
+      sites.push(await this.#publish(undefined, random))
+      return this.#count('new site')
+    }
+    if (chance < 0.45) {
+      await this.#publish(slug, random)
+      return this.#count('update')
+    }
+    if (chance < 0.6) return this.#changeVersion(slug, random)
+    if (chance < 0.66) {
+      sites.splice(sites.indexOf(slug), 1)
+      await this.#deleteSite(slug)
+      return this.#count('deletion')
+    }
+    if (chance < 0.9) return this.#collect(random)
+    await this.#assertSite(slug)
+    return this.#count('check')
+  }
+
+  async #publish(slug: string | undefined, random: Random): Promise<string> {
+    const contents = Array.from({ length: random.between(1, 4) }, () => random.pick(CONTENTS))
+    const staged = await this.#node.stage(slug, contents, random.chance(0.7))
+    const { versionId } = staged
+    for (const [fileNumber, bytes] of contents.entries()) {
+      if (staged.skipped.has(fileNumber)) continue
+      await this.#node.upload(versionId, fileNumber, bytes)
+      if (random.chance(0.1)) await this.#node.upload(versionId, fileNumber, bytes)
+    }
+    if (random.chance(0.1)) return staged.slug
+    const finalize = () =>
+      this.#node.finalizer.finalize(CALLER, staged.slug, { versionId, live: random.chance(0.8) })
+    await Promise.all(random.chance(0.1) ? [finalize(), finalize().catch(assertRefusal)] : [finalize()])
+    await this.#maybeEncode(staged.slug, versionId, random)
+    return staged.slug
+  }
+
+  /** Records encodings, as the precompressor does. */
+  async #maybeEncode(slug: string, versionId: string, random: Random): Promise<void> {
+    if (random.chance(0.5)) return
+    const { store } = this.#node
+    const record = random.pick(await store.read.blobs.ofVersions([versionId]))
+    if (!record) return
+    const [br] = await this.#blobs.putTogether([Buffer.from(`encoded ${record.hash}`)])
+    await store.write('relaxed', { site: slug }, async (tx) => {
+      const isKept = (await tx.versions.header(versionId)) !== undefined
+      if (isKept) await tx.blobs.recordEncodings([{ hash: record.hash, br: br!, zstd: null, gzip: null }])
+      else await tx.blobs.discard([br!.object])
+    })
+  }
+
+  async #changeVersion(slug: string, random: Random): Promise<void> {
+    const ready = (await this.#node.store.read.versions.bySlug(slug)).filter(({ state }) => state === 'ready')
+    const version = ready.length > 0 ? random.pick(ready) : undefined
+    if (!version) return
+    const { versions } = this.#node
+    const isRestored = random.chance(0.5)
+    await (isRestored
+      ? versions.restore(OWNER, slug, version.id)
+      : versions.remove(OWNER, slug, version.id)
+    ).catch(assertRefusal)
+    this.#count(isRestored ? 'restore' : 'deleted version')
+  }
+
+  #deleteSite(slug: string): Promise<void> {
+    return this.#node.store.write('durable', { site: slug }, (tx) =>
+      deleteSite(tx, slug, 'deleted', this.#clock.now),
+    )
+  }
+
+  /** A deletion of objects may come much later than that of their rows, and be repeated. */
+  async #collect(random: Random): Promise<void> {
+    const postpone = random.chance(0.3)
+    await this.#node.sweep(random.chance(0.2) ? 'unnamed' : 'blobs', async (objects) => {
+      for (let turns = random.below(20); turns > 0; turns--) await turn()
+      if (postpone) this.#postponed.push(() => this.#blobs.remove(objects))
+      else await this.#blobs.remove(objects)
+    })
+    if (random.chance(0.3)) await this.#postponed.shift()?.()
+    this.#count(postpone ? 'late collection' : 'collection')
+  }
+
+  async #settle(): Promise<void> {
+    await Promise.all(this.#nodes.map(({ finalizer }) => finalizer[Symbol.asyncDispose]()))
+    for (const remove of this.#postponed.splice(0)) await remove()
+  }
+
+  /** Collects everything that is not needed, without waiting for the grace period. */
+  async #collectAll(): Promise<void> {
+    this.#clock.now += 2 * PENDING_LIFETIME_SECONDS * 1000
+    for (const name of ['uploads', 'unnamed', 'blobs']) await this.#node.sweep(name)
+    this.#clock.now += (GRACE_SECONDS + 1) * 1000
+    await this.#node.sweep('blobs')
+  }
+
+  async #assertReadable(): Promise<void> {
+    const page = { limit: 1000 }
+    for (const { slug } of await this.#node.store.read.sites.byOwner(OWNER.id, page))
+      await this.#assertSite(slug)
+  }
+
+  /** Every file of every kept version is readable with its bytes, and so is each recorded encoding. */
+  async #assertSite(slug: string): Promise<void> {
+    const { store, reader } = this.#node
+    for (const { id, state } of await store.read.versions.bySlug(slug)) {
+      const files = state === 'ready' ? await store.read.versions.findFiles(id) : undefined
+      for (const { path, hash } of files ?? []) {
+        const bytes = await reader.bytes(hash!)
+        // Its site may have been pruned by a finalize whose cleanup is in progress.
+        const isKept = (await store.read.versions.header(id)) !== undefined
+        assert.ok(!isKept || (bytes && sha256(bytes) === hash), `${path} of version ${id} of ${slug}`)
+      }
+      for (const { hash, encodings } of await store.read.blobs.ofVersions([id])) {
+        const bytes = encodings?.br && (await this.#blobs.bytes(encodings.br))
+        const isKept = (await store.read.versions.header(id)) !== undefined
+        assert.ok(!encodings || !isKept || String(bytes) === `encoded ${hash}`, `the encoding of ${hash}`)
+      }
+    }
+  }
+
+  async #assertNothingElse(): Promise<void> {
+    await this.#collectAll()
+    const { read } = this.#node.store
+    const ids: string[] = []
+    const needed = new Set<string>()
+    for (const { slug } of await read.sites.byOwner(OWNER.id, { limit: 1000 }))
+      ids.push(...(await read.versions.bySlug(slug)).map(({ id }) => id))
+    for (const id of ids) for (const { object } of await read.versions.listArrivals(id)) needed.add(object)
+    for (const { location, encodings } of await read.blobs.ofVersions(ids))
+      for (const one of [location, encodings?.br]) if (one) needed.add(one.object)
+    assert.deepEqual(await listObjects(this.#blobs), [...needed].sort())
+  }
+
+  #count(action: string): void {
+    this.done.set(action, (this.done.get(action) ?? 0) + 1)
+  }
+}
+
+/** Another action on the same version may win. */
+function assertRefusal(error: unknown): void {
+  if (!(error instanceof ApiError) || error.code === 'INTERNAL') throw error
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import pg from 'pg'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import { siteRow } from '../store/rows.ts'
+import { openStore, PATIENT_TIMEOUTS } from '../store/test-database.ts'
+import { requires } from '../tools/part.ts'
+import { type ProxiedConnection, TcpProxy } from '../tools/tcp-proxy.ts'
+import { isUnavailable, openProxied, readWhenReconnected, recordChanges } from './proxied-store.ts'
+
+/** A time that expires in a test, and is long enough for a loaded machine to answer. */
+const SOON_MS = 1000
+
+/** Number of queries within which the server ends others. */
+const MAX_CHECKS = 500
+
+describe('the network to PostgreSQL', requires('postgres'), () => {
+  test('a connection that went silent fails one read, and is not used again', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, proxy } = await openProxied(stack, { maxConnections: 1, timeouts: { read: SOON_MS } })
+    const read = () => store.read.sites.bySlug('a-site')
+    await read()
+    proxy.abandon()
+    await assert.rejects(read(), isUnavailable)
+    await read()
+  })
+
+  test('the change feed notices a connection that went silent, and misses no change', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, proxy, url } = await openProxied(stack, { timeouts: { poll: SOON_MS } })
+    const other = stack.use(await openStore(url))
+    const changes = recordChanges(store)
+    proxy.abandon()
+    await other.write('relaxed', {}, (tx) => tx.notifyChanged('in-the-silence'))
+    await changes.waitFor('in-the-silence')
+  })
+
+  test('reads that a lock holds up fail, and the server ends them', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, run, url } = await openProxied(stack, { timeouts: { acquire: SOON_MS, read: SOON_MS } })
+    const locking = new pg.Client({ connectionString: url })
+    await locking.connect()
+    stack.defer(() => locking.end())
+    await locking.query('begin; lock table sites in access exclusive mode')
+    const reads = Array.from({ length: 20 }, () => store.read.sites.bySlug('a-site'))
+    const outcomes = await Promise.allSettled(reads)
+    assert.ok(outcomes.every((one) => one.status === 'rejected' && isUnavailable(one.reason)))
+    const waiting = `select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    for (let checks = 0; (await run(waiting)).length > 0; checks++)
+      assert.ok(checks < MAX_CHECKS, 'queries are left behind')
+  })
+
+  test('a commit whose answer is lost is reported as unavailable, is not repeated, and reaches all listeners', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, proxy, url } = await openProxied(stack)
+    const other = stack.use(await openStore(url))
+    const changes = recordChanges(store)
+    const sent = holdAnswerTo(proxy, 'commit')
+    let runs = 0
+    const writing = store.write('durable', { site: 'a-site' }, async (tx) => {
+      runs++
+      await tx.sites.insert(siteRow('a-site'))
+      await tx.notifyChanged('a-site')
+    })
+    const connection = await sent
+    while (!(await other.read.sites.bySlug('a-site')));
+    await store.pollChanges()
+    connection.cut()
+    await assert.rejects(writing, isUnavailable)
+    assert.equal(runs, 1)
+    assert.deepEqual(changes.names, ['a-site'])
+  })
+
+  test('a connection that is lost before the commit leaves nothing', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, proxy } = await openProxied(stack)
+    const writing = store.write('durable', {}, async (tx) => {
+      await tx.sites.insert(siteRow('a-site'))
+      proxy.reset()
+      await tx.notifyChanged('a-site')
+    })
+    await assert.rejects(writing, isUnavailable)
+    assert.equal(await readWhenReconnected(store), undefined)
+  })
+
+  test('connections that the server ended are replaced, however often', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, run } = await openProxied(stack, { maxConnections: 2 })
+    for (let round = 0; round < 5; round++) {
+      await readWhenReconnected(store)
+      await run(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`)
+    }
+    await readWhenReconnected(store)
+  })
+
+  test('of several hosts the primary is found, although another one accepts connections and is silent', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { url } = await openProxied(stack)
+    const silent = stack.use(await TcpProxy.open(1))
+    silent.stop()
+    const { port } = new URL(url)
+    const hosts = url.replace(`127.0.0.1:${port}`, `127.0.0.1:${silent.port},127.0.0.1:${port}`)
+    const store = stack.use(await postgresStore({ url: hosts, timeouts: PATIENT_TIMEOUTS }))
+    assert.equal(await store.read.sites.bySlug('a-site'), undefined)
+  })
+})
+
+/** Stops the answers of the first connection that sends a statement; resolves with it. */
+function holdAnswerTo(proxy: TcpProxy, statement: string): Promise<ProxiedConnection> {
+  const sent = Promise.withResolvers<ProxiedConnection>()
+  proxy.onBytes = (direction, bytes, connection) => {
+    if (direction !== 'toServer' || !bytes.includes(`${statement}\0`)) return
+    proxy.onBytes = undefined
+    connection.stop('toClient')
+    sent.resolve(connection)
+  }
+  return sent.promise
+}

@@ -1,0 +1,76 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import type { Store } from '../../server/store/store.ts'
+import { postgresServer } from '../store/postgres-server.ts'
+import { PATIENT_TIMEOUTS } from '../store/test-database.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
+
+type Options = Omit<Parameters<typeof postgresStore>[0], 'url' | 'timeouts'>
+
+/** A store whose connections pass a proxy, and the database behind it. */
+export interface ProxiedStore {
+  store: Store
+  proxy: TcpProxy
+  /** Without the proxy. */
+  url: string
+  /** Runs SQL in the database, without the proxy. */
+  run(sql: string): Promise<Record<string, unknown>[]>
+}
+
+/** Opens a store on a new database; `timeouts` are those that expire in the test. */
+export async function openProxied(
+  stack: AsyncDisposableStack,
+  { timeouts, ...options }: Options & { timeouts?: Partial<typeof PATIENT_TIMEOUTS> } = {},
+): Promise<ProxiedStore> {
+  const server = await postgresServer()
+  const url = await server.createDatabase()
+  const proxy = stack.use(await TcpProxy.open(server.port))
+  const proxied = new URL(url)
+  proxied.port = `${proxy.port}`
+  const store = stack.use(
+    await postgresStore({
+      url: proxied.href,
+      pollIntervalMs: 20,
+      ...options,
+      timeouts: { ...PATIENT_TIMEOUTS, ...timeouts },
+    }),
+  )
+  return { store, proxy, url, run: async (sql) => (await server.run(url, sql)).rows }
+}
+
+/** Whether an error is the contract's UNAVAILABLE. */
+export function isUnavailable(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'UNAVAILABLE'
+}
+
+/** What a store has been notified of, `everything` included. */
+export function recordChanges(store: Store) {
+  const names: string[] = []
+  let more = Promise.withResolvers<void>()
+  store.onChange((changed) => {
+    names.push(...(changed ?? ['everything']))
+    more.resolve()
+    more = Promise.withResolvers()
+  })
+  return {
+    names,
+    /** Resolves once the name was notified. */
+    async waitFor(name: string) {
+      while (!names.includes(name)) await more.promise
+    },
+  }
+}
+
+const MAX_TURNS = 100_000
+
+/** Reads a site until the store has a connection again. */
+export async function readWhenReconnected(store: Store): Promise<unknown> {
+  for (let turns = 0; ; turns++) {
+    try {
+      return await store.read.sites.bySlug('a-site')
+    } catch (error) {
+      if (!isUnavailable(error) || turns === MAX_TURNS) throw error
+      await turn()
+    }
+  }
+}

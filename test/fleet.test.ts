@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runFleet } from './fleet/run.ts'
+import { anySeed } from './support/random.ts'
+import { requires } from './tools/part.ts'
+
+// The long run is `npm run fleet`.
+
+test(
+  'three nodes lose nothing, serve nothing old and fail no visit of a warm site through kills, cuts and failovers',
+  requires('postgres', 'haproxy', 'smtp'),
+  async (t) => {
+    const seed = Number(process.env.SEED ?? anySeed())
+    t.diagnostic(`SEED=${seed}`)
+    const options = { seed, rounds: 1, nodes: 3, publishers: 2, visitors: 4, pauseMs: 1500 }
+    const report = await runFleet({ ...options, log: (line) => t.diagnostic(line) })
+    for (const line of report.lines) t.diagnostic(line)
+    assert.deepEqual(report.violations, [])
+    for (const what of ['faults: killNode', 'faults: failOver', 'update: acknowledged'])
+      assert.ok(report.counts.has(what), what)
+  },
+)

@@ -1,0 +1,75 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Random } from '../support/random.ts'
+import type { Fleet } from './fleet.ts'
+import type { FleetNode } from './fleet-node.ts'
+import type { Report } from './report.ts'
+
+interface FaultsOptions {
+  fleet: Fleet
+  random: Random
+  report: Report
+  /** Time between two faults. */
+  pauseMs: number
+  rounds: number
+}
+
+const FAULTS = [killNode, stopNode, cutOffNode, failOver]
+
+/**
+ * Kills and stops nodes, cuts them off from their database, and lets the database fail over: one at a time, each kind once
+ * before any of them again. Resolves after `rounds` of all kinds, or when the signal is aborted.
+ */
+export async function causeFaults(options: FaultsOptions, signal: AbortSignal): Promise<void> {
+  const { fleet, random, report, pauseMs, rounds } = options
+  for (let round = 0; round < rounds; round++) {
+    for (const fault of random.shuffle(FAULTS)) {
+      await pause(pauseMs, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      report.count(`faults: ${fault.name}`)
+      await fault({ fleet, node: random.pick(fleet.nodes), random, report })
+    }
+  }
+}
+
+interface Fault {
+  fleet: Fleet
+  node: FleetNode
+  random: Random
+  report: Report
+}
+
+async function killNode({ node, random, report }: Fault): Promise<void> {
+  report.event(`kill -9 of ${node.name}`)
+  await node.kill()
+  await pause(random.below(2000))
+  await node.start()
+  report.event(`${node.name} is ready`)
+}
+
+async function stopNode({ node, report }: Fault): Promise<void> {
+  report.event(`SIGTERM to ${node.name}`)
+  await node.stop()
+  await node.start()
+  report.event(`${node.name} is ready`)
+}
+
+/** Silent as a network that loses packets, or with connections that are reset. */
+async function cutOffNode({ node, random, report }: Fault): Promise<void> {
+  const isSilent = random.chance(0.5)
+  report.event(`${node.name} cut off from its database, ${isSilent ? 'silently' : 'with resets'}`)
+  node.loseDatabase()
+  for (const proxy of node.databases) {
+    proxy.stop()
+    if (!isSilent) proxy.reset()
+  }
+  await pause(random.between(500, 5000))
+  for (const proxy of node.databases) proxy.resume()
+  node.regainDatabase()
+  report.event(`${node.name} has its database`)
+}
+
+async function failOver({ fleet, random, report }: Fault): Promise<void> {
+  report.event('the primary is killed')
+  await fleet.failOver(() => pause(random.below(2000)))
+  report.event('the former standby is the primary, with a new standby')
+}

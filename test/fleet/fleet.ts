@@ -1,0 +1,153 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { nodeTransport } from '../../client/sdk/node-transport.ts'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
+import type { Settings } from '../operator/program.ts'
+import { readRecipe } from '../proxies/recipe.ts'
+import { startHaproxy } from '../tools/haproxy.ts'
+import { freePort } from '../tools/port.ts'
+import { EMPTY, type Postgres, startPostgres } from '../tools/postgres.ts'
+import { type SmtpServer, startSmtp } from '../tools/smtp.ts'
+import { FleetNode } from './fleet-node.ts'
+
+/** Limits that no client reaches. */
+const LIMITS: Settings = { RATE_SIGN_IN: '1000000000', DOMAINS_FREE: '1000' }
+
+/** Nodes over one PostgreSQL with a synchronous standby and one store of blobs, behind HAProxy. */
+export class Fleet implements AsyncDisposable {
+  readonly nodes: readonly FleetNode[]
+  /** The port of the balancer. */
+  readonly port: number
+  readonly #owned = new AsyncDisposableStack()
+  readonly #smtp: SmtpServer
+  readonly #transport = nodeTransport({ idleMs: 15_000 })
+  #primary: Postgres
+  #standby: Postgres
+
+  /** Starts everything but the nodes, of which the first has two workers. */
+  static async open(count: number, settings: Settings = {}): Promise<Fleet> {
+    await using opened = new AsyncDisposableStack()
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-fleet-'))
+    opened.defer(() => rm(folder, { recursive: true, force: true }))
+    const sharedBlobs = join(folder, 'blobs')
+    await mkdir(sharedBlobs)
+    const primary = await startPostgres()
+    await using servers = new AsyncDisposableStack()
+    servers.use(primary)
+    const url = await primary.createDatabase(EMPTY)
+    const standby = servers.use(await primary.startStandby())
+    const smtp = opened.use(await startSmtp())
+    const ports: number[] = []
+    while (ports.length < count) ports.push(await freePort())
+    const balancer = opened.use(await startHaproxy(2, (own) => configureHaproxy(own, ports)))
+    const common: Settings = {
+      ...LIMITS,
+      SECRET: 'the secret of all nodes of this fleet',
+      SMTP_URL: smtp.url,
+      BASE_URL: `http://localhost:${balancer.ports[0]}`,
+      PROXY_PROTOCOL: 'private',
+      READY_SECONDS: '3',
+      ...settings,
+    }
+    const nodes: FleetNode[] = []
+    for (const [index, port] of ports.entries()) {
+      const name = `node${index + 1}`
+      const node = await FleetNode.open({
+        name,
+        port,
+        folder: join(folder, name),
+        sharedBlobs,
+        workers: index === 0 ? 2 : 1,
+        databasePorts: [primary.port, standby.port],
+        database: new URL(url).pathname.slice(1),
+        settings: common,
+      })
+      nodes.push(opened.use(node))
+    }
+    servers.move()
+    const fleet = new Fleet({ nodes, port: balancer.ports[0]!, smtp, primary, standby })
+    fleet.#owned.use(opened.move())
+    return fleet
+  }
+
+  private constructor(parts: {
+    nodes: readonly FleetNode[]
+    port: number
+    smtp: SmtpServer
+    primary: Postgres
+    standby: Postgres
+  }) {
+    this.nodes = parts.nodes
+    this.port = parts.port
+    this.#smtp = parts.smtp
+    this.#primary = parts.primary
+    this.#standby = parts.standby
+  }
+
+  async startNodes(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.start()))
+  }
+
+  client(key?: string): Slipway {
+    const baseUrl = `http://localhost:${this.port}`
+    return new Slipway({ baseUrl, send: this.#transport.send, ...(key === undefined ? {} : { key }) })
+  }
+
+  /** Signs in with a code sent by email; returns the API key. */
+  async signIn(email: string): Promise<string> {
+    await withRetry(() => this.client().requestCode(email))
+    const [letter] = await this.#smtp.letters()
+    const code = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter!.text)![1]!
+    return (await this.client().verifyCode(email, code)).apiKey
+  }
+
+  /** Kills the primary; after `pauseMs` its standby takes its place, and gets a standby of its own. */
+  async failOver(promoteAfter: () => Promise<void>): Promise<void> {
+    for (const node of this.nodes) node.loseDatabase()
+    const former = this.#primary
+    await former.kill()
+    await promoteAfter()
+    await this.#standby.promote()
+    for (const node of this.nodes) node.regainDatabase()
+    this.#primary = this.#standby
+    this.#standby = await this.#primary.startStandby()
+    for (const node of this.nodes)
+      for (const proxy of node.databases)
+        if (proxy.upstreamPort === former.port) proxy.upstreamPort = this.#standby.port
+    await former[Symbol.asyncDispose]()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#transport.close()
+    await this.#owned.disposeAsync()
+    await this.#standby[Symbol.asyncDispose]()
+    await this.#primary[Symbol.asyncDispose]()
+  }
+}
+
+/** The SDK repeats publishes only. */
+async function withRetry<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isSlipwayError(error, 'UNAVAILABLE', 'NETWORK')) throw error
+    }
+  }
+}
+
+/** The recipe of deploy/edge with these nodes, without HTTPS. */
+function configureHaproxy([http, https]: number[], nodes: readonly number[]): string {
+  const servers = nodes.map((port, index) => `    server node${index + 1} 127.0.0.1:${port}\n`).join('')
+  return readRecipe('haproxy-tcp.cfg', [
+    ['bind :80', `bind 127.0.0.1:${http}`],
+    ['bind :443', `bind 127.0.0.1:${https}`],
+    ['    server node1 10.0.0.11:8080\n    server node2 10.0.0.12:8080\n', servers],
+    [
+      '    server node1 10.0.0.11:8443 check port 8080\n    server node2 10.0.0.12:8443 check port 8080\n',
+      servers,
+    ],
+  ])
+}

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { deterministicBytes, keep, listObjects, readAll, toBody, toLocation } from '../blobs/bytes.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { createStorage, type OpenStorage } from './storage.ts'
+
+const SMALL = deterministicBytes('small', 10_000)
+/** Four pieces, and a table of them. */
+const LARGE = deterministicBytes('large', 3_500_000)
+const LARGE_REQUESTS = 5
+
+test(
+  'readers of the same bytes at the same time share one fetch of each piece',
+  requires('ceph'),
+  async () => {
+    await using storage = await createStorage()
+    const { blobs } = storage.open()
+    const [small, large] = [await keep(blobs, SMALL), await keep(blobs, LARGE)]
+    storage.proxy.requests.length = 0
+    const reads = Array.from({ length: 20 }, async (_, number) => {
+      if (number % 2 === 0) assert.ok((await blobs.bytes(small))?.equals(SMALL))
+      else assert.ok((await readAll(blobs, large))?.equals(LARGE))
+    })
+    await Promise.all(reads)
+    assert.equal(storage.proxy.requests.length, 1 + LARGE_REQUESTS)
+  },
+)
+
+test('a client that reads slowly holds no request to the bucket', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  const { blobs, counters } = storage.open()
+  const location = await keep(blobs, LARGE)
+  storage.proxy.requests.length = 0
+  const body = (await blobs.read(location))!
+  assert.equal((await body.iterator({ destroyOnReturn: false }).next()).value.length, 131_072)
+  // The table, the first piece and the one that follows it, each received to its end.
+  await waitFor(() => counters.read()['s3.get.ok'] === 3)
+  assert.equal(storage.proxy.requests.length, 3)
+  assert.equal((await buffer(body)).length, LARGE.length - 131_072)
+})
+
+test('the disk cache survives a restart, and what it has needs no request', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  await using folder = await memoryFolder()
+  const cache = { folder: folder.path, limit: 2 ** 26 }
+  const { blobs: writer } = storage.open()
+  const [small, large] = [await keep(writer, SMALL), await keep(writer, LARGE)]
+  const read = async ({ blobs }: OpenStorage) => {
+    assert.ok((await blobs.bytes(small))?.equals(SMALL))
+    assert.ok(
+      (await readAll(blobs, large, { start: 1_000_000, end: 3_499_999 }))?.equals(LARGE.subarray(1_000_000)),
+    )
+  }
+  await read(storage.open({ cache }))
+  await waitFor(() => listFiles(folder.path).length === 1 + LARGE_REQUESTS)
+  storage.proxy.fault = () => 'reset'
+  const second = storage.open({ cache })
+  await read(second)
+  const { 'cache.disk_hits': hits, 'cache.disk_hit_bytes': bytes } = second.counters.read()
+  assert.deepEqual([hits, bytes], [1 + LARGE_REQUESTS, SMALL.length + LARGE.length + 4 * 32])
+})
+
+test('a damaged or incomplete file of the disk cache is fetched again', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  await using folder = await memoryFolder()
+  const open = () => storage.open({ cache: { folder: folder.path, limit: 2 ** 26 } })
+  const first = open()
+  const location = await keep(first.blobs, LARGE)
+  await readAll(first.blobs, location)
+  await waitFor(() => listFiles(folder.path).length === LARGE_REQUESTS)
+  const [one, other, ...rest] = listFiles(folder.path)
+  const bytes = readFileSync(one!)
+  bytes[bytes.length - 1]! ^= 1
+  writeFileSync(one!, bytes)
+  writeFileSync(other!, readFileSync(other!).subarray(1))
+  storage.proxy.requests.length = 0
+  const second = open()
+  assert.ok((await readAll(second.blobs, location))?.equals(LARGE))
+  assert.equal(storage.proxy.requests.length, LARGE_REQUESTS - rest.length)
+  await waitFor(() => listFiles(folder.path).length === LARGE_REQUESTS)
+  storage.proxy.fault = () => 'reset'
+  assert.ok((await readAll(open().blobs, location))?.equals(LARGE))
+})
+
+test(
+  'the disk cache keeps its bound, also after a restart with a smaller one',
+  requires('ceph'),
+  async () => {
+    await using storage = await createStorage()
+    await using folder = await memoryFolder()
+    const limit = 6 * 2 ** 20
+    const { blobs: writer } = storage.open()
+    const { blobs, counters } = storage.open({ cache: { folder: folder.path, limit } })
+    for (let number = 0; number < 12; number++) {
+      const bytes = deterministicBytes(number, 900_000)
+      assert.ok((await blobs.bytes(await keep(writer, bytes)))?.equals(bytes))
+    }
+    const used = () =>
+      listFiles(folder.path).reduce(
+        (sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
+        0,
+      )
+    await waitFor(() => used() > 4 * 2 ** 20 && used() <= limit)
+    assert.ok(counters.read()['cache.disk_bytes']! <= limit)
+    storage.open({ cache: { folder: folder.path, limit: 2 * 2 ** 20 } })
+    await waitFor(() => used() <= 2 * 2 ** 20)
+  },
+)
+
+test('a cache whose disk is full serves what it fetches', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  await using folder = await memoryFolder()
+  const { blobs, counters } = storage.open({ cache: { folder: join(folder.path, 'cache'), limit: 2 ** 26 } })
+  writeFileSync(join(folder.path, 'file'), '')
+  const location = await keep(storage.open().blobs, SMALL)
+  // A file in place of the folder of the piece.
+  writeFileSync(join(folder.path, 'cache', location.hash.slice(0, 2)), '')
+  assert.ok((await blobs.bytes(location))?.equals(SMALL))
+  await waitFor(() => counters.read()['cache.disk_write_failed'] === 1)
+  assert.ok((await blobs.bytes(location))?.equals(SMALL))
+})
+
+test('thousands of objects are listed by page and deleted by the thousand', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  const { blobs } = storage.open()
+  const stored = await Promise.all(
+    Array.from({ length: 1100 }, (_, number) => blobs.put(toBody(Buffer.from(`${number}`)), {})),
+  )
+  storage.proxy.requests.length = 0
+  const objects = stored.map(({ object }) => object).sort()
+  assert.deepEqual(await listObjects(blobs), objects)
+  await blobs.remove(objects)
+  assert.deepEqual(await blobs.list(), [])
+  assert.deepEqual(
+    storage.proxy.requests.map(({ method }) => method),
+    ['GET', 'GET', 'GET', 'POST', 'POST', 'GET'],
+  )
+})
+
+test(
+  'bodies of unknown length, and those too large for one request, are stored in parts',
+  requires('ceph'),
+  async () => {
+    await using storage = await createStorage()
+    const { blobs } = storage.open({ maxPutBytes: 5_000_000 })
+    const bytes = deterministicBytes('parts', 9_000_000)
+    for (const expected of [{ limit: bytes.length }, { size: bytes.length }]) {
+      storage.proxy.requests.length = 0
+      const location = toLocation(await blobs.put(toBody(bytes), expected))
+      assert.deepEqual(
+        storage.proxy.requests.map(({ method }) => method),
+        ['POST', 'PUT', 'PUT', 'POST'],
+      )
+      assert.ok((await readAll(blobs, location))?.equals(bytes))
+    }
+    const wrong = { size: bytes.length, hash: '0'.repeat(64) }
+    await assert.rejects(blobs.put(toBody(bytes), wrong), { code: 'HASH_MISMATCH' })
+    assert.equal(storage.proxy.requests.at(-1)!.method, 'DELETE', 'the parts are deleted')
+    assert.equal((await blobs.list()).length, 2)
+  },
+)
+
+test('checks of the bucket are at most one request every few seconds', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  const { blobs } = storage.open()
+  for (let number = 0; number < 20; number++) await blobs.check()
+  assert.equal(storage.proxy.requests.length, 1)
+})
+
+function listFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+}

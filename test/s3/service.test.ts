@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import type { PublishOptions } from '../../client/sdk/publish.ts'
+import { sha256 } from '../api/content.ts'
+import { deterministicBytes, listObjects } from '../blobs/bytes.ts'
+import { type ServiceWithInternals, startServiceWithInternals } from '../blobs/service-with-internals.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { createStorage, type S3Storage } from './storage.ts'
+
+const TEXT = 'The same line, again and again.\n'.repeat(2000)
+const LARGE = deterministicBytes('large', 2_500_000)
+
+async function start(storage: S3Storage): Promise<ServiceWithInternals> {
+  return startServiceWithInternals({ BLOBS_URL: storage.url, TRASH_LIFETIME: '0', BLOB_GRACE: '0' })
+}
+
+function files(version: string): PublishOptions['files'] {
+  const contents: [path: string, content: Buffer][] = [
+    ['index.html', Buffer.from(`<p>${version}`)],
+    ['text.txt', Buffer.from(TEXT)],
+    ['large.bin', LARGE],
+    ...Array.from({ length: 20 }, (_, number): [string, Buffer] => [
+      `${number}.bin`,
+      deterministicBytes(number, 10_000),
+    ]),
+  ]
+  return contents.map(([path, content]) => ({
+    path,
+    size: content.length,
+    hash: sha256(content),
+    contentType: path.endsWith('.bin') ? 'application/octet-stream' : 'text/html; charset=utf-8',
+    open: () => content,
+  }))
+}
+
+test(
+  'a site over a bucket is published, visited, updated, restored and deleted',
+  requires('ceph'),
+  async () => {
+    await using storage = await createStorage()
+    await using running = await start(storage)
+    const { service, operator } = running
+    const client = service.client(await service.signIn('ann@example.org'))
+    const takeRequests = () => storage.proxy.requests.splice(0).map(({ method }) => method)
+    const visit = (path: string, headers: Record<string, string> = {}) =>
+      sendRequest(service.port, { site: slug, path, headers })
+
+    const { slug, versionId: first } = await client.publish({ files: files('one') })
+    assert.deepEqual(takeRequests(), Array(23).fill('PUT'), 'a request for each file, and none to finalize')
+    await service.service.precompressor.onIdle()
+    assert.deepEqual(takeRequests(), ['PUT'], 'one object has all encodings of a file')
+
+    assert.equal((await visit('/')).text, '<p>one')
+    assert.ok((await visit('/large.bin')).body.equals(LARGE))
+    assert.ok((await visit('/19.bin')).body.equals(deterministicBytes(19, 10_000)))
+    const part = await visit('/large.bin', { range: 'bytes=1048570-1048580' })
+    assert.equal(part.status, 206)
+    assert.ok(part.body.equals(LARGE.subarray(1_048_570, 1_048_581)))
+    const encoded = await visit('/text.txt', { 'accept-encoding': 'gzip' })
+    assert.equal(encoded.headers['content-encoding'], 'gzip')
+    assert.equal(gunzipSync(encoded.body).toString(), TEXT)
+    takeRequests()
+
+    const updated = await client.publish({ slug, files: files('two') })
+    assert.deepEqual(takeRequests(), ['PUT'], 'only the file that differs')
+    assert.notEqual(updated.versionId, first)
+    assert.equal((await visit('/')).text, '<p>two')
+    takeRequests()
+    await client.restore(slug, first)
+    assert.deepEqual(takeRequests(), [])
+    assert.equal((await visit('/')).text, '<p>one')
+
+    await client.delete(slug, { permanent: true })
+    assert.equal((await visit('/')).status, 404)
+    service.clock.now += 60_000
+    await running.sweep('blobs')
+    service.clock.now += 60_000
+    await running.sweep('blobs')
+    assert.deepEqual(await listObjects(operator.blobs), [])
+  },
+)
+
+test(
+  'while the bucket is away, cached files are served, and publishing is unavailable',
+  requires('ceph'),
+  async () => {
+    await using storage = await createStorage()
+    await using site = await publishAndRestart(storage)
+    const visit = (path: string) => sendRequest(site.service.port, { site: site.slug, path })
+    assert.equal((await visit('/')).text, '<p>one')
+    storage.proxy.fault = () => 'reset'
+    assert.equal((await visit('/')).text, '<p>one')
+    assert.equal((await visit('/1.bin')).status, 503)
+    assert.equal((await sendRequest(site.service.port, { path: '/health' })).status, 503)
+    const body = JSON.stringify({ files: [{ path: 'index.html', content: 'two' }] })
+    const headers = { 'content-type': 'application/json' }
+    const publish = { method: 'POST', path: '/api/v1/publish', headers, body }
+    assert.equal((await sendRequest(site.service.port, publish)).status, 503)
+    storage.proxy.fault = () => undefined
+    assert.ok((await visit('/1.bin')).body.equals(deterministicBytes(1, 10_000)))
+  },
+)
+
+test('a visitor never receives wrong bytes', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  await using site = await publishAndRestart(storage)
+  storage.proxy.fault = () => 'turn-bit'
+  for (const path of ['/3.bin', '/large.bin']) {
+    const { status, body } = await sendRequest(site.service.port, { site: site.slug, path })
+    assert.equal(status, 503)
+    assert.ok(body.length < 5000)
+  }
+  assert.ok(site.service.log.some(({ message }) => message === 'an object has wrong bytes'))
+})
+
+interface RestartedSite extends AsyncDisposable {
+  service: RunningService
+  slug: string
+}
+
+/** A node that has none of the files in memory. */
+async function publishAndRestart(storage: S3Storage): Promise<RestartedSite> {
+  await using stack = new AsyncDisposableStack()
+  const { path: DATA } = stack.use(await memoryFolder())
+  const settings = { BLOBS_URL: storage.url, DATA }
+  const slug = await publishOnce(settings)
+  const service = stack.use(await startTestService(settings))
+  const owned = stack.move()
+  return { service, slug, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function publishOnce(settings: Record<string, string>): Promise<string> {
+  await using service = await startTestService(settings)
+  const { slug } = await service.client().publish({ files: files('one') })
+  await service.service.precompressor.onIdle()
+  return slug
+}

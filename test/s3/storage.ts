@@ -1,0 +1,52 @@
+import { after } from 'node:test'
+import type { Blobs } from '../../server/blobs/blobs.ts'
+import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
+import { s3Blobs } from '../../server/blobs/s3/s3.ts'
+import { Counters } from '../../server/lib/counters.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { type Ceph, startCeph } from '../tools/ceph.ts'
+import { type S3Proxy, startS3Proxy } from '../tools/s3-proxy.ts'
+
+/** The storage of one test, behind a proxy for faults. */
+export interface S3Storage extends AsyncDisposable {
+  url: string
+  proxy: S3Proxy
+  /** Opens it as another process does, with counters of its own. */
+  open(options?: Partial<Parameters<typeof s3Blobs>[0]>): OpenStorage
+}
+
+export interface OpenStorage {
+  blobs: Blobs
+  counters: Counters
+  /** Parsed log lines. */
+  log: Record<string, unknown>[]
+}
+
+let server: Promise<Ceph> | undefined
+
+// One server for all files of the folder.
+after(async () => (await server)?.[Symbol.asyncDispose]())
+
+export function sharedCeph(): Promise<Ceph> {
+  server ??= startCeph()
+  return server
+}
+
+export async function createStorage(): Promise<S3Storage> {
+  const ceph = await sharedCeph()
+  const proxy = await startS3Proxy(ceph.endpoint)
+  const url = ceph.storageUrl(proxy.endpoint)
+  return {
+    url,
+    proxy,
+    open(options = {}) {
+      const counters = new Counters()
+      const log: Record<string, unknown>[] = []
+      const write = (line: string) => void log.push(JSON.parse(line))
+      const common = { bucket: parseBucketUrl(url), clock: Date.now, counters }
+      const blobs = s3Blobs({ ...common, log: makeLog({ level: 'debug', text: false, write }), ...options })
+      return { blobs, counters, log }
+    },
+    [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
+  }
+}
