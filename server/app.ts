@@ -44,12 +44,13 @@ import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SecretBox } from './lib/secret-box.ts'
 import { SECOND_MS } from './lib/time.ts'
-import type { Secrets } from './lib/tokens.ts'
+import { type Secrets, Signer } from './lib/tokens.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
 import type { ShowCode } from './mail/show-code.ts'
 import { checkSmtp, smtpMail } from './mail/smtp.ts'
+import type { MoveOptions, MoveResult, Storage } from './move/move.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
 import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
@@ -76,8 +77,9 @@ import { Thumbnails } from './sites/thumbnails.ts'
 import { Trash } from './sites/trash.ts'
 import { UrlBuilder } from './sites/urls.ts'
 import { Versions } from './sites/version-history.ts'
-import { sqliteStore } from './store/sqlite.ts'
+import { sqliteStore, sqliteTables } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
+import type { Tables } from './store/transfer.ts'
 import { agentFiles } from './web/agent-files.ts'
 import { BuiltSite } from './web/built-site.ts'
 import { ClientDownload } from './web/client-download.ts'
@@ -382,6 +384,52 @@ async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {
   return checkBucket(await inspectBucket(blobsUrl))
 }
 
+/** The settings of a service's storage. */
+export type StorageSettings = Pick<Config, 'data' | 'databaseUrl' | 'blobsUrl'>
+
+/** Copies all data of a service to another database and other blobs (`move`). */
+export async function moveData(
+  config: Config,
+  to: StorageSettings,
+  { report, ...startOptions }: StartOptions & Pick<MoveOptions, 'report'>,
+): Promise<MoveResult> {
+  await using stack = new AsyncDisposableStack()
+  const source = stack.use(await openStorage(config, startOptions, { isSource: true }))
+  const [secret] = [source.secret].flat()
+  const targetConfig = { ...config, ...to, secret: secret! }
+  const target = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
+  const sourceId = new Signer(source.secret, 'move').sign(['source'])
+  const { move } = await import('./move/move.ts')
+  return await move({ source, target, sourceId, now: target.clock(), report })
+}
+
+async function openStorage(
+  config: Config,
+  startOptions: StartOptions,
+  { isSource }: { isSource: boolean },
+): Promise<Storage & { secret: Secrets; clock: () => number } & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack()
+  const { folder, store, secret, counters } = await openDatabase(config, startOptions)
+  stack.use(store)
+  const { log, bootId = randomBytes(8).toString('hex') } = startOptions
+  const { clock } = store
+  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
+  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
+  const tables = stack.use(await openTables(config, folder, { isSource }))
+  const opened = stack.move()
+  return { tables, blobs, secret, clock, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+async function openTables(
+  { databaseUrl }: Config,
+  { database }: DataFolder,
+  options: { isSource: boolean },
+): Promise<Tables> {
+  if (databaseUrl === '') return sqliteTables(database, options)
+  const { postgresTables } = await import('./store/postgres/tables.ts')
+  return postgresTables(databaseUrl, options)
+}
+
 /** Settings embedded into pages. */
 function pageSettings(config: Config, baseUrl: string, version: string): PageSettings {
   return {
@@ -499,8 +547,7 @@ async function openBlobs(
 ): Promise<Blobs> {
   if (config.blobsUrl === '') return inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
   const { s3Blobs } = await import('./blobs/s3/s3.ts')
-  // Each process deletes what exceeds its share.
-  const cache = { folder: folder.cache, limit: Math.floor(config.cacheDiskBytes / config.workers) }
+  const cache = { folder: folder.cache, limit: config.cacheDiskBytes, processes: config.workers }
   return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
 }
 

@@ -1,10 +1,11 @@
 import cluster from 'node:cluster'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { npxCommand } from '../protocol/client-package.ts'
-import { pluralize, stripControlChars } from '../protocol/format.ts'
+import { formatBytes, pluralize, stripControlChars } from '../protocol/format.ts'
 import { hasSecureCookies } from './api/cookies.ts'
-import type { Service } from './app.ts'
+import type { Service, StorageSettings } from './app.ts'
 import { assertDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import { formatNodes } from './fleet/node-list.ts'
@@ -14,6 +15,7 @@ import { type Log, makeLog } from './lib/log.ts'
 import { toIso } from './lib/time.ts'
 import { trimHeap } from './lib/trim-heap.ts'
 import { formatCode, type ShowCode } from './mail/show-code.ts'
+import type { MoveProgress } from './move/move.ts'
 
 const HELP = `slipway-server: run the Slipway service
 
@@ -25,9 +27,14 @@ const HELP = `slipway-server: run the Slipway service
   slipway-server settings                   list the settings (environment variables)
   slipway-server settings share             make this secret, base URL and domains those of all nodes
   slipway-server nodes [--json]             list the nodes of the database
+  slipway-server move --to-data FOLDER      copy all data of a stopped service to another data folder, or with
+                                            --to-database URL and --to-blobs URL to a database or a bucket
   slipway-server check [--nodes N] [--json] check what the settings need: database, bucket, mail, DNS
   slipway-server help | version             also --help, -h, --version
 `
+
+/** Interval of reports of progress, in milliseconds. */
+const REPORT_INTERVAL_MS = 1000
 
 /** As few as tolerate the outage of one. */
 const DEFAULT_MACHINES = 2
@@ -106,6 +113,8 @@ async function runCommand(command: string, rest: string[]): Promise<number> {
       return check(config, rest)
     case 'nodes':
       return listNodes(config, log, rest)
+    case 'move':
+      return moveTo(config, log, rest)
   }
   return usageError(`Unknown command: ${command}`)
 }
@@ -300,6 +309,50 @@ async function listNodes(config: Config, log: Log, rest: string[]): Promise<numb
   return 0
 }
 
+/** Exit code 1 when the source has lost or damaged files. */
+async function moveTo(config: Config, log: Log, rest: string[]): Promise<number> {
+  const to = parseMoveTarget(rest)
+  if (typeof to === 'string') return usageError(to)
+  const target = { data: config.data, databaseUrl: '', blobsUrl: '', ...to }
+  if (isSameStorage(config, target)) return usageError('The target is where the data are.')
+  if (config.databaseUrl === '') assertDataFolder(config.data)
+  const { moveData } = await import('./app.ts')
+  let reportedAt = 0
+  const report = ({ files, ofFiles, bytes }: MoveProgress) => {
+    if (performance.now() - reportedAt < REPORT_INTERVAL_MS && files < ofFiles) return
+    reportedAt = performance.now()
+    print(`${files} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
+  }
+  const { files, rows, damaged } = await moveData(config, target, { log, version, report })
+  for (const hash of damaged) print(`The file with SHA-256 ${hash} is lost or damaged; it was not copied.`)
+  print(`${pluralize(files, 'file')} and ${pluralize(rows, 'row')} are in the target.`)
+  print(
+    'Start the service with the settings of the target, and with SLIPWAY_SECRET set to the present secret.',
+  )
+  return damaged.length > 0 ? 1 : 0
+}
+
+/** Data stay in the folder unless the target is in a database or a bucket. */
+function parseMoveTarget(args: string[]): Partial<StorageSettings> | string {
+  const names = { '--to-data': 'data', '--to-database': 'databaseUrl', '--to-blobs': 'blobsUrl' } as const
+  const to: { -readonly [Name in keyof StorageSettings]?: string } = {}
+  for (let at = 0; at < args.length; at += 2) {
+    const name = names[args[at] as keyof typeof names]
+    const value = args[at + 1]
+    if (name === undefined || !value) return `move takes ${Object.keys(names).join(', ')}: ${args.join(' ')}`
+    to[name] = value
+  }
+  if (to.data !== undefined || (to.databaseUrl !== undefined && to.blobsUrl !== undefined)) return to
+  return 'move needs --to-data FOLDER, unless both --to-database and --to-blobs are set.'
+}
+
+/** A part that both have in common would be overwritten while it is read. */
+function isSameStorage(from: StorageSettings, to: StorageSettings): boolean {
+  const isSameFolder = resolve(from.data) === resolve(to.data)
+  const isSame = (one: string, other: string) => (one === '' && other === '' ? isSameFolder : one === other)
+  return isSame(from.databaseUrl, to.databaseUrl) || isSame(from.blobsUrl, to.blobsUrl)
+}
+
 async function account(config: Config, log: Log, [verb, email, plan]: string[]): Promise<number> {
   const names: Record<string, string> = { free: config.planFree, hobby: config.planHobby }
   const plans = Object.entries(names).map(([id, name]) => `${id} (displayed as "${name}")`)
@@ -373,7 +426,9 @@ function onSignals(stop: (signal: string) => void): void {
 
 function reportError(error: unknown): number {
   const expected =
-    error instanceof ConfigError || error instanceof ApiError || (error as Error).name === 'ListenError'
+    error instanceof ConfigError ||
+    error instanceof ApiError ||
+    ['ListenError', 'TargetInUseError'].includes((error as Error).name)
   process.stderr.write(
     `slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`,
   )

@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, '..')
 /** Engines behind a contract: only server/app.ts selects them. */
 const ENGINES = [
   'server/store/postgres/postgres.ts',
+  'server/store/postgres/tables.ts',
   'server/store/sqlite.ts',
   'server/blobs/disk.ts',
   'server/blobs/s3/s3.ts',

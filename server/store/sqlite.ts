@@ -9,6 +9,7 @@ import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
 import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
+import type { Tables } from './transfer.ts'
 
 interface SqliteOptions {
   file: string
@@ -186,6 +187,14 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       for (const db of [reader, writer]) if (db.isOpen) db.close()
     },
   }
+}
+
+/** The tables of a migrated database; those of a source as they are now, whatever is written later. */
+export async function sqliteTables(file: string, { isSource }: { isSource: boolean }): Promise<Tables> {
+  const database = await openConnection(file, performance.now() + BUSY_TIMEOUT_MS)
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  if (isSource) database.exec('begin')
+  return { db: createKysely(database), [Symbol.asyncDispose]: async () => database.close() }
 }
 
 /** Pages of 4 KiB in the log before a checkpoint: 16 MiB. */

@@ -6,7 +6,7 @@ import { siteRow } from '../store/rows.ts'
 import { openStore, PATIENT_TIMEOUTS } from '../store/test-database.ts'
 import { requires } from '../tools/part.ts'
 import { type ProxiedConnection, TcpProxy } from '../tools/tcp-proxy.ts'
-import { isUnavailable, openProxied, readWhenReconnected, recordChanges } from './proxied-store.ts'
+import { isUnavailable, openProxied, recordChanges, whenReconnected } from './proxied-store.ts'
 
 /** A time that expires in a test, and is long enough for a loaded machine to answer. */
 const SOON_MS = 1000
@@ -81,18 +81,18 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
       await tx.notifyChanged('a-site')
     })
     await assert.rejects(writing, isUnavailable)
-    assert.equal(await readWhenReconnected(store), undefined)
+    assert.equal(await whenReconnected(() => store.read.sites.bySlug('a-site')), undefined)
   })
 
   test('connections that the server ended are replaced, however often', async () => {
     await using stack = new AsyncDisposableStack()
     const { store, run } = await openProxied(stack, { maxConnections: 2 })
     for (let round = 0; round < 5; round++) {
-      await readWhenReconnected(store)
+      await whenReconnected(() => store.read.sites.bySlug('a-site'))
       await run(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`)
     }
-    await readWhenReconnected(store)
+    await whenReconnected(() => store.read.sites.bySlug('a-site'))
   })
 
   test('of several hosts the primary is found, although another one accepts connections and is silent', async () => {

@@ -63,11 +63,11 @@ export function recordChanges(store: Store) {
 
 const MAX_TURNS = 100_000
 
-/** Reads a site until the store has a connection again. */
-export async function readWhenReconnected(store: Store): Promise<unknown> {
+/** Repeats `work` until the store has a connection again. */
+export async function whenReconnected<T>(work: () => Promise<T>): Promise<T> {
   for (let turns = 0; ; turns++) {
     try {
-      return await store.read.sites.bySlug('a-site')
+      return await work()
     } catch (error) {
       if (!isUnavailable(error) || turns === MAX_TURNS) throw error
       await turn()

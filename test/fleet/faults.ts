@@ -57,14 +57,14 @@ async function stopNode({ node, report }: Fault): Promise<void> {
 async function cutOffNode({ node, random, report }: Fault): Promise<void> {
   const isSilent = random.chance(0.5)
   report.event(`${node.name} cut off from its database, ${isSilent ? 'silently' : 'with resets'}`)
-  node.loseDatabase()
+  node.cutOff.begin()
   for (const proxy of node.databases) {
     proxy.stop()
     if (!isSilent) proxy.reset()
   }
   await pause(random.between(500, 5000))
   for (const proxy of node.databases) proxy.resume()
-  node.regainDatabase()
+  node.cutOff.end()
   report.event(`${node.name} has its database`)
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Program, type Settings } from '../operator/program.ts'
 import { version2 } from '../proxies/proxy-header.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { Interruption } from './interruption.ts'
 
 interface FleetNodeOptions {
   name: string
@@ -20,9 +21,6 @@ interface FleetNodeOptions {
   settings: Settings
 }
 
-/** The time in which a node notices changes again after its database came back. */
-const RECOVERY_MS = 3000
-
 /** A process, or several, with a data folder, ports and connections to PostgreSQL of its own. */
 export class FleetNode implements AsyncDisposable {
   readonly name: string
@@ -36,9 +34,8 @@ export class FleetNode implements AsyncDisposable {
   #program: Program | undefined
   /** Counts its starts: caches are empty after each. */
   starts = 0
-  /** When it lost the database, by `performance.now()`; undefined while it notices changes. */
-  #cutOffSince: number | undefined
-  #recoveredAt = 0
+  /** When it cannot reach its database. */
+  readonly cutOff = new Interruption()
   /** When a balancer may have found it closed for the last time: it was killed, or not started yet. */
   closedAt = Number.POSITIVE_INFINITY
 
@@ -92,23 +89,6 @@ export class FleetNode implements AsyncDisposable {
     this.#program = undefined
     this.closedAt = Number.POSITIVE_INFINITY
     await program.kill()
-  }
-
-  /** Reports that it cannot notice changes from now on. */
-  loseDatabase(): void {
-    this.#cutOffSince ??= performance.now()
-    this.#recoveredAt = Number.POSITIVE_INFINITY
-  }
-
-  /** Reports that nothing is between it and its database from now on. */
-  regainDatabase(): void {
-    this.#recoveredAt = performance.now() + RECOVERY_MS
-  }
-
-  /** Since when it may not have noticed changes, if that was so at this time. */
-  cutOffSince(time: number): number | undefined {
-    if (this.#cutOffSince !== undefined && time > this.#recoveredAt) this.#cutOffSince = undefined
-    return this.#cutOffSince
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -11,6 +11,7 @@ import { freePort } from '../tools/port.ts'
 import { EMPTY, type Postgres, startPostgres } from '../tools/postgres.ts'
 import { type SmtpServer, startSmtp } from '../tools/smtp.ts'
 import { FleetNode } from './fleet-node.ts'
+import { Interruption } from './interruption.ts'
 
 /** Limits that no client reaches. */
 const LIMITS: Settings = { RATE_SIGN_IN: '1000000000', DOMAINS_FREE: '1000' }
@@ -23,6 +24,8 @@ export class Fleet implements AsyncDisposable {
   readonly #owned = new AsyncDisposableStack()
   readonly #smtp: SmtpServer
   readonly #transport = nodeTransport({ idleMs: 15_000 })
+  /** When the machine is too slow for all nodes. */
+  readonly overload = new Interruption()
   #primary: Postgres
   #standby: Postgres
 
@@ -103,14 +106,18 @@ export class Fleet implements AsyncDisposable {
     return (await this.client().verifyCode(email, code)).apiKey
   }
 
+  async queryPrimary(): Promise<void> {
+    await this.#primary.run(this.#primary.url(), 'select')
+  }
+
   /** Kills the primary; after `pauseMs` its standby takes its place, and gets a standby of its own. */
   async failOver(promoteAfter: () => Promise<void>): Promise<void> {
-    for (const node of this.nodes) node.loseDatabase()
+    for (const { cutOff } of this.nodes) cutOff.begin()
     const former = this.#primary
     await former.kill()
     await promoteAfter()
     await this.#standby.promote()
-    for (const node of this.nodes) node.regainDatabase()
+    for (const { cutOff } of this.nodes) cutOff.end()
     this.#primary = this.#standby
     this.#standby = await this.#primary.startStandby()
     for (const node of this.nodes)

@@ -1,13 +1,18 @@
 import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed } from '../support/random.ts'
+import { runRollingRestart } from './rolling.ts'
 import { runFleet } from './run.ts'
 
-// `npm run fleet -- [--minutes N] [--seed N]`: the long run of test/fleet.test.ts. Exits with 1 when a promise was broken.
+// `npm run fleet -- [--minutes N] [--seed N]`: the long run of test/fleet.test.ts.
+// `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
+// Both exit with 1 when a promise was broken.
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '10' },
+    visits: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(anySeed()) },
   },
 })
@@ -19,15 +24,10 @@ if (missing) {
 }
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
-const report = await runFleet({
-  seconds: Number(values.minutes) * 60,
-  seed,
-  nodes: 4,
-  publishers: 4,
-  visitors: 8,
-  pauseMs: 4000,
-  log: console.log,
-})
+const options = { seed, nodes: 4, visitors: 8, log: console.log }
+const report = await (positionals[0] === 'rolling'
+  ? runRollingRestart({ ...options, visits: Number(values.visits) })
+  : runFleet({ ...options, seconds: Number(values.minutes) * 60, publishers: 4, pauseMs: 4000 }))
 console.log(`\nseed ${seed}\n${report.lines.join('\n')}\n`)
 console.log(
   report.violations.length === 0 ? 'no promise was broken' : `BROKEN:\n${report.violations.join('\n')}`,

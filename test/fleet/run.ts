@@ -3,6 +3,7 @@ import type { Settings } from '../operator/program.ts'
 import { Random } from '../support/random.ts'
 import { causeFaults } from './faults.ts'
 import { Fleet } from './fleet.ts'
+import { monitorOverload } from './overload-monitor.ts'
 import { PublishingClient } from './publishing-client.ts'
 import { Report } from './report.ts'
 import { PATHS } from './site-files.ts'
@@ -56,7 +57,7 @@ export async function runFleet(options: RunOptions): Promise<Report> {
   const stop = new AbortController()
   const faults = causeFaults({ fleet, report, random: random.fork(), pauseMs, rounds }, stop.signal)
   const loads = [...publishers, ...visitors].map((one) => one.run(stop.signal))
-  const ended = Promise.all([faults, ...loads])
+  const ended = Promise.all([faults, monitorOverload(fleet, report, stop.signal), ...loads])
   await Promise.race([faults, ...loads, ...(seconds === undefined ? [] : [pause(seconds * 1000)])])
   stop.abort()
   await ended

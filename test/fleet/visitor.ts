@@ -33,13 +33,15 @@ const BALANCER_MS = 4000
 const MAX_REQUEST_MS = 10_000
 const MAX_PAUSE_MS = 12
 
+const MAX_SOCKETS = 8
+
 /** Recent sites are visited, deleted and expired ones as well. */
 const VISITED_SITES = 60
 
 /** Visits sites at single nodes and through the balancer, and checks what it sees. */
 export class Visitor {
   readonly #options: VisitorOptions
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
   /** How often a node has served a path of a site since a change. */
   readonly #served = new Map<string, { changedAt: number; count: number }>()
 
@@ -56,6 +58,10 @@ export class Visitor {
       if (site) await this.visit(site, random.pick(PATHS), node)
       await pause(random.below(MAX_PAUSE_MS))
     }
+    this.close()
+  }
+
+  close(): void {
     this.#agent.destroy()
   }
 
@@ -64,10 +70,10 @@ export class Visitor {
     const { fleet, report } = this.#options
     const starts = node?.starts
     const startedAt = performance.now()
-    const outcome = await fetchSite(site.slug, path, node ?? { port: fleet.port, agent: this.#agent })
+    const place = node ? 'node' : 'balancer'
+    const outcome = await this.#fetch(site.slug, path, node ?? { port: fleet.port, agent: this.#agent })
     const endedAt = performance.now()
     const visit = { site, path, node, starts, startedAt, endedAt }
-    const place = node ? 'node' : 'balancer'
     if ('error' in outcome) {
       report.count(`visits through the ${place}: connection failed`)
       if (!this.#mayFail(visit)) report.violation(`visit of ${site.slug} ${node?.name}: ${outcome.error}`)
@@ -79,18 +85,53 @@ export class Visitor {
     return outcome
   }
 
+  /** Repeats a request whose kept-alive connection had ended, as browsers do. */
+  async #fetch(
+    slug: string,
+    path: string,
+    { port, agent }: { port: number; agent: Agent },
+  ): Promise<Outcome> {
+    for (let attempt = 1; ; attempt++) {
+      const outgoing = request({
+        host: '127.0.0.1',
+        port,
+        path,
+        agent,
+        headers: { host: `${slug}.localhost` },
+        signal: AbortSignal.timeout(MAX_REQUEST_MS),
+      })
+      try {
+        outgoing.end()
+        const response = await new Promise<IncomingMessage>((resolve, reject) => {
+          outgoing.once('response', resolve).once('error', reject)
+        })
+        const body = await buffer(response)
+        const { statusCode: status = 0 } = response
+        return {
+          status,
+          content: status === 404 ? undefined : status === 200 ? (contentOf(path, body) ?? 'other') : 'other',
+        }
+      } catch (error) {
+        if (attempt > MAX_SOCKETS || !outgoing.reusedSocket) return { error: String(error) }
+        this.#options.report.count('visits repeated because their kept-alive connection was closed')
+      }
+    }
+  }
+
   #checkContent(visit: Visit, content: Content | 'other'): void {
-    const { report } = this.#options
+    const { fleet, report } = this.#options
     const { site, path, node, startedAt, endedAt } = visit
     if (site.isUnknown) return
     const description = `${site.slug}${path} at ${node?.name ?? 'the balancer'}`
     if (content === 'other') return void report.violation(`wrong bytes or status of ${description}`)
-    const cutOffTimes = this.#nodesOf(visit).map((one) => one.cutOffSince(endedAt) ?? startedAt)
-    const reference = Math.min(startedAt, ...cutOffTimes)
+    const interruptions = [fleet.overload, ...this.#nodesOf(visit).map(({ cutOff }) => cutOff)]
+    const times = interruptions.map((one) => one.sinceWhen(endedAt) ?? startedAt)
+    const reference = Math.min(startedAt, ...times)
     const isCutOff = reference < startedAt
     const age = site.age(content, reference, endedAt)
     const what = `${description}: ${content ?? 'nothing'}, ${Math.round(age)} ms old`
-    if (age > MAX_AGE_MS) report.violation(isCutOff ? `${what} when the database was lost` : what)
+    if (age > MAX_AGE_MS)
+      report.violation(isCutOff ? `${what} when changes could not be noticed any more` : what)
     else if (!isCutOff) report.max('oldest response, ms', age)
     const wait = `longest wait for a warm site${isCutOff ? ' without a database' : ''}, ms`
     if (this.#isWarm(visit)) report.max(wait, endedAt - startedAt)
@@ -149,36 +190,4 @@ interface Visit {
 
 function keyOf({ site, path }: Visit, node: FleetNode): string {
   return `${node.name} ${node.starts} ${site.slug}${path}`
-}
-
-/** Repeats a request whose kept-alive connection had ended, as browsers do. */
-async function fetchSite(
-  slug: string,
-  path: string,
-  { port, agent }: { port: number; agent: Agent },
-): Promise<Outcome> {
-  for (let attempt = 1; ; attempt++) {
-    const outgoing = request({
-      host: '127.0.0.1',
-      port,
-      path,
-      agent,
-      headers: { host: `${slug}.localhost` },
-      signal: AbortSignal.timeout(MAX_REQUEST_MS),
-    })
-    try {
-      outgoing.end()
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        outgoing.once('response', resolve).once('error', reject)
-      })
-      const body = await buffer(response)
-      const { statusCode: status = 0 } = response
-      return {
-        status,
-        content: status === 404 ? undefined : status === 200 ? (contentOf(path, body) ?? 'other') : 'other',
-      }
-    } catch (error) {
-      if (attempt > 3 || !outgoing.reusedSocket) return { error: String(error) }
-    }
-  }
 }

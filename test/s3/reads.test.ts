@@ -47,7 +47,7 @@ test('a client that reads slowly holds no request to the bucket', requires('ceph
 test('the disk cache survives a restart, and what it has needs no request', requires('ceph'), async () => {
   await using storage = await createStorage()
   await using folder = await memoryFolder()
-  const cache = { folder: folder.path, limit: 2 ** 26 }
+  const cache = { folder: folder.path, limit: 2 ** 26, processes: 1 }
   const { blobs: writer } = storage.open()
   const [small, large] = [await keep(writer, SMALL), await keep(writer, LARGE)]
   const read = async ({ blobs }: OpenStorage) => {
@@ -68,7 +68,7 @@ test('the disk cache survives a restart, and what it has needs no request', requ
 test('a damaged or incomplete file of the disk cache is fetched again', requires('ceph'), async () => {
   await using storage = await createStorage()
   await using folder = await memoryFolder()
-  const open = () => storage.open({ cache: { folder: folder.path, limit: 2 ** 26 } })
+  const open = () => storage.open({ cache: { folder: folder.path, limit: 2 ** 26, processes: 1 } })
   const first = open()
   const location = await keep(first.blobs, LARGE)
   await readAll(first.blobs, location)
@@ -88,34 +88,36 @@ test('a damaged or incomplete file of the disk cache is fetched again', requires
 })
 
 test(
-  'the disk cache keeps its bound, also after a restart with a smaller one',
+  'processes that share the disk cache keep its bound, and a smaller one after a restart',
   requires('ceph'),
   async () => {
     await using storage = await createStorage()
     await using folder = await memoryFolder()
-    const limit = 6 * 2 ** 20
     const { blobs: writer } = storage.open()
-    const { blobs, counters } = storage.open({ cache: { folder: folder.path, limit } })
-    for (let number = 0; number < 12; number++) {
+    const open = (limit: number) => storage.open({ cache: { folder: folder.path, limit, processes: 2 } })
+    const limit = 6 * 2 ** 20
+    const processes = [open(limit), open(limit)]
+    const hot = await keep(writer, deterministicBytes('hot', 900_000))
+    for (let number = 0; number < 16; number++) {
       const bytes = deterministicBytes(number, 900_000)
-      assert.ok((await blobs.bytes(await keep(writer, bytes)))?.equals(bytes))
+      const location = await keep(writer, bytes)
+      assert.ok((await processes[number % 2]!.blobs.bytes(location))?.equals(bytes))
+      await processes[0]!.blobs.bytes(hot)
+      await waitFor(() => usedBytes(folder.path) <= limit)
     }
-    const used = () =>
-      listFiles(folder.path).reduce(
-        (sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
-        0,
-      )
-    await waitFor(() => used() > 4 * 2 ** 20 && used() <= limit)
-    assert.ok(counters.read()['cache.disk_bytes']! <= limit)
-    storage.open({ cache: { folder: folder.path, limit: 2 * 2 ** 20 } })
-    await waitFor(() => used() <= 2 * 2 ** 20)
+    assert.ok(usedBytes(folder.path) > limit / 2)
+    assert.ok(processes[0]!.counters.read()['cache.disk_hits']! >= 8, 'what is used is spared')
+    open(2 * 2 ** 20)
+    await waitFor(() => usedBytes(folder.path) <= 2 * 2 ** 20)
   },
 )
 
 test('a cache whose disk is full serves what it fetches', requires('ceph'), async () => {
   await using storage = await createStorage()
   await using folder = await memoryFolder()
-  const { blobs, counters } = storage.open({ cache: { folder: join(folder.path, 'cache'), limit: 2 ** 26 } })
+  const { blobs, counters } = storage.open({
+    cache: { folder: join(folder.path, 'cache'), limit: 2 ** 26, processes: 1 },
+  })
   writeFileSync(join(folder.path, 'file'), '')
   const location = await keep(storage.open().blobs, SMALL)
   // A file in place of the folder of the piece.
@@ -177,4 +179,9 @@ function listFiles(folder: string): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
+}
+
+function usedBytes(folder: string): number {
+  const sizes = listFiles(folder).map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0)
+  return sizes.reduce((sum, size) => sum + size, 0)
 }

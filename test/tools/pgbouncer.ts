@@ -20,6 +20,8 @@ export function startPgBouncer(postgresPort: number): Promise<Daemon> {
         'pool_mode = transaction',
         'max_client_conn = 500',
         'default_pool_size = 10',
+        // Each test has a database of its own, and so connections of its own.
+        'server_idle_timeout = 1',
       ]
       await writeFile(file, lines.join('\n'))
       return [file]

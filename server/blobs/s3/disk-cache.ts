@@ -1,64 +1,67 @@
-import { mkdirSync, readdirSync } from 'node:fs'
-import { readFile, unlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Counters } from '../../lib/counters.ts'
-import { MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
 
 interface DiskCacheOptions {
-  /** Created when it does not exist. Processes may share it; each deletes what exceeds its own bound. */
+  /** Created when it does not exist. */
   folder: string
-  /** Bytes that this process keeps there. */
+  /** Bytes of all files. */
   limit: number
+  /** Processes that share the folder. */
+  processes: number
   counters: Counters
   /** Rejects when the disk has no space for `bytes` more. */
   assertSpace(bytes: number): Promise<void>
 }
 
-/** Bytes that a file is charged at least, which bounds the memory for the list of files. */
-const MIN_FILE_BYTES = 16 * 1024
+/** Blocks of file systems. */
 const BLOCK_BYTES = 4096
 
-/** Bytes of files that are being written; what comes beyond is not kept. */
+/** The part of the limit that is free after an eviction, for what all processes write before the next one. */
+const FREE_SHARE = 1 / 8
+
+/** Bytes of files that are being written; what exceeds this is not kept. */
 const MAX_WRITING_BYTES = 32 * 2 ** 20
+
+/** Names of recently used files, about 10 MB. */
+const MAX_USED_NAMES = 100_000
 
 /**
  * Bytes by their SHA-256, in files that are never flushed: a reader compares what it reads with the hash, so that files
- * may be incomplete after a crash.
+ * may be incomplete after a crash. Processes may share the folder, because the list of files is the folder itself: a
+ * process reads it after it has written its part of the free share, and deletes files that it has not used since then
+ * first, in no order.
  */
 export class DiskCache {
-  readonly #folder: string
-  readonly #counters: Counters
-  readonly #assertSpace: (bytes: number) => Promise<void>
-  readonly #files: SecondChanceCache<string>
+  readonly #options: DiskCacheOptions
+  readonly #used = new Set<string>()
+  #listedBytes = 0
+  #writtenBytes = 0
   #writingBytes = 0
+  #evicting: Promise<void> | undefined
 
-  constructor({ folder, limit, counters, assertSpace }: DiskCacheOptions) {
-    this.#folder = folder
-    this.#counters = counters
-    this.#assertSpace = assertSpace
-    this.#files = new SecondChanceCache(new MemoryBudget(limit), (name) => void this.#unlink(name))
-    counters.addGauge('cache.disk_bytes', () => this.#files.usedBytes)
-    mkdirSync(folder, { recursive: true })
-    for (const shard of readdirSync(folder)) this.#addShard(shard)
+  constructor(options: DiskCacheOptions) {
+    this.#options = options
+    mkdirSync(options.folder, { recursive: true })
+    options.counters.addGauge('cache.disk_bytes', () => this.#listedBytes + this.#writtenBytes)
+    void this.#evict()
   }
 
   /** Bytes of this length that were kept under the hash, perhaps damaged; undefined when there are none. */
   async read(hash: string, length: number): Promise<Buffer | undefined> {
     const name = nameOf(hash, length)
     const bytes = await readFile(this.#path(name)).catch(() => undefined)
-    if (bytes?.length !== length) {
-      if (bytes) this.delete(hash, length)
-      return undefined
+    if (bytes?.length === length) {
+      this.#use(name)
+      return bytes
     }
-    // Another process may have written it.
-    if (this.#files.get(name) === undefined) this.#add(name, length)
-    return bytes
+    if (bytes) await this.delete(hash, length)
+    return undefined
   }
 
-  delete(hash: string, length: number): void {
-    const name = nameOf(hash, length)
-    if (this.#files.find(name)) this.#files.delete(name)
-    else void this.#unlink(name)
+  async delete(hash: string, length: number): Promise<void> {
+    await this.#unlink(nameOf(hash, length))
   }
 
   /** Keeps a copy in the background, if the disk can keep it. */
@@ -71,32 +74,69 @@ export class DiskCache {
   }
 
   async #write(name: string, bytes: Buffer): Promise<void> {
+    const { limit, processes, counters, assertSpace } = this.#options
     try {
-      await this.#assertSpace(bytes.length)
-      const path = this.#path(name)
-      await writeFile(path, bytes, { flag: 'wx' }).catch(async (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error
-        mkdirSync(join(path, '..'), { recursive: true })
-        await writeFile(path, bytes, { flag: 'wx' })
-      })
-      this.#add(name, bytes.length)
+      await assertSpace(bytes.length)
+      await this.#create(this.#path(name), bytes)
     } catch (error) {
       // Another process keeps the same bytes.
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-      this.#counters.add('cache.disk_write_failed')
+      counters.add('cache.disk_write_failed')
       await this.#unlink(name)
+      return
     }
+    this.#use(name)
+    this.#writtenBytes += diskBytes(bytes.length)
+    // Again for what was written while another eviction was running.
+    while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()
   }
 
-  #add(name: string, length: number): void {
-    this.#files.set(name, name, Math.max(MIN_FILE_BYTES, Math.ceil(length / BLOCK_BYTES) * BLOCK_BYTES))
+  async #create(path: string, bytes: Buffer): Promise<void> {
+    const create = () => writeFile(path, bytes, { flag: 'wx' })
+    await create().catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(dirname(path), { recursive: true })
+      await create()
+    })
   }
 
-  #addShard(shard: string): void {
-    for (const name of readdirSync(join(this.#folder, shard))) {
-      const length = Number(name.slice(name.indexOf('.') + 1))
-      if (Number.isSafeInteger(length)) this.#add(name, length)
+  #evict(): Promise<void> {
+    this.#evicting ??= this.#evictExcess()
+      .catch(() => this.#options.counters.add('cache.disk_eviction_failed'))
+      .finally(() => {
+        this.#evicting = undefined
+      })
+    return this.#evicting
+  }
+
+  async #evictExcess(): Promise<void> {
+    const { folder, limit } = this.#options
+    this.#writtenBytes = 0
+    const shards = fromRandom(await readdir(folder))
+    let total = 0
+    for (const shard of shards) for (const name of await this.#list(shard)) total += bytesOf(name)
+    const target = limit * (1 - FREE_SHARE)
+    for (const isSpared of [(name: string) => this.#used.has(name), () => false]) {
+      for (const shard of shards) {
+        if (total <= target) break
+        for (const name of await this.#list(shard)) {
+          if (total <= target) break
+          if (isSpared(name)) continue
+          await this.#unlink(name)
+          total -= bytesOf(name)
+        }
+      }
     }
+    this.#listedBytes = total
+    this.#used.clear()
+  }
+
+  async #list(shard: string): Promise<string[]> {
+    return readdir(join(this.#options.folder, shard)).catch(() => [])
+  }
+
+  #use(name: string): void {
+    if (this.#used.size < MAX_USED_NAMES) this.#used.add(name)
   }
 
   async #unlink(name: string): Promise<void> {
@@ -104,11 +144,25 @@ export class DiskCache {
   }
 
   #path(name: string): string {
-    return join(this.#folder, name.slice(0, 2), name)
+    return join(this.#options.folder, name.slice(0, 2), name)
   }
 }
 
-/** The length is in the name, so that a start reads only folders. */
+/** The length is in the name, so that a list of names has the sizes. */
 function nameOf(hash: string, length: number): string {
   return `${hash}.${length}`
+}
+
+function bytesOf(name: string): number {
+  return diskBytes(Number(name.slice(name.indexOf('.') + 1)) || 0)
+}
+
+function diskBytes(length: number): number {
+  return Math.ceil(length / BLOCK_BYTES) * BLOCK_BYTES
+}
+
+/** From a random place on: the files of one shard are as random as those of another. */
+function fromRandom(shards: readonly string[]): string[] {
+  const start = Math.floor(Math.random() * shards.length)
+  return [...shards.slice(start), ...shards.slice(0, start)]
 }

@@ -22,7 +22,7 @@ interface S3Options {
   counters: Counters
   log: Log
   /** A cache on the local disk, and one in memory of small content that was stored: both may outlive the object. */
-  cache?: { folder: string; limit: number }
+  cache?: { folder: string; limit: number; processes: number }
   /** Free space of the local disk that neither the cache nor publishing uses. */
   reserve?: DiskReserve
   /** Those of the environment, a file or the role of the machine by default. */

@@ -92,7 +92,7 @@ export class VerifiedReader {
     }
     if (cached) {
       counters.add('cache.disk_damaged')
-      cache!.delete(hash, length)
+      await cache!.delete(hash, length)
     }
     counters.add('cache.disk_misses')
     const bytes = await this.#fetch(range)

@@ -1,0 +1,150 @@
+import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
+import type { BlobLocation, Blobs, StoredBlob } from '../blobs/blobs.ts'
+import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
+import { forEachConcurrent } from '../lib/concurrency.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { BlobEncodings } from '../store/contract/blobs.ts'
+import { type Tables, Transfer } from '../store/transfer.ts'
+
+/** Where a service keeps its data. */
+export interface Storage {
+  tables: Tables
+  blobs: Blobs
+}
+
+export interface MoveProgress {
+  /** Files that are in the target. */
+  files: number
+  ofFiles: number
+  /** Of the files that this run has copied. */
+  bytes: number
+}
+
+export interface MoveResult extends MoveProgress {
+  /** Rows of all tables except those of files. */
+  rows: number
+  /** Hashes of files that the source has not, or with other bytes. */
+  damaged: string[]
+}
+
+export interface MoveOptions {
+  source: Storage
+  target: Storage
+  /** Identifies the source, so that a second run continues the first one. */
+  sourceId: string
+  now: number
+  report: (progress: MoveProgress) => void
+}
+
+/** Files that are copied at the same time. */
+const MAX_CONCURRENT_FILES = 16
+
+const DECODERS: Record<Encoding, (bytes: Buffer) => Promise<Buffer>> = {
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+  gzip: promisify(gunzip),
+}
+
+/**
+ * Copies all data of a service, which must not run, to another database and other blobs. Each file is compared with its
+ * hash. It may be stopped at any time: the next run copies what is left. TargetInUseError when the target has other data.
+ */
+export async function move({ source, target, sourceId, now, report }: MoveOptions): Promise<MoveResult> {
+  const transfer = new Transfer(source.tables, target.tables)
+  await transfer.begin(sourceId, now)
+  const progress: MoveProgress = { files: 0, ofFiles: await transfer.countBlobs(), bytes: 0 }
+  const damaged: string[] = []
+  const copier = new Copier(source.blobs, target.blobs)
+  await transfer.copyBlobs(async (locations, present) => {
+    const stored = await copier.copyFiles(locations, damaged)
+    progress.files += present + stored.length
+    for (const { size } of stored) progress.bytes += size
+    report(progress)
+    return stored
+  })
+  await transfer.copyEncodings((encodings) => copier.copyEncodings(encodings))
+  await target.blobs.remove(await transfer.removeOthers())
+  const rows = await transfer.copyRows()
+  await transfer.finish()
+  return { ...progress, rows, damaged }
+}
+
+class Copier {
+  readonly #source: Blobs
+  readonly #target: Blobs
+
+  constructor(source: Blobs, target: Blobs) {
+    this.#source = source
+    this.#target = target
+  }
+
+  /** Returns those that are durable in the target, and adds the hashes of the others to `damaged`. */
+  async copyFiles(locations: readonly BlobLocation[], damaged: string[]): Promise<StoredBlob[]> {
+    const stored: StoredBlob[] = []
+    await forEachConcurrent(MAX_CONCURRENT_FILES, locations, async (location) => {
+      const blob = await this.#copyFile(location)
+      if (blob) stored.push(blob)
+      else damaged.push(location.hash)
+    })
+    const [lost] = await this.#target.commit(stored)
+    if (lost) throw new ApiError('UNAVAILABLE', `The target has lost the file ${lost.hash}. Try again.`)
+    return stored
+  }
+
+  /** Undefined when the source has it not, or with other bytes. */
+  async #copyFile(location: BlobLocation): Promise<StoredBlob | undefined> {
+    const { hash, size } = location
+    const body = await this.#source.read(location)
+    if (!body) return undefined
+    try {
+      return await this.#target.put(body, { size, hash })
+    } catch (error) {
+      body.destroy()
+      const { code } = error as Partial<ApiError>
+      if (code === 'HASH_MISMATCH' || code === 'SIZE_MISMATCH') return undefined
+      throw error
+    }
+  }
+
+  /** Encodings that are damaged are left out: the files are then sent without. */
+  async copyEncodings(encodings: readonly BlobEncodings[]): Promise<BlobEncodings[]> {
+    const copied: BlobEncodings[] = []
+    await forEachConcurrent(MAX_CONCURRENT_FILES, encodings, async (row) => {
+      const contents = await this.#readEncodings(row)
+      if (contents) copied.push(await this.#storeEncodings(row.hash, contents))
+    })
+    return copied
+  }
+
+  /** Undefined when one of them is absent or damaged. */
+  async #readEncodings(row: BlobEncodings): Promise<Map<Encoding, Buffer> | undefined> {
+    const contents = new Map<Encoding, Buffer>()
+    for (const encoding of ENCODINGS) {
+      const location = row[encoding]
+      if (!location) continue
+      const bytes = await this.#source.bytes(location)
+      if (!bytes || !(await isIntact(bytes, { encoding, location, of: row.hash }))) return undefined
+      contents.set(encoding, bytes)
+    }
+    return contents
+  }
+
+  async #storeEncodings(of: string, contents: ReadonlyMap<Encoding, Buffer>): Promise<BlobEncodings> {
+    const stored = contents.size === 0 ? [] : await this.#target.putTogether([...contents.values()])
+    const locations = new Map([...contents.keys()].map((encoding, index) => [encoding, stored[index]!]))
+    const find = (encoding: Encoding) => locations.get(encoding) ?? null
+    return { hash: of, br: find('br'), zstd: find('zstd'), gzip: find('gzip') }
+  }
+}
+
+/** An earlier release stored no hash of an encoding: the decoded bytes are compared with that of the file. */
+async function isIntact(
+  bytes: Buffer,
+  { encoding, location, of }: { encoding: Encoding; location: BlobLocation; of: string },
+): Promise<boolean> {
+  if (location.hash !== '') return hash('sha256', bytes) === location.hash
+  const decoded = await DECODERS[encoding](bytes).catch(() => undefined)
+  return decoded !== undefined && hash('sha256', decoded) === of
+}

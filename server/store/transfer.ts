@@ -1,0 +1,237 @@
+import { type Kysely, sql } from 'kysely'
+import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
+import type { BlobEncodings } from './contract/blobs.ts'
+import { toLocation } from './queries/blob-records.ts'
+import { toEncodingLocations, toEncodingRow } from './queries/encoding-rows.ts'
+import type { BlobRow, EncodingRow, Schema } from './schema.ts'
+
+/** The tables of a database, over one connection. */
+export interface Tables extends AsyncDisposable {
+  readonly db: Kysely<Schema>
+}
+
+type TableName = keyof Schema
+
+/** Primary keys of the tables whose rows are copied as they are. */
+const COPIED: Partial<Record<TableName, readonly string[]>> = {
+  accounts: ['id'],
+  named_keys: ['key_hash'],
+  sign_in_codes: ['attempt_hash'],
+  sign_in_sources: ['email', 'source'],
+  sessions: ['token_hash'],
+  sites: ['slug'],
+  collaborators: ['slug', 'email'],
+  versions: ['id'],
+  thumbnails: ['version_id'],
+  blob_names: ['slug', 'hash'],
+  domains: ['domain', 'account_id'],
+  held_domains: ['domain'],
+  certificates: ['name'],
+  acme_accounts: ['directory'],
+  acme_challenges: ['type', 'name', 'token'],
+  acme_requests: ['id'],
+  counters: ['caller', 'window_start'],
+  visit_hours: ['slug', 'hour'],
+  visit_names: ['slug', 'day', 'kind', 'name'],
+  visitors: ['slug', 'day', 'visitor'],
+  visit_salts: ['day'],
+  notices: ['id'],
+  ticket_keys: ['period'],
+}
+
+/** Tables with rows that the target has of its own, or that begin empty; uploads of pending versions are repeated. */
+const NOT_COPIED: readonly TableName[] = [
+  ...(['blobs', 'encodings', 'discarded_objects', 'arrivals', 'job_cursors'] as const),
+  ...(['changes', 'leases', 'nodes', 'shared_settings'] as const),
+]
+
+/** The tables that a transfer knows, for a test that it knows all. */
+export const TRANSFER_TABLES: readonly string[] = [...Object.keys(COPIED), ...NOT_COPIED]
+
+/** Rows of a page, except of versions, which may be large. */
+const ROWS_PER_PAGE = 200
+const VERSIONS_PER_PAGE = 20
+
+const MARKER = 'move'
+
+/** Why rows cannot be copied into a database. */
+export class TargetInUseError extends Error {
+  override name = 'TargetInUseError'
+}
+
+/**
+ * Copies the rows of one database into another one, of any engine. The source must not change during a transfer. The
+ * objects of blobs and encodings are copied by the caller.
+ */
+export class Transfer {
+  readonly #source: Kysely<Schema>
+  readonly #target: Kysely<Schema>
+
+  constructor(source: Tables, target: Tables) {
+    this.#source = source.db
+    this.#target = target.db
+  }
+
+  /**
+   * Claims the target for this source, or continues an earlier transfer of it. TargetInUseError when the target has rows
+   * of another service, or is the target of another transfer.
+   */
+  async begin(sourceId: string, now: number): Promise<void> {
+    const marker = await this.#target
+      .selectFrom('job_cursors')
+      .select('position')
+      .where('job', '=', MARKER)
+      .executeTakeFirst()
+    if (marker?.position === sourceId) return
+    if (marker) throw new TargetInUseError('The target is in use: another service is being moved there')
+    for (const table of ['accounts', 'sites', 'blobs'] as const)
+      if (await this.#target.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
+        throw new TargetInUseError('The target is in use: it has the data of a service')
+    const node = this.#target
+      .selectFrom('nodes')
+      .select('id')
+      .where('seen_at', '>', now - RECENT_MS)
+    if (await node.executeTakeFirst())
+      throw new TargetInUseError('The target is in use: a node has reported within the last minute')
+    await this.#target.insertInto('job_cursors').values({ job: MARKER, position: sourceId }).execute()
+  }
+
+  async countBlobs(): Promise<number> {
+    const { count } = await this.#source
+      .selectFrom('blobs')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
+  /**
+   * Copies the rows of blobs, page by page. `copy` stores those that the target does not have, beside those that are
+   * `present`, and returns them.
+   */
+  async copyBlobs(
+    copy: (blobs: readonly BlobLocation[], present: number) => Promise<readonly StoredBlob[]>,
+  ): Promise<void> {
+    for await (const page of pages<BlobRow>(this.#source, 'blobs', ['hash'])) {
+      const present = await this.#objectsOf('blobs', page)
+      const missing = page.filter(({ hash, object }) => object !== null && !present.get(hash))
+      const stored = await copy(
+        missing.map((row) => toLocation(row)!),
+        page.length - missing.length,
+      )
+      const byHash = new Map(stored.map((blob) => [blob.hash, blob]))
+      const rows = page.flatMap((row) => {
+        const { object, piecesHash } = byHash.get(row.hash) ?? {}
+        if (object !== undefined) return { ...row, object, pieces_hash: piecesHash ?? null }
+        return row.object === null || present.get(row.hash) ? { ...row, object: null, pieces_hash: null } : []
+      })
+      await this.#putBlobs(rows)
+    }
+  }
+
+  /** Copies the encodings that the target does not have; `copy` stores them, and returns them. */
+  async copyEncodings(
+    copy: (encodings: readonly BlobEncodings[]) => Promise<readonly BlobEncodings[]>,
+  ): Promise<void> {
+    for await (const page of pages<EncodingRow>(this.#source, 'encodings', ['hash'])) {
+      const present = await this.#objectsOf('encodings', page)
+      const missing = page.filter(({ hash }) => !present.has(hash))
+      const stored = await copy(missing.map((row) => ({ hash: row.hash, ...toEncodingLocations(row) })))
+      if (stored.length > 0)
+        await this.#target.insertInto('encodings').values(stored.map(toEncodingRow)).execute()
+    }
+  }
+
+  /** Removes blobs and encodings that the source no longer has from the target. Returns their objects. */
+  async removeOthers(): Promise<string[]> {
+    const objects: string[] = []
+    for (const table of ['encodings', 'blobs'] as const) {
+      for await (const page of pages<{ hash: string; object: string | null }>(this.#target, table, [
+        'hash',
+      ])) {
+        const hashes = page.map(({ hash }) => hash)
+        const kept = await this.#source.selectFrom(table).select('hash').where('hash', 'in', hashes).execute()
+        const others = page.filter(({ hash }) => !kept.some((row) => row.hash === hash))
+        if (others.length === 0) continue
+        objects.push(...others.flatMap(({ object }) => object ?? []))
+        const gone = others.map(({ hash }) => hash)
+        await this.#target.deleteFrom(table).where('hash', 'in', gone).execute()
+      }
+    }
+    return objects
+  }
+
+  /** Replaces all other rows of the target by those of the source. Returns their number. */
+  async copyRows(): Promise<number> {
+    let total = 0
+    for (const [name, key] of Object.entries(COPIED)) {
+      const table = name as TableName
+      await this.#target.deleteFrom(table).execute()
+      for await (const page of pages<object>(this.#source, table, key)) {
+        await this.#target
+          .insertInto(table)
+          .values(page as never)
+          .execute()
+        total += page.length
+      }
+    }
+    return total
+  }
+
+  /** Ends the transfer: the target is a service of its own from now on. */
+  async finish(): Promise<void> {
+    await this.#target.deleteFrom('job_cursors').where('job', '=', MARKER).execute()
+  }
+
+  /** The object of a row that is there stays. */
+  async #putBlobs(rows: readonly BlobRow[]): Promise<void> {
+    if (rows.length === 0) return
+    await this.#target
+      .insertInto('blobs')
+      .values(rows)
+      .onConflict((c) =>
+        c.column('hash').doUpdateSet({
+          slug: sql`excluded.slug`,
+          unreferenced_since: sql`excluded.unreferenced_since`,
+          object: sql`coalesce(blobs.object, excluded.object)`,
+          pieces_hash: sql`case when blobs.object is null then excluded.pieces_hash else blobs.pieces_hash end`,
+        }),
+      )
+      .execute()
+  }
+
+  async #objectsOf(
+    table: 'blobs' | 'encodings',
+    page: readonly { hash: string }[],
+  ): Promise<Map<string, string | null>> {
+    const hashes = page.map(({ hash }) => hash)
+    const rows = await this.#target
+      .selectFrom(table)
+      .select(['hash', 'object'])
+      .where('hash', 'in', hashes)
+      .execute()
+    return new Map(rows.map(({ hash, object }) => [hash, object]))
+  }
+}
+
+/** A node that was seen within this time, in milliseconds, may be running. */
+const RECENT_MS = 60_000
+
+/** All rows of a table in the order of its key. */
+async function* pages<Row extends object>(
+  db: Kysely<Schema>,
+  table: TableName,
+  key: readonly string[],
+): AsyncGenerator<Row[]> {
+  const limit = table === 'versions' || table === 'thumbnails' ? VERSIONS_PER_PAGE : ROWS_PER_PAGE
+  const columns = sql.join(key.map((name) => sql.ref(name)))
+  for (let last: Row | undefined; ; ) {
+    const after = last && key.map((name) => (last as Record<string, unknown>)[name])
+    const { rows } = await sql<Row>`
+      select * from ${sql.table(table)}
+      ${after ? sql`where (${columns}) > (${sql.join(after)})` : sql``}
+      order by ${columns} limit ${sql.lit(limit)}`.execute(db)
+    if (rows.length > 0) yield rows
+    if (rows.length < limit) return
+    last = rows.at(-1)
+  }
+}

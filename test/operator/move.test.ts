@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { moveData, openForOperator, type StorageSettings } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import type { MoveResult } from '../../server/move/move.ts'
+import { TRANSFER_TABLES } from '../../server/store/transfer.ts'
+import { sha256, toFiles } from '../api/content.ts'
+import { listObjects } from '../blobs/bytes.ts'
+import { SiteVisitor } from '../faults/visitor.ts'
+import { compressibleText } from '../precompress/encoded.ts'
+import { postgresServer } from '../store/postgres-server.ts'
+import { startTestService } from '../support/service.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+
+const SECRET = 'a secret of thirty-two characters'
+const SURROUNDINGS = { log: silentLog, version: 'test' }
+
+/** Contents of a site with more files than a page of rows has. */
+const CONTENTS = {
+  'index.html': compressibleText('home', 3000),
+  ...Object.fromEntries(Array.from({ length: 250 }, (_, number) => [`${number}.txt`, `text ${number}`])),
+}
+
+/** A data folder with the data of a stopped service: a site with its files, a draft, and another with the same files. */
+async function fillFolder(data: string): Promise<{ slugs: string[] }> {
+  await using service = await startTestService({ DATA: data, SECRET })
+  const client = service.client(await service.signIn('owner@example.test'))
+  const slugs: string[] = []
+  for (const title of ['One', 'Two']) {
+    const { slug } = await client.publish({ files: toFiles(CONTENTS), title })
+    slugs.push(slug)
+  }
+  await client.publish({ files: toFiles({ 'draft.txt': 'draft' }), slug: slugs[0]!, live: false })
+  await service.service.precompressor.onIdle()
+  return { slugs }
+}
+
+function configOf(settings: Partial<StorageSettings>) {
+  const { data = '', databaseUrl = '', blobsUrl = '' } = settings
+  const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_SECRET: SECRET, SLIPWAY_LOG: 'silent' })
+  return { ...config, databaseUrl, blobsUrl }
+}
+
+function move(from: Partial<StorageSettings>, to: Partial<StorageSettings>, report = () => undefined) {
+  const target = { data: '', databaseUrl: '', blobsUrl: '', ...to }
+  return moveData(configOf(from), target, { ...SURROUNDINGS, report }) as Promise<MoveResult>
+}
+
+/** Throws at the second report of progress. */
+function stopAtSecondPage(): () => undefined {
+  let reports = 0
+  return () => {
+    if (++reports === 2) throw new Error('stopped')
+  }
+}
+
+async function assertServes(data: string, slugs: readonly string[]): Promise<void> {
+  await using service = await startTestService({ DATA: data, SECRET })
+  using visitor = new SiteVisitor(service.port)
+  for (const slug of slugs)
+    for (const [path, text] of Object.entries(CONTENTS).slice(-10)) {
+      const { status, body } = await visitor.get(slug, path)
+      assert.deepEqual([status, String(body)], [200, text], `${slug}/${path}`)
+    }
+}
+
+test(
+  'a service moves to a database and back with all its data, and can be stopped while it moves',
+  requires('postgres'),
+  async () => {
+    await using first = await memoryFolder()
+    await using middle = await memoryFolder()
+    await using last = await memoryFolder()
+    const { slugs } = await fillFolder(first.path)
+    const shared = { databaseUrl: await (await postgresServer()).createDatabase(), data: middle.path }
+    await assert.rejects(move({ data: first.path }, shared, stopAtSecondPage()), /stopped/)
+    const { files, ofFiles, bytes, damaged } = await move({ data: first.path }, shared)
+    assert.deepEqual([files, damaged], [ofFiles, []])
+    assert.ok(bytes < Object.values(CONTENTS).join('').length, 'the second run copies what the first has not')
+
+    const back = await move(shared, { data: last.path })
+    assert.equal(back.files, files)
+    await assertServes(last.path, slugs)
+    await using context = await openForOperator(configOf({ data: last.path }), SURROUNDINGS)
+    const { store, blobs } = context
+    const site = (await store.read.sites.bySlug(slugs[0]!))!
+    const records = await store.read.blobs.ofVersions([site.liveVersionId!])
+    const { encodings } = records.find(({ hash }) => hash === sha256(CONTENTS['index.html']))!
+    assert.equal(sha256((await blobs.bytes(encodings!.br!))!), encodings!.br!.hash)
+    assert.equal((await listObjects(blobs)).length, await countObjects(first.path))
+  },
+)
+
+/** The number of objects without those that are to be deleted. */
+async function countObjects(data: string): Promise<number> {
+  await using context = await openForOperator(configOf({ data }), SURROUNDINGS)
+  await runOnce(sweeps.find(({ name }) => name === 'blobs')!, context.sweepOptions)
+  return (await listObjects(context.blobs)).length
+}
+
+test('a move that is repeated after changes makes the target equal to the source', async () => {
+  await using source = await memoryFolder()
+  await using target = await memoryFolder()
+  const { slugs } = await fillFolder(source.path)
+  await assert.rejects(move({ data: source.path }, { data: target.path }, stopAtSecondPage()), /stopped/)
+  {
+    await using service = await startTestService({ DATA: source.path, SECRET, BLOB_GRACE: '0' })
+    const client = service.client(await service.signIn('owner@example.test'))
+    await client.delete(slugs[1]!, { permanent: true })
+    await client.publish({ files: toFiles({ 'new.txt': 'new' }), slug: slugs[0]! })
+  }
+  const { damaged } = await move({ data: source.path }, { data: target.path })
+  assert.deepEqual(damaged, [])
+  await using context = await openForOperator(configOf({ data: target.path }), SURROUNDINGS)
+  assert.equal((await context.store.read.sites.bySlug(slugs[1]!))?.deletionReason, 'deleted')
+  assert.equal((await context.store.read.versions.bySlug(slugs[0]!)).length, 3)
+})
+
+test('a target with the data of a service is refused', async () => {
+  await using source = await memoryFolder()
+  await using target = await memoryFolder()
+  await fillFolder(source.path)
+  await fillFolder(target.path)
+  await assert.rejects(move({ data: source.path }, { data: target.path }), { name: 'TargetInUseError' })
+})
+
+test('a file that the source has lost is reported, and all others are moved', async () => {
+  await using source = await memoryFolder()
+  await using target = await memoryFolder()
+  const { slugs } = await fillFolder(source.path)
+  {
+    await using context = await openForOperator(configOf({ data: source.path }), SURROUNDINGS)
+    const { object } = (await context.store.read.blobs.find(sha256('draft')))!
+    await rm(join(source.path, 'blobs', object.slice(0, 2), object))
+  }
+  const { files, ofFiles, damaged } = await move({ data: source.path }, { data: target.path })
+  assert.deepEqual([damaged, files], [[sha256('draft')], ofFiles - 1])
+  await assertServes(target.path, slugs)
+})
+
+test(
+  'the rows of every table are moved, or are those of one installation',
+  requires('postgres'),
+  async () => {
+    const server = await postgresServer()
+    const found = await server.run(
+      await server.createDatabase(),
+      'select tablename from pg_tables where schemaname = $$public$$',
+    )
+    const own = ['applied_migrations', 'schema_compatibility', 'changes_trimmed', 'feed_epoch']
+    const names = found.rows.map(({ tablename }) => tablename as string).filter((name) => !own.includes(name))
+    assert.deepEqual(names.sort(), TRANSFER_TABLES.toSorted())
+  },
+)
