@@ -21,6 +21,7 @@ import type { IssuingDeps } from './certificates/deps.ts'
 import { reencryptKeys } from './certificates/reencrypt-keys.ts'
 import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError } from './config/settings.ts'
+import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
 import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
@@ -139,9 +140,11 @@ interface Database {
   store: Store
 }
 
-interface Backends extends Database {
+/** The engines of the services. */
+export interface Backends extends Database {
   blobs: Blobs
   mail: Mail
+  dns: Dns
   secretBox: SecretBox
   certificates: CertificateManager | undefined
 }
@@ -523,9 +526,10 @@ async function openBackends(
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
+  const dns = resolverDns({ servers: config.dnsServers })
   const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { ...database, blobs, mail, secretBox, certificates }
+  return { ...database, blobs, mail, dns, secretBox, certificates }
 }
 
 /** Loads the driver of PostgreSQL only for its setting. */
@@ -573,13 +577,13 @@ function namePolicy({ reservedNames, siteDomain, proxyHost }: Config, baseUrl: s
 }
 
 /** Builds every service over its engines. */
-function createServices(
+export function createServices(
   config: Config,
   baseUrl: string,
   backends: Backends,
   { log, budget }: Pick<StartOptions, 'log'> & { budget: MemoryBudget },
 ) {
-  const { store, blobs, mail, folder, secret, secretBox, certificates } = backends
+  const { store, blobs, mail, dns, folder, secret, secretBox, certificates } = backends
   const { clock } = store
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
@@ -628,7 +632,7 @@ function createServices(
   const domains = new DomainService({
     store,
     certificates,
-    dns: resolverDns({ servers: config.dnsServers }),
+    dns,
     clock,
     log,
     proxyHost: config.proxyHost,

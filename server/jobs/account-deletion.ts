@@ -1,6 +1,7 @@
 import type { DeleteAccountResponse } from '../../protocol/api/account.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { counterKeys } from '../accounts/rate-limits.ts'
+import { writeWithDomains } from '../domains/site-domains.ts'
 import type { DomainCertificates } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { deleteSite } from '../sites/trash.ts'
@@ -75,7 +76,9 @@ export class AccountDeletion {
    */
   async #deleteNext({ id }: Account, store: Store): Promise<boolean> {
     const slugs = await findSites(store.read, id)
-    return store.write('durable', { account: id, site: slugs }, async (tx) => {
+    const scope = { account: id, site: slugs }
+    const find = ({ domains }: Queries) => domains.byAccount(id)
+    return writeWithDomains(store, { scope, find }, async (tx) => {
       const account = await tx.accounts.byId(id)
       // Another process has completed it.
       if (!account || account.deletionStartedAt === null) return true

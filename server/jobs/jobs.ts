@@ -3,6 +3,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import { objectCreatedAt } from '../blobs/object-names.ts'
 import type { CertificateManager } from '../certificates/certificates.ts'
 import type { DomainService } from '../domains/domain.ts'
+import { writeWithDomains } from '../domains/site-domains.ts'
 import type { Log } from '../lib/log.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
@@ -13,7 +14,7 @@ import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
-import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
 
 /** Dependencies of sweeps; all times in seconds. */
@@ -309,7 +310,8 @@ async function deleteSites(
   isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
 ): Promise<number> {
   for (const { slug } of sites) {
-    await store.write('durable', { site: slug }, async (tx) => {
+    const find = ({ domains }: Queries) => domains.bySite(slug)
+    await writeWithDomains(store, { scope: { site: slug }, find }, async (tx) => {
       if (await isStillDue(tx, slug)) await deleteSite(tx, slug, reason, clock(), certificates)
     })
   }

@@ -76,7 +76,7 @@ export class BundleUploads {
     using held = new DisposableStack()
     const arrived: (ReceivedFile | undefined)[] = []
     const whole = () => arrived.filter((one) => one !== undefined)
-    const record = this.#bundleWriter(versionId)
+    const record = this.#bundleWriter({ slug, versionId })
     const take = async (file: ArchiveFile) => {
       const expected = findExpected(file, awaited)
       if (!expected) return
@@ -104,7 +104,7 @@ export class BundleUploads {
    * Records received files: all of a bundle at its end, since a thousand writes would take longer than the
    * files; and over a slow connection often enough that little is lost when it drops.
    */
-  #bundleWriter(versionId: string) {
+  #bundleWriter({ slug, versionId }: BundleUpload) {
     const { uploadRecorder, clock } = this.#options
     let waiting: ReceivedFile[] = []
     let written = clock()
@@ -112,7 +112,7 @@ export class BundleUploads {
       const rows = waiting.map(({ fileNumber, blob }) => ({ ...blob, versionId, fileNumber }))
       waiting = []
       written = clock()
-      await uploadRecorder.add(rows)
+      await uploadRecorder.add(slug, rows)
     }
     return {
       rest,

@@ -133,7 +133,7 @@ export class PublishService {
     const active = new ActiveUpload(body)
     using _slot = this.#slots.take(upload, active)
     const blob = await this.#uploadRecorder.track(() => this.#receive(upload, body, active))
-    await this.#uploadRecorder.add([{ ...blob, versionId, fileNumber }])
+    await this.#uploadRecorder.add(upload.slug, [{ ...blob, versionId, fileNumber }])
     return { path, size: blob.size, hash: blob.hash }
   }
 

@@ -13,6 +13,7 @@ interface UploadRecorderOptions {
 
 /** The received files of one upload or bundle: recorded all together or not at all. */
 interface QueuedRows {
+  slug: string
   rows: readonly Arrival[]
   resolve(): void
   reject(error: unknown): void
@@ -65,14 +66,14 @@ export class UploadRecorder {
   }
 
   /**
-   * Resolves once the store has recorded the received files of one version; replaced ones are deleted. UPLOAD_EXPIRED
+   * Resolves once the store has recorded the received files of one version of a site; replaced ones are deleted. UPLOAD_EXPIRED
    * when the version has been finalized or deleted, and INVALID_UPLOAD_TOKEN when its manifest has no such file; in both
    * cases the files are deleted. After any other error they may have been recorded.
    */
-  add(rows: readonly Arrival[]): Promise<void> {
+  add(slug: string, rows: readonly Arrival[]): Promise<void> {
     if (rows.length === 0) return Promise.resolve()
     return new Promise((resolve, reject) => {
-      this.#queued.push({ rows, resolve, reject })
+      this.#queued.push({ slug, rows, resolve, reject })
       this.#scheduleFlush()
     })
   }
@@ -116,7 +117,9 @@ export class UploadRecorder {
   /** `accepted`: rows that match a pending version. */
   #record(uploads: readonly QueuedRows[]): Promise<Recorded> {
     const rows = uploads.flatMap((one) => one.rows)
-    return this.#store.write('relaxed', INDEPENDENT, async (tx) => {
+    // No version ceases to be pending between the check and the commit.
+    const scope = { site: uploads.map(({ slug }) => slug) }
+    return this.#store.write('relaxed', scope, async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const accepted = await this.#selectValid(tx, rows, pending)
       const replaced = await tx.versions.recordArrivals([...accepted])

@@ -6,6 +6,7 @@ import {
   requireNotExpired,
 } from '../accounts/authorization.ts'
 import type { Plans } from '../accounts/plans.ts'
+import { writeWithDomains } from '../domains/site-domains.ts'
 import { type DomainCertificates, removeSiteDomains, restoreSiteDomains } from '../domains/status.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { KeptDomain, Site } from '../store/contract/sites.ts'
@@ -38,7 +39,9 @@ export class Trash {
   async remove(account: Account, slug: string, permanent = false): Promise<DeleteResponse> {
     const { store, clock, certificates, lifetimeSeconds } = this.#options
     const now = clock()
-    await store.write('durable', { site: slug, account: account.id }, async (tx) => {
+    const scope = { site: slug, account: account.id }
+    const find = ({ domains }: Queries) => domains.bySite(slug)
+    await writeWithDomains(store, { scope, find }, async (tx) => {
       const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
       if (trashed) return deleteSite(tx, slug, 'deleted', now, certificates)
       const site = await requireAccess(tx, 'manage', { slug, account, now })

@@ -104,7 +104,8 @@ describe('an uploaded file', () => {
   for (const [how, more] of differences) {
     test(`with ${how} is not recorded, even without the check before its body`, async () => {
       const contents = { 'a.txt': 'right', 'b.txt': 'b' }
-      const { versionId } = (await victim.client.create({ files: toManifest(contents) })).upload
+      const { slug, upload } = await victim.client.create({ files: toManifest(contents) })
+      const { versionId } = upload
       const { store } = await api.operator()
       const blobs = { remove: async () => undefined }
       const log = makeLog({ level: 'silent', text: false, write: () => undefined })
@@ -119,8 +120,8 @@ describe('an uploaded file', () => {
         return { versionId, fileNumber: number, hash, size, object: createObjectName(0), piecesHash: null }
       }
       const [, refusal] = await Promise.allSettled([
-        recorder.add([toRow(1, 'b.txt')]),
-        recorder.add([{ ...toRow(0, 'a.txt'), ...more }]),
+        recorder.add(slug, [toRow(1, 'b.txt')]),
+        recorder.add(slug, [{ ...toRow(0, 'a.txt'), ...more }]),
       ])
       assert.equal(refusal.status === 'rejected' && refusal.reason.code, 'INVALID_UPLOAD_TOKEN')
       const recorded = await store.read.versions.listArrivals(versionId)

@@ -7,7 +7,7 @@ import { runOnce } from '../../server/jobs/scheduler.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
 import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
-import { PendingVersionStore } from '../../server/publish/stage.ts'
+import { PendingVersionStore, type StagedVersion } from '../../server/publish/stage.ts'
 import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
 import { deleteSite } from '../../server/sites/trash.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
@@ -87,9 +87,9 @@ class PublishingNode {
       : this.#pendingVersions.newVersion(CALLER, slug, { files })
   }
 
-  async upload(versionId: string, fileNumber: number, bytes: Buffer): Promise<void> {
+  async upload({ slug, versionId }: StagedVersion, fileNumber: number, bytes: Buffer): Promise<void> {
     const blob = await this.#blobs.put(toBody(bytes), { size: bytes.length })
-    await this.#recorder.add([{ ...blob, versionId, fileNumber }])
+    await this.#recorder.add(slug, [{ ...blob, versionId, fileNumber }])
   }
 
   /** Runs a sweep. With `remove`, objects are deleted that way. */
@@ -180,8 +180,8 @@ export class PublishingNodes {
     const { versionId } = staged
     for (const [fileNumber, bytes] of contents.entries()) {
       if (staged.skipped.has(fileNumber)) continue
-      await this.#node.upload(versionId, fileNumber, bytes)
-      if (random.chance(0.1)) await this.#node.upload(versionId, fileNumber, bytes)
+      await this.#node.upload(staged, fileNumber, bytes)
+      if (random.chance(0.1)) await this.#node.upload(staged, fileNumber, bytes)
     }
     if (random.chance(0.1)) return staged.slug
     const finalize = () =>

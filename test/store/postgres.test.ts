@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
@@ -75,5 +77,34 @@ test(
     t.mock.method(Date, 'now', () => 0)
     const { rows } = await run(url, 'select extract(epoch from clock_timestamp())::float8 * 1000 as now')
     assert.ok(Math.abs(store.clock() - rows[0].now) < HOUR_MS, `${store.clock()} and ${rows[0].now}`)
+  },
+)
+
+test(
+  'a write that could not take its locks leaves nothing behind on its connection',
+  requires('postgres'),
+  async () => {
+    const { createDatabase, run } = await postgresServer()
+    const url = await createDatabase()
+    await using store = await postgresStore({ url })
+    const held = Promise.withResolvers<void>()
+    const started = Promise.withResolvers<void>()
+    const first = store.write('relaxed', { site: 'a-site' }, () => {
+      started.resolve()
+      return held.promise
+    })
+    await started.promise
+    try {
+      const second = assert.rejects(store.write('relaxed', { site: 'a-site' }, async () => undefined))
+      const cancel = `select pg_cancel_backend(pid) from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`
+      while ((await run(url, cancel)).rowCount === 0) await turn()
+      await second
+      for (let number = 0; number < 2; number++)
+        await store.write('relaxed', {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
+    } finally {
+      held.resolve()
+      await first
+    }
   },
 )

@@ -114,10 +114,11 @@ export class Writer {
     const deadline = performance.now() + TRANSACTION_TIMEOUT_MS
     const query: typeof connection.query = (query, timeoutMs) =>
       connection.query({ ...query, isCancelable: true }, Math.min(timeoutMs, deadline - performance.now()))
-    await query({ text: begin.text }, begin.mayWait ? WRITE_TIMEOUT_MS : readTimeoutMs)
     const changed = new Set<string>()
     let xid: string | undefined
     try {
+      // A message that fails at a lock leaves a transaction, too.
+      await query({ text: begin.text }, begin.mayWait ? WRITE_TIMEOUT_MS : readTimeoutMs)
       const result = await work({
         ...createQueries(createKysely((statement) => query(statement, WRITE_TIMEOUT_MS))),
         notifyChanged: async (name) => {

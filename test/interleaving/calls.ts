@@ -1,0 +1,457 @@
+import { Readable } from 'node:stream'
+import type { FinalizeRequest } from '../../protocol/api/publish.ts'
+import type { Caller } from '../../server/accounts/authorization.ts'
+import { sessionId } from '../../server/accounts/session.ts'
+import { pruneVisits } from '../../server/analytics/retention.ts'
+import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
+import { refreshRenewalInfo } from '../../server/certificates/ari.ts'
+import { createChallengeSolver } from '../../server/certificates/challenge-solver.ts'
+import { Issuance } from '../../server/certificates/issuance.ts'
+import { maintain, requestSiteCertificates } from '../../server/certificates/maintenance.ts'
+import { reencryptKeys } from '../../server/certificates/reencrypt-keys.ts'
+import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { hashToken } from '../../server/lib/tokens.ts'
+import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
+import { Precompressor } from '../../server/precompress/precompressor.ts'
+import { SignedUploadUrls, UPLOAD_PATH } from '../../server/publish/signed-uploads.ts'
+import type { StagedVersion } from '../../server/publish/stage.ts'
+import type { Account } from '../../server/store/contract/accounts.ts'
+import { webp } from '../api/webp.ts'
+import { silentLog } from '../support/silent-log.ts'
+import {
+  ANN,
+  ANON_PENDING,
+  ATTEMPT,
+  BOB,
+  CAT,
+  CLAIM_TOKEN,
+  CODE,
+  DRAFT,
+  FILE,
+  KEY,
+  LIVE,
+  OTHER_CONTENT,
+  OTHER_FILE,
+  PENDING,
+  PREVIOUS,
+  SECRET,
+  SESSION,
+} from './fixture.ts'
+import type { Node } from './world.ts'
+
+/** What calls are about. */
+type Subject =
+  | 'bakery'
+  | 'cafe'
+  | 'anon'
+  | 'trashed'
+  | 'expired'
+  | 'unfinished'
+  | 'leaving'
+  | 'the name'
+  | 'ann'
+  | 'keys'
+  | 'sessions'
+  | 'codes'
+  | 'domains of ann'
+  | 'renames'
+  | 'invitations'
+  | 'new.test'
+  | 'shop.test'
+  | 'orders'
+  | 'blobs'
+  | 'notices'
+  | 'visits'
+  | 'counters'
+  | 'ticket keys'
+
+/**
+ * A call of the service that writes. Two calls of which one changes what the other is about must be as if one had
+ * followed the other.
+ */
+export interface CallSpec {
+  changes: readonly Subject[]
+  reads?: readonly Subject[]
+  /** It has several writes, and other calls may come between them. */
+  isDivisible?: true
+  run: (node: Node) => Promise<unknown>
+}
+
+const CLIENT = { address: '192.0.2.7', browserTokens: [] }
+
+/** Together they reach every write in `server/`. */
+export const CALLS: Record<string, CallSpec> = {
+  // Publishing
+  'stage an update': {
+    changes: ['bakery'],
+    run: ({ publishService }) => publishService.update(by(ANN), 'bakery', { files: [FILE, OTHER_FILE] }),
+  },
+  'stage a named site': {
+    changes: ['the name'],
+    reads: ['ann'],
+    run: ({ publishService }) => publishService.create(by(ANN), { files: [FILE], name: 'chosen' }),
+  },
+  'stage an update of an anonymous site': {
+    changes: ['anon'],
+    run: ({ publishService }) =>
+      publishService.update(ANONYMOUS, 'anon', { files: [FILE], claimToken: CLAIM_TOKEN }),
+  },
+  'abort an update': {
+    changes: ['bakery'],
+    run: ({ pendingVersions }) => pendingVersions.abort(staged('bakery', PENDING, false)),
+  },
+  'upload a file': {
+    changes: ['anon', 'blobs'],
+    async run({ publishService, store }) {
+      const signed = { slug: 'anon', versionId: ANON_PENDING, fileNumber: 1, ...OTHER_FILE }
+      const target = new SignedUploadUrls({ baseUrl: '', secret: SECRET, clock: store.clock }).target(signed)
+      const { pathname, searchParams } = new URL(target.url, 'https://pages.test')
+      const body = Readable.from([Buffer.from(OTHER_CONTENT)])
+      const key = pathname.slice(UPLOAD_PATH.length)
+      await publishService.upload(key, Object.fromEntries(searchParams), body, {
+        contentType: OTHER_FILE.contentType,
+        contentLength: OTHER_FILE.size,
+      })
+    },
+  },
+  finalize: {
+    changes: ['bakery', 'blobs'],
+    run: (node) => finalize(node, by(ANN), 'bakery', { versionId: PENDING }),
+  },
+  'finalize an anonymous update': {
+    changes: ['anon', 'blobs'],
+    run: (node) => finalize(node, ANONYMOUS, 'anon', { versionId: ANON_PENDING, claimToken: CLAIM_TOKEN }),
+  },
+  'publish a draft': {
+    changes: ['bakery'],
+    run: (node) => finalize(node, by(ANN), 'bakery', { versionId: DRAFT }),
+  },
+  'publish contents': {
+    changes: ['anon'],
+    isDivisible: true,
+    run(node) {
+      node.versions.prune = async () => 0
+      return node.archivePublisher.update(ANONYMOUS, 'anon', {
+        source: { kind: 'contents', files: [{ path: 'index.html', bytes: Buffer.from(OTHER_CONTENT) }] },
+        fields: { claimToken: CLAIM_TOKEN },
+        live: true,
+        ifChanged: false,
+        include: {},
+        keepTopFolder: false,
+      })
+    },
+  },
+  // Versions
+  restore: {
+    changes: ['bakery'],
+    run: ({ versions }) => versions.restore(ANN, 'bakery', PREVIOUS),
+  },
+  'restore by a collaborator': {
+    changes: ['bakery'],
+    run: ({ versions }) => versions.restore(BOB, 'bakery', DRAFT),
+  },
+  'delete a version': {
+    changes: ['bakery', 'blobs'],
+    run: ({ versions }) => versions.remove(ANN, 'bakery', PREVIOUS),
+  },
+  'put a thumbnail': {
+    changes: ['bakery'],
+    run: ({ thumbnails }) =>
+      thumbnails.put(by(ANN), { slug: 'bakery', versionId: PREVIOUS }, webp(640, 400), async () => undefined),
+  },
+  precompress: {
+    changes: ['bakery', 'blobs'],
+    isDivisible: true,
+    async run({ precompressor }) {
+      Precompressor.prototype.enqueue.call(precompressor, 'bakery', LIVE)
+      await precompressor.onIdle()
+    },
+  },
+  // Sites
+  'change metadata': {
+    changes: ['bakery'],
+    isDivisible: true,
+    run: ({ sites }) => sites.updateMetadata(ANN, 'bakery', { title: 'A new title', ttlSeconds: null }),
+  },
+  duplicate: {
+    changes: ['blobs'],
+    reads: ['bakery', 'ann'],
+    run: ({ sites }) => sites.duplicate(by(ANN), 'bakery'),
+  },
+  claim: {
+    changes: ['anon'],
+    reads: ['ann'],
+    run: ({ sites }) => sites.claim(ANN, 'anon', CLAIM_TOKEN),
+  },
+  'claim by another account': {
+    changes: ['anon'],
+    run: ({ sites }) => sites.claim(CAT, 'anon', CLAIM_TOKEN),
+  },
+  'rename to a name': {
+    changes: ['bakery', 'the name', 'renames'],
+    run: ({ names }) => names.rename(ANN, 'bakery', 'chosen'),
+  },
+  'rename another site': {
+    changes: ['cafe', 'renames'],
+    run: ({ names }) => names.rename(ANN, 'cafe', 'coffee'),
+  },
+  'rename to the same name': {
+    changes: ['cafe', 'the name', 'renames'],
+    run: ({ names }) => names.rename(ANN, 'cafe', 'chosen'),
+  },
+  'delete a site': {
+    changes: ['bakery', 'shop.test', 'new.test', 'notices'],
+    run: ({ trash }) => trash.remove(ANN, 'bakery'),
+  },
+  'delete a site permanently': {
+    changes: ['bakery', 'shop.test', 'new.test', 'blobs'],
+    run: ({ trash }) => trash.remove(ANN, 'bakery', true),
+  },
+  'restore from the trash': {
+    changes: ['trashed', 'domains of ann'],
+    reads: ['ann'],
+    run: ({ trash }) => trash.undelete(ANN, 'trashed'),
+  },
+  'delete from the trash': {
+    changes: ['trashed', 'blobs'],
+    run: ({ trash }) => trash.remove(ANN, 'trashed', true),
+  },
+  'add a collaborator': {
+    changes: ['bakery', 'invitations'],
+    run: ({ collaborators }) => collaborators.add(ANN, 'bakery', 'one-more@example.test'),
+  },
+  'add another collaborator': {
+    changes: ['bakery', 'invitations'],
+    run: ({ collaborators }) => collaborators.add(ANN, 'bakery', 'two-more@example.test'),
+  },
+  'add a collaborator to another site': {
+    changes: ['cafe', 'invitations'],
+    run: ({ collaborators }) => collaborators.add(ANN, 'cafe', 'one-more@example.test'),
+  },
+  'remove a collaborator': {
+    changes: ['bakery'],
+    run: ({ collaborators }) => collaborators.remove(ANN, 'bakery', BOB.email),
+  },
+  // Domains
+  'add a domain': {
+    changes: ['domains of ann'],
+    reads: ['cafe', 'ann'],
+    run: ({ domains }) => domains.add(ANN, 'one.test', 'cafe'),
+  },
+  'add another domain': {
+    changes: ['domains of ann'],
+    reads: ['bakery', 'ann'],
+    run: ({ domains }) => domains.add(ANN, 'two.test', 'bakery'),
+  },
+  'remove an active domain': {
+    changes: ['domains of ann', 'shop.test'],
+    run: ({ domains }) => domains.remove(ANN, 'shop.test'),
+  },
+  'check a domain': {
+    changes: ['new.test'],
+    reads: ['bakery'],
+    isDivisible: true,
+    run: ({ domains }) => domains.check(ANN, 'new.test'),
+  },
+  'check the domain of another account': {
+    changes: ['new.test'],
+    isDivisible: true,
+    run: ({ domains }) => domains.check(CAT, 'new.test'),
+  },
+  'check an active domain': {
+    changes: ['shop.test'],
+    reads: ['bakery'],
+    isDivisible: true,
+    run: ({ domains }) => domains.check(ANN, 'shop.test'),
+  },
+  // Certificates
+  'issue a certificate': {
+    changes: ['shop.test', 'orders'],
+    isDivisible: true,
+    run: ({ issuing }) => new Issuance(issuing).process('shop.test', { caIsReachable: true }),
+  },
+  'issue a certificate of a site': {
+    changes: ['orders'],
+    isDivisible: true,
+    run: ({ issuing }) => new Issuance(issuing).process('bakery.sites.test', { caIsReachable: true }),
+  },
+  'issue a certificate of another site': {
+    changes: ['orders'],
+    isDivisible: true,
+    run: ({ issuing }) => new Issuance(issuing).process('cafe.sites.test', { caIsReachable: true }),
+  },
+  'retry a certificate': {
+    changes: ['orders'],
+    run: ({ certificates }) => certificates!.retry('failed.test'),
+  },
+  'update renewal information': {
+    changes: ['shop.test'],
+    run: async ({ issuing }) =>
+      refreshRenewalInfo(issuing, await issuing.store.read.certificates.summaries(['shop.test'])),
+  },
+  'request certificates of sites': {
+    changes: ['orders'],
+    reads: ['cafe'],
+    run: ({ issuing }) => requestSiteCertificates(issuing),
+  },
+  'maintain certificates': {
+    changes: ['shop.test', 'orders'],
+    isDivisible: true,
+    run: ({ issuing }) => maintain(issuing),
+  },
+  'encrypt keys again': {
+    changes: ['shop.test'],
+    isDivisible: true,
+    run: ({ issuing }) => reencryptKeys(issuing.store, issuing.secretBox),
+  },
+  'present a challenge': {
+    changes: ['shop.test'],
+    isDivisible: true,
+    async run({ issuing }) {
+      const solver = createChallengeSolver(issuing, { types: ['http-01'], onPresent: () => undefined })
+      const challenge = { type: 'http-01', name: 'shop.test', token: 't', keyAuthorization: 't.k' } as const
+      await solver.present(challenge)
+      await solver.remove(challenge)
+    },
+  },
+  // Accounts
+  'request a code': {
+    changes: ['codes'],
+    run: ({ accounts }) => accounts.requestCode(ANN.email, CLIENT),
+  },
+  'sign in with the code': {
+    changes: ['codes', 'keys'],
+    reads: ['ann'],
+    run: ({ accounts }) => accounts.verifyCode({ email: ANN.email, code: CODE, attempt: ATTEMPT }, CLIENT),
+  },
+  'sign in with a named key': {
+    changes: ['codes', 'keys'],
+    reads: ['ann'],
+    run: ({ accounts }) =>
+      accounts.verifyCode({ email: ANN.email, code: CODE, attempt: ATTEMPT, keyName: 'a new key' }, CLIENT),
+  },
+  'open a session': {
+    changes: ['codes', 'sessions'],
+    reads: ['ann'],
+    run: ({ accounts }) =>
+      accounts.openSession(
+        { email: ANN.email, code: CODE, attempt: ATTEMPT },
+        { ...CLIENT, userAgent: undefined },
+      ),
+  },
+  'try a wrong code': {
+    changes: ['codes'],
+    run: ({ accounts }) =>
+      accounts.verifyCode({ email: ANN.email, code: 'WXYZ-WXYZ', attempt: ATTEMPT }, CLIENT),
+  },
+  'renew the key': { changes: ['keys'], reads: ['ann'], run: ({ accounts }) => accounts.renewKey(ANN) },
+  'end the key': { changes: ['keys'], run: ({ accounts }) => accounts.endKey(hashToken(KEY)) },
+  'turn reminders off': { changes: ['ann'], run: ({ accounts }) => accounts.setReminders(ANN, false) },
+  'set the plan': { changes: ['ann'], run: ({ accounts }) => accounts.setPlan(ANN.email, 'hobby') },
+  'end a session': {
+    changes: ['sessions'],
+    run: ({ sessions }) => sessions.end(ANN, sessionId(SESSION)),
+  },
+  'end all sessions': { changes: ['sessions'], run: ({ sessions }) => sessions.endOthers(ANN, undefined) },
+  'sign out': { changes: ['sessions'], run: ({ sessions }) => sessions.close(SESSION) },
+  'delete the account': {
+    changes: [
+      'ann',
+      'keys',
+      'sessions',
+      'codes',
+      'domains of ann',
+      'bakery',
+      'cafe',
+      'trashed',
+      'expired',
+      'invitations',
+      'counters',
+      'notices',
+    ],
+    isDivisible: true,
+    run: ({ accountDeletion }) => accountDeletion.deleteAccount(ANN, ANN.email),
+  },
+  charge: {
+    changes: ['counters'],
+    run: ({ limits }) => limits.charge(by(ANN), 'api'),
+  },
+  // Background
+  ...sweepCalls({
+    'expired-sites': ['expired', 'blobs'],
+    trash: ['trashed', 'blobs'],
+    leaving: ['leaving'],
+    abandoned: ['unfinished', 'cafe'],
+    'old-versions': ['bakery', 'blobs'],
+    uploads: ['blobs'],
+    blobs: ['blobs'],
+    unnamed: ['blobs'],
+    'sign-ins': ['codes', 'counters', 'sessions'],
+    'held-domains': ['domains of ann'],
+    'former-names': ['cafe', 'renames'],
+    emails: ['notices', 'ann'],
+  }),
+  'prune visits': {
+    changes: ['visits'],
+    isDivisible: true,
+    run: ({ store }) => pruneVisits({ store, clock: store.clock }),
+  },
+  'record visits': {
+    changes: ['visits'],
+    reads: ['bakery'],
+    isDivisible: true,
+    async run({ store }) {
+      await using recorder = new VisitRecorder({ store, clock: store.clock, log: silentLog })
+      const counts = recorder.site('bakery')!
+      counts.requests++
+      counts.addVisitor('a visitor')
+      counts.name('path', '/')!.requests++
+    },
+  },
+  'try a password': {
+    changes: ['counters'],
+    run: ({ store }) => new AttemptLimiter({ store, clock: store.clock }).begin('192.0.2.7', 'bakery'),
+  },
+  'share ticket keys': {
+    changes: ['ticket keys'],
+    run: ({ issuing }) => new TicketKeys(issuing).refresh(),
+  },
+}
+
+const ANONYMOUS: Caller = { account: undefined, address: '192.0.2.8', signedInWith: 'anonymous' }
+
+function by(account: Account): Caller {
+  return { account, address: '192.0.2.7', signedInWith: 'key' }
+}
+
+function staged(slug: string, versionId: string, isNew: boolean): StagedVersion {
+  const rest = {
+    files: [],
+    skipped: new Set<number>(),
+    anonymous: undefined,
+    removal: undefined,
+    changes: undefined,
+  }
+  return { slug, versionId, isNew, ...rest }
+}
+
+/** Finalizes without the work that follows the response. */
+async function finalize(node: Node, caller: Caller, slug: string, request: FinalizeRequest): Promise<void> {
+  node.versions.prune = async () => 0
+  await node.finalizer.finalize(caller, slug, request)
+}
+
+function sweepCalls(subjects: Record<string, readonly Subject[]>): Record<string, CallSpec> {
+  return Object.fromEntries(
+    Object.entries(subjects).map(([name, changes]) => [
+      `sweep ${name}`,
+      { changes, isDivisible: true, run: (node) => sweep(node, name) },
+    ]),
+  )
+}
+
+function sweep({ sweepOptions }: Node, name: string): Promise<number> {
+  return runOnce(sweeps.find((one) => one.name === name)!, sweepOptions)
+}

@@ -1,0 +1,313 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { hashToken, minIdAt, Signer } from '../../server/lib/tokens.ts'
+import { emptyCertificate } from '../../server/store/contract/certificates.ts'
+import type { Site } from '../../server/store/contract/sites.ts'
+import type { Version } from '../../server/store/contract/versions.ts'
+import type { Store, WriteTransaction } from '../../server/store/store.ts'
+import { sha256 } from '../api/content.ts'
+import { accountRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
+
+/** The time at which all calls begin. */
+export const NOW = Date.UTC(2030, 0, 15, 12, 30)
+
+export const CLAIM_TOKEN = '0f0e0d0c-0b0a-4908-8706-050403020100'
+export const SECRET = 'a secret of thirty-two characters'
+export const CODE = 'ABCD-EFGH'
+export const ATTEMPT = 'the attempt of ann'
+export const SESSION = 'the session of ann'
+export const KEY = 'the key of ann'
+
+/** The bytes of all files. */
+export const CONTENT = '<!doctype html><title>A page</title>'
+export const OTHER_CONTENT = '<!doctype html><title>Another page</title>'
+
+export const FILE = {
+  path: 'index.html',
+  size: CONTENT.length,
+  contentType: 'text/html',
+  hash: sha256(CONTENT),
+}
+export const OTHER_FILE = {
+  path: 'other.html',
+  size: OTHER_CONTENT.length,
+  contentType: 'text/html',
+  hash: sha256(OTHER_CONTENT),
+}
+
+/** The bytes of `FILE`. */
+const STORED = { hash: FILE.hash, size: FILE.size, object: 'an object', piecesHash: null }
+
+export const ANN = accountRow('ann', {
+  email: 'ann@example.test',
+  keyHash: hashToken(KEY),
+  createdAt: NOW - DAY_MS,
+})
+export const BOB = accountRow('bob', { email: 'bob@example.test', createdAt: NOW - DAY_MS })
+export const CAT = accountRow('cat', { email: 'cat@example.test', createdAt: NOW - DAY_MS })
+export const DAN = accountRow('dan', { email: 'dan@example.test', deletionStartedAt: NOW - HOUR_MS })
+
+/** Ids of the versions of the site `bakery`. */
+export const LIVE = idAt(NOW - HOUR_MS, 'v')
+export const OLD = idAt(NOW - 3 * HOUR_MS, 'z')
+export const PREVIOUS = idAt(NOW - 2 * HOUR_MS, 'p')
+export const DRAFT = idAt(NOW - 50 * MINUTE_MS, 'd')
+export const PENDING = idAt(NOW - 40 * MINUTE_MS, 'w')
+
+/** A version of `anon` that waits for its files. */
+export const ANON_PENDING = idAt(NOW - 30 * MINUTE_MS, 'a')
+
+/** An id of a version. */
+function idAt(time: number, character: string): string {
+  return minIdAt(time) + character.repeat(16)
+}
+
+/**
+ * Sites, accounts and domains in many states, each limit one below its maximum: so any two calls that together would
+ * exceed one are in conflict.
+ */
+export async function insertFixture(store: Store): Promise<void> {
+  await store.write('relaxed', {}, async (tx) => {
+    for (const account of [ANN, BOB, CAT, DAN]) await tx.accounts.insert(account)
+    await insertSignIns(tx)
+    await insertBakery(tx)
+    await insertOtherSites(tx)
+    await insertDomains(tx)
+    await insertCertificates(tx)
+    await insertNotices(tx)
+    await tx.counters.add('account:ann', hour(NOW))
+    for (let number = 0; number < 4; number++) await tx.counters.add('guess:address:192.0.2.7', NOW)
+    await tx.visits.getOrCreateSalt(day(NOW), 'the salt of today')
+    await tx.visits.add(hour(NOW - DAY_MS), day(NOW - DAY_MS), [
+      { slug: 'bakery', requests: 1, bytes: 1, visitors: ['a visitor'], names: [] },
+    ])
+  })
+}
+
+export function hour(time: number): number {
+  return Math.floor(time / HOUR_MS) * HOUR_MS
+}
+
+function day(time: number): number {
+  return Math.floor(time / DAY_MS) * DAY_MS
+}
+
+async function insertSignIns(tx: WriteTransaction): Promise<void> {
+  for (let number = 0; number < 49; number++)
+    await tx.accounts.addNamedKey({
+      keyHash: sha256(`named key ${number}`),
+      accountId: 'ann',
+      name: `key ${number}`,
+      createdAt: NOW - DAY_MS,
+    })
+  await tx.signIns.addCode({
+    attemptHash: hashToken(ATTEMPT),
+    email: ANN.email,
+    network: 'a network',
+    codeHash: new Signer(SECRET, 'verification codes').sign([ANN.email, CODE]),
+    attemptTries: 4,
+    openTries: 0,
+    expiresAt: NOW + MINUTE_MS,
+  })
+  for (let number = 0; number < 3; number++)
+    await tx.signIns.addSession({
+      tokenHash: number === 0 ? hashToken(SESSION) : sha256(`session ${number}`),
+      accountId: 'ann',
+      createdAt: NOW - DAY_MS + number,
+      expiresAt: number === 2 ? NOW - HOUR_MS : NOW + DAY_MS,
+      browser: null,
+    })
+}
+
+async function insertBakery(tx: WriteTransaction): Promise<void> {
+  await tx.sites.insert(
+    owned('bakery', {
+      title: 'A bakery',
+      liveVersionId: LIVE,
+      previousVersionId: PREVIOUS,
+      expiresAt: NOW + 5 * HOUR_MS,
+    }),
+  )
+  const published = { state: 'ready', publishedBy: 'ann', publishedWith: 'key' } as const
+  await tx.versions.insert(withFile(OLD, 'bakery', { ...published, publishedAt: NOW - 3 * HOUR_MS }))
+  await tx.versions.insert(withFile(PREVIOUS, 'bakery', { ...published, publishedAt: NOW - 2 * HOUR_MS }))
+  await tx.versions.insert(withFile(LIVE, 'bakery', { ...published, publishedAt: NOW - HOUR_MS }))
+  await tx.versions.insert(withFile(DRAFT, 'bakery', published))
+  await tx.versions.insert(pending(PENDING, 'bakery', { publishedBy: 'ann', publishedWith: 'key' }))
+  await tx.blobs.add('bakery', [STORED])
+  for (let number = 0; number < 19; number++)
+    await tx.collaborators.add({
+      slug: 'bakery',
+      email: number === 0 ? BOB.email : `friend-${number}@example.test`,
+      addedAt: NOW - DAY_MS,
+    })
+}
+
+async function insertOtherSites(tx: WriteTransaction): Promise<void> {
+  const claimTokenHash = hashToken(CLAIM_TOKEN)
+  const anonymous = { ownerId: null, claimTokenHash, expiresAt: NOW + HOUR_MS }
+  const live = (slug: string) => idAt(NOW - 3 * HOUR_MS + slug.charCodeAt(0), '0')
+  const sites: Site[] = [
+    owned('cafe', { liveVersionId: live('cafe') }),
+    owned('anon', { ...anonymous, liveVersionId: live('anon') }),
+    owned('trashed', { liveVersionId: live('trashed'), ...trashed(NOW + DAY_MS) }),
+    owned('overdue', { liveVersionId: live('overdue'), ...trashed(NOW - MINUTE_MS) }),
+    owned('expired', { liveVersionId: live('expired'), expiresAt: NOW - MINUTE_MS }),
+    owned('unfinished', { createdAt: NOW - 9 * DAY_MS, updatedAt: NOW - 9 * DAY_MS }),
+    owned('leaving', { ownerId: 'dan', liveVersionId: live('leaving') }),
+  ]
+  for (const site of sites) {
+    await tx.sites.insert(site)
+    const { slug, liveVersionId } = site
+    if (liveVersionId === null) continue
+    await tx.versions.insert(
+      withFile(liveVersionId, slug, { state: 'ready', publishedAt: NOW - 3 * HOUR_MS }),
+    )
+    await tx.blobs.add(slug, [STORED])
+  }
+  await tx.versions.insert(pending(ANON_PENDING, 'anon'))
+  await tx.versions.recordArrivals(
+    [PENDING, ANON_PENDING].map((versionId) => {
+      const object = `an object of ${versionId}`
+      return {
+        versionId,
+        fileNumber: 1,
+        hash: OTHER_FILE.hash,
+        size: OTHER_FILE.size,
+        object,
+        piecesHash: null,
+      }
+    }),
+  )
+  const unreferenced = [OTHER_FILE.hash, sha256('unreferenced')].map((hash) => {
+    return { hash, size: OTHER_FILE.size, object: `an object of ${hash}`, piecesHash: null }
+  })
+  await tx.blobs.add('a deleted site', unreferenced)
+  await tx.blobs.removeReferences(
+    'a deleted site',
+    [OTHER_FILE.hash, sha256('unreferenced')],
+    NOW - 30 * DAY_MS,
+  )
+  await tx.versions.insert(
+    pending(idAt(NOW - 9 * DAY_MS, 'x'), 'unfinished', { createdAt: NOW - 9 * DAY_MS }),
+  )
+  await tx.versions.insert(pending(idAt(NOW - 9 * DAY_MS, 'c'), 'cafe', { createdAt: NOW - 9 * DAY_MS }))
+  for (let number = 0; number < 9; number++)
+    await tx.sites.insert(
+      owned(`former-${number}`, {
+        deletedAt: number === 0 ? NOW - 40 * DAY_MS : NOW - HOUR_MS,
+        deletionReason: 'renamed',
+        renamedTo: 'cafe',
+        visitsKey: 'cafe',
+      }),
+    )
+}
+
+async function insertDomains(tx: WriteTransaction): Promise<void> {
+  const own = { accountId: 'ann', slug: 'bakery', createdAt: NOW - DAY_MS }
+  await tx.domains.insert(
+    domainRow('shop.test', {
+      ...own,
+      status: 'active',
+      verificationToken: 'proof of shop.test',
+      verifiedAt: NOW - DAY_MS,
+      nextCheckAt: NOW - MINUTE_MS,
+      failingSince: NOW - 2 * HOUR_MS,
+      reason: 'no record was found',
+    }),
+  )
+  await tx.domains.insert(
+    domainRow('new.test', {
+      ...own,
+      verificationToken: 'proof of new.test',
+      pendingSince: NOW - HOUR_MS,
+      nextCheckAt: NOW - MINUTE_MS,
+      checkedAt: NOW - HOUR_MS,
+    }),
+  )
+  await tx.domains.insert(
+    domainRow('new.test', {
+      accountId: 'cat',
+      slug: 'catalog',
+      verificationToken: 'proof of new.test',
+      pendingSince: NOW - HOUR_MS,
+      nextCheckAt: NOW - MINUTE_MS,
+      checkedAt: NOW - HOUR_MS,
+    }),
+  )
+  await tx.domains.insert(domainRow('bare.test', { accountId: 'cat', slug: 'catalog', status: 'active' }))
+  await tx.sites.insert(owned('catalog', { ownerId: 'cat' }))
+  await tx.domains.reserve({ domain: 'held.test', accountId: 'ann', verificationToken: 'h', until: NOW - 1 })
+}
+
+async function insertCertificates(tx: WriteTransaction): Promise<void> {
+  await tx.certificates.insert({
+    ...emptyCertificate('shop.test'),
+    chain: 'a chain',
+    key: 'a key',
+    notBefore: NOW - 60 * DAY_MS,
+    notAfter: NOW + 30 * DAY_MS,
+    issuedAt: NOW - 60 * DAY_MS,
+    certificateId: 'an id',
+    informationAt: NOW - MINUTE_MS,
+    dueAt: NOW - MINUTE_MS,
+  })
+  for (const name of ['bakery.sites.test', 'cafe.sites.test'])
+    await tx.certificates.insert({ ...emptyCertificate(name), dueAt: NOW - MINUTE_MS })
+  await tx.certificates.insert({ ...emptyCertificate('failed.test'), failures: 9, problem: 'a problem' })
+  await tx.certificates.insert({
+    ...emptyCertificate('gone.test'),
+    unusedSince: NOW - 20 * DAY_MS,
+  })
+}
+
+async function insertNotices(tx: WriteTransaction): Promise<void> {
+  for (let number = 0; number < 19; number++) {
+    const event = {
+      kind: 'site-shared',
+      slug: 'bakery',
+      ownerEmail: ANN.email,
+      to: `${number}@example.test`,
+    } as const
+    const id = `site-shared bakery ${number}`
+    await tx.notices.add({ id, accountId: 'ann', event, createdAt: NOW - HOUR_MS })
+    if (number > 0) await tx.notices.schedule(id, { attempts: 1, dueAt: null })
+  }
+}
+
+function owned(slug: string, change: Partial<Site> = {}): Site {
+  return siteRow(slug, {
+    ownerId: 'ann',
+    createdAt: NOW - 4 * HOUR_MS,
+    updatedAt: NOW - 10 * HOUR_MS,
+    ...change,
+  })
+}
+
+function trashed(keptUntil: number): Partial<Site> {
+  const keptDomains = [
+    { domain: `kept-${keptUntil}.test`, verificationToken: 'proof of kept.test', primaryDomain: null },
+  ]
+  return { deletedAt: NOW - HOUR_MS, deletionReason: 'deleted', keptUntil, keptDomains }
+}
+
+function withFile(id: string, slug: string, change: Partial<Version> = {}): Version {
+  return versionRow(id, slug, {
+    files: [FILE],
+    fileCount: 1,
+    totalBytes: FILE.size,
+    createdAt: NOW - HOUR_MS,
+    ...change,
+  })
+}
+
+/** A version that only misses a file that is not received yet, or is received in the fixture. */
+function pending(id: string, slug: string, change: Partial<Version> = {}): Version {
+  return versionRow(id, slug, {
+    state: 'pending',
+    files: [{ ...FILE, known: true }, OTHER_FILE],
+    fileCount: 2,
+    totalBytes: FILE.size + OTHER_FILE.size,
+    createdAt: NOW - 40 * MINUTE_MS,
+    ...change,
+  })
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { WriteScope } from '../../server/store/store.ts'
+import { numbers } from '../support/random.ts'
+import { requires } from '../tools/part.ts'
+import { type Postgres, startPostgres } from '../tools/postgres.ts'
+import { CALLS } from './calls.ts'
+import { explore, listPairs, type Pair, runAlone, type Wraps } from './schedules.ts'
+import { interceptStatements } from './steps.ts'
+import { World } from './world.ts'
+import { listWrites, recordSites, repeated, withoutScope } from './writes.ts'
+
+/** Pairs in one run; `PAIRS=all` explores all, which takes minutes. */
+const PAIRS = process.env.PAIRS ?? '24'
+
+/** Writes that no call of the table reaches, by the reason. */
+const NOT_CALLED: Record<string, readonly string[]> = {
+  'one statement, correct independently of others': [
+    'server/accounts/account.ts #mailCode',
+    'server/analytics/retention.ts deleteVisitsOfDeletedSites',
+    'server/analytics/retention.ts truncateYesterday',
+    'server/analytics/visit-recorder.ts #getSalt',
+    'server/certificates/issuance.ts stop',
+    'server/edge/password/attempt-limiter.ts reset',
+    'server/fleet/node-reporter.ts #begin',
+    'server/fleet/node-reporter.ts #report',
+    'server/fleet/node-reporter.ts Symbol.asyncDispose',
+    'server/fleet/shared-settings.ts findDifferentSettings',
+    'server/fleet/shared-settings.ts replaceSharedSettings',
+    'server/notices/notices.ts #send',
+    'server/publish/archive-upload.ts #discard',
+    'server/publish/finalize.ts #promote',
+  ],
+  'a lease, whose tests are in test/store': [
+    'server/jobs/job-lease.ts #fence',
+    'server/jobs/job-lease.ts #renew',
+    'server/jobs/job-lease.ts Symbol.asyncDispose',
+    'server/jobs/job-lease.ts acquire',
+    'server/precompress/precompressor.ts #acquireLease',
+  ],
+  'the account at a certificate authority, which the call would need': [
+    'server/certificates/acme/session.ts #createAccount',
+    'server/certificates/acme/session.ts #forgetAccount',
+    'server/certificates/acme/session.ts #loadAccount',
+    'server/certificates/reencrypt-keys.ts reencryptAccount',
+  ],
+  'the lease of due domains, and their next check after an error': [
+    'server/domains/verifier.ts #postpone',
+    'server/domains/verifier.ts #verifyPieces',
+  ],
+  'the hourly repair of names': ['server/certificates/maintenance.ts repairNames'],
+}
+
+/** A pair that fails when the writes of both calls leave out a kind of names. */
+const CONTROLS: Record<keyof WriteScope, Pair> = {
+  site: ['restore', 'delete a version'],
+  account: ['add a domain', 'add another domain'],
+  address: ['try a wrong code', 'try a wrong code'],
+  host: ['delete a site', 'issue a certificate'],
+  counter: ['try a password', 'try a password'],
+  notice: ['sweep emails', 'sweep emails'],
+  authority: ['issue a certificate of a site', 'issue a certificate of another site'],
+}
+
+describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
+  let postgres: Postgres
+  let world: World
+
+  before(async () => {
+    postgres = await startPostgres()
+    world = await World.open(postgres)
+  })
+
+  after(async () => {
+    await world?.[Symbol.asyncDispose]()
+    await postgres?.[Symbol.asyncDispose]()
+  })
+
+  test('two calls about one thing end as if one had followed the other', async (t) => {
+    const pairs = choosePairs(numbers(t))
+    t.mock.method(Math, 'random', () => 0.5)
+    using _ = interceptStatements()
+    for (const pair of pairs) assert.deepEqual(await explore(world, pair), [], `${pair}`)
+  })
+
+  for (const [kind, pair] of Object.entries(CONTROLS) as [keyof WriteScope, Pair][])
+    test(`a write that does not name its ${kind} is found`, async (t) => {
+      t.mock.method(Math, 'random', () => 0.5)
+      using _ = interceptStatements()
+      const wraps: Wraps = [withoutScope(kind), withoutScope(kind)]
+      const { length: found } = await explore(world, pair, { wraps, most: 1 })
+      assert.equal(found, 1)
+    })
+
+  test('a write that is rolled back and runs again has the outcome of one that runs once', async (t) => {
+    t.mock.method(Math, 'random', () => 0.5)
+    for (const name of Object.keys(CALLS)) {
+      const once = await runAlone(world, name)
+      assert.deepEqual(await runAlone(world, name, repeated), once, name)
+    }
+  })
+
+  test('every write of the service is in the table of calls', async () => {
+    const seen = new Set<string>()
+    for (const name of Object.keys(CALLS)) await runAlone(world, name, recordSites(seen))
+    const missing = listWrites().filter(({ site }) => !seen.has(site))
+    assert.deepEqual(
+      [...new Set(missing.map(({ name }) => name))].sort(),
+      Object.values(NOT_CALLED).flat().sort(),
+    )
+  })
+})
+
+/** Different pairs in each run, so that many runs explore all. */
+function choosePairs(below: (bound: number) => number): readonly Pair[] {
+  const pairs = listPairs()
+  if (PAIRS === 'all') return pairs
+  return Array.from({ length: Number(PAIRS) }, () => pairs.splice(below(pairs.length), 1)[0]!)
+}

@@ -1,0 +1,161 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setImmediate as turn } from 'node:timers/promises'
+import type pg from 'pg'
+import { PostgresClient } from '../../server/store/postgres/client.ts'
+
+/** A statement that waits until the schedule executes it, or that is being executed. */
+interface Step {
+  text: string
+  execute(): void
+  pid: number
+}
+
+/** Tells which of the calls that run next executes its next statement. */
+export type Choose = (enabled: readonly Call[], executed: readonly string[]) => Call
+
+const calls = new AsyncLocalStorage<Call>()
+
+/** One of several concurrent calls of the service, whose statements are executed one at a time. */
+export class Call {
+  readonly name: string
+  readonly outcome: Promise<string>
+  readonly waiting: Step[] = []
+  readonly executing = new Set<Step>()
+  isDone = false
+  #changed = Promise.withResolvers<void>()
+
+  constructor(name: string, run: () => Promise<unknown>) {
+    this.name = name
+    this.outcome = calls.run(this, async () => {
+      try {
+        await run()
+        return 'ok'
+      } catch (error) {
+        return describe(error)
+      } finally {
+        this.isDone = true
+        this.#notify()
+      }
+    })
+  }
+
+  /** Resolves when a statement of the call begins to wait or ends, or when the call ends. */
+  get changed(): Promise<void> {
+    return this.#changed.promise
+  }
+
+  /** Executes a statement when the schedule says so. */
+  async step<T>(pid: number, text: string, execute: () => Promise<T>): Promise<T> {
+    const turnToExecute = Promise.withResolvers<void>()
+    const step = { text, execute: turnToExecute.resolve, pid }
+    this.waiting.push(step)
+    this.#notify()
+    await turnToExecute.promise
+    try {
+      return await execute()
+    } finally {
+      this.executing.delete(step)
+      this.#notify()
+    }
+  }
+
+  /** Starts the next statement. Returns its text. */
+  next(): string {
+    const step = this.waiting.shift()!
+    this.executing.add(step)
+    step.execute()
+    return step.text
+  }
+
+  #notify(): void {
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+  }
+}
+
+/** What the caller of a failed call can distinguish. */
+function describe(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return typeof code === 'string' ? code : String(message ?? error)
+}
+
+/** Statements of the feed of changes, and of the search for the primary. */
+const BACKGROUND = /^(notify|listen|select pg_is_in_recovery)/
+
+const TIME_LIMITS = /set local (lock_timeout|statement_timeout|idle_in_transaction_session_timeout) = \d+/g
+const NO_TIMEOUT_MS = 2 ** 30
+
+/**
+ * Lets the statements of calls wait for their turn until it is disposed, and as long as they need on the server; all
+ * others are executed as usual.
+ */
+export function interceptStatements(): Disposable {
+  const { query } = PostgresClient.prototype
+  const pids = new WeakMap<PostgresClient, number>()
+  PostgresClient.prototype.query = async function (given, timeoutMs) {
+    const call = calls.getStore()
+    if (!call || call.isDone || BACKGROUND.test(given.text))
+      return query.call(this, given, timeoutMs) as never
+    const pid = pids.get(this) ?? (await findPid(this))
+    pids.set(this, pid)
+    const unlimited = { ...given, text: given.text.replace(TIME_LIMITS, 'set local $1 = 0') }
+    return call.step(pid, given.text, () => query.call(this, unlimited, NO_TIMEOUT_MS)) as never
+  }
+  return {
+    [Symbol.dispose]: () => {
+      PostgresClient.prototype.query = query
+    },
+  }
+
+  async function findPid(client: PostgresClient): Promise<number> {
+    const { rows } = await query.call(client, { text: 'select pg_backend_pid() as pid' }, NO_TIMEOUT_MS)
+    return (rows[0] as { pid: number }).pid
+  }
+}
+
+/**
+ * Runs calls to their end, one statement at a time. A call whose statement waits for a lock is not enabled until it has
+ * the lock. Returns the executed statements, each with the name of its call.
+ */
+export async function runInSteps(
+  running: readonly Call[],
+  { choose, observer }: { choose: Choose; observer: pg.Client },
+): Promise<string[]> {
+  const executed: string[] = []
+  for (;;) {
+    await settle(running, observer)
+    const enabled = running.filter((call) => call.waiting.length > 0 && call.executing.size === 0)
+    if (enabled.length > 0) {
+      const call = choose(enabled, executed)
+      executed.push(`${call.name}: ${call.next()}`)
+    } else if (running.every((call) => call.isDone)) return executed
+    // Calls that wait for each other: the server ends one of them.
+    else await Promise.race(running.filter((call) => !call.isDone).map((call) => call.changed))
+  }
+}
+
+/** Resolves when each call waits for its turn or for a lock, or has ended. */
+async function settle(running: readonly Call[], observer: pg.Client): Promise<void> {
+  for (;;) {
+    const computing = running.find((call) => !call.isDone && call.executing.size + call.waiting.length === 0)
+    if (computing) {
+      await computing.changed
+      continue
+    }
+    const pids = running.flatMap((call) => [...call.executing].map(({ pid }) => pid))
+    if (pids.length === 0) return
+    const blocked = await findBlocked(observer, pids)
+    const isSettled = (call: Call) =>
+      call.executing.size === 0
+        ? call.isDone || call.waiting.length > 0
+        : [...call.executing].every(({ pid }) => blocked.has(pid))
+    if (running.every(isSettled)) return
+    await turn()
+  }
+}
+
+async function findBlocked(observer: pg.Client, pids: readonly number[]): Promise<Set<number>> {
+  const text = 'select pid from unnest($1::int[]) as pid where cardinality(pg_blocking_pids(pid)) > 0'
+  const { rows } = await observer.query<{ pid: number }>({ text, values: [pids] })
+  return new Set(rows.map(({ pid }) => pid))
+}

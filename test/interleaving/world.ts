@@ -1,0 +1,172 @@
+import { hash, randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import pg from 'pg'
+import { type Backends, createServices } from '../../server/app.ts'
+import type { Blobs } from '../../server/blobs/blobs.ts'
+import { CertificateManager } from '../../server/certificates/certificates.ts'
+import type { IssuingDeps } from '../../server/certificates/deps.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { Counters } from '../../server/lib/counters.ts'
+import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
+import { isId } from '../../server/lib/tokens.ts'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import type { Store } from '../../server/store/store.ts'
+import { fakeCodec, SimulatedCa } from '../certificates/simulated-ca.ts'
+import { silentLog } from '../support/silent-log.ts'
+import type { Postgres } from '../tools/postgres.ts'
+import { CONTENT, insertFixture, NOW, OTHER_CONTENT, SECRET } from './fixture.ts'
+
+/** All services of a node. */
+export type Node = ReturnType<typeof createServices> & { store: Store; issuing: IssuingDeps }
+
+/** Sees each write of a node before its store does. */
+export type Wrap = (store: Store) => Store
+
+const CONFIG = readConfig({
+  SLIPWAY_BASE_URL: 'https://pages.test',
+  SLIPWAY_SITE_DOMAIN: 'sites.test',
+  SLIPWAY_PROXY_HOST: 'proxy.test',
+  SLIPWAY_DOMAINS_FREE: '3',
+  SLIPWAY_VERSIONS_KEPT: '2',
+  SLIPWAY_DRAFTS_KEPT: '1',
+})
+
+/** Tables whose rows do not tell what was written. */
+const UNRELATED = ['applied_migrations', 'changes', 'changes_trimmed', 'feed_epoch']
+
+/** Two nodes on one database, which can be put back into the state of the fixture. */
+export class World implements AsyncDisposable {
+  readonly observer: pg.Client
+  readonly #stores: readonly Store[]
+  readonly #tables: readonly string[]
+  /** Random texts of the fixture. */
+  readonly #known: ReadonlySet<string>
+
+  private constructor(
+    observer: pg.Client,
+    stores: readonly Store[],
+    tables: readonly string[],
+    known: string,
+  ) {
+    this.observer = observer
+    this.#stores = stores
+    this.#tables = tables
+    this.#known = new Set(known.match(RANDOM))
+  }
+
+  static async open(postgres: Postgres): Promise<World> {
+    const url = await postgres.createDatabase()
+    const observer = new pg.Client({ connectionString: url })
+    await observer.connect()
+    const timeouts = { acquire: 60_000, read: 60_000, poll: 60_000 }
+    const open = () => postgresStore({ url, pollIntervalMs: 2 ** 30, timeouts })
+    const stores = [await open(), await open()]
+    await insertFixture(stores[0]!)
+    const { rows } = await observer.query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+    )
+    const tables = rows.map(({ name }) => name).filter((name) => !UNRELATED.includes(name))
+    await observer.query(
+      `create schema fixture;${tables.map((name) => `create table fixture.${name} as table ${name}`).join(';')}`,
+    )
+    return new World(observer, stores, tables, (await readRows(observer, tables)).join('\n'))
+  }
+
+  /** Deletes all that calls have written. */
+  async reset(): Promise<void> {
+    // The rows that calls have left alone stay, so that the tables do not fill with dead ones.
+    const reset = (name: string) => `
+      delete from ${name} as t where t in (select d from (table ${name} except table fixture.${name}) as d);
+      insert into ${name} (table fixture.${name} except table ${name})`
+    await this.observer.query(this.#tables.map(reset).join(';'))
+  }
+
+  /** All rows, with a placeholder for what differs each time. */
+  async readState(): Promise<string[]> {
+    const replace = (random: string) => (this.#known.has(random) ? random : placeholder(random))
+    return (await readRows(this.observer, this.#tables)).map((row) => row.replace(RANDOM, replace)).sort()
+  }
+
+  /** The services of a node that has just started. Its clock stands still, and differs from that of others. */
+  node(number: number, wrap: Wrap = (store) => store): Node {
+    const clock = () => NOW + (number + 1) * 1000
+    const store = wrap({ ...this.#stores[number % this.#stores.length]!, clock })
+    const secretBox = new SecretBox(SECRET)
+    const issuing: IssuingDeps = {
+      store,
+      acme: new SimulatedCa({ clock, life: 90 * DAY_MS }),
+      secretBox,
+      clock,
+      log: silentLog,
+      own: ['pages.test'],
+      sites: { domain: 'sites.test', perWeek: 1 },
+      codec: fakeCodec,
+    }
+    const backends: Backends = {
+      counters: new Counters(),
+      secret: SECRET,
+      folder: { database: '', blobs: '', mail: '', spool: '', cache: '', secret: SECRET },
+      store,
+      blobs: fixedBlobs,
+      mail: { delivery: 'email', send: async () => undefined },
+      dns: fixedDns,
+      secretBox,
+      certificates: new CertificateManager(issuing),
+    }
+    const budget = new MemoryBudget(CONFIG.cacheBytes)
+    const services = createServices(CONFIG, CONFIG.baseUrl, backends, { log: silentLog, budget })
+    // The work that follows responses is a call of its own.
+    services.precompressor.enqueue = () => undefined
+    return { ...services, store, issuing }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const store of this.#stores) await store[Symbol.asyncDispose]()
+    await this.observer.end()
+  }
+}
+
+/** Version ids, UUIDs, hashes in hex and base64, tokens, generated names and encrypted keys. */
+const RANDOM =
+  /\b[0-9a-z]{26}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{64}\b|\b[0-9a-f]{32}\b|\b[0-9a-f]{16}\b|\b[a-z]+-[a-z]+-[2-9a-z]{6}\b|(?<=")[\w+/]{60,}={0,2}|(?<=[":])[\w-]{43}\b/g
+
+/** Ids keep their time, by which they are ordered. */
+function placeholder(random: string): string {
+  return isId(random) ? `${random.slice(0, 10)}…` : '…'
+}
+
+async function readRows(observer: pg.Client, tables: readonly string[]): Promise<string[]> {
+  const selects = tables.map((name) => `select '${name} ' || to_jsonb(t)::text as row from ${name} as t`)
+  const { rows } = await observer.query<{ row: string }>(selects.join(' union all '))
+  return rows.map(({ row }) => row)
+}
+
+const BYTES = new Map([CONTENT, OTHER_CONTENT].map((text) => [hash('sha256', text), Buffer.from(text)]))
+
+/** The files of the fixture, all of them durable. */
+const fixedBlobs: Blobs = {
+  async put(body) {
+    const bytes = await buffer(body)
+    return { hash: hash('sha256', bytes), size: bytes.length, object: randomUUID(), piecesHash: null }
+  },
+  commit: async () => [],
+  putTogether: async () => [],
+  bytes: async ({ hash }) => BYTES.get(hash),
+  read: async ({ hash }) => (BYTES.has(hash) ? Readable.from([BYTES.get(hash)]) : undefined),
+  remove: async () => undefined,
+  list: async () => [],
+  check: async () => undefined,
+  assertSpace: async () => undefined,
+}
+
+/** All names point here, and have the proof of the fixture, but `shop.test`. */
+const fixedDns: Backends['dns'] = {
+  cname: async (name) => ({ values: name === 'shop.test' ? [] : ['proxy.test'] }),
+  addresses: async () => ({ values: ['192.0.2.1'] }),
+  txt: async (name) => ({
+    values: name.endsWith('shop.test') ? [] : [`proof of ${name.replace(/^[^.]*\./, '')}`],
+  }),
+}

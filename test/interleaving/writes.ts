@@ -1,0 +1,88 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseSync, Visitor } from 'vite'
+import type { WriteScope } from '../../server/store/store.ts'
+import type { Wrap } from './world.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** A call of `Store.write` or `Store.execute` in the sources. */
+export interface WriteCall {
+  /** `file:line`. */
+  site: string
+  /** `file function`, where the function has a name. */
+  name: string
+}
+
+/** All writes of the features, by the durability that is their first argument. */
+export function listWrites(): WriteCall[] {
+  return globSync('server/**/*.ts', { cwd: root, exclude: ['server/store/**'] }).flatMap((file) => {
+    const text = readFileSync(join(root, file), 'utf8')
+    const functions: { name: string; start: number; end: number }[] = []
+    const found: number[] = []
+    new Visitor({
+      FunctionDeclaration: ({ id, start, end }) => void functions.push({ name: id!.name, start, end }),
+      MethodDefinition: ({ key, start, end }) =>
+        void functions.push({ name: text.slice(key.start, key.end), start, end }),
+      CallExpression({ callee, arguments: [first] }) {
+        if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return
+        if (!['write', 'execute'].includes(callee.property.name) || first === undefined) return
+        if (/^('durable'|'relaxed'|durability)$/.test(text.slice(first.start, first.end)))
+          found.push(callee.property.start)
+      },
+    }).visit(parseSync(file, text).program)
+    return found.map((at) => ({
+      site: `${file}:${text.slice(0, at).split('\n').length}`,
+      name: `${file} ${functions.findLast(({ start, end }) => start <= at && at < end)?.name}`,
+    }))
+  })
+}
+
+/** Adds the writes of a node to `seen`. */
+export function recordSites(seen: Set<string>): Wrap {
+  return (store) => ({
+    ...store,
+    write: (durability, scope, work) => {
+      seen.add(findCaller())
+      return store.write(durability, scope, work)
+    },
+    execute: (durability, statement) => {
+      seen.add(findCaller())
+      return store.execute(durability, statement)
+    },
+  })
+}
+
+/** The place in `server/` that called the wrapper. */
+function findCaller(): string {
+  const [, url, line] = /(file:[^\s()]*\/server\/[^\s()]*?):(\d+):\d+/.exec(new Error().stack!) ?? []
+  return url === undefined ? 'unknown' : `${relative(root, fileURLToPath(url))}:${line}`
+}
+
+/** Leaves a kind of names out of the scopes of the writes of a node. */
+export function withoutScope(kind: keyof WriteScope): Wrap {
+  return (store) => ({
+    ...store,
+    write: (durability, scope, work) => {
+      const { [kind]: _, ...rest } = scope
+      return store.write(durability, rest, work)
+    },
+  })
+}
+
+/** Runs each work twice, and rolls the first run back, as PostgreSQL does after a deadlock. */
+export const repeated: Wrap = (store) => ({
+  ...store,
+  write: async (durability, scope, work) => {
+    await store
+      .write(durability, scope, async (tx) => {
+        await work(tx)
+        throw new RolledBack()
+      })
+      .catch(() => undefined)
+    return store.write(durability, scope, work)
+  },
+})
+
+class RolledBack extends Error {}
