@@ -244,7 +244,10 @@ export class LoadingCache<V extends object> {
   }
 
   async #getOwner(key: string, load: Load<V>, make: (() => Promise<V>) | undefined): Promise<V> {
-    if (make && this.#canMake(key, load)) this.#startLoad(key, true, { make, readBy: load })
+    const isNeeded = !this.#loads.has(key) && this.peek(key) === undefined
+    // What `load` has read is as new as what a load of the owner would read.
+    const isNew = load.epoch === this.#epoch && !this.#invalidations.hasAny([key], load.since)
+    if (make && isNeeded && isNew) this.#startLoad(key, true, { make, readBy: load })
     const found = await this.#get(key, true)
     const entry = this.#cache.find(key)
     const negative = this.#negatives.get(key)
@@ -256,12 +259,6 @@ export class LoadingCache<V extends object> {
     } else if (negative?.value === found) load.owners.push(key, ...negative.owners)
     else load.hasUnknownOwner = true
     return found
-  }
-
-  /** Whether what `load` has read is as new as what a load of this key, its owner, would read. */
-  #canMake(key: string, { since, epoch }: Load<V>): boolean {
-    const isNeeded = !this.#loads.has(key) && this.peek(key) === undefined
-    return isNeeded && epoch === this.#epoch && !this.#invalidations.hasAny([key], since)
   }
 
   #isOutdated(load: Load<V>): boolean {

@@ -270,7 +270,7 @@ const ROWS: readonly Row[] = [
   ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'running: 8,', 'running: 1000,', 'test/sites/injected-document.test.ts'],
   ['keeps responses with _headers beyond their memory', 'server/edge/respond/site-headers.ts', 'this.#cachedBytes += responseBytes', '', 'test/memory/accounted.test.ts'],
   ['keeps versions and domains of a site that changed', 'server/lib/second-chance-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
-  ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', 'test/tls/redirects.test.ts'],
+  ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', ': await getOwner(name)', ': await getOwner(found.site.slug, () => this.#buildSite(found))', 'test/tls/redirects.test.ts'],
   ['lets caches keep content behind a password', 'server/edge/respond/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD],
   ['lets search engines index previews', 'server/edge/respond/policy.ts', "['X-Robots-Tag', 'noindex', ", '[', EDGE, 'test/edge/headers.test.ts'],
   ['redirects to another host after a password', 'server/edge/password/redirect-target.ts', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge/resolve.test.ts'],
