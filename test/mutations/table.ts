@@ -60,6 +60,7 @@ const ROWS: readonly Row[] = [
   ['expects new transaction ids of a server that crashed', 'server/store/postgres/change-feed.ts', 'const isSame = row.epoch !== null && row.epoch === this.#epoch', 'const isSame = true', FAILOVER],
   ['reports a commit as done that is not replicated', 'server/store/postgres/client.ts', 'if (this.#isReplicationCanceled) throw', 'if (false) throw', FAILOVER],
   ['commits durable writes without the standby', 'server/store/postgres/writer.ts', "return durability === 'durable' ? 'on' : 'off'", "return 'off'", FAILOVER],
+  ['reports a full disk of PostgreSQL as an outage', 'server/store/postgres/errors.ts', 'if (state === DISK_FULL) throw diskFull(error)', '', 'test/database-faults/full-disk.test.ts'],
   ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
   ['keeps an index whose build was interrupted', 'server/store/postgres/migrate.ts', 'if (built?.valid) continue', 'if (built) continue', 'test/store/migrations.test.ts'],
   ['migrates on several nodes at the same time', 'server/store/postgres/migrate.ts', 'return rows[0]!.locked', 'return rows.length > 0', 'test/store/migrations.test.ts'],
