@@ -1,15 +1,33 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-type Collector = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
+type Collector = (
+  options:
+    | { type: 'major'; execution: 'sync'; flavor: 'last-resort' }
+    | { type: 'minor'; execution: 'sync'; flavor?: never },
+) => void
+
+let collector: Collector | undefined
 
 /**
  * Returns memory of the start to the system: loading the modules fills the heap's young generation, which V8
  * keeps otherwise. Measured: 15 of 98 MB for 23 ms, before the first request.
  */
 export function trimHeap(): void {
+  getCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
+
+/**
+ * Frees buffers of the young generation that are not used any more: V8 collects only when there are 64 MB of them.
+ */
+export function collectYoung(): void {
+  getCollector()({ type: 'minor', execution: 'sync' })
+}
+
+function getCollector(): Collector {
+  if (collector) return collector
   setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as Collector
+  collector = runInNewContext('gc') as Collector
   setFlagsFromString('--no-expose-gc')
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  return collector
 }

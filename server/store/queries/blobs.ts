@@ -8,6 +8,9 @@ import { selectManifestHashes } from './manifest-hashes.ts'
 
 type NewBlobRow = Omit<BlobRow, 'unreferenced_since'> & { slug: string }
 
+/** Five parameters each; PostgreSQL allows 65,535 of one statement, SQLite 32,766. */
+const BLOBS_PER_STATEMENT = 2000
+
 export class SqlBlobQueries implements BlobQueries {
   readonly #db: Kysely<Schema>
 
@@ -166,7 +169,7 @@ export class SqlBlobQueries implements BlobQueries {
     const byHash = new Map(rows.map((row) => [row.hash, row]))
     const sorted = [...byHash.values()].sort((one, other) => (one.hash < other.hash ? -1 : 1))
     const objects = new Set<string>()
-    for (const batch of toBatches(sorted)) {
+    for (const batch of toBatches(sorted, BLOBS_PER_STATEMENT)) {
       const stored = await this.#db
         .insertInto('blobs')
         .values(batch)
