@@ -69,6 +69,10 @@ interface PromotedFiles {
 }
 
 /** The result of the transaction, or of an earlier one that did the same. */
+interface UploadedVersion extends FinalizableVersion {
+  arrivals: readonly Arrival[]
+}
+
 interface FinalizeOutcome extends FinalizableVersion {
   previousVersionId: string | null
   replayed: boolean
@@ -110,18 +114,23 @@ export class Finalizer implements AsyncDisposable {
     const call = { caller, slug, request }
     const { versionId, live = true } = request
     const chargeOnce = once(charge)
-    const { version } = await this.#admit(this.#options.store.read, call).catch(async (error: unknown) => {
+    const found = await this.#read(call).catch(async (error: unknown) => {
       await chargeOnce()
       throw error
     })
+    const { version } = found
     const isRepeat = version.state === 'ready' || this.#running.has(versionId)
     if (isRepeat || this.#refusals.count(versionId) >= MAX_ANSWERED_REFUSALS) await chargeOnce()
+    let isStale = false
     for (let running = this.#running.get(versionId); running; running = this.#running.get(versionId)) {
       if (running.live === live) return { ...(await running.response), replayed: true }
       await running.response.catch(() => undefined)
+      isStale = true
     }
     // Removed before the response settles: a waiting call that still found it would wait for it again, without end.
-    const response = this.#finalize(call).finally(() => this.#running.delete(versionId))
+    const response = this.#finalize(call, isStale ? undefined : found).finally(() =>
+      this.#running.delete(versionId),
+    )
     this.#running.set(versionId, { live, response })
     try {
       return await response
@@ -132,18 +141,22 @@ export class Finalizer implements AsyncDisposable {
     }
   }
 
-  async #finalize(call: FinalizeCall): Promise<FinalizeResponse> {
+  async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<FinalizeResponse> {
     const { store, addresses, blobReader } = this.#options
-    const { versionId } = call.request
-    // Read before the version: while that is pending, no other finalize has deleted them.
-    const arrivals = await store.read.versions.listArrivals(versionId)
-    const found = await this.#admit(store.read, call)
-    const promoted = found.version.state === 'pending' ? await this.#promote(found, arrivals) : undefined
+    const found = known ?? (await this.#read(call))
+    const promoted = found.version.state === 'pending' ? await this.#promote(found) : undefined
     const outcome = await store.write('durable', { site: call.slug }, async (tx) =>
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
     this.#followUp(call, outcome)
     return buildFinalizeResponse({ addresses, blobs: blobReader }, outcome.site, outcome.version, outcome)
+  }
+
+  async #read(call: FinalizeCall): Promise<UploadedVersion> {
+    const { read } = this.#options.store
+    // Before the version: while that is pending, no other finalize has deleted them.
+    const arrivals = await read.versions.listArrivals(call.request.versionId)
+    return { ...(await this.#admit(read, call)), arrivals }
   }
 
   /** The site and the version, when the caller may finalize it. */
@@ -156,10 +169,7 @@ export class Finalizer implements AsyncDisposable {
   }
 
   /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or differ from the manifest. */
-  async #promote(
-    { site, version }: FinalizableVersion,
-    recorded: readonly Arrival[],
-  ): Promise<PromotedFiles> {
+  async #promote({ site, version, arrivals: recorded }: UploadedVersion): Promise<PromotedFiles> {
     const { store, blobs, blobReader } = this.#options
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     assertBaseIsLive(site, version.baseVersionId)
@@ -222,12 +232,14 @@ export class Finalizer implements AsyncDisposable {
     const unchanged = ifChanged ? await dropIfUnchanged(tx, { site, version, files }, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
-    if (version.state === 'pending') outcome.version = await makeReady(tx, version, promoted!)
+    const change = version.state === 'pending' ? await makeReady(tx, version, promoted!) : {}
+    if (version.state === 'pending') outcome.version = { ...version, ...change, files }
     if (!live) {
+      await tx.versions.update(id, change)
       await saveDraft(tx, site.slug, now)
       return outcome
     }
-    await activateVersion(tx, site, outcome.version, now)
+    await activateVersion(tx, site, outcome.version, { now, change })
     return { ...outcome, site: { ...site, liveVersionId: id } }
   }
 
@@ -302,14 +314,14 @@ function assertComplete(files: readonly StoredFile[], numbers: readonly number[]
 }
 
 /**
- * Stores the promoted files with the version and references them. Returns the row. The manifest is written again only
- * when it did not declare all hashes.
+ * References the promoted files. Returns the change to store with the version, with its manifest only when that did not
+ * declare all hashes.
  */
 async function makeReady(
   tx: WriteTransaction,
   version: Version,
   { files, change, arrived }: PromotedFiles,
-): Promise<Version> {
+): Promise<Partial<Version>> {
   const recorded = await tx.versions.takeArrivals(version.id)
   const durable = new Set(arrived.map(({ object }) => object))
   const taken = new Map(
@@ -321,10 +333,9 @@ async function makeReady(
     arrived.flatMap(({ fileNumber }) => (taken.has(fileNumber) ? [] : [fileNumber])),
   )
   const isDeclared = version.files.every(({ hash }) => hash !== undefined)
-  await tx.versions.update(version.id, isDeclared ? change : { ...change, files })
   const used = await tx.blobs.add(version.slug, [...taken.values()])
   await tx.blobs.discard(recorded.flatMap(({ object }) => (used.has(object) ? [] : object)))
-  return { ...version, ...change, files }
+  return isDeclared ? change : { ...change, files }
 }
 
 /** Invalidates caches, so that the draft's own URL works immediately. */

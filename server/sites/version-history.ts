@@ -132,7 +132,8 @@ export class Versions {
     const { site, version } = await this.#store.write('durable', { site: slug }, async (tx) => {
       const now = this.#clock()
       const found = await requireRestorable(tx, account, { slug, versionId }, now)
-      if (found.site.liveVersionId !== versionId) await activateVersion(tx, found.site, found.version, now)
+      if (found.site.liveVersionId !== versionId)
+        await activateVersion(tx, found.site, found.version, { now })
       return found
     })
     this.#precompressor.enqueue(slug, versionId)

@@ -33,13 +33,13 @@ export function assertBaseIsLive(site: Site, baseVersionId: string | null): void
 /**
  * Makes a version live by moving the site's one pointer. Metadata of the publish is applied when its version
  * goes live for the first time. An Open Graph image that the version does not contain is cleared. Encodings may
- * be missing, because the metadata has changed since they were made.
+ * be missing, because the metadata has changed since they were made. `change` is stored with the version.
  */
 export async function activateVersion(
   tx: WriteTransaction,
   site: Site,
   version: Version,
-  now: number,
+  { now, change = {} }: { now: number; change?: Partial<Version> },
 ): Promise<void> {
   const first = version.publishedAt === null
   await tx.sites.update(site.slug, {
@@ -51,6 +51,7 @@ export async function activateVersion(
     updatedAt: now,
   })
   await tx.versions.update(version.id, {
+    ...change,
     isEncoded: false,
     ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
   })

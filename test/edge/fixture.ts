@@ -272,7 +272,9 @@ export class EdgeFixture {
   }
 
   async #activate(tx: WriteTransaction, slug: string, id: string): Promise<void> {
-    await activateVersion(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, this.clock.now)
+    await activateVersion(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, {
+      now: this.clock.now,
+    })
   }
 
   deleteVersion(slug: string, id: string): Promise<unknown> {

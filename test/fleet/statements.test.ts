@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { createHash } from 'node:crypto'
+import { describe, type TestContext, test } from 'node:test'
+import type { CreateResponse } from '../../protocol/api/publish.ts'
 import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { JobLease } from '../../server/jobs/job-lease.ts'
 import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
+import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { postgresServer } from '../store/postgres-server.ts'
 import { accountRow } from '../store/rows.ts'
@@ -64,7 +68,75 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
       'select domains',
     ])
   })
+
+  test('a publish of 1,000 files costs five statements to create it and thirteen to finalize it', async (t) => {
+    withoutSweeps(t)
+    await using service = await startTestService(await settings())
+    const { create, upload, finalize } = anonymousPublisher(service.port)
+    const statements = recordStatements(t)
+    const takeStatements = () => {
+      const taken = statements.splice(0).map(describeStatement)
+      return taken.filter((statement) => !BACKGROUND.includes(statement))
+    }
+    const site = await create(1000)
+    assert.deepEqual(takeStatements(), [
+      'insert counters',
+      'begin',
+      'insert sites',
+      'insert versions',
+      'commit',
+    ])
+    await upload(site)
+    takeStatements()
+    await finalize(site)
+    const finalized = takeStatements()
+    // What follows the response is not counted.
+    assert.equal(finalized.indexOf('commit'), 12, finalized.join('\n'))
+  })
 })
+
+/** Statements of sweeps without a lease, and of the list of nodes. */
+const BACKGROUND = ['update domains', 'insert nodes', 'select versions encodings']
+
+/** Another node holds all leases. */
+function withoutSweeps(t: TestContext): void {
+  const until = Date.now() + DAY_MS
+  t.mock.method(JobLease, 'acquire', async ({ name }: { name: string }) => {
+    return { name, holder: 'another node', fence: 1, until }
+  })
+}
+
+/** Publishes text files to a service whose base URL is another one. */
+function anonymousPublisher(port: number) {
+  const request = async (method: string, path: string, body: string, type = 'application/json') => {
+    const headers = { 'content-type': type }
+    const response = await fetch(`http://localhost:${port}${path}`, { method, headers, body })
+    assert.ok(response.ok, `${method} ${path}: ${response.status}`)
+    return response.json() as Promise<CreateResponse>
+  }
+  const contentOf = (number: number) => `file ${number}`
+  return {
+    create(count: number) {
+      const files = Array.from({ length: count }, (_, number) => {
+        const content = contentOf(number)
+        const hash = createHash('sha256').update(content).digest('hex')
+        return { path: `${number}.txt`, size: content.length, contentType: 'text/plain', hash }
+      })
+      return request('POST', '/api/v1/publish', JSON.stringify({ files }))
+    },
+    async upload({ upload: { uploads } }: CreateResponse) {
+      await forEachConcurrent(50, [...uploads.keys()], async (number) => {
+        const { method, url, headers } = uploads[number]!
+        const { pathname, search } = new URL(url)
+        await request(method, `${pathname}${search}`, contentOf(number), headers['Content-Type'])
+      })
+    },
+    finalize({ slug, claimToken, upload: { versionId } }: CreateResponse) {
+      const body = JSON.stringify({ versionId, claimToken })
+      return request('POST', `/api/v1/publish/${slug}/finalize`, body)
+    },
+  }
+}
 
 /** Runs a sweep as the scheduler does. */
 async function runOnNode(sweep: Sweep, options: SweepOptions): Promise<void> {
@@ -83,6 +155,7 @@ async function runOnNode(sweep: Sweep, options: SweepOptions): Promise<void> {
 
 /** The verb of a statement and its first table. */
 function describeStatement(text: string): string {
-  const [, verb, table] = /^(\w+)\b.*?\b(?:from|into|update) "(\w+)"/s.exec(text) ?? [text, text, '']
-  return `${verb} ${table}`
+  const [, verb, table] =
+    /^(insert|select|update|delete)\b.*?\b(?:from|into|update) "(\w+)"/s.exec(text) ?? []
+  return verb === undefined ? /^\w+/.exec(text)![0] : `${verb} ${table}`
 }
