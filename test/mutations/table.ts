@@ -52,6 +52,7 @@ const ROWS: readonly Row[] = [
   ['records uploads beside a finalize', 'server/publish/upload-recorder.ts', "write('relaxed', scope,", "write('relaxed', {},", 'test/interleaving/interleaving.test.ts'],
   ['leaves a transaction behind that could not take its locks', 'server/store/postgres/writer.ts', 'await connection.query({ text: \'rollback\' }, readTimeoutMs).catch(() => undefined)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
+  ['writes without a transaction', 'server/store/postgres/writer.ts', "    'begin',\n", '', NETWORK],
   ['leaves queries behind in the server when their time is up', 'server/store/postgres/client.ts', 'if (query.isCancelable) this.#cancel()', '', NETWORK],
   ['skips a change whose commit was not answered', 'server/store/postgres/writer.ts', 'if (xid !== undefined && !feed.removeOwn(xid))', 'if (xid !== undefined && feed.removeOwn(xid))', NETWORK],
   ['repeats a commit that was not answered', 'server/store/postgres/writer.ts', 'if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error', 'if (attempt === MAX_ATTEMPTS) throw error', NETWORK],
