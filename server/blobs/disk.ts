@@ -1,4 +1,4 @@
-import { createHash, hash as hashOnce } from 'node:crypto'
+import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -50,6 +50,9 @@ interface DiskOptions {
   reserve?: DiskReserve
 }
 
+/** Successive objects in one folder. */
+const OBJECTS_PER_SHARD = 100
+
 /** Objects in a page of a listing. */
 const OBJECTS_PER_PAGE = 1000
 
@@ -63,7 +66,7 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
 
   /** Creates an object, and removes it again when `write` fails. */
   async function create<T>(write: (path: string, object: string) => Promise<T>): Promise<T> {
-    const object = `${createObjectName(clock())}${ownSuffix}`
+    const object = `${createObjectName(clock(), shards.pick())}${ownSuffix}`
     await shards.create(shardOf(object))
     const path = place(object)
     try {
@@ -232,6 +235,9 @@ class Shards {
   readonly #existing: Set<string>
   /** Those whose names survive a power cut. */
   readonly #flushed: Set<string>
+  #current = ''
+  /** Objects until the next folder. */
+  #remaining = 0
 
   /** Creates the root folder, flushes it and removes what earlier releases staged there. */
   constructor(folder: string) {
@@ -246,6 +252,16 @@ class Shards {
     }
     this.#existing = new Set(shards)
     this.#flushed = new Set(shards)
+  }
+
+  /** The folder of the next object: successive objects share one, so that a commit flushes few folders. */
+  pick(): string {
+    if (this.#remaining === 0) {
+      this.#remaining = OBJECTS_PER_SHARD
+      this.#current = randomBytes(1).toString('hex')
+    }
+    this.#remaining--
+    return this.#current
   }
 
   async create(shard: string): Promise<void> {

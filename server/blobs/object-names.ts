@@ -4,11 +4,11 @@ const NAME = /^[0-9a-f]{4}-([0-9a-z]{8,9})-/
 
 /**
  * A name for a new object: four random digits, by which engines spread objects over folders or partitions, the time of
- * its creation, and 48 random bits.
+ * its creation, and 48 random bits. An engine may choose the first digits.
  */
-export function createObjectName(now: number): string {
+export function createObjectName(now: number, prefix = ''): string {
   const random = randomBytes(8).toString('hex')
-  return `${random.slice(0, 4)}-${now.toString(36).padStart(8, '0')}-${random.slice(4)}`
+  return `${prefix}${random.slice(prefix.length, 4)}-${now.toString(36).padStart(8, '0')}-${random.slice(4)}`
 }
 
 /** Milliseconds since 1970; 0 for objects of earlier versions of the service, whose names are hashes. */

@@ -275,7 +275,7 @@ test('nothing outside the folder is created, changed or deleted', requires('stra
   await blobs.check()
   const lines = await strace.stop()
   const changed = lines.filter((line) => !/ = -1 E|O_RDONLY/.test(line)).flatMap(pathsIn)
-  assert.ok(changed.length > 10, 'strace tells what is changed')
+  assert.ok(changed.length > 5, 'strace tells what is changed')
   assert.deepEqual(
     changed.filter((path) => !path.startsWith(`${place.folder}`)),
     [],
