@@ -49,7 +49,7 @@ const ROWS: readonly Row[] = [
   ['checks a domain that another node checks', 'server/store/queries/domains.ts', 'set({ checking_until: until })', 'set({ checking_until: now })', 'test/store/sqlite.test.ts'],
   ['begins a write without its locks', 'server/store/postgres/writer.ts', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
   ['scans all notices for each failing domain', 'server/store/queries/notices.ts', "'domain-fails ' || domains.account_id", "'domain-fails ' || account_id", 'test/store/query-plans.test.ts'],
-  ['looks for strays among all arrivals', 'server/store/migrations/018-failures-and-strays.ts', "  { name: 'arrivals_by_object', on: 'arrivals (object)' },", '', 'test/store/query-plans.test.ts'],
+  ['searches strays in all arrivals', 'server/store/migrations/018-failures-and-strays.ts', "  { name: 'arrivals_by_object', on: 'arrivals (object)' },", '', 'test/store/query-plans.test.ts'],
   ['cuts the names of certificates to a negative length', 'server/store/queries/certificates.ts', 'abs(length(certificates.name)', '(length(certificates.name)', 'test/store/postgres.test.ts'],
   ['deletes a site without naming its domains', 'server/domains/site-domains.ts', '{ ...scope, host }', 'scope', 'test/interleaving/interleaving.test.ts'],
   ['records uploads beside a finalize', 'server/publish/upload-recorder.ts', "write('relaxed', scope,", "write('relaxed', {},", 'test/interleaving/interleaving.test.ts'],

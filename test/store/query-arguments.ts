@@ -159,6 +159,8 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   certificates: {
     find: ['domain 7'],
+    findOfDomain: ['domain 7'],
+    findOfSite: ['slug 7.sites.test', 'slug 7'],
     findSummary: ['domain 7'],
     summaries: [['domain 7', 'domain 8']],
     requested: [],
@@ -201,6 +203,10 @@ export const QUERY_ARGUMENTS: Arguments = {
     extend: [{ ...lease, fence: 7 }],
     release: ['name 7', 'holder 7'],
     isHeld: ['name 7', 'holder 7', 7],
+  },
+  serving: {
+    findSite: ['slug 7', { previousSince: 1, withLive: true, versionId: 'id 7' }],
+    findDomain: ['domain 7', 1],
   },
   jobCursors: { find: ['j'], set: ['j', 'p'] },
   visits: {
