@@ -12,7 +12,15 @@ test(
   async (t) => {
     const seed = Number(process.env.SEED ?? anySeed())
     t.diagnostic(`SEED=${seed}`)
-    const options = { seed, rounds: 1, nodes: 3, publishers: 2, visitors: 4, pauseMs: 1500 }
+    const options = {
+      seed,
+      rounds: 1,
+      nodes: 3,
+      storage: 'folder' as const,
+      publishers: 2,
+      visitors: 4,
+      pauseMs: 1500,
+    }
     const report = await runFleet({ ...options, log: (line) => t.diagnostic(line) })
     for (const line of report.lines) t.diagnostic(line)
     assert.deepEqual(report.violations, [])

@@ -10,7 +10,7 @@ export function formatNodes(nodes: readonly NodeReport[], now: number): string[]
   const releases = Math.max(7, ...nodes.map(({ release }) => release.length))
   const row = (cells: readonly [string, string, string, string, string]) => {
     const [host, release, started, seen, behind] = cells
-    return `${host.padEnd(hosts)}  ${release.padEnd(releases)}  ${started.padEnd(10)}  ${seen.padEnd(12)}  ${behind}`
+    return `${host.padEnd(hosts)}  ${release.padEnd(releases)}  ${started.padEnd(10)}  ${seen.padEnd(19)}  ${behind}`
   }
   return [
     row(['NODE', 'RELEASE', 'RUNS FOR', 'LAST REPORT', 'BEHIND']),

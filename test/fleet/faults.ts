@@ -22,7 +22,7 @@ const FAULTS = [killNode, stopNode, cutOffNode, failOver]
 export async function causeFaults(options: FaultsOptions, signal: AbortSignal): Promise<void> {
   const { fleet, random, report, pauseMs, rounds } = options
   for (let round = 0; round < rounds; round++) {
-    for (const fault of random.shuffle(FAULTS)) {
+    for (const fault of random.shuffle(fleet.bucket ? [...FAULTS, cutOffStorage] : FAULTS)) {
       await pause(pauseMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       report.count(`faults: ${fault.name}`)
@@ -66,6 +66,16 @@ async function cutOffNode({ node, random, report }: Fault): Promise<void> {
   for (const proxy of node.databases) proxy.resume()
   node.cutOff.end()
   report.event(`${node.name} has its database`)
+}
+
+async function cutOffStorage({ fleet, random, report }: Fault): Promise<void> {
+  const bucket = fleet.bucket!
+  report.event('the bucket is cut off from all nodes')
+  bucket.stop()
+  if (random.chance(0.5)) bucket.reset()
+  await pause(random.between(500, 3000))
+  bucket.resume()
+  report.event('the bucket is back')
 }
 
 async function failOver({ fleet, random, report }: Fault): Promise<void> {

@@ -6,12 +6,23 @@ import { Slipway } from '../../client/sdk/slipway.ts'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Settings } from '../operator/program.ts'
 import { readRecipe } from '../proxies/recipe.ts'
+import { startCeph } from '../tools/ceph.ts'
 import { startHaproxy } from '../tools/haproxy.ts'
 import { freePort } from '../tools/port.ts'
 import { EMPTY, type Postgres, startPostgres } from '../tools/postgres.ts'
 import { type SmtpServer, startSmtp } from '../tools/smtp.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { FleetNode } from './fleet-node.ts'
 import { Interruption } from './interruption.ts'
+
+/** A server of S3 (Ceph), or a folder that all nodes share. */
+export type Storage = 's3' | 'folder'
+
+interface FleetOptions {
+  nodes: number
+  storage: Storage
+  settings?: Settings
+}
 
 /** Limits that no client reaches. */
 const LIMITS: Settings = { RATE_SIGN_IN: '1000000000', DOMAINS_FREE: '1000' }
@@ -21,6 +32,8 @@ export class Fleet implements AsyncDisposable {
   readonly nodes: readonly FleetNode[]
   /** The port of the balancer. */
   readonly port: number
+  /** Between all nodes and the server of S3. */
+  readonly bucket: TcpProxy | undefined
   readonly #owned = new AsyncDisposableStack()
   readonly #smtp: SmtpServer
   readonly #transport = nodeTransport({ idleMs: 15_000 })
@@ -30,12 +43,14 @@ export class Fleet implements AsyncDisposable {
   #standby: Postgres
 
   /** Starts everything but the nodes, of which the first has two workers. */
-  static async open(count: number, settings: Settings = {}): Promise<Fleet> {
+  static async open({ nodes: count, storage, settings = {} }: FleetOptions): Promise<Fleet> {
     await using opened = new AsyncDisposableStack()
     const folder = await mkdtemp(join(tmpdir(), 'slipway-fleet-'))
     opened.defer(() => rm(folder, { recursive: true, force: true }))
-    const sharedBlobs = join(folder, 'blobs')
-    await mkdir(sharedBlobs)
+    const sharedBlobs = storage === 'folder' ? join(folder, 'blobs') : undefined
+    if (sharedBlobs !== undefined) await mkdir(sharedBlobs)
+    const ceph = storage === 's3' ? opened.use(await startCeph()) : undefined
+    const bucket = ceph && opened.use(await TcpProxy.open(Number(new URL(ceph.endpoint).port)))
     const primary = await startPostgres()
     await using servers = new AsyncDisposableStack()
     servers.use(primary)
@@ -52,6 +67,7 @@ export class Fleet implements AsyncDisposable {
       BASE_URL: `http://localhost:${balancer.ports[0]}`,
       PROXY_PROTOCOL: 'private',
       READY_SECONDS: '3',
+      ...(bucket && { BLOBS_URL: ceph.storageUrl(`http://127.0.0.1:${bucket.port}`) }),
       ...settings,
     }
     const nodes: FleetNode[] = []
@@ -70,7 +86,7 @@ export class Fleet implements AsyncDisposable {
       nodes.push(opened.use(node))
     }
     servers.move()
-    const fleet = new Fleet({ nodes, port: balancer.ports[0]!, smtp, primary, standby })
+    const fleet = new Fleet({ nodes, port: balancer.ports[0]!, bucket, smtp, primary, standby })
     fleet.#owned.use(opened.move())
     return fleet
   }
@@ -78,12 +94,14 @@ export class Fleet implements AsyncDisposable {
   private constructor(parts: {
     nodes: readonly FleetNode[]
     port: number
+    bucket: TcpProxy | undefined
     smtp: SmtpServer
     primary: Postgres
     standby: Postgres
   }) {
     this.nodes = parts.nodes
     this.port = parts.port
+    this.bucket = parts.bucket
     this.#smtp = parts.smtp
     this.#primary = parts.primary
     this.#standby = parts.standby
@@ -99,11 +117,13 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Signs in with a code sent by email; returns the API key. */
-  async signIn(email: string): Promise<string> {
-    await withRetry(() => this.client().requestCode(email))
-    const [letter] = await this.#smtp.letters()
-    const code = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter!.text)![1]!
-    return (await this.client().verifyCode(email, code)).apiKey
+  signIn(email: string): Promise<string> {
+    return withRetry(async () => {
+      await this.client().requestCode(email)
+      const letter = (await this.#smtp.letters()).at(-1)!
+      const code = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter.text)![1]!
+      return (await this.client().verifyCode(email, code)).apiKey
+    })
   }
 
   async queryPrimary(): Promise<void> {

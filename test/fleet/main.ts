@@ -17,14 +17,16 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const missing = (['postgres', 'haproxy', 'smtp'] as const).map(whatIsMissing).find((sentence) => sentence)
+const missing = (['postgres', 'haproxy', 'smtp', 'ceph'] as const)
+  .map(whatIsMissing)
+  .find((sentence) => sentence)
 if (missing) {
   console.error(`npm run fleet ${missing}`)
   process.exit(2)
 }
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
-const options = { seed, nodes: 4, visitors: 8, log: console.log }
+const options = { seed, nodes: 4, storage: 's3', visitors: 8, log: console.log } as const
 const report = await (positionals[0] === 'rolling'
   ? runRollingRestart({ ...options, visits: Number(values.visits) })
   : runFleet({ ...options, seconds: Number(values.minutes) * 60, publishers: 4, pauseMs: 4000 }))

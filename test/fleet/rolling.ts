@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Random } from '../support/random.ts'
-import { Fleet } from './fleet.ts'
+import { Fleet, type Storage } from './fleet.ts'
 import { createNextRelease } from './next-release.ts'
 import { monitorOverload } from './overload-monitor.ts'
 import { PublishingClient } from './publishing-client.ts'
@@ -11,6 +11,7 @@ import { Visitor } from './visitor.ts'
 interface RollingOptions {
   seed: number
   nodes: number
+  storage: Storage
   /** Ends after so many visits, and after the last restart. */
   visits: number
   visitors: number
@@ -25,7 +26,7 @@ export async function runRollingRestart(options: RollingOptions): Promise<Report
   const report = new Report(options.log)
   const random = new Random(options.seed)
   await using release = await createNextRelease()
-  await using fleet = await Fleet.open(options.nodes)
+  await using fleet = await Fleet.open(options)
   await fleet.startNodes()
   const key = await fleet.signIn('owner@example.test')
   report.event(`${options.nodes} nodes are ready`)

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Settings } from '../operator/program.ts'
 import { Random } from '../support/random.ts'
 import { causeFaults } from './faults.ts'
-import { Fleet } from './fleet.ts'
+import { Fleet, type Storage } from './fleet.ts'
 import { monitorOverload } from './overload-monitor.ts'
 import { PublishingClient } from './publishing-client.ts'
 import { Report } from './report.ts'
@@ -16,6 +16,7 @@ interface RunOptions {
   rounds?: number
   seed: number
   nodes: number
+  storage: Storage
   publishers: number
   visitors: number
   /** Between two faults. */
@@ -38,7 +39,7 @@ export async function runFleet(options: RunOptions): Promise<Report> {
   const { seconds, rounds = Number.POSITIVE_INFINITY, pauseMs, seed, log } = options
   const report = new Report(log)
   const random = new Random(seed)
-  await using fleet = await Fleet.open(options.nodes, SETTINGS)
+  await using fleet = await Fleet.open({ ...options, settings: SETTINGS })
   await fleet.startNodes()
   report.event(`${options.nodes} nodes are ready`)
   const key = await fleet.signIn('owner@example.test')

@@ -29,7 +29,7 @@ describe('nodes of one database', requires('postgres'), () => {
     ]
   }
 
-  test('a change that one node publishes is served by the workers of another', async () => {
+  test('the workers of a node serve what another publishes, and the operator lists all that run', async () => {
     await using stack = new AsyncDisposableStack()
     const [first, second] = await fleetSettings(stack)
     const one = stack.use(await Program.serve(first))
@@ -51,22 +51,28 @@ describe('nodes of one database', requires('postgres'), () => {
       'the data folder has no database and no secret',
     )
     for (const { lines } of [one, other]) assert.doesNotMatch(lines.join('\n'), /hush/)
-  })
 
-  test('a command of the operator works on the database of the fleet, from any folder', async () => {
-    await using stack = new AsyncDisposableStack()
-    const [settings] = await fleetSettings(stack)
-    const swept = await run(['sweep', 'expired-sites'], settings)
-    assert.deepEqual([swept.code, swept.stderr], [0, ''])
-    const { code, stderr } = await run(['account', 'plan', 'unknown@example.test', 'hobby'], settings)
-    assert.equal(code, 1)
-    assert.match(stderr, /unknown@example\.test/)
+    const list = async () => {
+      const { code, lines } = await run(['nodes', '--json'], first)
+      assert.equal(code, 0)
+      return JSON.parse(lines[0]!).nodes as NodeReport[]
+    }
+    const nodes = await list()
+    const ports = nodes.map(({ host }) => host.split(':').at(-1))
+    assert.deepEqual(ports.sort(), [first.PORT, second.PORT, second.PORT].sort(), 'a row for each process')
+    for (const { release, numbers } of nodes) {
+      assert.match(release, /^\d+\.\d+\.\d+$/)
+      assert.ok(numbers['store.feed.polls']! > 0)
+    }
+    await one.stop()
+    assert.equal((await list()).length, 2)
   })
 
   test('a node with another secret does not start, until it shares its settings', async () => {
     await using stack = new AsyncDisposableStack()
     const [first] = await fleetSettings(stack)
-    await (await Program.serve(first)).stop()
+    const sweep = async (settings: Settings) => (await run(['sweep', 'expired-sites'], settings)).code
+    assert.equal(await sweep(first), 0)
     const different = { ...first, SECRET: 'another secret than that of the other nodes' }
     const { code, lines, stderr } = await run([], different)
     assert.deepEqual([code, lines], [1, []])
@@ -76,8 +82,7 @@ describe('nodes of one database', requires('postgres'), () => {
         'Correct it, or make the settings of this machine those of all nodes: slipway-server settings share\n',
     )
     assert.equal((await run(['settings', 'share'], different)).stderr, '')
-    await (await Program.serve(different)).stop()
-    assert.equal((await run(['sweep', 'expired-sites'], first)).code, 1)
+    assert.deepEqual([await sweep(different), await sweep(first)], [0, 1])
   })
 
   test('a node that starts before its database waits for it, refuses connections, and can be stopped', async () => {
@@ -99,29 +104,5 @@ describe('nodes of one database', requires('postgres'), () => {
     proxy.upstreamPort = (await postgresServer()).port
     await waiting[0].waitForLine(/runs at http/)
     assert.equal((await sendRequest(Number(first.PORT), { path: '/health' })).status, 200)
-  })
-
-  test('the operator lists the nodes that run, each with its numbers', async () => {
-    await using stack = new AsyncDisposableStack()
-    const [first, second] = await fleetSettings(stack)
-    const one = stack.use(await Program.serve(first))
-    stack.use(await Program.serve(second))
-    const list = async () => {
-      const { code, lines } = await run(['nodes', '--json'], first)
-      assert.equal(code, 0)
-      return JSON.parse(lines[0]!).nodes as NodeReport[]
-    }
-    const nodes = await list()
-    const ports = nodes.map(({ host }) => host.split(':').at(-1))
-    assert.deepEqual(ports.sort(), [first.PORT, second.PORT, second.PORT].sort(), 'a row for each process')
-    for (const { release, numbers } of nodes) {
-      assert.match(release, /^\d+\.\d+\.\d+$/)
-      assert.ok(numbers['store.feed.polls']! > 0)
-    }
-    const { lines } = await run(['nodes'], first)
-    assert.match(lines[0]!, /^NODE +RELEASE +RUNS FOR +LAST REPORT +BEHIND$/)
-    assert.ok(lines.some((line) => /^ {2}store\.feed\.polls \d+$/.test(line)))
-    await one.stop()
-    assert.equal((await list()).length, 2)
   })
 })

@@ -38,7 +38,7 @@ const ROWS: readonly Row[] = [
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
-  ['serves certificates of deleted sites', 'server/net/tls/certificate-selector.ts', '?.deletedAt === null', '?.deletedAt !== 0', 'test/tls/service.test.ts'],
+  ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', ".where('slug', '=', slug).where('gone_at', 'is', null)", ".where('slug', '=', slug)", 'test/tls/service.test.ts'],
   ['sends two emails about one event', 'server/notices/notices.ts', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 
@@ -270,7 +270,7 @@ const ROWS: readonly Row[] = [
   ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'running: 8,', 'running: 1000,', 'test/sites/injected-document.test.ts'],
   ['keeps responses with _headers beyond their memory', 'server/edge/respond/site-headers.ts', 'this.#cachedBytes += responseBytes', '', 'test/memory/accounted.test.ts'],
   ['keeps versions and domains of a site that changed', 'server/lib/second-chance-cache.ts', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE],
-  ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', 'if (!isSameName) await getOwner(name)', '', 'test/tls/redirects.test.ts'],
+  ['keeps the redirect of a www name whose target has a certificate', 'server/edge/resolve/site-resolver.ts', ': await getOwner(name)', ': await getOwner(found.site.slug, () => this.#buildSite(found))', 'test/tls/redirects.test.ts'],
   ['lets caches keep content behind a password', 'server/edge/respond/policy.ts', "    cacheControl: 'private, no-store',\n    extraHeaders: [],", "    cacheControl: 'public, max-age=0',\n    extraHeaders: [],", PASSWORD],
   ['lets search engines index previews', 'server/edge/respond/policy.ts', "['X-Robots-Tag', 'noindex', ", '[', EDGE, 'test/edge/headers.test.ts'],
   ['redirects to another host after a password', 'server/edge/password/redirect-target.ts', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge/resolve.test.ts'],

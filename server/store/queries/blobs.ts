@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely'
-import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
+import type { StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
 import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
-import { findEncodedHash, listEncodingObjects, toEncodingLocations, toEncodingRow } from './encoding-rows.ts'
+import { BLOB_RECORD_COLUMNS, type BlobRecordRow, toBlobRecord, toLocation } from './blob-records.ts'
+import { findEncodedHash, listEncodingObjects, toEncodingRow } from './encoding-rows.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
 
 type NewBlobRow = Omit<BlobRow, 'unreferenced_since'> & { slug: string }
@@ -30,26 +31,14 @@ export class SqlBlobQueries implements BlobQueries {
 
   async ofVersions(ids: readonly string[]) {
     if (ids.length === 0) return []
+    const hashes = selectManifestHashes(this.#db, sql`versions.id in (${sql.join(ids)})`)
     const rows = await this.#db
       .selectFrom('blobs')
       .leftJoin('encodings', 'encodings.hash', 'blobs.hash')
-      .select(['blobs.hash', 'blobs.object', 'size', 'pieces_hash'])
-      .select([
-        'encodings.hash as encoded',
-        'br',
-        'zstd',
-        'gzip',
-        'encodings.object as encodings_object',
-        'locations',
-      ])
-      .where('blobs.hash', 'in', sql<string>`(${selectManifestHashes(this.#db, 'id', ids)})`)
+      .select(BLOB_RECORD_COLUMNS.map((column, index) => sql`${sql.ref(column)}`.as(`${index}`)))
+      .where('blobs.hash', 'in', sql<string>`(${hashes})`)
       .execute()
-    return rows.map(({ hash, object, size, pieces_hash, encoded, encodings_object, ...encodings }) => ({
-      hash,
-      location: toLocation({ hash, object, size, pieces_hash }),
-      encodings:
-        encoded === null ? null : toEncodingLocations({ ...encodings, hash, object: encodings_object }),
-    }))
+    return rows.map((row) => toBlobRecord(Object.values(row) as BlobRecordRow))
   }
 
   async add(slug: string, blobs: readonly StoredBlob[]) {
@@ -279,13 +268,4 @@ export class SqlBlobQueries implements BlobQueries {
       .execute()
     return rows.flatMap(listEncodingObjects)
   }
-}
-
-export function toLocation({
-  hash,
-  object,
-  size,
-  pieces_hash: piecesHash,
-}: Pick<BlobRow, 'hash' | 'object' | 'size' | 'pieces_hash'>): BlobLocation | null {
-  return object === null ? null : { hash, size, object, offset: 0, piecesHash }
 }

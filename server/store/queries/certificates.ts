@@ -51,6 +51,29 @@ export class SqlCertificateQueries implements CertificateQueries {
     return mapper.toEntityIfFound(row)
   }
 
+  async findOfDomain(domain: string) {
+    const row = await this.#db
+      .selectFrom('certificates')
+      .innerJoin('domains', 'domains.domain', 'certificates.name')
+      .selectAll('certificates')
+      .where('domains.domain', '=', domain)
+      .where('domains.status', '=', 'active')
+      .executeTakeFirst()
+    return mapper.toEntityIfFound(row)
+  }
+
+  async findOfSite(name: string, slug: string) {
+    const row = await this.#db
+      .selectFrom('certificates')
+      .selectAll()
+      .where('name', '=', name)
+      .where(({ exists, selectFrom }) =>
+        exists(selectFrom('sites').select('slug').where('slug', '=', slug).where('gone_at', 'is', null)),
+      )
+      .executeTakeFirst()
+    return mapper.toEntityIfFound(row)
+  }
+
   async findSummary(name: string) {
     return summaryMapper.toEntityIfFound(await this.#summaries().where('name', '=', name).executeTakeFirst())
   }
