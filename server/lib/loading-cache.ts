@@ -5,13 +5,16 @@ import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './second-
 import { overloaded } from './semaphore.ts'
 import { isWithin } from './time.ts'
 
+export type GetOwner<V> = (key: string, make?: () => Promise<V>) => Promise<V>
+
 interface LoadingCacheOptions<V> {
   /**
    * Loads a key. Rejects with UNAVAILABLE when the source is unreachable; that error is isolated when other keys
    * can be loaded. `getOwner` returns the value of another key, which owns the result: it leaves the cache as soon
-   * as the owner does. A second owner replaces the first, and must be owned by it.
+   * as the owner does. A second owner replaces the first, and must be owned by it. `make` makes the owner of what this
+   * load has read, when it is not cached.
    */
-  load: (key: string, getOwner: (key: string) => Promise<V>) => Promise<V>
+  load: (key: string, getOwner: GetOwner<V>) => Promise<V>
   /** Estimated memory of a value in bytes. */
   bytes: (value: V) => number
   /** Whether a value is a negative result: cached for a second, in a cache of its own. */
@@ -50,6 +53,7 @@ interface NegativeResult<V> extends Origin {
 interface Load<V> extends Origin {
   /** Whether `getOwner` of another load started it. */
   isNested: boolean
+  epoch: number
   result: Promise<V> | undefined
   /** The end of the wait of callers that have a stale value. */
   timeout: Promise<typeof TIMED_OUT> | undefined
@@ -185,12 +189,17 @@ export class LoadingCache<V extends object> {
     return joinedAt > load.since && this.#isOutdated(load) ? this.#get(key, load.isNested) : value
   }
 
-  #startLoad(key: string, isNested: boolean): Load<V> {
+  #startLoad(
+    key: string,
+    isNested: boolean,
+    { make, readBy }: { make?: () => Promise<V>; readBy?: Load<V> } = {},
+  ): Load<V> {
     if (!isNested && this.#inFlight >= MAX_CONCURRENT_LOADS) throw overloaded()
     const load: Load<V> = {
       isNested,
-      since: this.#invalidations.count,
-      loadedAt: this.#options.breaker.now(),
+      epoch: this.#epoch,
+      since: readBy?.since ?? this.#invalidations.count,
+      loadedAt: readBy?.loadedAt ?? this.#options.breaker.now(),
       owners: [],
       owner: undefined,
       hasUnknownOwner: false,
@@ -199,12 +208,12 @@ export class LoadingCache<V extends object> {
     }
     this.#negatives.delete(key)
     this.#loads.set(key, load)
-    load.result = this.#load(key, load)
+    load.result = this.#load(key, load, make)
     return load
   }
 
-  async #load(key: string, load: Load<V>): Promise<V> {
-    if (load.isNested) return this.#loadNow(key, load)
+  async #load(key: string, load: Load<V>, make?: () => Promise<V>): Promise<V> {
+    if (load.isNested) return this.#loadNow(key, load, make)
     this.#inFlight++
     try {
       const isRevalidation = this.#cache.find(key) !== undefined
@@ -215,10 +224,11 @@ export class LoadingCache<V extends object> {
     }
   }
 
-  async #loadNow(key: string, load: Load<V>): Promise<V> {
+  async #loadNow(key: string, load: Load<V>, make?: () => Promise<V>): Promise<V> {
     const { breaker } = this.#options
     try {
-      const value = await this.#options.load(key, (ownerKey) => this.#getOwner(ownerKey, load))
+      const getOwner: GetOwner<V> = (ownerKey, makeOwner) => this.#getOwner(ownerKey, load, makeOwner)
+      const value = await (make ?? this.#options.load)(key, getOwner)
       breaker.succeed()
       if (this.#loads.get(key) === load && !this.#isOutdated(load)) this.#store(key, value, load)
       return value
@@ -233,7 +243,11 @@ export class LoadingCache<V extends object> {
     }
   }
 
-  async #getOwner(key: string, load: Load<V>): Promise<V> {
+  async #getOwner(key: string, load: Load<V>, make: (() => Promise<V>) | undefined): Promise<V> {
+    const isNeeded = !this.#loads.has(key) && this.peek(key) === undefined
+    // What `load` has read is as new as what a load of the owner would read.
+    const isNew = load.epoch === this.#epoch && !this.#invalidations.hasAny([key], load.since)
+    if (make && isNeeded && isNew) this.#startLoad(key, true, { make, readBy: load })
     const found = await this.#get(key, true)
     const entry = this.#cache.find(key)
     const negative = this.#negatives.get(key)

@@ -10,6 +10,7 @@ import { SqlJobCursorQueries } from './queries/job-cursors.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
+import { SqlServingQueries } from './queries/serving.ts'
 import { SqlSharedSettingQueries } from './queries/shared-settings.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { SqlSiteQueries } from './queries/sites.ts'
@@ -27,6 +28,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     sites: new SqlSiteQueries(db),
     collaborators: new SqlCollaboratorQueries(db),
     versions: new SqlVersionQueries(db),
+    serving: new SqlServingQueries(db),
     blobs: new SqlBlobQueries(db),
     domains: new SqlDomainQueries(db),
     certificates: new SqlCertificateQueries(db),

@@ -251,6 +251,9 @@ async function retryWhileBusy(deadline: number, work: () => void): Promise<void>
   }
 }
 
+/** Longer statements have long lists of values, which rarely repeat. */
+const MAX_CACHED_SQL_LENGTH = 4000
+
 /** Kysely's own dialect over `node:sqlite`; `call` wraps every call of the latter. */
 function createKysely(db: DatabaseSync, call = <T>(work: () => T): T => work()): Kysely<Schema> {
   const statements = new Map<string, StatementSync>()
@@ -258,7 +261,7 @@ function createKysely(db: DatabaseSync, call = <T>(work: () => T): T => work()):
     const known = statements.get(sql)
     if (known) return known
     const made = call(() => db.prepare(sql))
-    if (sql.length < 1000) {
+    if (sql.length < MAX_CACHED_SQL_LENGTH) {
       if (statements.size >= 500) statements.clear()
       statements.set(sql, made)
     }

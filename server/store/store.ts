@@ -9,6 +9,7 @@ import type { JobCursorQueries } from './contract/job-cursors.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
+import type { ServingQueries } from './contract/serving.ts'
 import type { SharedSettingQueries } from './contract/shared-settings.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
 import type { SiteQueries } from './contract/sites.ts'
@@ -23,6 +24,7 @@ export interface Queries {
   sites: SiteQueries
   collaborators: CollaboratorQueries
   versions: VersionQueries
+  serving: ServingQueries
   blobs: BlobQueries
   domains: DomainQueries
   certificates: CertificateQueries

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
 import type { BlobEncodings } from './contract/blobs.ts'
-import { toLocation } from './queries/blobs.ts'
+import { toLocation } from './queries/blob-records.ts'
 import { toEncodingLocations, toEncodingRow } from './queries/encoding-rows.ts'
 import type { BlobRow, EncodingRow, Schema } from './schema.ts'
 

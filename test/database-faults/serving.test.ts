@@ -4,8 +4,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
+import { assertColdVisits } from '../edge/cold-visits.ts'
 import { EdgeFixture } from '../edge/fixture.ts'
 import { postgresServer } from '../store/postgres-server.ts'
+import { recordStatements } from '../store/statements.ts'
 import { openStore } from '../store/test-database.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
@@ -109,6 +111,12 @@ describe('visitors, while PostgreSQL cannot be reached', requires('postgres'), (
     await visit()
     assert.equal(edge.store.reads, first)
   })
+})
+
+test('a cold visit is one statement', requires('postgres'), async (t) => {
+  await using stack = new AsyncDisposableStack()
+  const { edge } = await startNode(stack)
+  await assertColdVisits(edge, recordStatements, t)
 })
 
 /** Sites, and a preview and a domain of the first one; all of them are cached. Returns their hosts. */

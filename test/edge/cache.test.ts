@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { beforeEach, describe, test } from 'node:test'
+import { StatementSync } from 'node:sqlite'
+import { beforeEach, describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { CircuitBreaker } from '../../server/lib/circuit-breaker.ts'
 import { ApiError } from '../../server/lib/errors.ts'
@@ -8,6 +9,7 @@ import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { makeBreaker } from '../support/lookup-limits.ts'
 import { numbers } from '../support/random.ts'
+import { assertColdVisits } from './cold-visits.ts'
 import { EdgeFixture, gate, noise } from './fixture.ts'
 
 const edge = EdgeFixture.shared()
@@ -18,6 +20,20 @@ beforeEach(() => {
   edge.clock.now++
   edge.store.delayRead = () => undefined
 })
+
+function recordSqlite(t: TestContext): string[] {
+  const statements: string[] = []
+  const { all } = StatementSync.prototype
+  t.mock.method(
+    StatementSync.prototype,
+    'all',
+    function (this: StatementSync, ...given: Parameters<typeof all>) {
+      statements.push(this.sourceSQL)
+      return all.apply(this, given)
+    },
+  )
+  return statements
+}
 
 /** From now on the store does not notify of changes. */
 function beSilent(): void {
@@ -70,7 +86,7 @@ describe('a cached visit', () => {
     const slug = await edge.publish({ 'index.html': 'one' })
     await edge.get(slug)
     await edge.createVersion(slug, { 'index.html': 'two' })
-    assert.equal(await reads(async () => assert.equal((await edge.get(slug)).text, 'two')), 4)
+    assert.equal(await reads(async () => assert.equal((await edge.get(slug)).text, 'two')), 1)
     assert.equal(await reads(() => edge.get(slug)), 0)
   })
 
@@ -86,13 +102,16 @@ describe('a cached visit', () => {
 })
 
 describe('uncached visits', () => {
+  test('are one statement each, and two for a domain that redirects to another one', (t) =>
+    assertColdVisits(edge, recordSqlite, t))
+
   test('of one host share one read when concurrent', async () => {
     const slug = await edge.publish({ 'index.html': 'x' })
     const count = await reads(async () => {
       const replies = await Promise.all(Array.from({ length: 50 }, () => edge.get(slug)))
       assert.ok(replies.every((reply) => reply.text === 'x'))
     })
-    assert.equal(count, 3)
+    assert.equal(count, 1)
   })
 
   test('read a small file once, however many are concurrent', async () => {
@@ -110,33 +129,31 @@ describe('uncached visits', () => {
 })
 
 describe('a change during the read of a site', () => {
-  for (const query of ['sites.bySlug', 'versions.byId']) {
-    test(`is visible to requests after it, and stays visible (${query} is slow)`, async () => {
-      const slug = await edge.publish({ 'index.html': 'old' })
-      const [{ open, opened }, reached] = [gate(), gate()]
-      duringRead(query, () => {
-        reached.open()
-        return opened
-      })
-      const early = edge.get(slug)
-      await reached.opened
-      await edge.createVersion(slug, { 'index.html': 'new' })
-      assert.equal((await edge.get(slug)).text, 'new')
-      open()
-      assert.equal((await early).status, 200)
-      assert.equal(await reads(async () => assert.equal((await edge.get(slug)).text, 'new')), 0)
+  test('is visible to requests after it, and stays visible', async () => {
+    const slug = await edge.publish({ 'index.html': 'old' })
+    const [{ open, opened }, reached] = [gate(), gate()]
+    duringRead('serving.findSite', () => {
+      reached.open()
+      return opened
     })
-  }
+    const early = edge.get(slug)
+    await reached.opened
+    await edge.createVersion(slug, { 'index.html': 'new' })
+    assert.equal((await edge.get(slug)).text, 'new')
+    open()
+    assert.equal((await early).status, 200)
+    assert.equal(await reads(async () => assert.equal((await edge.get(slug)).text, 'new')), 0)
+  })
 
   test('never serves a site without a version when its version is pruned during the read', async () => {
     const slug = await edge.createSite()
     const old = await edge.createVersion(slug, { 'index.html': 'old' })
-    duringRead('sites.bySlug', async () => {
+    duringRead('serving.findSite', async () => {
       await edge.createVersion(slug, { 'index.html': 'new' })
       await edge.deleteVersion(slug, old)
     })
-    const { status, text } = await edge.get(slug)
-    assert.deepEqual([status, text], [200, 'new'])
+    assert.equal((await edge.get(slug)).text, 'old')
+    assert.equal((await edge.get(slug)).text, 'new')
   })
 
   test('applies to passwords, previews and domains too', async () => {
@@ -144,9 +161,9 @@ describe('a change during the read of a site', () => {
     const draft = await edge.createVersion(slug, { 'index.html': 'draft' }, { live: false })
     await edge.addDomain('late.example.org', slug)
     for (const [host, query] of [
-      [edge.host(slug), 'sites.bySlug'],
-      [edge.host(`${draft}--${slug}`), 'versions.byId'],
-      ['late.example.org', 'domains.active'],
+      [edge.host(slug), 'serving.findSite'],
+      [edge.host(`${draft}--${slug}`), 'serving.findSite'],
+      ['late.example.org', 'serving.findDomain'],
     ] as const) {
       await edge.setPassword(slug, null)
       const change = duringRead(query, () => edge.setPassword(slug, 'secret'))
@@ -159,7 +176,7 @@ describe('a change during the read of a site', () => {
   test('applies to a domain that moves', async () => {
     const [one, two] = [await edge.publish({ 'a.txt': 'one' }), await edge.publish({ 'a.txt': 'two' })]
     await edge.addDomain('just.example.org', one)
-    const change = duringRead('domains.active', async () => {
+    const change = duringRead('serving.findDomain', async () => {
       await edge.moveDomain('just.example.org', one, two)
       await edge.get(one)
     })

@@ -323,25 +323,19 @@ describe('a resolver holds no more memory than it accounts for', () => {
 function sitesWithOnePage(id: string): unknown {
   const parse = (row: object) => JSON.parse(JSON.stringify(row))
   const files = ['index.html', 'app.js', 'app.css'].map(toStoredFile)
-  let current = ''
+  const find = (slug: string) => {
+    const version = versionRow(id, slug, { files })
+    const blobs = files.map((file) => toBlobRecord(file))
+    return parse({ site: siteRow(slug, { liveVersionId: id }), live: version, requested: version, blobs })
+  }
   return {
-    sites: {
-      bySlug: async (slug: string) => {
-        current = slug
-        return parse(siteRow(slug, { liveVersionId: id }))
+    serving: {
+      findSite: async (slug: string) => find(slug),
+      findDomain: async (domain: string) => {
+        const name = domain.replace(/^www\./, '')
+        return { ...find(name.split('.')[0]!), name, certificateNotAfter: 2_000_000 }
       },
     },
-    versions: { byId: async () => parse(versionRow(id, current, { files })) },
-    blobs: { ofVersions: async () => parse(files.map((file) => toBlobRecord(file))) },
-    domains: {
-      active: async (name: string) => {
-        const primary = name.replace(/^www\./, '')
-        const [slug] = primary.split('.')
-        const primaryDomain = primary === name ? null : primary
-        return parse({ domain: name, slug, accountId: 'an account', primaryDomain })
-      },
-    },
-    certificates: { summaries: async () => [{ notAfter: 2_000_000 }] },
   }
 }
 

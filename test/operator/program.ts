@@ -138,6 +138,12 @@ export class Program implements AsyncDisposable {
     }
   }
 
+  /** Waits until this many lines match: each worker prints its own. */
+  async waitForLines(line: RegExp, count: number): Promise<void> {
+    for (let found = 0, at = 0; found < count; found++, at++)
+      at = this.lines.indexOf(await this.waitForLine(line, at), at)
+  }
+
   /** Waits for the next sign-in code that is printed for an address. */
   async mailedCode(email: string): Promise<string> {
     const from = this.#readLines.get(email) ?? 0

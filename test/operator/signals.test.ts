@@ -41,7 +41,7 @@ for (const { signal, workers } of [
     await idleConnection(service.port)
 
     service.child.kill(signal)
-    for (let worker = 0; worker < Number(workers); worker++) await service.waitForLine(/"stopping: draining/)
+    await service.waitForLines(/"stopping: draining/, Number(workers))
     for (const { held, bytes } of uploads) {
       const { status, json } = await held.finish()
       assert.deepEqual([status, json.hash, json.size], [200, received(bytes).hash, bytes.length])
@@ -70,7 +70,7 @@ for (const workers of ['1', '2'])
     const { service, publisher } = fixture
     assert.equal((await sendRequest(service.port, { path: '/ready' })).status, 200)
     service.child.kill('SIGTERM')
-    for (let worker = 0; worker < Number(workers); worker++) await service.waitForLine(/"not ready: /)
+    await service.waitForLines(/"not ready: /, Number(workers))
     const { status, json } = await sendRequest(service.port, { path: '/ready' })
     assert.deepEqual([status, json], [503, { status: 'stopping' }])
     const { slug } = await publisher.publish({ 'index.html': 'published while it stops' })

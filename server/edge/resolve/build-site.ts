@@ -1,8 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { HOUR_MS } from '../../lib/time.ts'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
+import type { BlobRecord } from '../../store/contract/blobs.ts'
+import type { ServedSite, ServedVersion } from '../../store/contract/serving.ts'
 import type { Site } from '../../store/contract/sites.ts'
-import type { Version } from '../../store/contract/versions.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import {
   type Policy,
@@ -16,35 +17,36 @@ import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.
 /** How long files of the previous version stay reachable (contract, "Serving", 4). */
 const PREVIOUS_FILES_TTL_MS = HOUR_MS
 
-/** What a route table is built from, beside the site and its version. */
-export type BuildOptions = Pick<EdgeOptions, 'store' | 'addresses' | 'injectedDocuments' | 'clock'>
+/** What a route table is built with. */
+export type BuildOptions = Pick<EdgeOptions, 'addresses' | 'injectedDocuments'>
 
-/** The live version of a site. */
-export async function buildLiveSite(
-  site: Site,
-  version: Version,
-  options: BuildOptions,
-): Promise<RouteTable> {
-  const since = site.liveSince ?? site.createdAt
-  const buildPolicy = site.passwordHash === null ? publicPolicy : passwordPolicy
-  const until = since + PREVIOUS_FILES_TTL_MS
-  const previousId = (options.clock() < until && site.previousVersionId) || undefined
-  const policy = buildPolicy(getTimestamps(site, since))
-  const [previousFiles, published] = await Promise.all([
-    loadPreviousFiles(site, previousId, { ...options, until }),
-    loadSiteInput(site, version, { ...options, policy, previousId }),
-  ])
-  return buildRouteTable({ ...published, previousFiles })
+/** Manifests of previous versions are needed of sites that are live since later than this. */
+export function previousFilesSince(now: number): number {
+  return now - PREVIOUS_FILES_TTL_MS
 }
 
-/** One version of a site at its own host. */
-export async function buildPreviewSite(
-  site: Site,
-  version: Version,
+/** The live version of a site; undefined without one. */
+export async function buildLiveSite(
+  { site, live, previousFiles, blobs }: ServedSite,
   options: BuildOptions,
-): Promise<RouteTable> {
-  const policy = previewPolicy(getTimestamps(site, version.publishedAt ?? version.createdAt))
-  return buildRouteTable(await loadSiteInput(site, version, { ...options, policy }))
+): Promise<RouteTable | undefined> {
+  if (!live) return undefined
+  const since = site.liveSince ?? site.createdAt
+  const buildPolicy = site.passwordHash === null ? publicPolicy : passwordPolicy
+  const policy = buildPolicy(getTimestamps(site, since))
+  const input = await loadSiteInput({ site, version: live, blobs, policy }, options)
+  const until = since + PREVIOUS_FILES_TTL_MS
+  return buildRouteTable({ ...input, previousFiles: previousFiles && { files: previousFiles, until } })
+}
+
+/** The requested version of a site, at a host of its own. */
+export async function buildPreviewSite(
+  { site, requested, blobs }: ServedSite,
+  options: BuildOptions,
+): Promise<RouteTable | undefined> {
+  if (!requested) return undefined
+  const policy = previewPolicy(getTimestamps(site, requested.publishedAt ?? requested.createdAt))
+  return buildRouteTable(await loadSiteInput({ site, version: requested, blobs, policy }, options))
 }
 
 /** Includes the metadata: it can change, and change back, without a new version. */
@@ -55,22 +57,19 @@ function getTimestamps(site: Site, since: number): Pick<Policy, 'publishedAt' | 
   }
 }
 
+interface VersionToBuild {
+  site: Site
+  version: ServedVersion
+  blobs: readonly BlobRecord[]
+  policy: Policy
+}
+
 async function loadSiteInput(
-  site: Site,
-  version: Version,
-  {
-    store,
-    addresses,
-    injectedDocuments,
-    policy,
-    previousId,
-  }: BuildOptions & { policy: Policy; previousId?: string | undefined },
+  { site, version, blobs, policy }: VersionToBuild,
+  { addresses, injectedDocuments }: BuildOptions,
 ): Promise<SiteInput> {
   const injection = findInjection(site, version, addresses)
-  const [blobs, injectedIndex] = await Promise.all([
-    store.read.blobs.ofVersions([version.id, ...(previousId === undefined ? [] : [previousId])]),
-    injection && injectedDocuments.get(injection),
-  ])
+  const injectedIndex = injection && (await injectedDocuments.get(injection))
   const { files, rules } = version
   // The first access parses up to 1 MiB of rules, and compiling takes as long: other requests run in between.
   await turn()
@@ -84,14 +83,4 @@ async function loadSiteInput(
     toUrl: (name) => addresses.file(site.slug, name),
     spaMode: site.spaMode,
   }
-}
-
-async function loadPreviousFiles(
-  { slug }: Site,
-  id: string | undefined,
-  { store, until }: BuildOptions & { until: number },
-): Promise<SiteInput['previousFiles']> {
-  const version = id === undefined ? undefined : await store.read.versions.byId(id)
-  if (version?.slug !== slug || version.state !== 'ready') return undefined
-  return { files: version.files, until }
 }

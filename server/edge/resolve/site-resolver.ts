@@ -1,11 +1,11 @@
 import type { RequestLike } from '../../lib/client-ip.ts'
-import { LoadingCache } from '../../lib/loading-cache.ts'
+import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
-import type { Domain } from '../../store/contract/domains.ts'
+import type { ServedSite } from '../../store/contract/serving.ts'
 import type { EdgeOptions } from '../edge-options.ts'
-import { type BuildOptions, buildLiveSite, buildPreviewSite } from './build-site.ts'
+import { type BuildOptions, buildLiveSite, buildPreviewSite, previousFilesSince } from './build-site.ts'
 import type { Host } from './host.ts'
-import type { Redirect, Resolution, ResolvedSite } from './resolution.ts'
+import type { Redirect, Resolution } from './resolution.ts'
 
 /** An active custom domain. */
 interface ResolvedDomain {
@@ -19,14 +19,11 @@ interface ResolvedDomain {
 
 type CachedHost = Resolution | ResolvedDomain
 
-/** Loads the cache entry that owns the one that is being loaded. */
-type GetOwner = (key: string) => Promise<CachedHost>
-
 type SiteResolverOptions = BuildOptions &
-  Pick<EdgeOptions, 'breaker' | 'budget' | 'clientIp' | 'https' | 'missLimiter' | 'secret'>
-
-/** Retries when a version was deleted between two queries. */
-const MAX_READ_ATTEMPTS = 3
+  Pick<
+    EdgeOptions,
+    'breaker' | 'budget' | 'clientIp' | 'clock' | 'https' | 'missLimiter' | 'secret' | 'store'
+  >
 
 const NOT_FOUND: Resolution = { kind: 'not-found' }
 const EXPIRED: Resolution = { kind: 'expired' }
@@ -93,64 +90,66 @@ export class SiteResolver {
     return expiresAt !== undefined && this.#options.clock() >= expiresAt
   }
 
-  async #load(key: string, getOwner: GetOwner): Promise<CachedHost> {
+  async #load(key: string, getOwner: GetOwner<CachedHost>): Promise<CachedHost> {
     if (key.includes('.')) return this.#loadDomain(key, getOwner)
     const [label = '', slug] = key.split('--')
-    return slug === undefined ? this.#loadSite(label) : this.#loadPreview(label, slug, await getOwner(slug))
+    if (slug === undefined) return this.#buildSite(await this.#find(label, { withLive: true }))
+    return readPreviewExpiry(label) === undefined
+      ? this.#loadPreview(label, slug, getOwner)
+      : this.#loadPreviewLink(label, slug, await getOwner(slug))
   }
 
-  async #loadSite(slug: string): Promise<Resolution> {
-    const { read } = this.#options.store
-    for (let attempt = 1; attempt <= MAX_READ_ATTEMPTS; attempt++) {
-      const row = await read.sites.bySlug(slug)
-      if (row?.deletionReason === 'expired') return EXPIRED
-      if (row?.renamedTo) return this.#formerName(this.#options.addresses.site(row.renamedTo))
-      if (!row || row.deletedAt !== null) return NOT_FOUND
-      const live = row.liveVersionId ? await read.versions.byId(row.liveVersionId) : undefined
-      if (row.liveVersionId && !live) continue
-      return {
-        kind: 'site',
-        slug,
-        visitsKey: row.visitsKey,
-        expiresAt: row.expiresAt,
-        passwordHash: row.passwordHash,
-        title: row.passwordHash === null ? null : row.title,
-        preview: false,
-        table: live && (await buildLiveSite(row, live, this.#options)),
-      }
+  #find(slug: string, requested: { withLive: boolean; versionId?: string }): Promise<ServedSite | undefined> {
+    const { store, clock } = this.#options
+    return store.read.serving.findSite(slug, { previousSince: previousFilesSince(clock()), ...requested })
+  }
+
+  async #buildSite(found: ServedSite | undefined): Promise<Resolution> {
+    const { site } = found ?? {}
+    if (site?.deletionReason === 'expired') return EXPIRED
+    if (site?.renamedTo) return this.#formerName(this.#options.addresses.site(site.renamedTo))
+    if (!found || !site || site.deletedAt !== null) return NOT_FOUND
+    const { slug, visitsKey, expiresAt, passwordHash } = site
+    return {
+      kind: 'site',
+      slug,
+      visitsKey,
+      expiresAt,
+      passwordHash,
+      title: passwordHash === null ? null : site.title,
+      preview: false,
+      table: await buildLiveSite(found, this.#options),
     }
-    throw new Error(`site ${slug} has a live version that is not there`)
   }
 
   /** The site's password and expiry apply to every version of it. */
-  async #loadPreview(versionId: string, slug: string, site: CachedHost): Promise<Resolution> {
-    const { read } = this.#options.store
-    if (site.kind === 'redirect') {
-      const current = await read.sites.findCurrentName(slug)
-      return current ? this.#formerName(this.#options.addresses.preview(current, versionId)) : NOT_FOUND
-    }
-    if (site.kind !== 'site') return site.kind === 'expired' ? EXPIRED_PREVIEW : NOT_FOUND
-    if (readPreviewExpiry(versionId) !== undefined) return this.#loadPreviewLink(versionId, site)
-    const version = await read.versions.byId(versionId)
-    if (version?.slug !== site.slug || version.state !== 'ready')
-      return { ...site, preview: true, table: undefined }
-    const row = await read.sites.bySlug(site.slug)
-    const table = row && (await buildPreviewSite(row, version, this.#options))
-    return { ...site, preview: true, table }
+  async #loadPreview(versionId: string, slug: string, getOwner: GetOwner<CachedHost>): Promise<Resolution> {
+    const isCached = this.#cache.peek(slug) !== undefined
+    const found = await this.#find(slug, { withLive: !isCached, versionId })
+    const site = await getOwner(slug, isCached ? undefined : () => this.#buildSite(found))
+    if (site.kind !== 'site') return this.#previewWithoutSite(site, slug, versionId)
+    return { ...site, preview: true, table: found && (await buildPreviewSite(found, this.#options)) }
+  }
+
+  async #previewWithoutSite(site: CachedHost, slug: string, versionId: string): Promise<Resolution> {
+    if (site.kind === 'expired') return EXPIRED_PREVIEW
+    if (site.kind !== 'redirect') return NOT_FOUND
+    const current = await this.#options.store.read.sites.findCurrentName(slug)
+    return current ? this.#formerName(this.#options.addresses.preview(current, versionId)) : NOT_FOUND
   }
 
   /** The version of a preview link, without the password; nothing when its token is not valid. */
-  async #loadPreviewLink(token: string, site: ResolvedSite): Promise<Resolution> {
-    const { store } = this.#options
+  async #loadPreviewLink(token: string, label: string, site: CachedHost): Promise<Resolution> {
+    if (site.kind !== 'site') return this.#previewWithoutSite(site, label, token)
     const { slug, passwordHash } = site
-    const ids = (await store.read.versions.bySlug(slug)).flatMap(({ id, state }) =>
-      state === 'ready' ? id : [],
+    const versions = await this.#options.store.read.versions.bySlug(slug)
+    const version = versions.find(
+      ({ id, state }) =>
+        state === 'ready' && this.#previewTokens.verify(token, { slug, passwordHash, versionId: id }),
     )
-    const id = ids.find((versionId) => this.#previewTokens.verify(token, { slug, passwordHash, versionId }))
-    const version = id === undefined ? undefined : await store.read.versions.byId(id)
-    const row = await store.read.sites.bySlug(slug)
-    if (!version || !row) return { ...site, preview: true, table: undefined }
-    const table = await buildPreviewSite(row, version, this.#options)
+    const found = version && (await this.#find(slug, { withLive: false, versionId: version.id }))
+    const table = found && (await buildPreviewSite(found, this.#options))
+    if (!table) return { ...site, preview: true, table: undefined }
     const previewUntil = readPreviewExpiry(token)
     return { ...site, preview: true, table, passwordHash: null, title: null, previewUntil }
   }
@@ -160,36 +159,27 @@ export class SiteResolver {
   }
 
   /** A secondary name redirects to the primary one; a name with a certificate redirects to HTTPS. */
-  async #loadDomain(domain: string, getOwner: GetOwner): Promise<CachedHost> {
+  async #loadDomain(domain: string, getOwner: GetOwner<CachedHost>): Promise<CachedHost> {
     const { store, https, clock } = this.#options
-    const row = await store.read.domains.active(domain)
-    if (!row) return NOT_FOUND
-    const site = (await getOwner(row.slug)) as Resolution
-    if (site.kind === 'not-found') return NOT_FOUND
-    const name = await this.#findPrimaryName(row)
+    const found = await store.read.serving.findDomain(domain, previousFilesSince(clock()))
+    if (!found) return NOT_FOUND
+    const { name, certificateNotAfter } = found
     const isSameName = name === domain
-    // A new certificate of the primary name, which invalidates that name only, changes this redirect too.
-    if (!isSameName) await getOwner(name)
-    const [certificate] = https ? await store.read.certificates.summaries([name]) : []
-    const expiresAt = certificate?.notAfter ?? 0
+    const expiresAt = (https && certificateNotAfter) ?? 0
     const isCovered = expiresAt > clock()
     const redirect = this.#redirect(name, isCovered, isSameName)
+    // A new certificate of the primary name, which invalidates that name only, changes this redirect too.
+    const owner = isSameName
+      ? await getOwner(found.site.slug, () => this.#buildSite(found))
+      : await getOwner(name)
+    const site = select(owner, true)
+    if (site.kind === 'not-found') return NOT_FOUND
     return {
       kind: 'domain',
       https: !isSameName && (isCovered || !https) ? redirect : site,
       http: !isSameName || isCovered ? redirect : site,
       expiresAt: isCovered ? expiresAt : undefined,
     }
-  }
-
-  /** The active name that a name redirects to; the name itself when there is none. */
-  async #findPrimaryName({ domain, slug, accountId, primaryDomain }: Domain): Promise<string> {
-    if (primaryDomain === null) return domain
-    const primary = await this.#options.store.read.domains.active(primaryDomain)
-    // Never a chain: names that redirect to each other would wait for each other's load.
-    if (primary?.accountId !== accountId || primary.primaryDomain !== null) return domain
-    // A name of another site would not leave the cache with this one.
-    return primary.slug === slug ? primaryDomain : domain
   }
 
   #redirect(name: string, isCovered: boolean, isSameName: boolean): Redirect {

@@ -187,17 +187,17 @@ export class CertificateSelector {
   }
 
   async #load(name: string): Promise<KeyPair | undefined> {
-    const { store } = this.#options
-    if (!(await this.#isServed(name))) return undefined
-    const certificate = await store.read.certificates.find(name)
+    const certificate = await this.#find(name)
     return certificate && this.#decrypt(certificate)
   }
 
-  async #isServed(name: string): Promise<boolean> {
+  /** Only names that are served have one, in one statement. */
+  #find(name: string): Promise<Certificate | undefined> {
     const { store, own, siteDomain } = this.#options
-    if (own.includes(name)) return true
-    if (!name.endsWith(`.${siteDomain}`)) return (await store.read.domains.active(name)) !== undefined
-    return (await store.read.sites.bySlug(name.slice(0, -siteDomain.length - 1)))?.deletedAt === null
+    const { certificates } = store.read
+    if (own.includes(name)) return certificates.find(name)
+    if (!name.endsWith(`.${siteDomain}`)) return certificates.findOfDomain(name)
+    return certificates.findOfSite(name, name.slice(0, -siteDomain.length - 1))
   }
 
   #decrypt({ name, chain, key }: Certificate): KeyPair | undefined {

@@ -87,6 +87,12 @@ export interface NamesPage {
 export interface CertificateQueries {
   find(name: string): Promise<Certificate | undefined>
 
+  /** That of an active domain. */
+  findOfDomain(domain: string): Promise<Certificate | undefined>
+
+  /** That of a name below the site domain, while the site of this slug exists. */
+  findOfSite(name: string, slug: string): Promise<Certificate | undefined>
+
   findSummary(name: string): Promise<CertificateSummary | undefined>
 
   /** Those of the names that exist, in no order. */

@@ -1,9 +1,11 @@
 import { type Kysely, sql } from 'kysely'
-import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
+import type { StoredBlob } from '../../blobs/blobs.ts'
+import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
 import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
-import { findEncodedHash, listEncodingObjects, toEncodingLocations, toEncodingRow } from './encoding-rows.ts'
+import { BLOB_RECORD_COLUMNS, type BlobRecordRow, toBlobRecord, toLocation } from './blob-records.ts'
+import { findEncodedHash, listEncodingObjects, toEncodingRow } from './encoding-rows.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
 
 type NewBlobRow = Omit<BlobRow, 'unreferenced_since'> & { slug: string }
@@ -29,26 +31,14 @@ export class SqlBlobQueries implements BlobQueries {
 
   async ofVersions(ids: readonly string[]) {
     if (ids.length === 0) return []
+    const hashes = selectManifestHashes(this.#db, sql`versions.id in (${sql.join(ids)})`)
     const rows = await this.#db
       .selectFrom('blobs')
       .leftJoin('encodings', 'encodings.hash', 'blobs.hash')
-      .select(['blobs.hash', 'blobs.object', 'size', 'pieces_hash'])
-      .select([
-        'encodings.hash as encoded',
-        'br',
-        'zstd',
-        'gzip',
-        'encodings.object as encodings_object',
-        'locations',
-      ])
-      .where('blobs.hash', 'in', sql<string>`(${selectManifestHashes(this.#db, 'id', ids)})`)
+      .select(BLOB_RECORD_COLUMNS.map((column, index) => sql`${sql.ref(column)}`.as(`${index}`)))
+      .where('blobs.hash', 'in', sql<string>`(${hashes})`)
       .execute()
-    return rows.map(({ hash, object, size, pieces_hash, encoded, encodings_object, ...encodings }) => ({
-      hash,
-      location: toLocation({ hash, object, size, pieces_hash }),
-      encodings:
-        encoded === null ? null : toEncodingLocations({ ...encodings, hash, object: encodings_object }),
-    }))
+    return rows.map((row) => toBlobRecord(Object.values(row) as BlobRecordRow))
   }
 
   async add(slug: string, blobs: readonly StoredBlob[]) {
@@ -152,7 +142,8 @@ export class SqlBlobQueries implements BlobQueries {
     const found: string[] = []
     for (const batch of toBatches(objects)) {
       const known = new Set<string | null>()
-      for (const table of ['blobs', 'encodings', 'discarded_objects'] as const) {
+      for (const object of await this.#listBlobObjects(batch)) known.add(object)
+      for (const table of ['encodings', 'discarded_objects'] as const) {
         const rows = await this.#db.selectFrom(table).select('object').where('object', 'in', batch).execute()
         for (const { object } of rows) known.add(object)
       }
@@ -232,6 +223,39 @@ export class SqlBlobQueries implements BlobQueries {
     return rows.flatMap(listEncodingObjects)
   }
 
+  /** The objects among these that hold blobs. */
+  async #listBlobObjects(objects: readonly string[]): Promise<(string | null)[]> {
+    const found: { object: string | null }[] = []
+    const { byHash = [], byName = [] } = Object.groupBy(objects, (object) =>
+      objectHashPrefix(object) === undefined ? 'byName' : 'byHash',
+    )
+    if (byName.length > 0)
+      found.push(
+        ...(await this.#db
+          .selectFrom('blobs')
+          .select('object')
+          .where('object', 'in', byName)
+          // Written literally, because it must match a partial index.
+          .where(sql<boolean>`substr(object, 27, 1) <> 'h'`)
+          .execute()),
+      )
+    if (byHash.length > 0) {
+      const ranges = byHash.map((object) => {
+        const first = objectHashPrefix(object)!
+        // No hexadecimal digit follows "f" before "g".
+        return sql`(${object}, ${first}, ${`${first}g`})`
+      })
+      const { rows } = await sql<{ object: string }>`
+        with wanted (object, first, past) as (values ${sql.join(ranges)})
+        select wanted.object from wanted join blobs
+          on blobs.hash >= wanted.first and blobs.hash < wanted.past and blobs.object = wanted.object`.execute(
+        this.#db,
+      )
+      found.push(...rows)
+    }
+    return found.map(({ object }) => object)
+  }
+
   /** The objects among these with encodings that an earlier release stored. */
   async #listFormerEncodings(objects: readonly string[]): Promise<string[]> {
     const hashes = objects.flatMap((object) => findEncodedHash(object) ?? [])
@@ -244,13 +268,4 @@ export class SqlBlobQueries implements BlobQueries {
       .execute()
     return rows.flatMap(listEncodingObjects)
   }
-}
-
-export function toLocation({
-  hash,
-  object,
-  size,
-  pieces_hash: piecesHash,
-}: Pick<BlobRow, 'hash' | 'object' | 'size' | 'pieces_hash'>): BlobLocation | null {
-  return object === null ? null : { hash, size, object, offset: 0, piecesHash }
 }

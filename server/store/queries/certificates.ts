@@ -51,6 +51,29 @@ export class SqlCertificateQueries implements CertificateQueries {
     return mapper.toEntityIfFound(row)
   }
 
+  async findOfDomain(domain: string) {
+    const row = await this.#db
+      .selectFrom('certificates')
+      .innerJoin('domains', 'domains.domain', 'certificates.name')
+      .selectAll('certificates')
+      .where('domains.domain', '=', domain)
+      .where('domains.status', '=', 'active')
+      .executeTakeFirst()
+    return mapper.toEntityIfFound(row)
+  }
+
+  async findOfSite(name: string, slug: string) {
+    const row = await this.#db
+      .selectFrom('certificates')
+      .selectAll()
+      .where('name', '=', name)
+      .where(({ exists, selectFrom }) =>
+        exists(selectFrom('sites').select('slug').where('slug', '=', slug).where('gone_at', 'is', null)),
+      )
+      .executeTakeFirst()
+    return mapper.toEntityIfFound(row)
+  }
+
   async findSummary(name: string) {
     return summaryMapper.toEntityIfFound(await this.#summaries().where('name', '=', name).executeTakeFirst())
   }
@@ -158,9 +181,9 @@ export class SqlCertificateQueries implements CertificateQueries {
       .select([
         'name',
         'domain',
-        // The slug is computed from the name, so that the primary key finds the site.
+        // The slug is computed from the name, so that the primary key finds the site; not a negative length of it.
         sql<string | null>`(select slug from sites
-          where slug = substr(certificates.name, 1, length(certificates.name) - ${suffix.length})
+          where slug = substr(certificates.name, 1, abs(length(certificates.name) - ${suffix.length}))
           and slug || ${suffix} = certificates.name and gone_at is null)`.as('site'),
       ])
       .where('unused_since', 'is', null)

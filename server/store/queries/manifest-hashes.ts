@@ -1,13 +1,11 @@
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 
-/** A query for the hashes in the manifests of versions, and of their injected documents. */
-export function selectManifestHashes(
-  db: Kysely<Schema>,
-  column: 'id' | 'slug',
-  values: readonly string[],
-): RawBuilder<string> {
-  const versions = sql`versions.${sql.ref(column)} in (${sql.join(values)})`
+/**
+ * A query for the hashes in the manifests of versions, and of their injected documents; `versions` is the condition on
+ * the table of this name.
+ */
+export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<unknown>): RawBuilder<string> {
   return isPostgres(db)
     ? sql`select file->>'hash' from versions, json_array_elements(versions.files::json) as file where ${versions}
           union all select front::json->>'hash' from versions where front is not null and ${versions}`
@@ -25,6 +23,6 @@ export function containsHash(
   return sql`${position}(${sql.ref(`versions.${column}`)}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
 }
 
-function isPostgres(db: Kysely<Schema>): boolean {
+export function isPostgres(db: Kysely<Schema>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter
 }

@@ -57,7 +57,7 @@ export class SqlSiteQueries implements SiteQueries {
     await this.#db
       .updateTable('blobs')
       .set({ slug: name })
-      .where('hash', 'in', sql<string>`(${selectManifestHashes(this.#db, 'slug', [name])})`)
+      .where('hash', 'in', sql<string>`(${selectManifestHashes(this.#db, sql`versions.slug = ${name}`)})`)
       .where('slug', '=', slug)
       .execute()
     await this.insert(formerName(site, now))

@@ -1,0 +1,37 @@
+import type { BlobRecord } from './blobs.ts'
+import type { Site } from './sites.ts'
+import type { ManifestFile, Version } from './versions.ts'
+
+/** The parts of a version that are served. */
+export type ServedVersion = Pick<Version, 'id' | 'files' | 'rules' | 'metadata' | 'publishedAt' | 'createdAt'>
+
+/** A site, deleted or not, with the versions that were requested. */
+export interface ServedSite {
+  site: Site
+  live: ServedVersion | undefined
+  /** The version with the requested id, when it is a finalized one of this site. */
+  requested: ServedVersion | undefined
+  /** The manifest of the previous version, when the live one is newer than requested. */
+  previousFiles: readonly ManifestFile[] | undefined
+  /** What is stored of the files of these versions, each content once, in no order. */
+  blobs: readonly BlobRecord[]
+}
+
+/** An active custom domain with its site. A domain that redirects has no versions. */
+export interface ServedDomain extends ServedSite {
+  /** The domain that it redirects to: an active one of the same site and account that does not redirect; else itself. */
+  name: string
+  /** Expiry of the certificate of `name`; null without one. */
+  certificateNotAfter: number | null
+}
+
+/** What a visit needs, in one statement each: the parts are consistent with each other. */
+export interface ServingQueries {
+  /** `previousSince`: requests the manifest of the previous version of a site that is live since later. */
+  findSite(
+    slug: string,
+    requested: { previousSince: number; withLive: boolean; versionId?: string },
+  ): Promise<ServedSite | undefined>
+
+  findDomain(domain: string, previousSince: number): Promise<ServedDomain | undefined>
+}

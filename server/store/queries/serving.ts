@@ -1,0 +1,118 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { ServedDomain, ServedSite, ServedVersion, ServingQueries } from '../contract/serving.ts'
+import type { ManifestFile } from '../contract/versions.ts'
+import { json, RowMapper } from '../row-mapper.ts'
+import type { Schema, SiteRow, VersionRow } from '../schema.ts'
+import { BLOB_RECORD_COLUMNS, type BlobRecordRow, toBlobRecord } from './blob-records.ts'
+import { isPostgres, selectManifestHashes } from './manifest-hashes.ts'
+import { siteMapper } from './sites.ts'
+
+const versionMapper = new RowMapper<ServedVersion, VersionRow>({
+  id: 'id',
+  files: json('files'),
+  rules: json('rules'),
+  metadata: json('viewer'),
+  publishedAt: 'published_at',
+  createdAt: 'created_at',
+})
+
+interface SiteWithVersions extends SiteRow {
+  previous_files: string | null
+  /** JSON of arrays with the values of `BLOB_RECORD_COLUMNS`; null without blobs. */
+  blobs: string | null
+}
+
+interface DomainWithSite extends SiteWithVersions {
+  name: string
+  certificate_not_after: number | null
+}
+
+export class SqlServingQueries implements ServingQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async findSite(
+    slug: string,
+    { previousSince, withLive, versionId }: Parameters<ServingQueries['findSite']>[1],
+  ) {
+    const { rows } = await sql<SiteWithVersions>`
+      select sites.*, ${selectVersion('live')}, ${selectVersion('requested')},
+        previous.files as previous_files, ${this.#selectBlobs(['live', 'requested', 'previous'])} as blobs
+      from sites
+      left join versions as live on live.id = sites.live_version_id and ${isTrue(withLive)}
+      left join versions as requested
+        on requested.id = ${versionId ?? ''} and requested.slug = sites.slug and requested.state = 'ready'
+      ${joinPrevious(previousSince)}
+      where sites.slug = ${slug}`.execute(this.#db)
+    return rows[0] && toServedSite(rows[0])
+  }
+
+  async findDomain(domain: string, previousSince: number): Promise<ServedDomain | undefined> {
+    const { rows } = await sql<DomainWithSite>`
+      select sites.*, ${selectVersion('live')}, previous.files as previous_files,
+        ${this.#selectBlobs(['live', 'previous'])} as blobs,
+        coalesce(target.domain, domains.domain) as name, certificates.not_after as certificate_not_after
+      from domains
+      join sites on sites.slug = domains.slug
+      left join domains as target
+        on target.account_id = domains.account_id and target.domain = domains.primary_domain
+        and target.status = 'active' and target.primary_domain is null and target.slug = domains.slug
+      left join certificates on certificates.name = coalesce(target.domain, domains.domain)
+      left join versions as live on live.id = sites.live_version_id and target.domain is null
+      ${joinPrevious(previousSince)}
+      where domains.domain = ${domain} and domains.status = 'active'`.execute(this.#db)
+    const [row] = rows
+    return row && { ...toServedSite(row), name: row.name, certificateNotAfter: row.certificate_not_after }
+  }
+
+  #selectBlobs(versions: readonly string[]): RawBuilder<string | null> {
+    const columns = sql.join(BLOB_RECORD_COLUMNS.map((column) => sql.ref(column)))
+    const list = isPostgres(this.#db)
+      ? sql`json_agg(json_build_array(${columns}))::text`
+      : sql`json_group_array(json_array(${columns}))`
+    const ids = sql.join(versions.map((name) => sql.ref(`${name}.id`)))
+    return sql`(select ${list} from blobs left join encodings on encodings.hash = blobs.hash
+      where blobs.hash in (${selectManifestHashes(this.#db, sql`versions.id in (${ids})`)}))`
+  }
+}
+
+/** The previous version of the live one, when it is joined and newer. */
+function joinPrevious(since: number): RawBuilder<unknown> {
+  return sql`left join versions as previous
+    on previous.id = sites.previous_version_id and previous.slug = sites.slug and previous.state = 'ready'
+    and live.id is not null and coalesce(sites.live_since, sites.created_at) > ${since}`
+}
+
+function selectVersion(name: 'live' | 'requested'): RawBuilder<unknown> {
+  return sql.join(
+    versionMapper.columns.map(
+      (column) => sql`${sql.ref(`${name}.${column}`)} as ${sql.ref(`${name}_${column}`)}`,
+    ),
+  )
+}
+
+function isTrue(condition: boolean): RawBuilder<unknown> {
+  return condition ? sql`1 = 1` : sql`1 = 0`
+}
+
+function toServedSite(row: SiteWithVersions): ServedSite {
+  const lists = JSON.parse(row.blobs ?? '[]') as unknown[][]
+  return {
+    site: siteMapper.toEntity(row),
+    live: toServedVersion(row, 'live'),
+    requested: toServedVersion(row, 'requested'),
+    previousFiles:
+      row.previous_files === null ? undefined : (JSON.parse(row.previous_files) as ManifestFile[]),
+    blobs: lists.map((values) => toBlobRecord(values as BlobRecordRow)),
+  }
+}
+
+function toServedVersion(row: SiteWithVersions, name: 'live' | 'requested'): ServedVersion | undefined {
+  const values = row as unknown as Record<string, unknown>
+  const columns = versionMapper.columns.map((column) => [column, values[`${name}_${column}`]])
+  const version = Object.fromEntries(columns) as VersionRow
+  return version.id == null ? undefined : versionMapper.toEntity(version)
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { EdgeFixture } from './fixture.ts'
+
+/** Visits that nothing of which is cached; `record` records the statements of an engine until the end of a test. */
+export async function assertColdVisits(
+  edge: EdgeFixture,
+  record: (t: TestContext) => readonly string[],
+  t: TestContext,
+): Promise<void> {
+  const contents = { 'index.html': '<title>x</title>', 'a.txt': 'a' }
+  const encoded = { 'a.txt': { gzip: 'zipped' } }
+  const slug = await edge.publish(contents, {}, { encoded })
+  const before = await edge.createVersion(slug, { 'old.txt': 'old' })
+  await edge.createVersion(slug, contents, { encoded })
+  const draft = await edge.createVersion(slug, { 'draft.txt': 'draft' }, { live: false })
+  const [domain, www] = ['cold.example.org', 'www.cold.example.org']
+  await edge.addDomain(domain, slug, { accountId: 'an account' })
+  await edge.addDomain(www, slug, { accountId: 'an account', primaryDomain: domain })
+  const { serving } = edge.store.read
+  const liveSince = edge.clock.now
+  for (const [previousSince, path] of [[liveSince - 1, 'old.txt'] as const, [liveSince] as const]) {
+    const found = await serving.findSite(slug, { previousSince, withLive: true })
+    assert.equal(found?.previousFiles?.[0]?.path, path, 'the previous version, within its hour only')
+  }
+  const statements = record(t)
+  const host = edge.host(slug)
+  const visits: [string, string, string, number][] = [
+    ['a site', host, '/a.txt', 1],
+    ['a file of the version before', host, '/old.txt', 1],
+    ['a version', edge.host(`${before}--${slug}`), '/old.txt', 1],
+    ['a draft', edge.host(`${draft}--${slug}`), '/draft.txt', 1],
+    ['a domain', domain, '/a.txt', 1],
+    ['a domain that redirects to another one', www, '/a.txt', 2],
+    ['a host that does not exist', 'unknown.example.org', '/', 1],
+    ['a version that does not exist', edge.host(`${'0'.repeat(26)}--${slug}`), '/', 1],
+  ]
+  for (const [title, name, path, expected] of visits) {
+    edge.edge.invalidate([slug])
+    edge.clock.now += 1000
+    const first = statements.length
+    const { status } = await edge.request(name, path)
+    assert.equal(statements.length - first, expected, `${title}: ${statements.slice(first).join('\n')}`)
+    assert.equal(status, title.includes('not exist') ? 404 : title.includes('redirects') ? 308 : 200, title)
+  }
+  await edge.get(slug, '/a.txt')
+  const warm = statements.length
+  assert.equal((await edge.get(`${draft}--${slug}`, '/draft.txt')).status, 200)
+  assert.equal(statements.length - warm, 1, 'a draft of a cached site')
+  assert.ok(!statements.at(-1)!.includes('1 = 1'), 'the live version is not read again')
+}
