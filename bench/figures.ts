@@ -2,7 +2,7 @@
 export interface Figure {
   name: string
   value: number
-  unit: 'ms' | 'kB' | 'MB' | 'times' | 'requests'
+  unit: 'ms' | 'kB' | 'MB' | 'times' | 'requests' | '% of a core' | 'a second' | 'a publish'
   /** The maximum; undefined for figures without a target. */
   target?: number
   /** All rounds, in order. */

@@ -6,6 +6,7 @@ import { dashboard } from './dashboard/dashboard.ts'
 import { type Figure, type Report, table } from './figures.ts'
 import { costs } from './fleet/costs.ts'
 import { s3 } from './fleet/s3.ts'
+import { shared } from './fleet/shared.ts'
 import { growth } from './growth.ts'
 import { memory } from './memory.ts'
 import { publishing } from './publish.ts'
@@ -14,7 +15,7 @@ import { serving } from './serving/serving.ts'
 import { visits } from './serving/visits.ts'
 import { tls } from './tls/tls.ts'
 
-const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits, dashboard, s3, costs]
+const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits, dashboard, s3, costs, shared]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -200,11 +200,16 @@ test(
     const ceph = await sharedCeph()
     const location = await keep(blobs, SMALL)
     await ceph.setQuota(1)
-    for (const bytes of [SMALL, LARGE])
-      await assert.rejects(blobs.put(toBody(bytes), { size: bytes.length }), { code: 'INSUFFICIENT_STORAGE' })
-    await assert.rejects(blobs.putTogether([SMALL, SMALL]), { code: 'INSUFFICIENT_STORAGE' })
-    assert.ok((await blobs.bytes(location))?.equals(SMALL))
-    await ceph.setQuota(undefined)
+    {
+      await using _ = { [Symbol.asyncDispose]: () => ceph.setQuota(undefined) }
+      const small = blobs.put(toBody(SMALL), { size: SMALL.length })
+      await assert.rejects(small, { code: 'INSUFFICIENT_STORAGE' })
+      await assert.rejects(blobs.putTogether([SMALL, SMALL]), { code: 'INSUFFICIENT_STORAGE' })
+      // The server closes the connection in the middle of a large body, and its response may be lost.
+      const large = blobs.put(toBody(LARGE), { size: LARGE.length })
+      await assert.rejects(large, ({ code }) => /^(INSUFFICIENT_STORAGE|UNAVAILABLE)$/.test(code))
+      assert.ok((await blobs.bytes(location))?.equals(SMALL))
+    }
     await keep(blobs, LARGE)
   },
 )

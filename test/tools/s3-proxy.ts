@@ -88,11 +88,18 @@ export async function startS3Proxy(endpoint: string): Promise<S3Proxy> {
     arrival.catch(() => undefined)
     incoming.on('aborted', () => outgoing.destroy())
     let turned = fault !== 'turn-request-bit'
+    // The server may respond before the end of the body, and then accepts no more of it.
+    let isAnswered = false
+    outgoing.on('response', () => {
+      isAnswered = true
+    })
+    outgoing.on('error', () => undefined)
     for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      if (isAnswered) continue
       if (!turned) chunk[0]! ^= 1
       turned = true
       proxy.forwardedBytes += chunk.length
-      if (!outgoing.write(chunk)) await once(outgoing, 'drain')
+      if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), arrival])
     }
     outgoing.end()
     const [answer] = await arrival

@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
+import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import { startTestService } from '../../test/support/service.ts'
+import { freePort } from '../../test/tools/port.ts'
+import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
+import { type Figure, figure, type Measurement } from '../figures.ts'
+import { makeContent, publish } from '../publish-flow.ts'
+import { scratchFolder } from '../server-process.ts'
+
+const NODES = 100
+const PUBLISHERS = 16
+const SECONDS = 20
+const MAX_ATTEMPTS = 10
+
+/** Ticks a second of the times in `/proc/PID/stat`. */
+const TICKS_PER_SECOND = 100
+
+/** What nodes cost their database while nothing happens, and how often writes of unrelated sites are repeated. */
+export const shared: Measurement = {
+  name: 'shared',
+  means:
+    '100 nodes that poll one PostgreSQL, an idle node, and 16 publishers of unrelated sites on two nodes',
+  missing: () => whatIsMissing('postgres'),
+  async run({ quick }) {
+    await using postgres = await startPostgres()
+    const seconds = quick ? 10 : SECONDS
+    return [
+      await measurePolls(postgres, seconds),
+      await measureIdle(postgres, seconds),
+      await measureRetries(postgres, quick ? 5 : 25),
+    ]
+  },
+}
+
+/** The stores of all nodes in this process, each with the connection of its feed. */
+async function measurePolls(postgres: Postgres, seconds: number): Promise<Figure> {
+  const url = await postgres.createDatabase()
+  await using stores = new AsyncDisposableStack()
+  for (let node = 0; node < NODES; node++) stores.use(await postgresStore({ url, maxConnections: 1 }))
+  const [before, startedAt] = [await readCpuSeconds(postgres, url), performance.now()]
+  await pause(seconds * 1000)
+  const used = (await readCpuSeconds(postgres, url)) - before
+  const share = (100 * used * 1000) / (performance.now() - startedAt)
+  return figure(`polls of ${NODES} nodes, on the database`, '% of a core', [share], 10)
+}
+
+/** CPU time of the server's processes for the connections of nodes. */
+async function readCpuSeconds({ run }: Postgres, url: string): Promise<number> {
+  const { rows } = await run(url, "select pid from pg_stat_activity where application_name = 'slipway'")
+  let ticks = 0
+  for (const { pid } of rows) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+    const [user, system] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14)
+    ticks += Number(user) + Number(system)
+  }
+  return ticks / TICKS_PER_SECOND
+}
+
+/** Statements outside of transactions, and transactions, of a node that has been running for a while. */
+async function measureIdle(postgres: Postgres, seconds: number): Promise<Figure> {
+  await using nodes = await startNodes(postgres, 1)
+  // All sweeps run soon after the start.
+  await pause(60_000)
+  const { url } = nodes
+  const before = await readStatistic(postgres, url, 'xact_commit')
+  await pause(seconds * 1000)
+  const transactions = (await readStatistic(postgres, url, 'xact_commit')) - before
+  return figure('transactions of an idle node', 'a second', [transactions / seconds], 6)
+}
+
+/** A write is repeated only after a deadlock. */
+async function measureRetries(postgres: Postgres, rounds: number): Promise<Figure> {
+  await using nodes = await startNodes(postgres, 2)
+  const { url, baseUrls } = nodes
+  const before = await readStatistic(postgres, url, 'deadlocks')
+  const publishers = Array.from({ length: PUBLISHERS }, (_, number) => number)
+  await forEachConcurrent(PUBLISHERS, publishers, async (number) => {
+    for (let round = 0; round < rounds; round++) await publishPatiently(baseUrls[number % baseUrls.length]!)
+  })
+  const retries = (await readStatistic(postgres, url, 'deadlocks')) - before
+  const perPublish = retries / (PUBLISHERS * rounds)
+  return figure(`retries, ${PUBLISHERS} publishers of unrelated sites`, 'a publish', [perPublish], 0.05)
+}
+
+/** A machine that is too busy for the time limits of the database answers 503. */
+async function publishPatiently(baseUrl: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return void (await publish(baseUrl, makeContent(10, 1000)))
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS) throw error
+    }
+    await pause(attempt * 1000)
+  }
+}
+
+async function startNodes(postgres: Postgres, count: number) {
+  await using stack = new AsyncDisposableStack()
+  const scratch = stack.use(await scratchFolder())
+  const url = await postgres.createDatabase()
+  const port = await freePort()
+  const settings = {
+    DATABASE_URL: url,
+    SECRET: 'a secret of this measurement, long enough',
+    SMTP_URL: 'smtp://127.0.0.1:1',
+    BASE_URL: `http://localhost:${port}`,
+    DATA: join(scratch.path, 'data'),
+  }
+  const baseUrls: string[] = []
+  for (let node = 0; node < count; node++) {
+    // Uploads go to the first node, which has the base URL.
+    const PORT = node === 0 ? `${port}` : '0'
+    const running = stack.use(await startTestService({ ...settings, PORT }))
+    baseUrls.push(`http://localhost:${running.port}`)
+  }
+  const owned = stack.move()
+  return { url, baseUrls, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** A counter of the database, as of about a second ago. */
+async function readStatistic(
+  { run }: Postgres,
+  url: string,
+  column: 'xact_commit' | 'deadlocks',
+): Promise<number> {
+  await pause(1500)
+  const query = `select ${column}::float8 as value from pg_stat_database where datname = current_database()`
+  return (await run(url, query)).rows[0].value
+}
