@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -11,26 +10,24 @@ import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
 import { LazySchemaCompilers } from './api/schema-compilers.ts'
+import {
+  assertSameFleet,
+  type Backends,
+  openBackends,
+  openDatabase,
+  openSharedDatabase,
+  type StartOptions,
+} from './backends.ts'
 import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
-import { diskBlobs } from './blobs/disk.ts'
-import { DiskReserve } from './blobs/disk-reserve.ts'
-import { parseBucketUrl } from './blobs/s3/bucket-url.ts'
-import type { CertificateManager } from './certificates/certificates.ts'
-import type { IssuingDeps } from './certificates/deps.ts'
 import { reencryptKeys } from './certificates/reencrypt-keys.ts'
-import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
-import { type Config, ConfigError } from './config/settings.ts'
-import type { Dns } from './domains/dns/dns.ts'
-import { resolverDns } from './domains/dns/resolver.ts'
+import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
-import type { CheckResult } from './fleet/check.ts'
 import { NodeReporter } from './fleet/node-reporter.ts'
-import { assertSharedSettings, replaceSharedSettings } from './fleet/shared-settings.ts'
-import { waitForDatabase } from './fleet/wait-for-database.ts'
+import { replaceSharedSettings } from './fleet/shared-settings.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
@@ -39,19 +36,10 @@ import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
-import { Counters } from './lib/counters.ts'
-import type { Log } from './lib/log.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
-import { SecretBox } from './lib/secret-box.ts'
 import { SECOND_MS } from './lib/time.ts'
-import { type Secrets, Signer } from './lib/tokens.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
-import { folderMail } from './mail/folder.ts'
-import type { Mail } from './mail/mail.ts'
-import type { ShowCode } from './mail/show-code.ts'
-import { checkSmtp, smtpMail } from './mail/smtp.ts'
-import type { MoveOptions, MoveResult, Storage } from './move/move.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
 import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
@@ -78,31 +66,10 @@ import { Thumbnails } from './sites/thumbnails.ts'
 import { Trash } from './sites/trash.ts'
 import { UrlBuilder } from './sites/urls.ts'
 import { Versions } from './sites/version-history.ts'
-import { sqliteStore, sqliteTables } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
-import type { Tables } from './store/transfer.ts'
 import { agentFiles } from './web/agent-files.ts'
 import { BuiltSite } from './web/built-site.ts'
 import { ClientDownload } from './web/client-download.ts'
-
-/** Start options beside the settings. */
-export interface StartOptions {
-  log: Log
-  version: string
-  /** Shows sign-in codes without a mail server. */
-  showCode?: ShowCode
-  /** Milliseconds since 1970. */
-  clock?: () => number
-  /** Identifies this run of the service for all of its processes; see `blobs/disk.ts`. */
-  bootId?: string
-  /** Ends a start that waits for the database. */
-  signal?: AbortSignal
-  /**
-   * Notifies the other processes of this machine of changed sites and domains; resolves when they have
-   * invalidated their caches.
-   */
-  broadcastInvalidation?: (names: readonly string[]) => Promise<void>
-}
 
 /** The services without the servers: for the commands of the operator. */
 export interface OperatorContext {
@@ -130,23 +97,6 @@ export interface Service extends AsyncDisposable {
   invalidate(names: readonly string[]): Promise<void> | undefined
   /** Loads in the background what the first requests would otherwise wait for. */
   preload(): Promise<void>
-}
-
-/** The database, and what it is opened with. */
-interface Database {
-  secret: Secrets
-  counters: Counters
-  folder: DataFolder
-  store: Store
-}
-
-/** The engines of the services. */
-export interface Backends extends Database {
-  blobs: Blobs
-  mail: Mail
-  dns: Dns
-  secretBox: SecretBox
-  certificates: CertificateManager | undefined
 }
 
 /**
@@ -362,77 +312,6 @@ function createLookupLimits(
   return { breaker, missLimiter: new MissLimiter({ clock, counters }) }
 }
 
-/** Checks what the settings need, without a change: for `slipway-server check`. */
-export async function checkService(config: Config, machines: number): Promise<CheckResult[]> {
-  const { secret: current, secretPrevious, databaseUrl, smtpUrl } = config
-  const { checkConfiguration } = await import('./fleet/check.ts')
-  const { checkFolder } = await import('./fleet/check-folder.ts')
-  const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
-  return checkConfiguration({
-    config,
-    secret: secretPrevious === '' ? current : [current, secretPrevious],
-    dns: resolverDns({ servers: config.dnsServers }),
-    machines,
-    inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
-    checkBlobs: async () => [checkFolder(config.data), ...(await checkBlobsUrl(config))],
-    checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
-    label: `check-${randomBytes(8).toString('hex')}`,
-  })
-}
-
-async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {
-  if (blobsUrl === '') return []
-  const { inspectBucket } = await import('./blobs/s3/inspect.ts')
-  const { checkBucket } = await import('./fleet/check-bucket.ts')
-  return checkBucket(await inspectBucket(blobsUrl))
-}
-
-/** The settings of a service's storage. */
-export type StorageSettings = Pick<Config, 'data' | 'databaseUrl' | 'blobsUrl'>
-
-/** Copies all data of a service to another database and other blobs (`move`). */
-export async function moveData(
-  config: Config,
-  to: StorageSettings,
-  { report, ...startOptions }: StartOptions & Pick<MoveOptions, 'report'>,
-): Promise<MoveResult> {
-  await using stack = new AsyncDisposableStack()
-  const source = stack.use(await openStorage(config, startOptions, { isSource: true }))
-  const [secret] = [source.secret].flat()
-  const targetConfig = { ...config, ...to, secret: secret! }
-  const target = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
-  const sourceId = new Signer(source.secret, 'move').sign(['source'])
-  const { move } = await import('./move/move.ts')
-  return await move({ source, target, sourceId, now: target.clock(), report })
-}
-
-async function openStorage(
-  config: Config,
-  startOptions: StartOptions,
-  { isSource }: { isSource: boolean },
-): Promise<Storage & { secret: Secrets; clock: () => number } & AsyncDisposable> {
-  await using stack = new AsyncDisposableStack()
-  const { folder, store, secret, counters } = await openDatabase(config, startOptions)
-  stack.use(store)
-  const { log, bootId = randomBytes(8).toString('hex') } = startOptions
-  const { clock } = store
-  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
-  const tables = stack.use(await openTables(config, folder, { isSource }))
-  const opened = stack.move()
-  return { tables, blobs, secret, clock, [Symbol.asyncDispose]: () => opened.disposeAsync() }
-}
-
-async function openTables(
-  { databaseUrl }: Config,
-  { database }: DataFolder,
-  options: { isSource: boolean },
-): Promise<Tables> {
-  if (databaseUrl === '') return sqliteTables(database, options)
-  const { postgresTables } = await import('./store/postgres/tables.ts')
-  return postgresTables(databaseUrl, options)
-}
-
 /** Settings embedded into pages. */
 function pageSettings(config: Config, baseUrl: string, version: string): PageSettings {
   return {
@@ -475,101 +354,6 @@ async function openOnDemandTls(
   options: Omit<Parameters<typeof OnDemandTlsServer.open>[0], 'port'>,
 ): Promise<OnDemandTlsServer | undefined> {
   return port === undefined ? undefined : OnDemandTlsServer.open({ ...options, port })
-}
-
-/** Waits for the database of a fleet. */
-function openSharedDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
-  const { log, signal } = startOptions
-  const open = async () => {
-    const database = await openDatabase(config, startOptions)
-    await assertSameFleet(config, database)
-    return database
-  }
-  return waitForDatabase(open, { log, signal })
-}
-
-async function openDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
-  const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
-  const { secretPrevious } = config
-  const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
-  const counters = new Counters()
-  const store = await openStore(config, folder, { ...startOptions, counters })
-  return { secret, counters, folder, store }
-}
-
-/** Closes the database when this node does not belong to its fleet. */
-async function assertSameFleet(config: Config, { store, secret }: Database): Promise<void> {
-  if (config.databaseUrl === '') return
-  try {
-    await assertSharedSettings(store, { ...config, secret })
-  } catch (error) {
-    await store[Symbol.asyncDispose]()
-    throw error
-  }
-}
-
-/** The only place that selects engines, with `openStore`. */
-async function openBackends(
-  config: Config,
-  baseUrl: string,
-  startOptions: StartOptions,
-  opened?: Database,
-): Promise<Backends> {
-  const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
-  const { showCode = () => {} } = startOptions
-  const database = opened ?? (await openDatabase(config, startOptions))
-  const { folder, store, secret, counters } = database
-  const { clock } = store
-  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
-  await warnBelowReserve(reserve, log)
-  const mail = config.smtpUrl
-    ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
-    : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
-  const dns = resolverDns({ servers: config.dnsServers })
-  const secretBox = new SecretBox(secret)
-  const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { ...database, blobs, mail, dns, secretBox, certificates }
-}
-
-/** Loads the driver of PostgreSQL only for its setting. */
-async function openStore(
-  { databaseUrl }: Config,
-  { database }: DataFolder,
-  { clock = Date.now, log, counters }: StartOptions & { counters: Counters },
-): Promise<Store> {
-  if (databaseUrl === '') return sqliteStore({ file: database, clock })
-  const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl, log, counters })
-}
-
-/** Loads the client of S3 only for its setting. */
-async function openBlobs(
-  config: Config,
-  folder: DataFolder,
-  parts: { bootId: string; clock: () => number; reserve: DiskReserve; counters: Counters; log: Log },
-): Promise<Blobs> {
-  if (config.blobsUrl === '') return inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
-  const { s3Blobs } = await import('./blobs/s3/s3.ts')
-  const cache = { folder: folder.cache, limit: config.cacheDiskBytes, processes: config.workers }
-  return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
-}
-
-async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
-  await reserve.assertSpace().catch(async () => {
-    const space = await reserve.measure()
-    log.warn('the disk has less free space than SLIPWAY_DISK_RESERVE: publishing is refused', { ...space })
-  })
-}
-
-function inDataFolder<T>({ data }: Config, prepare: () => T): T {
-  try {
-    return prepare()
-  } catch (error) {
-    throw new ConfigError(
-      `SLIPWAY_DATA=${JSON.stringify(data)} is not allowed: it must be a folder that can be written (${(error as Error).message})`,
-    )
-  }
 }
 
 function namePolicy({ reservedNames, siteDomain, proxyHost }: Config, baseUrl: string): NamePolicy {
@@ -708,37 +492,6 @@ export function createServices(
       blobGrace: config.blobGrace,
     },
   }
-}
-
-/**
- * Requests and renews certificates; undefined without HTTPS. Modules that only HTTPS needs are loaded only
- * then: they would take a third of the start time.
- */
-async function openCertificates(
-  config: Config,
-  parts: Pick<IssuingDeps, 'store' | 'secretBox' | 'clock' | 'log'> & { version: string; baseUrl: string },
-): Promise<CertificateManager | undefined> {
-  if (config.httpsPort === undefined) return undefined
-  const { acmeClient } = await import('./certificates/acme/client.ts')
-  const { dnsHook } = await import('./certificates/dns-hook.ts')
-  const { CertificateManager } = await import('./certificates/certificates.ts')
-  const { getOwnNames: ownNames } = await import('./net/tls/https.ts')
-  const acme = acmeClient({
-    ...parts,
-    directory: config.acmeUrl,
-    email: config.acmeEmail,
-    caFile: config.acmeCaFile || undefined,
-    profile: config.acmeProfile,
-    eab: config.acmeEabKeyId ? { keyId: config.acmeEabKeyId, hmacKey: config.acmeEabHmacKey } : undefined,
-    pause,
-  })
-  const hook = config.dnsHook
-    ? dnsHook({ program: config.dnsHook, environment: config.dnsHookEnvironment, log: parts.log })
-    : undefined
-  const { siteCertificates: perWeek, siteDomain: domain } = config
-  const hasWildcard = hook !== undefined || config.tlsCertFile !== ''
-  const sites = perWeek === undefined || hasWildcard ? undefined : { domain, perWeek }
-  return new CertificateManager({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl), sites })
 }
 
 async function openHttps(

@@ -5,7 +5,8 @@ import { resolve } from 'node:path'
 import { npxCommand } from '../protocol/client-package.ts'
 import { formatBytes, pluralize, stripControlChars } from '../protocol/format.ts'
 import { hasSecureCookies } from './api/cookies.ts'
-import type { Service, StorageSettings } from './app.ts'
+import type { Service } from './app.ts'
+import type { StorageSettings } from './backends.ts'
 import { assertDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import { formatNodes } from './fleet/node-list.ts'
@@ -15,7 +16,7 @@ import { type Log, makeLog } from './lib/log.ts'
 import { toIso } from './lib/time.ts'
 import { trimHeap } from './lib/trim-heap.ts'
 import { formatCode, type ShowCode } from './mail/show-code.ts'
-import type { MoveProgress } from './move/move.ts'
+import type { MoveProgress } from './fleet/move.ts'
 
 const HELP = `slipway-server: run the Slipway service
 
@@ -280,7 +281,7 @@ async function shareSettings(config: Config, log: Log, rest: string[]): Promise<
 async function check(config: Config, rest: string[]): Promise<number> {
   const options = parseCheckOptions(rest)
   if (typeof options === 'string') return usageError(options)
-  const { checkService } = await import('./app.ts')
+  const { checkService } = await import('./backends.ts')
   const checks = await checkService(config, options.machines)
   const isRight = checks.every(({ status }) => status !== 'failed')
   if (options.json) print(JSON.stringify({ ok: isRight, checks }))
@@ -316,7 +317,7 @@ async function moveTo(config: Config, log: Log, rest: string[]): Promise<number>
   const target = { data: config.data, databaseUrl: '', blobsUrl: '', ...to }
   if (isSameStorage(config, target)) return usageError('The target is where the data are.')
   if (config.databaseUrl === '') assertDataFolder(config.data)
-  const { moveData } = await import('./app.ts')
+  const { moveData } = await import('./backends.ts')
   let reportedAt = 0
   const report = ({ files, ofFiles, bytes }: MoveProgress) => {
     if (performance.now() - reportedAt < REPORT_INTERVAL_MS && files < ofFiles) return
