@@ -65,8 +65,9 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
   let flushFailure: unknown
 
   /** Creates an object, and removes it again when `write` fails. */
-  async function create<T>(write: (path: string, object: string) => Promise<T>): Promise<T> {
-    const object = `${createObjectName(clock(), shards.pick())}${ownSuffix}`
+  async function create<T>(write: (path: string, object: string) => Promise<T>, hash?: string): Promise<T> {
+    const parts = { prefix: shards.pick(), ...(hash !== undefined && { hash }) }
+    const object = `${createObjectName(clock(), parts)}${ownSuffix}`
     await shards.create(shardOf(object))
     const path = place(object)
     try {
@@ -145,12 +146,12 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
           return create(async (path, object) => {
             await writeFile(path, bytes, { flag: 'wx' })
             return { ...received, object, piecesHash: null }
-          })
+          }, received.hash)
         }
         return create(async (path, object) => {
           const received = await receiveLarge(path, body, expected, assertSpace)
           return { ...received, object, piecesHash: null }
-        })
+        }, expected.hash)
       }),
 
     putTogether: (contents) =>

@@ -17,6 +17,7 @@ import * as growingTables from './migrations/014-growing-tables.ts'
 import * as objects from './migrations/015-objects.ts'
 import * as fleet from './migrations/016-fleet.ts'
 import * as claimsAndCounts from './migrations/017-claims-and-counts.ts'
+import { failuresAndStrays } from './migrations/018-failures-and-strays.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -73,6 +74,11 @@ export const migrations: readonly Migration[] = [
     name: '017-pages-of-sites',
     compatibleWith: '014-growing-tables',
     indexes: claimsAndCounts.pagesOfSites,
+  },
+  {
+    name: '018-failures-and-strays',
+    compatibleWith: '014-growing-tables',
+    indexes: failuresAndStrays,
   },
 ]
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
+import { createObjectName, objectCreatedAt, objectHashPrefix } from '../../server/blobs/object-names.ts'
 import { sha256 } from '../api/content.ts'
 
 test('the name of an object tells the millisecond of its creation, until the year 2100', () => {
@@ -13,6 +13,20 @@ test('names of objects that are created at the same time differ, and are spread 
   assert.equal(new Set(names).size, names.length)
   assert.ok(names.every((name) => /^[0-9a-z-]{1,40}$/.test(name)))
   assert.equal(new Set(names.map((name) => name.slice(0, 2))).size, 256)
+})
+
+test('the name of an object may contain the beginning of its hash, after the same number of characters', () => {
+  const hash = sha256(Buffer.from('a'))
+  for (const now of [0, Date.UTC(2026, 0, 1)]) {
+    assert.equal(objectHashPrefix(createObjectName(now, { hash })), hash.slice(0, 12))
+    assert.equal(
+      objectHashPrefix(`${createObjectName(now, { hash, prefix: 'ab' })}.12345678`),
+      hash.slice(0, 12),
+    )
+    assert.equal(objectCreatedAt(createObjectName(now, { hash })), now)
+    assert.equal(objectHashPrefix(createObjectName(now)), undefined)
+  }
+  assert.equal(objectHashPrefix(hash), undefined)
 })
 
 test('objects of earlier versions of the service, named by a hash, count as old', () => {

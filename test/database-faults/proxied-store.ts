@@ -64,12 +64,12 @@ export function recordChanges(store: Store) {
 const MAX_TURNS = 100_000
 
 /** Repeats `work` until the store has a connection again. */
-export async function whenReconnected<T>(work: () => Promise<T>): Promise<T> {
+export async function whenReconnected<T>(work: () => Promise<T>, maxTurns = MAX_TURNS): Promise<T> {
   for (let turns = 0; ; turns++) {
     try {
       return await work()
     } catch (error) {
-      if (!isUnavailable(error) || turns === MAX_TURNS) throw error
+      if (!isUnavailable(error) || turns === maxTurns) throw error
       await turn()
     }
   }

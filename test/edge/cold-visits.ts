@@ -17,6 +17,12 @@ export async function assertColdVisits(
   const [domain, www] = ['cold.example.org', 'www.cold.example.org']
   await edge.addDomain(domain, slug, { accountId: 'an account' })
   await edge.addDomain(www, slug, { accountId: 'an account', primaryDomain: domain })
+  const { serving } = edge.store.read
+  const liveSince = edge.clock.now
+  for (const [previousSince, path] of [[liveSince - 1, 'old.txt'] as const, [liveSince] as const]) {
+    const found = await serving.findSite(slug, { previousSince, withLive: true })
+    assert.equal(found?.previousFiles?.[0]?.path, path, 'the previous version, within its hour only')
+  }
   const statements = record(t)
   const host = edge.host(slug)
   const visits: [string, string, string, number][] = [

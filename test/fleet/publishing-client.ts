@@ -115,15 +115,7 @@ export class PublishingClient {
   }
 
   async #claim(site: SiteHistory): Promise<void> {
-    try {
-      await this.#client().claim(site.slug, site.claimToken!)
-      site.claimToken = undefined
-      site.expiresAt = undefined
-    } catch (error) {
-      // Whether it still expires is not known.
-      site.isUnknown = true
-      throw error
-    }
+    await site.claim(() => this.#client().claim(site.slug, site.claimToken!))
   }
 
   #client(isAnonymous = false): Slipway {

@@ -27,6 +27,7 @@ export class SiteHistory {
   /** Whether its expiry is not known, after a claim without a response. */
   isUnknown = false
   readonly #changes: Change[] = []
+  #claimedAt = Number.NEGATIVE_INFINITY
 
   constructor(site: Pick<SiteHistory, 'slug' | 'claimToken' | 'expiresAt'>) {
     this.slug = site.slug
@@ -52,6 +53,21 @@ export class SiteHistory {
     }
   }
 
+  /** Performs a claim, after which caches are loaded again as after a change. */
+  async claim(work: () => Promise<unknown>): Promise<void> {
+    this.#claimedAt = Number.POSITIVE_INFINITY
+    try {
+      await work()
+      this.claimToken = undefined
+      this.expiresAt = undefined
+    } catch (error) {
+      this.isUnknown = true
+      throw error
+    } finally {
+      this.#claimedAt = performance.now()
+    }
+  }
+
   /** Whether the newest change was acknowledged, and was a deletion. */
   get isDeleted(): boolean {
     const last = this.#changes.at(-1)!
@@ -67,9 +83,9 @@ export class SiteHistory {
     return this.expiresAt !== undefined && now > this.expiresAt
   }
 
-  /** When the newest change ended: infinite during one. */
+  /** When the newest change or the claim ended: infinite during one. */
   get changedAt(): number {
-    return Math.max(...this.#changes.map(({ endedAt }) => endedAt))
+    return Math.max(this.#claimedAt, ...this.#changes.map(({ endedAt }) => endedAt))
   }
 
   /**

@@ -35,6 +35,9 @@ const MAX_PAUSE_MS = 12
 
 const MAX_SOCKETS = 8
 
+/** Statuses of deleted and of expired sites. */
+const NO_SITE = new Set([404, 410])
+
 /** Recent sites are visited, deleted and expired ones as well. */
 const VISITED_SITES = 60
 
@@ -81,7 +84,7 @@ export class Visitor {
     }
     report.count(`visits through the ${place}: ${outcome.status}`)
     if (outcome.status >= 500) this.#checkFailure(visit, outcome.status)
-    else this.#checkContent(visit, outcome.content)
+    else this.#checkContent(visit, outcome)
     return outcome
   }
 
@@ -109,7 +112,11 @@ export class Visitor {
         const { statusCode: status = 0 } = response
         return {
           status,
-          content: status === 404 ? undefined : status === 200 ? (contentOf(path, body) ?? 'other') : 'other',
+          content: NO_SITE.has(status)
+            ? undefined
+            : status === 200
+              ? (contentOf(path, body) ?? 'other')
+              : 'other',
         }
       } catch (error) {
         if (attempt > MAX_SOCKETS || !outgoing.reusedSocket) return { error: String(error) }
@@ -118,12 +125,12 @@ export class Visitor {
     }
   }
 
-  #checkContent(visit: Visit, content: Content | 'other'): void {
+  #checkContent(visit: Visit, { status, content }: Exclude<Outcome, { error: string }>): void {
     const { fleet, report } = this.#options
     const { site, path, node, startedAt, endedAt } = visit
     if (site.isUnknown) return
     const description = `${site.slug}${path} at ${node?.name ?? 'the balancer'}`
-    if (content === 'other') return void report.violation(`wrong bytes or status of ${description}`)
+    if (content === 'other') return void report.violation(`${status} of ${description}, with other bytes`)
     const interruptions = [fleet.overload, ...this.#nodesOf(visit).map(({ cutOff }) => cutOff)]
     const times = interruptions.map((one) => one.sinceWhen(endedAt) ?? startedAt)
     const reference = Math.min(startedAt, ...times)
@@ -152,6 +159,7 @@ export class Visitor {
 
   /** Whether every process that may have responded has served this content since the last change. */
   #isWarm(visit: Visit): boolean {
+    if (visit.site.isExpired()) return false
     return this.#nodesOf(visit).every((node) => {
       const { changedAt = 0, count = 0 } = this.#served.get(keyOf(visit, node)) ?? {}
       return changedAt === visit.site.changedAt && count >= (node.workers === 1 ? 1 : WARM_VISITS)

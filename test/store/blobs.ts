@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { createObjectName } from '../../server/blobs/object-names.ts'
 import type { BlobEncodings } from '../../server/store/contract/blobs.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
 import { blob, siteRow, storedBlob, versionRow } from './rows.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
 
 /** Promises about blobs, their references, received files and discarded objects. */
 export function storeBlobs(promises: Promises): void {
@@ -193,14 +196,17 @@ export function storeBlobs(promises: Promises): void {
       const { read, write } = await open()
       const upload = { ...storedBlob('upload'), versionId: 'v1', fileNumber: 0 }
       const kept = storedBlob('kept')
+      const [own = '', stray = ''] = [1, 2].map(() => createObjectName(NOW, { hash: blob('named') }))
+      const named = { ...storedBlob('named'), object: `${own}.12345678` }
       await write('durable', {}, async (tx) => {
         await tx.versions.recordArrivals([upload])
-        await tx.blobs.add('one', [kept])
+        await tx.blobs.add('one', [kept, named])
         await tx.blobs.recordEncodings([encodingsOf('kept', 'encodings')])
         await tx.blobs.discard(['discarded', 'discarded'], 5000)
       })
-      const objects = [upload.object, kept.object, 'encodings', 'discarded', 'stray']
-      assert.deepEqual(await read.blobs.withoutRow(objects, 'v2'), ['stray'])
+      const objects = [upload.object, kept.object, named.object, 'encodings', 'discarded']
+      const strays = ['stray', stray, own]
+      assert.deepEqual(await read.blobs.withoutRow([...objects, ...strays], 'v2'), strays)
       assert.deepEqual(await read.blobs.listDiscarded(4999, 10), [])
       assert.deepEqual(await read.blobs.withoutRow([], 'v2'), [])
     },

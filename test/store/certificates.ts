@@ -78,6 +78,8 @@ export function storeCertificates(promises: Promises): void {
       names: ['pending.test'],
       next: undefined,
     })
+    const siteDomain = 'a.domain.longer.than.any.name.test'
+    assert.deepEqual((await certificates.unneeded('', 9, { others, siteDomain })).names, ['pending.test'])
     assert.deepEqual(await certificates.unneeded('', 2, { others: [] }), {
       names: ['own.test'],
       next: 'own.test',

@@ -96,9 +96,12 @@ describe('migrations of a shared database', requires('postgres'), () => {
   test('a node that waits for the migration of another one logs it', async () => {
     const { url, run } = await databaseWithRows()
     const [started, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let calls = 0
     const slow: Migration = {
       name: '903-slow',
       fill: async () => {
+        // A second call has not waited.
+        if (++calls > 1) resumed.resolve()
         started.resolve()
         await resumed.promise
         return true

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { StoredBlob } from '../../blobs/blobs.ts'
+import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
 import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
@@ -141,7 +142,8 @@ export class SqlBlobQueries implements BlobQueries {
     const found: string[] = []
     for (const batch of toBatches(objects)) {
       const known = new Set<string | null>()
-      for (const table of ['blobs', 'encodings', 'discarded_objects'] as const) {
+      for (const object of await this.#listBlobObjects(batch)) known.add(object)
+      for (const table of ['encodings', 'discarded_objects'] as const) {
         const rows = await this.#db.selectFrom(table).select('object').where('object', 'in', batch).execute()
         for (const { object } of rows) known.add(object)
       }
@@ -219,6 +221,39 @@ export class SqlBlobQueries implements BlobQueries {
     if (hashes.length === 0) return []
     const rows = await this.#db.deleteFrom('encodings').where('hash', 'in', hashes).returningAll().execute()
     return rows.flatMap(listEncodingObjects)
+  }
+
+  /** The objects among these that hold blobs. */
+  async #listBlobObjects(objects: readonly string[]): Promise<(string | null)[]> {
+    const found: { object: string | null }[] = []
+    const { byHash = [], byName = [] } = Object.groupBy(objects, (object) =>
+      objectHashPrefix(object) === undefined ? 'byName' : 'byHash',
+    )
+    if (byName.length > 0)
+      found.push(
+        ...(await this.#db
+          .selectFrom('blobs')
+          .select('object')
+          .where('object', 'in', byName)
+          // Written literally, because it must match a partial index.
+          .where(sql<boolean>`substr(object, 27, 1) <> 'h'`)
+          .execute()),
+      )
+    if (byHash.length > 0) {
+      const ranges = byHash.map((object) => {
+        const first = objectHashPrefix(object)!
+        // No hexadecimal digit follows "f" before "g".
+        return sql`(${object}, ${first}, ${`${first}g`})`
+      })
+      const { rows } = await sql<{ object: string }>`
+        with wanted (object, first, past) as (values ${sql.join(ranges)})
+        select wanted.object from wanted join blobs
+          on blobs.hash >= wanted.first and blobs.hash < wanted.past and blobs.object = wanted.object`.execute(
+        this.#db,
+      )
+      found.push(...rows)
+    }
+    return found.map(({ object }) => object)
   }
 
   /** The objects among these with encodings that an earlier release stored. */

@@ -181,9 +181,9 @@ export class SqlCertificateQueries implements CertificateQueries {
       .select([
         'name',
         'domain',
-        // The slug is computed from the name, so that the primary key finds the site.
+        // The slug is computed from the name, so that the primary key finds the site; not a negative length of it.
         sql<string | null>`(select slug from sites
-          where slug = substr(certificates.name, 1, length(certificates.name) - ${suffix.length})
+          where slug = substr(certificates.name, 1, abs(length(certificates.name) - ${suffix.length}))
           and slug || ${suffix} = certificates.name and gone_at is null)`.as('site'),
       ])
       .where('unused_since', 'is', null)

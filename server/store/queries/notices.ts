@@ -73,7 +73,7 @@ export class SqlNoticeQueries implements NoticeQueries {
   }
 
   async failingDomains(since: number, limit: number) {
-    const id = sql<string>`'domain-fails ' || account_id || ' ' || domain || ' ' || failing_since`
+    const id = sql<string>`'domain-fails ' || domains.account_id || ' ' || domains.domain || ' ' || domains.failing_since`
     return domainMapper.toEntities(
       await this.#db
         .selectFrom('domains')

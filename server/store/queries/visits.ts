@@ -130,14 +130,14 @@ export class SqlVisitQueries implements VisitQueries {
 
   deleteVisitors(day: number) {
     return this.#drop(sql`delete from visitors where (slug, day, visitor) in
-      (select slug, day, visitor from visitors where day < ${day} limit ${ROWS_PER_DELETE})`)
+      (select slug, day, visitor from visitors where day < ${day} order by day limit ${ROWS_PER_DELETE})`)
   }
 
   async deleteBefore(time: number) {
     const hours = await this.#drop(sql`delete from visit_hours where (slug, hour) in
-      (select slug, hour from visit_hours where hour < ${time} limit ${ROWS_PER_DELETE})`)
+      (select slug, hour from visit_hours where hour < ${time} order by hour limit ${ROWS_PER_DELETE})`)
     const names = await this.#drop(sql`delete from visit_names where (slug, day, kind, name) in
-      (select slug, day, kind, name from visit_names where day < ${time} limit ${ROWS_PER_DELETE})`)
+      (select slug, day, kind, name from visit_names where day < ${time} order by day limit ${ROWS_PER_DELETE})`)
     return hours + names
   }
 

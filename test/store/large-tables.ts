@@ -1,0 +1,139 @@
+import type pg from 'pg'
+
+const SITES = 20_000
+
+/** Rows of the tables that grow with sites, accounts and visits. */
+const ROWS: Record<string, number> = {
+  accounts: 10_000,
+  named_keys: 10_000,
+  sign_in_codes: 10_000,
+  sign_in_sources: 10_000,
+  sessions: 10_000,
+  sites: SITES,
+  collaborators: 10_000,
+  versions: 3 * SITES,
+  thumbnails: 10_000,
+  arrivals: 20_000,
+  blobs: 100_000,
+  blob_names: 100_000,
+  encodings: 20_000,
+  discarded_objects: 10_000,
+  domains: 10_000,
+  held_domains: 10_000,
+  certificates: 10_000,
+  acme_challenges: 10_000,
+  acme_requests: 10_000,
+  counters: 20_000,
+  leases: 60_000,
+  visit_hours: 60_000,
+  visit_names: 60_000,
+  visitors: 60_000,
+  notices: 10_000,
+}
+
+export const GROWING_TABLES: readonly string[] = Object.keys(ROWS)
+
+/** Values of row `i` as SQL; other columns have distinct values, or NULL where they may. */
+const VALUES: Record<string, Record<string, string>> = {
+  accounts: {
+    plan: `'free'`,
+    key_hash: `'key ' || i`,
+    reminders: '1',
+    leaving_since: 'case when i % 1000 = 0 then i end',
+  },
+  named_keys: { account_id: `'id ' || i % 5000` },
+  sessions: { account_id: `'id ' || i % 5000` },
+  sign_in_codes: { email: `'email ' || i % 5000` },
+  sign_in_sources: { email: `'email ' || i % 5000` },
+  sites: {
+    slug: `'slug ' || i`,
+    owner_id: `'id ' || i % 5000`,
+    live_version_id: `case when i % 50 > 0 then 'id ' || i end`,
+    expires_at: 'case when i % 20 = 0 then i end',
+    gone_at: 'case when i % 10 = 0 then i end',
+    renamed_to: `case when i % 50 = 0 then 'slug ' || (i + 1) end`,
+    kept_until: 'case when i % 100 = 0 then i end',
+    visits_key: `'slug ' || i`,
+    spa_mode: '0',
+  },
+  collaborators: { slug: `'slug ' || i`, email: `'email ' || i % 5000` },
+  versions: {
+    slug: `'slug ' || i % ${SITES}`,
+    state: `case when i % 100 = 0 then 'pending' else 'ready' end`,
+    encoded: 'case when i % 200 = 1 then 0 else 1 end',
+    published_at: 'case when i % 10 > 0 then i end',
+    files: `'[{"path":"index.html","size":1,"contentType":"text/html","hash":"hash ' || i || '"}]'`,
+    viewer: `'{}'`,
+  },
+  arrivals: { version_id: `'id ' || (i % 600) * 100` },
+  blobs: {
+    object: `'object ' || i`,
+    slug: `'slug ' || i % ${SITES}`,
+    unreferenced_since: 'case when i % 500 = 0 then i end',
+  },
+  blob_names: { slug: `'slug ' || i % ${SITES}` },
+  encodings: { object: `'object ' || (i + 100000)` },
+  discarded_objects: { due_at: 'i' },
+  domains: {
+    account_id: `'id ' || i % 5000`,
+    slug: `'slug ' || i`,
+    status: `case when i % 4 = 0 then 'pending' else 'active' end`,
+    next_check_at: 'case when i % 8 > 0 then i end',
+    failing_since: 'case when i % 500 = 0 then i end',
+    primary_domain: `case when i % 5 = 0 then 'domain ' || (i + 1) end`,
+    slow: '0',
+  },
+  held_domains: { account_id: `'id ' || i % 5000` },
+  certificates: {
+    name: `'domain ' || i`,
+    not_after: 'i',
+    due_at: 'case when i % 2 = 0 then i end',
+    unused_since: 'case when i % 100 = 0 then i end',
+    failures: 'case when i % 500 = 0 then 3 else 0 end',
+    problem: `case when i % 500 = 0 then 'a problem' end`,
+    informed: '0',
+  },
+  acme_challenges: { type: `'http-01'` },
+  acme_requests: {
+    kind: `(array['order','renewal','certificate','failure'])[1 + i % 4]`,
+    account_id: `'id ' || i % 5000`,
+    root: `'root ' || i`,
+  },
+  visit_hours: { slug: `'slug ' || i % ${SITES}`, hour: '(i / 20000) * 3600000' },
+  visit_names: { slug: `'slug ' || i % ${SITES}`, day: '(i / 20000) * 86400000', kind: `'path'` },
+  visitors: { slug: `'slug ' || i % ${SITES}`, day: '(i / 20000) * 86400000' },
+  notices: {
+    account_id: `'id ' || i % 5000`,
+    event: `'{"kind":"site-shared","slug":"s","ownerEmail":"o","to":"t"}'`,
+    due_at: 'case when i % 200 = 0 then i end',
+  },
+}
+
+interface Column {
+  name: string
+  type: string
+  nullable: boolean
+}
+
+/** Fills the tables that grow, with statistics for the planner. */
+export async function fillTables(client: pg.Client): Promise<void> {
+  for (const [table, count] of Object.entries(ROWS)) {
+    const { rows } = await client.query<Column>(
+      `select column_name as name, data_type as type, is_nullable = 'YES' as nullable
+        from information_schema.columns where table_name = $1`,
+      [table],
+    )
+    const columns = rows.filter(({ name, nullable }) => !nullable || VALUES[table]?.[name] !== undefined)
+    const values = columns.map((column) => VALUES[table]?.[column.name] ?? defaultValue(column))
+    const names = columns.map(({ name }) => name)
+    await client.query(
+      `insert into ${table} (${names}) select ${values} from generate_series(1, ${count}) as i on conflict do nothing`,
+    )
+  }
+  await client.query('vacuum analyze')
+}
+
+function defaultValue({ name, type }: Column): string {
+  if (type === 'text') return `'${name} ' || i`
+  return type === 'bytea' ? `'\\x00'` : 'i'
+}
