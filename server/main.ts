@@ -9,6 +9,7 @@ import type { Service } from './app.ts'
 import type { StorageSettings } from './backends.ts'
 import { assertDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
+import type { MoveProgress } from './fleet/move.ts'
 import { formatNodes } from './fleet/node-list.ts'
 import { findReason } from './fleet/wait-for-database.ts'
 import { ApiError } from './lib/errors.ts'
@@ -16,7 +17,6 @@ import { type Log, makeLog } from './lib/log.ts'
 import { toIso } from './lib/time.ts'
 import { trimHeap } from './lib/trim-heap.ts'
 import { formatCode, type ShowCode } from './mail/show-code.ts'
-import type { MoveProgress } from './fleet/move.ts'
 
 const HELP = `slipway-server: run the Slipway service
 
