@@ -26,6 +26,7 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     const url = await cluster.createDatabase()
     const [one, other] = [stack.use(await cluster.openStore(url)), stack.use(await cluster.openStore(url))]
     const changes = recordChanges(other)
+    stack.defer(() => cluster.replication.resume())
     cluster.replication.stop()
     const slow = one.write('durable', {}, async (tx) => {
       await tx.sites.insert(siteRow('slow'))
@@ -46,13 +47,13 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     await using stack = new AsyncDisposableStack()
     const url = await cluster.createDatabase()
     const store = stack.use(await cluster.openStore(url))
+    stack.defer(() => cluster.replication.resume())
     cluster.replication.stop()
     const writing = store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
     const outcome = assert.rejects(writing, isUnavailable)
     const pid = await cluster.untilCommitWaits(url)
     await cluster.run(url, `select pg_cancel_backend(${pid})`)
     await outcome
-    cluster.replication.resume()
   })
 
   test('a crash of one process of the server makes all nodes revalidate everything', async () => {

@@ -5,6 +5,9 @@ import { PATIENT_TIMEOUTS } from '../store/test-database.ts'
 import { type Postgres, startPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
+/** Queries within which a commit that was sent must wait. */
+const MAX_QUERIES = 1000
+
 /** A primary that flushes each commit, and its synchronous standby. Nodes know both by addresses that stay. */
 export class ReplicatedPostgres implements AsyncDisposable {
   primary: Postgres
@@ -52,11 +55,12 @@ export class ReplicatedPostgres implements AsyncDisposable {
   async untilCommitWaits(url: string): Promise<number> {
     const waiting = `select pid from pg_stat_activity
       where datname = current_database() and wait_event = 'SyncRep'`
-    for (;;) {
+    for (let queries = 0; queries < MAX_QUERIES; queries++) {
       const [row] = await this.run(url, waiting)
       if (row) return row.pid as number
       await turn()
     }
+    throw new Error('no commit waits for the standby')
   }
 
   /** Kills the primary, and promotes the standby. */
