@@ -5,7 +5,7 @@ import type { Counters } from '../../lib/counters.ts'
 import type { Log } from '../../lib/log.ts'
 import type { BlobLocation, Blobs, ByteRange } from '../blobs.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
-import { createObjectName } from '../object-names.ts'
+import { createObjectName, objectCreatedAt } from '../object-names.ts'
 import type { Bucket } from './bucket-url.ts'
 import { DiskCache } from './disk-cache.ts'
 import { listObjects, removeObjects } from './listing.ts'
@@ -81,6 +81,8 @@ export function s3Blobs(options: S3Options): Blobs {
     remove: (objects) => withS3Errors(() => removeObjects(client, bucket, objects)),
 
     list: (after) => withS3Errors(() => listObjects(client, bucket, after === undefined ? {} : { after })),
+
+    createdAt: objectCreatedAt,
 
     check: () =>
       withS3Errors(async () => {
