@@ -62,7 +62,7 @@ export class SiteResolver {
   /**
    * The resolution of a host for a client; a promise only when it is not cached, which rejects with UNAVAILABLE when the
    * store is unreachable, and when there are too many lookups of hosts that do not exist. Without a client, for the
-   * operator's proxy, which asks for all of its clients at once: only the number of concurrent lookups is limited.
+   * operator's proxy, which asks for all of its clients: only the number of concurrent lookups is limited.
    */
   resolve(host: Host, isSecure: boolean, client: RequestLike | undefined): Resolution | Promise<Resolution> {
     if (host.kind === 'service' || host.kind === 'unknown') return NOT_FOUND
