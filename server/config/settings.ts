@@ -465,13 +465,14 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const known = new Set(Object.values(settings).map((setting) => setting.name as string))
   const former = new Set(renamedSettings.map(({ formerName }) => formerName))
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('SLIPWAY_') && !known.has(name) && !former.has(name) && !CLIENT_VARIABLES.has(name))
+    if (name.startsWith('SLIPWAY_') && !known.has(name) && !former.has(name) && !OTHER_VARIABLES.has(name))
       problems.push(unknownSetting(name, known))
   }
   for (const [one, other] of REQUIRED_PAIRS)
     problems.push(...missingPair(values, one, other), ...missingPair(values, other, one))
   problems.push(...missingWithDatabase(values as SettingValues))
   problems.push(...duplicatePorts(values), ...duplicatePlanNames(values as SettingValues))
+  problems.push(...twoKindsOfProxies(values as SettingValues))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return withDefaults(values as SettingValues, environment)
 }
@@ -495,8 +496,11 @@ export function describeSettings(environment: Record<string, string | undefined>
   })
 }
 
-/** Variables of the client, which the server ignores. */
-const CLIENT_VARIABLES = new Set(['SLIPWAY_URL', 'SLIPWAY_KEY', 'SLIPWAY_SITE_PASSWORD'])
+/** The target of `slipway-server move`, whose arguments other users of the machine can see. */
+export const MOVE_DATABASE_URL = 'SLIPWAY_MOVE_DATABASE_URL'
+
+/** Variables of the client, which the server ignores, and of a single command. */
+const OTHER_VARIABLES = new Set(['SLIPWAY_URL', 'SLIPWAY_KEY', 'SLIPWAY_SITE_PASSWORD', MOVE_DATABASE_URL])
 
 function isSetByFormerName(
   { name, formerName }: Setting<unknown>,
@@ -569,6 +573,14 @@ function duplicatePorts(values: Record<string, unknown>): string[] {
     taken.set(port, settings[key].name)
     return other ? [`${settings[key].name}=${port} is not allowed: ${other} is the same port`] : []
   })
+}
+
+/** Behind a balancer for TCP, the clients themselves write `X-Forwarded-For`, and could choose their address. */
+function twoKindsOfProxies({ trustedProxies, proxyProtocol }: Partial<SettingValues>): string[] {
+  if (!trustedProxies || proxyProtocol === undefined) return []
+  return [
+    `SLIPWAY_TRUSTED_PROXIES=${trustedProxies} is not allowed with SLIPWAY_PROXY_PROTOCOL: clients could choose their address with X-Forwarded-For`,
+  ]
 }
 
 /** Messages and the dashboard show only the names. */
