@@ -8,7 +8,13 @@ import { hasSecureCookies } from './api/cookies.ts'
 import type { Service } from './app.ts'
 import type { StorageSettings } from './backends.ts'
 import { assertDataFolder } from './config/data-folder.ts'
-import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
+import {
+  type Config,
+  ConfigError,
+  describeSettings,
+  MOVE_DATABASE_URL,
+  readConfig,
+} from './config/settings.ts'
 import type { MoveProgress } from './fleet/move.ts'
 import { formatNodes } from './fleet/node-list.ts'
 import { findReason } from './fleet/wait-for-database.ts'
@@ -29,7 +35,8 @@ const HELP = `slipway-server: run the Slipway service
   slipway-server settings share             make this secret, base URL and domains those of all nodes
   slipway-server nodes [--json]             list the nodes of the database
   slipway-server move --to-data FOLDER      copy all data of a stopped service to another data folder, or with
-                                            --to-database URL and --to-blobs URL to a database or a bucket
+                                            --to-database URL and --to-blobs URL to a database or a bucket;
+                                            a database URL in SLIPWAY_MOVE_DATABASE_URL stays hidden
   slipway-server check [--nodes N] [--json] check what the settings need: database, bucket, mail, DNS
   slipway-server help | version             also --help, -h, --version
 `
@@ -333,18 +340,23 @@ async function moveTo(config: Config, log: Log, rest: string[]): Promise<number>
   return damaged.length > 0 ? 1 : 0
 }
 
-/** Data stay in the folder unless the target is in a database or a bucket. */
+/** Data stay in the folder unless the target is in a database or a bucket. Values, which may have passwords, are not shown. */
 function parseMoveTarget(args: string[]): Partial<StorageSettings> | string {
   const names = { '--to-data': 'data', '--to-database': 'databaseUrl', '--to-blobs': 'blobsUrl' } as const
   const to: { -readonly [Name in keyof StorageSettings]?: string } = {}
+  const databaseUrl = process.env[MOVE_DATABASE_URL]
+  if (databaseUrl) to.databaseUrl = databaseUrl
   for (let at = 0; at < args.length; at += 2) {
     const name = names[args[at] as keyof typeof names]
     const value = args[at + 1]
-    if (name === undefined || !value) return `move takes ${Object.keys(names).join(', ')}: ${args.join(' ')}`
+    if (name === undefined || !value) {
+      const option = /^--[a-z-]+/.exec(args[at]!)?.[0] ?? 'a value without an option'
+      return `move takes ${Object.keys(names).join(', ')}, each followed by a value: ${option}`
+    }
     to[name] = value
   }
   if (to.data !== undefined || (to.databaseUrl !== undefined && to.blobsUrl !== undefined)) return to
-  return 'move needs --to-data FOLDER, unless both --to-database and --to-blobs are set.'
+  return 'move needs --to-data FOLDER, unless both --to-database (or SLIPWAY_MOVE_DATABASE_URL) and --to-blobs are set.'
 }
 
 /** A part that both have in common would be overwritten while it is read. */
