@@ -8,13 +8,7 @@ import { hasSecureCookies } from './api/cookies.ts'
 import type { Service } from './app.ts'
 import type { StorageSettings } from './backends.ts'
 import { assertDataFolder } from './config/data-folder.ts'
-import {
-  type Config,
-  ConfigError,
-  describeSettings,
-  MOVE_DATABASE_URL,
-  readConfig,
-} from './config/settings.ts'
+import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import type { MoveProgress } from './fleet/move.ts'
 import { formatNodes } from './fleet/node-list.ts'
 import { findReason } from './fleet/wait-for-database.ts'
@@ -319,7 +313,7 @@ async function listNodes(config: Config, log: Log, rest: string[]): Promise<numb
 
 /** Exit code 1 when the source has lost or damaged files. */
 async function moveTo(config: Config, log: Log, rest: string[]): Promise<number> {
-  const to = parseMoveTarget(rest)
+  const to = parseMoveTarget(rest, config.moveDatabaseUrl)
   if (typeof to === 'string') return usageError(to)
   const target = { data: config.data, databaseUrl: '', blobsUrl: '', ...to }
   if (isSameStorage(config, target)) return usageError('The target is where the data are.')
@@ -341,11 +335,9 @@ async function moveTo(config: Config, log: Log, rest: string[]): Promise<number>
 }
 
 /** Data stay in the folder unless the target is in a database or a bucket. Values, which may have passwords, are not shown. */
-function parseMoveTarget(args: string[]): Partial<StorageSettings> | string {
+function parseMoveTarget(args: string[], databaseUrl: string): Partial<StorageSettings> | string {
   const names = { '--to-data': 'data', '--to-database': 'databaseUrl', '--to-blobs': 'blobsUrl' } as const
-  const to: { -readonly [Name in keyof StorageSettings]?: string } = {}
-  const databaseUrl = process.env[MOVE_DATABASE_URL]
-  if (databaseUrl) to.databaseUrl = databaseUrl
+  const to: { -readonly [Name in keyof StorageSettings]?: string } = databaseUrl ? { databaseUrl } : {}
   for (let at = 0; at < args.length; at += 2) {
     const name = names[args[at] as keyof typeof names]
     const value = args[at + 1]
@@ -441,7 +433,7 @@ function reportError(error: unknown): number {
   const expected =
     error instanceof ConfigError ||
     error instanceof ApiError ||
-    ['ListenError', 'TargetInUseError'].includes((error as Error).name)
+    ['ListenError', 'DatabaseInUseError'].includes((error as Error).name)
   process.stderr.write(
     `slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`,
   )
