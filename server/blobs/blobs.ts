@@ -77,10 +77,16 @@ export interface Blobs {
   remove(objects: readonly string[]): Promise<void>
 
   /**
-   * Names of objects in byte order, those that follow `after`; a page of at least one, and none at the end.
-   * `objectCreatedAt` reads the time of creation from a name.
+   * Names of objects in byte order, those that follow `after`; a page of at least one, and none at the end. Includes
+   * what other services and people store in the same place.
    */
   list(after?: string): Promise<string[]>
+
+  /**
+   * When the service created an object of this name, in milliseconds since 1970; 0 for those of earlier releases.
+   * Undefined for names that are not of the service: such an object belongs to others.
+   */
+  createdAt(object: string): number | undefined
 
   /** Rejects with UNAVAILABLE when bytes cannot be stored now. */
   check(): Promise<void>

@@ -19,7 +19,7 @@ import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import type { BlobLocation, Blobs, PutConstraints, StoredBlob } from './blobs.ts'
 import { assertExpected, assertLength, type ReceivedBytes } from './constraints.ts'
 import type { DiskReserve } from './disk-reserve.ts'
-import { createObjectName } from './object-names.ts'
+import { createObjectName, isFormerObjectName, objectCreatedAt } from './object-names.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written in one call. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024
@@ -219,6 +219,8 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
         }
         return []
       }),
+
+    createdAt: (object) => (isFormerObjectName(object) ? 0 : objectCreatedAt(object)),
 
     check: () =>
       withStorageErrors(async () => {

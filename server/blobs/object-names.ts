@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
-const NAME = /^[0-9a-f]{4}-([0-9a-z]{8,9})-/
+/** What `createObjectName` returns, with the suffix of a run that the folder adds. */
+const NAME = /^[0-9a-f]{4}-([0-9a-z]{8,9})-[0-9a-f]{12}(?:h[0-9a-f]{12})?(?:\.[0-9a-f]{8})?$/
 
 /** Position of the mark of a name that contains the beginning of its content's hash. */
 const HASH_MARK = 26
@@ -24,10 +25,15 @@ export function createObjectName(now: number, { prefix = '', hash }: NameParts =
   return hash === undefined || name.length !== HASH_MARK ? name : `${name}h${hash.slice(0, HASH_DIGITS)}`
 }
 
-/** Milliseconds since 1970; 0 for objects of earlier versions of the service, whose names are hashes. */
-export function objectCreatedAt(name: string): number {
+/** Milliseconds since 1970; undefined for names that `createObjectName` has not created. */
+export function objectCreatedAt(name: string): number | undefined {
   const [, time] = NAME.exec(name) ?? []
-  return time === undefined ? 0 : Number.parseInt(time, 36)
+  return time === undefined ? undefined : Number.parseInt(time, 36)
+}
+
+/** The name of an object of earlier releases, which stored in folders only: the hash of a blob, or an encoding of it. */
+export function isFormerObjectName(name: string): boolean {
+  return /^[0-9a-f]{64}(?:\.(?:br|zstd|gzip))?$/.test(name)
 }
 
 /** The beginning of the hash of the content; undefined for names without it, for which there is an index. */

@@ -1,6 +1,5 @@
 import { pruneVisits, truncateVisits } from '../analytics/retention.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import { objectCreatedAt } from '../blobs/object-names.ts'
 import type { CertificateManager } from '../certificates/certificates.ts'
 import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
@@ -254,8 +253,8 @@ async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): P
 }
 
 /**
- * Finds what crashes and power cuts may have left behind: objects without a row that are older than any upload. Continues
- * where an earlier run ended.
+ * Finds what crashes and power cuts may have left behind: objects of the service without a row that are older than any
+ * upload. Continues where an earlier run ended.
  */
 async function discardStrayObjects(options: SweepOptions): Promise<number> {
   const { store, blobs, clock, pendingLifetime, blobGrace } = options
@@ -264,7 +263,7 @@ async function discardStrayObjects(options: SweepOptions): Promise<number> {
   for (let after = await store.read.jobCursors.find(STRAYS_CURSOR); ; ) {
     const page = await blobs.list(after)
     after = page.at(-1)
-    const old = page.filter((object) => objectCreatedAt(object) < before)
+    const old = page.filter((object) => (blobs.createdAt(object) ?? before) < before)
     const strays = await store.read.blobs.withoutRow(old, minIdAt(before))
     await store.write('relaxed', INDEPENDENT, async (tx) => {
       await tx.blobs.discard(strays, clock() + blobGrace * 1000)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import type { Blobs, PutConstraints } from '../../server/blobs/blobs.ts'
-import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
+import { createObjectName } from '../../server/blobs/object-names.ts'
 import {
   cutOff,
   deterministicBytes,
@@ -89,7 +89,7 @@ function receiving(promises: Promises): void {
       )
       assert.equal(new Set(stored.map(({ object }) => object)).size, 8)
       assert.deepEqual(
-        stored.map(({ object }) => objectCreatedAt(object)),
+        stored.map(({ object }) => blobs.createdAt(object)),
         Array(8).fill(NOW),
       )
       assert.deepEqual(await blobs.commit(stored), [])

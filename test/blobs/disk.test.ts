@@ -80,6 +80,11 @@ test('objects of earlier releases, named by their hash, are read, listed and rem
   assert.ok((await blobs.bytes(toLocation(blob)))?.equals(LARGE))
   assert.ok((await blobs.bytes(toLocation(encoding)))?.equals(SMALL))
   assert.deepEqual(await listObjects(blobs), [blob.object, encoding.object])
+  assert.deepEqual(
+    [blob, encoding].map(({ object }) => blobs.createdAt(object)),
+    [0, 0],
+  )
+  assert.equal(blobs.createdAt(`${blob.hash}.tar`), undefined)
   await blobs.remove([blob.object, encoding.object])
   assert.deepEqual(await listObjects(blobs), [])
 })

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { BlobLocation, Blobs } from '../../server/blobs/blobs.ts'
-import { createObjectName } from '../../server/blobs/object-names.ts'
+import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
 
 /** Blobs in memory, for tests that make many of them. */
 export function memoryBlobs(clock: () => number): Blobs & { objects: ReadonlyMap<string, Buffer> } {
@@ -46,6 +46,7 @@ export function memoryBlobs(clock: () => number): Blobs & { objects: ReadonlyMap
         .filter((object) => object > after)
         .sort()
         .slice(0, 100),
+    createdAt: objectCreatedAt,
     check: async () => undefined,
     assertSpace: async () => undefined,
   }

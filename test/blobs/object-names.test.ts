@@ -29,7 +29,17 @@ test('the name of an object may contain the beginning of its hash, after the sam
   assert.equal(objectHashPrefix(hash), undefined)
 })
 
-test('objects of earlier versions of the service, named by a hash, count as old', () => {
-  assert.equal(objectCreatedAt(sha256(Buffer.from('a'))), 0)
-  assert.equal(objectCreatedAt(`${sha256(Buffer.from('a'))}.br`), 0)
+test('names of other services are not taken for names of objects', () => {
+  const own = createObjectName(1, { hash: sha256(Buffer.from('a')) })
+  assert.equal(objectCreatedAt(`${own}.12345678`), 1)
+  const others = [
+    sha256(Buffer.from('a')),
+    `b/${own}`,
+    `${own}/b`,
+    `${own}.tar.gz`,
+    own.slice(0, -1),
+    'a.sql',
+    '',
+  ]
+  for (const name of others) assert.equal(objectCreatedAt(name), undefined, name)
 })

@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
+import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -103,6 +104,18 @@ test('a sweep that is killed between the deletion of rows and of objects loses n
   await fixture.owner.delete(slug, { permanent: true })
   await fixture.collect()
   assert.deepEqual(await listObjects(fixture.operator.blobs), [])
+})
+
+test('what others store in the same bucket is never deleted', async () => {
+  await using fixture = await startFixture()
+  const own = createObjectName(1)
+  const others = ['backups/a.sql', `b/${own}`, `${own}.tar.gz`, 'f'.repeat(64)]
+  const list = async (after = '') => [...others, own].filter((object) => object > after).sort()
+  const bucket = { ...fixture.operator.blobs, list, createdAt: objectCreatedAt }
+  assert.equal(await fixture.sweep('unnamed', { blobs: bucket }), 1)
+  fixture.service.clock.now += 2 * DAY_MS
+  const { read } = fixture.operator.store
+  assert.deepEqual(await read.blobs.listDiscarded(fixture.service.clock.now, 10), [own])
 })
 
 test('a version that is staged while the sweep deletes its abandoned site keeps the site', async () => {

@@ -159,6 +159,7 @@ const fixedBlobs: Blobs = {
   read: async ({ hash }) => (BYTES.has(hash) ? Readable.from([BYTES.get(hash)]) : undefined),
   remove: async () => undefined,
   list: async () => [],
+  createdAt: () => undefined,
   check: async () => undefined,
   assertSpace: async () => undefined,
 }
