@@ -124,12 +124,13 @@ export class Edge implements HttpHandler {
     const { content } = response
     if (!content) return { response, visit, body: response.body }
     const reportCorruptBlob = (error: unknown) => {
-      const { path, hash, encoding } = content
+      const { path, hash, encoding, location } = content
       this.#options.log.error('cannot read a published file', {
         host: request.host,
         path,
         hash,
         encoding,
+        object: location?.object,
         error,
       })
     }
