@@ -127,7 +127,7 @@ export async function openBackends(
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
-  await warnBelowReserve(reserve, log)
+  await warnBelowReserve(blobs, reserve, log)
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
@@ -160,8 +160,8 @@ async function openBlobs(
   return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
 }
 
-async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
-  await reserve.assertSpace().catch(async () => {
+async function warnBelowReserve(blobs: Blobs, reserve: DiskReserve, log: Log): Promise<void> {
+  await blobs.assertSpace().catch(async () => {
     const space = await reserve.measure()
     log.warn('the disk has less free space than SLIPWAY_DISK_RESERVE: publishing is refused', { ...space })
   })
