@@ -57,9 +57,9 @@ export class CircuitBreaker {
     return this.#options.silenceMs() < MAX_SILENCE_MS
   }
 
-  /** Whether values that may be outdated are used when no lookup succeeds in time. */
-  allowsStale(): boolean {
-    return this.#options.silenceMs() < this.#options.maxStaleMs
+  /** Whether values that may be outdated for so long are used when no lookup succeeds in time. */
+  allowsStale(staleForMs: number): boolean {
+    return Math.max(this.#options.silenceMs(), staleForMs) < this.#options.maxStaleMs
   }
 
   /** Whether a lookup would be rejected now. */

@@ -84,8 +84,8 @@ const TIMED_OUT = Symbol('timed out')
  * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
  *   callers that were waiting receive its result but it is not cached, and later callers receive that of a new load.
  * - An entry is stale after `markStale`, and while the source does not notify of changes. Requests then wait for a load
- *   for `MAX_STALE_WAIT_MS`, or not at all when the breaker admits no further one, and receive the old value. An
- *   invalidated entry is never used.
+ *   for `MAX_STALE_WAIT_MS`, or not at all when the breaker admits no further one, and receive the old value, for as long
+ *   as the breaker allows since the last notification and since `markStale`. An invalidated entry is never used.
  */
 export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
@@ -96,6 +96,8 @@ export class LoadingCache<V extends object> {
   readonly #invalidations = new InvalidationLog()
   #inFlight = 0
   #epoch = 0
+  /** When each epoch before the current one ended, in milliseconds. */
+  readonly #epochEnds: number[] = []
 
   constructor(options: LoadingCacheOptions<V>) {
     this.#options = options
@@ -117,7 +119,7 @@ export class LoadingCache<V extends object> {
       slot.entry = kept
       if (this.#isFresh(kept.value)) return kept.value.value
       const { breaker } = this.#options
-      return breaker.isBlocking() && breaker.allowsStale() ? this.#useStale(kept.value) : undefined
+      return breaker.isBlocking() && this.#isUsable(kept.value) ? this.#useStale(kept.value) : undefined
     }
     const negative = this.#negatives.get(slot.key)
     if (!negative || !isWithin(NEGATIVE_TTL_MS, negative.loadedAt, this.#options.breaker.now()))
@@ -146,6 +148,7 @@ export class LoadingCache<V extends object> {
   /** Marks all entries stale. */
   markStale(): void {
     this.#epoch++
+    this.#epochEnds.push(this.#options.breaker.now())
     this.#negatives.clear()
     this.#loads.clear()
   }
@@ -153,6 +156,13 @@ export class LoadingCache<V extends object> {
   #isFresh({ epoch, loadedAt }: LoadedEntry<V>): boolean {
     const { breaker } = this.#options
     return epoch === this.#epoch && (breaker.isCurrent() || isWithin(MAX_SILENCE_MS, loadedAt, breaker.now()))
+  }
+
+  /** Whether the value may be used while no load succeeds. */
+  #isUsable({ epoch }: LoadedEntry<V>): boolean {
+    const { breaker } = this.#options
+    const staleSince = this.#epochEnds[epoch]
+    return breaker.allowsStale(staleSince === undefined ? 0 : breaker.now() - staleSince)
   }
 
   #useStale({ value }: LoadedEntry<V>): V {
@@ -165,7 +175,7 @@ export class LoadingCache<V extends object> {
     if (cached) return cached
     const { breaker } = this.#options
     const stale = this.#cache.find(key)
-    if (!stale?.value || !breaker.allowsStale()) return this.#getLoaded(key, isNested)
+    if (!stale?.value || !this.#isUsable(stale.value)) return this.#getLoaded(key, isNested)
     let load = this.#loads.get(key)
     if (!load && !isNested && !breaker.canRevalidate()) return this.#useStale(stale.value)
     load ??= this.#startLoad(key, isNested)
@@ -173,7 +183,9 @@ export class LoadingCache<V extends object> {
     const value = await Promise.race([this.#join(key, load), load.timeout])
     if (value !== TIMED_OUT) return value
     // Invalidated during the wait, it is known to be outdated.
-    return stale.value ? this.#useStale(stale.value) : this.#getLoaded(key, isNested)
+    return stale.value && this.#isUsable(stale.value)
+      ? this.#useStale(stale.value)
+      : this.#getLoaded(key, isNested)
   }
 
   #getLoaded(key: string, isNested: boolean): Promise<V> {
@@ -236,7 +248,9 @@ export class LoadingCache<V extends object> {
       if (!(error instanceof ApiError) || error.code !== 'UNAVAILABLE') throw error
       if (!error.isIsolated) breaker.fail()
       const kept = this.#cache.get(key)
-      if (!kept || !breaker.allowsStale()) throw error
+      if (!kept || !this.#isUsable(kept)) throw error
+      // The source was reached and may have returned a change that was missed.
+      if (error.isIsolated && kept.epoch !== this.#epoch) throw error
       return this.#useStale(kept)
     } finally {
       if (this.#loads.get(key) === load) this.#loads.delete(key)

@@ -255,7 +255,7 @@ describe('while the store is unavailable', () => {
     edge.blobs.bytes = () => Promise.reject(new Error('EIO'))
     edge.edge.invalidate(undefined)
     try {
-      for (let time = 0; time < 3; time++) assert.equal((await edge.get(broken, '/a.txt')).text, 'a')
+      for (let time = 0; time < 3; time++) assert.equal((await edge.get(broken, '/a.txt')).status, 503)
       assert.equal((await edge.get(other, '/a.txt')).status, 410)
     } finally {
       edge.blobs.bytes = bytes
@@ -509,6 +509,38 @@ describe('while the source does not notify of changes', () => {
     state.loads = 0
     await Promise.all(visit())
     assert.equal(state.loads, 32, 'after a missed interval entries are loaded as they are requested')
+  })
+})
+
+describe('after changes that may have been missed', () => {
+  async function makeStale() {
+    const state = { error: undefined as unknown }
+    const cache = makeCache(async () => {
+      if (state.error) throw state.error
+      return { version: 0 }
+    })
+    await cache.get('site')
+    cache.markStale()
+    return { cache, state }
+  }
+
+  test('entries are used for an hour without the source, also when more changes may have been missed', async () => {
+    const { cache, state } = await makeStale()
+    state.error = new ApiError('UNAVAILABLE', 'away')
+    for (let minutes = 0; minutes < 60; minutes += 10) {
+      assert.ok(await cache.get('site'), `after ${minutes} minutes`)
+      time.now += 10 * MINUTE_MS
+      cache.markStale()
+    }
+    await assert.rejects(cache.get('site'), { code: 'UNAVAILABLE' })
+    state.error = undefined
+    assert.ok(await cache.get('site'))
+  })
+
+  test('an entry is not used when the source was reached, but its load failed', async () => {
+    const { cache, state } = await makeStale()
+    state.error = new ApiError('UNAVAILABLE', 'a file cannot be read', { isIsolated: true })
+    await assert.rejects(cache.get('site'), { code: 'UNAVAILABLE' })
   })
 })
 
