@@ -7,6 +7,7 @@ import { type Figure, type Report, table } from './figures.ts'
 import { costs } from './fleet/costs.ts'
 import { s3 } from './fleet/s3.ts'
 import { shared } from './fleet/shared.ts'
+import { spread } from './fleet/spread.ts'
 import { growth } from './growth.ts'
 import { memory } from './memory.ts'
 import { publishing } from './publish.ts'
@@ -15,7 +16,7 @@ import { serving } from './serving/serving.ts'
 import { visits } from './serving/visits.ts'
 import { tls } from './tls/tls.ts'
 
-const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits, dashboard, s3, costs, shared]
+const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits, dashboard, s3, costs, shared, spread]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -220,6 +220,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
+      // No client shall send a request over a connection at the time when the drain closes it.
+      if (isStopping) response.shouldKeepAlive = false
       if (rejectAmbiguous(request, response)) return
       if (edge.servesHost(request.headers.host) || isChallenge(request.url ?? ''))
         handleNodeRequest(edge, request, response)

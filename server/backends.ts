@@ -22,7 +22,8 @@ import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
 import type { ShowCode } from './mail/show-code.ts'
 import { checkSmtp, smtpMail } from './mail/smtp.ts'
-import { sqliteStore, sqliteTables } from './store/sqlite.ts'
+import { UNFINISHED_MOVE } from './store/contract/job-cursors.ts'
+import { isOpenElsewhere, sqliteStore, sqliteTables } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import type { Tables } from './store/transfer.ts'
 
@@ -73,7 +74,26 @@ export function openSharedDatabase(config: Config, startOptions: StartOptions): 
   return waitForDatabase(open, { log, signal })
 }
 
+/** Opens the database; ConfigError when it has only a part of the data of a service. */
 export async function openDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
+  const database = await openAnyDatabase(config, startOptions)
+  try {
+    await assertMoved(database.store)
+  } catch (error) {
+    await database.store[Symbol.asyncDispose]()
+    throw error
+  }
+  return database
+}
+
+async function assertMoved({ read }: Store): Promise<void> {
+  if ((await read.jobCursors.find(UNFINISHED_MOVE)) === undefined) return
+  throw new ConfigError(
+    'The database has only a part of the data that are being moved there. Run the same `slipway-server move` again until it is complete.',
+  )
+}
+
+async function openAnyDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const { secretPrevious } = config
   const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
@@ -107,7 +127,7 @@ export async function openBackends(
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
-  await warnBelowReserve(reserve, log)
+  await warnBelowReserve(blobs, reserve, log)
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
     : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
@@ -140,8 +160,8 @@ async function openBlobs(
   return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
 }
 
-async function warnBelowReserve(reserve: DiskReserve, log: Log): Promise<void> {
-  await reserve.assertSpace().catch(async () => {
+async function warnBelowReserve(blobs: Blobs, reserve: DiskReserve, log: Log): Promise<void> {
+  await blobs.assertSpace().catch(async () => {
     const space = await reserve.measure()
     log.warn('the disk has less free space than SLIPWAY_DISK_RESERVE: publishing is refused', { ...space })
   })
@@ -229,7 +249,13 @@ export async function moveData(
   const target = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
   const sourceId = new Signer(source.secret, 'move').sign(['source'])
   const { move } = await import('./fleet/move.ts')
-  return await move({ source, target, sourceId, now: target.clock(), report })
+  return await move({
+    source,
+    target,
+    sourceId,
+    now: { source: source.clock(), target: target.clock() },
+    report,
+  })
 }
 
 async function openStorage(
@@ -238,7 +264,9 @@ async function openStorage(
   { isSource }: { isSource: boolean },
 ): Promise<Storage & { secret: Secrets; clock: () => number } & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
-  const { folder, store, secret, counters } = await openDatabase(config, startOptions)
+  if (config.databaseUrl === '') await assertClosed(config, isSource ? 'source' : 'target')
+  const open = isSource ? openDatabase : openAnyDatabase
+  const { folder, store, secret, counters } = await open(config, startOptions)
   stack.use(store)
   const { log, bootId = randomBytes(8).toString('hex') } = startOptions
   const { clock } = store
@@ -247,6 +275,14 @@ async function openStorage(
   const tables = stack.use(await openTables(config, folder, { isSource }))
   const opened = stack.move()
   return { tables, blobs, secret, clock, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** A service on a data folder reports no nodes, but keeps its database open. */
+async function assertClosed(config: Config, name: string): Promise<void> {
+  const { database } = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
+  if (!isOpenElsewhere(database)) return
+  const { DatabaseInUseError } = await import('./store/transfer.ts')
+  throw new DatabaseInUseError(`The ${name} is in use: a service or a command has ${database} open`)
 }
 
 async function openTables(

@@ -29,7 +29,8 @@ const HELP = `slipway-server: run the Slipway service
   slipway-server settings share             make this secret, base URL and domains those of all nodes
   slipway-server nodes [--json]             list the nodes of the database
   slipway-server move --to-data FOLDER      copy all data of a stopped service to another data folder, or with
-                                            --to-database URL and --to-blobs URL to a database or a bucket
+                                            --to-database URL and --to-blobs URL to a database or a bucket;
+                                            a database URL in SLIPWAY_MOVE_DATABASE_URL stays hidden
   slipway-server check [--nodes N] [--json] check what the settings need: database, bucket, mail, DNS
   slipway-server help | version             also --help, -h, --version
 `
@@ -312,7 +313,7 @@ async function listNodes(config: Config, log: Log, rest: string[]): Promise<numb
 
 /** Exit code 1 when the source has lost or damaged files. */
 async function moveTo(config: Config, log: Log, rest: string[]): Promise<number> {
-  const to = parseMoveTarget(rest)
+  const to = parseMoveTarget(rest, config.moveDatabaseUrl)
   if (typeof to === 'string') return usageError(to)
   const target = { data: config.data, databaseUrl: '', blobsUrl: '', ...to }
   if (isSameStorage(config, target)) return usageError('The target is where the data are.')
@@ -333,18 +334,21 @@ async function moveTo(config: Config, log: Log, rest: string[]): Promise<number>
   return damaged.length > 0 ? 1 : 0
 }
 
-/** Data stay in the folder unless the target is in a database or a bucket. */
-function parseMoveTarget(args: string[]): Partial<StorageSettings> | string {
+/** Data stay in the folder unless the target is in a database or a bucket. Values, which may have passwords, are not shown. */
+function parseMoveTarget(args: string[], databaseUrl: string): Partial<StorageSettings> | string {
   const names = { '--to-data': 'data', '--to-database': 'databaseUrl', '--to-blobs': 'blobsUrl' } as const
-  const to: { -readonly [Name in keyof StorageSettings]?: string } = {}
+  const to: { -readonly [Name in keyof StorageSettings]?: string } = databaseUrl ? { databaseUrl } : {}
   for (let at = 0; at < args.length; at += 2) {
     const name = names[args[at] as keyof typeof names]
     const value = args[at + 1]
-    if (name === undefined || !value) return `move takes ${Object.keys(names).join(', ')}: ${args.join(' ')}`
+    if (name === undefined || !value) {
+      const option = /^--[a-z-]+/.exec(args[at]!)?.[0] ?? 'a value without an option'
+      return `move takes ${Object.keys(names).join(', ')}, each followed by a value: ${option}`
+    }
     to[name] = value
   }
   if (to.data !== undefined || (to.databaseUrl !== undefined && to.blobsUrl !== undefined)) return to
-  return 'move needs --to-data FOLDER, unless both --to-database and --to-blobs are set.'
+  return 'move needs --to-data FOLDER, unless both --to-database (or SLIPWAY_MOVE_DATABASE_URL) and --to-blobs are set.'
 }
 
 /** A part that both have in common would be overwritten while it is read. */
@@ -429,7 +433,7 @@ function reportError(error: unknown): number {
   const expected =
     error instanceof ConfigError ||
     error instanceof ApiError ||
-    ['ListenError', 'TargetInUseError'].includes((error as Error).name)
+    ['ListenError', 'DatabaseInUseError'].includes((error as Error).name)
   process.stderr.write(
     `slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`,
   )

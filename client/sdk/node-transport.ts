@@ -57,7 +57,10 @@ interface Route {
   forwarder?: URL | undefined
 }
 
-function exchange(request: HttpRequest, { agent, forwarder }: Route): Promise<HttpResponse> {
+const REPEATABLE_METHODS = new Set(['GET', 'HEAD', 'PUT'])
+
+function exchange(request: HttpRequest, route: Route): Promise<HttpResponse> {
+  const { agent, forwarder } = route
   const { request: open } = agent instanceof https.Agent ? https : http
   const forward = forwarder && forwardThrough(forwarder, request.url)
   // One signal aborts many uploads; Node would warn about its eleventh listener.
@@ -72,10 +75,15 @@ function exchange(request: HttpRequest, { agent, forwarder }: Route): Promise<Ht
     }
     const outgoing = forward ? open(options) : open(request.url, options)
     outgoing.on('timeout', () => outgoing.destroy(new Error('the connection timed out')))
-    outgoing.on('error', (error) =>
-      reject(forwarder ? proxyError(forwarder, `failed: ${error.message}`) : error),
-    )
+    let isAnswered = false
+    outgoing.on('error', (error) => {
+      // Each repetition uses up an idle connection, or the one attempt over a new one.
+      if (!isAnswered && isClosedWhileIdle(outgoing, error) && isRepeatable(request))
+        return resolve(exchange(request, route))
+      reject(forwarder ? proxyError(forwarder, `failed: ${error.message}`) : error)
+    })
     outgoing.on('response', (message) => {
+      isAnswered = true
       if (forwarder && message.statusCode === 407) {
         outgoing.destroy()
         return reject(proxyError(forwarder, describeRefusal(407)))
@@ -86,6 +94,16 @@ function exchange(request: HttpRequest, { agent, forwarder }: Route): Promise<Ht
     })
     writeBody(outgoing, request.body).catch(reject)
   })
+}
+
+/** Whether the server may have closed a kept connection before it received the request, as it does when it stops. */
+function isClosedWhileIdle({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean {
+  return reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')
+}
+
+/** Whether a second request has the effect of one. Uploads of bytes are repeated by their caller. */
+function isRepeatable({ method, body }: HttpRequest): boolean {
+  return REPEATABLE_METHODS.has(method) && (body === undefined || typeof body === 'string')
 }
 
 function withContentLength({ headers, body, size }: HttpRequest): Record<string, string> {

@@ -4,6 +4,7 @@ import { findNearest } from '../../protocol/nearest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import { deploymentWarnings } from './deployment-warnings.ts'
+import { hookEnvironment } from './hook-environment.ts'
 import {
   address,
   base64url,
@@ -430,14 +431,13 @@ type SettingValues = {
 export type Config = Readonly<
   SettingValues & {
     readySeconds: number
+    /** The target of `move`, whose arguments other users of the machine can see. */
+    moveDatabaseUrl: string
     dnsHookEnvironment: Readonly<Record<string, string>>
     /** Sentences for the log of the start: settings with their former names, and combinations that rarely are intended. */
     warnings: readonly string[]
   }
 >
-
-/** Variables of the service that every program may read. */
-const PUBLIC_VARIABLES = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR']
 
 /** Invalid settings: one line per setting with its name, value and allowed values. */
 export class ConfigError extends Error {}
@@ -465,12 +465,12 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const known = new Set(Object.values(settings).map((setting) => setting.name as string))
   const former = new Set(renamedSettings.map(({ formerName }) => formerName))
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('SLIPWAY_') && !known.has(name) && !former.has(name) && !CLIENT_VARIABLES.has(name))
+    if (name.startsWith('SLIPWAY_') && !known.has(name) && !former.has(name) && !OTHER_VARIABLES.has(name))
       problems.push(unknownSetting(name, known))
   }
   for (const [one, other] of REQUIRED_PAIRS)
     problems.push(...missingPair(values, one, other), ...missingPair(values, other, one))
-  problems.push(...missingWithDatabase(values as SettingValues))
+  problems.push(...missingWithDatabase(values as SettingValues), ...twoKindsOfProxies(values))
   problems.push(...duplicatePorts(values), ...duplicatePlanNames(values as SettingValues))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return withDefaults(values as SettingValues, environment)
@@ -495,8 +495,13 @@ export function describeSettings(environment: Record<string, string | undefined>
   })
 }
 
-/** Variables of the client, which the server ignores. */
-const CLIENT_VARIABLES = new Set(['SLIPWAY_URL', 'SLIPWAY_KEY', 'SLIPWAY_SITE_PASSWORD'])
+/** Variables of the client, which the server ignores, and of a single command. */
+const OTHER_VARIABLES = new Set([
+  'SLIPWAY_URL',
+  'SLIPWAY_KEY',
+  'SLIPWAY_SITE_PASSWORD',
+  'SLIPWAY_MOVE_DATABASE_URL',
+])
 
 function isSetByFormerName(
   { name, formerName }: Setting<unknown>,
@@ -514,6 +519,7 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
     ...values,
     data: resolve(values.data),
     readySeconds: values.readySeconds ?? (values.databaseUrl === '' ? 0 : FLEET_READY_SECONDS),
+    moveDatabaseUrl: environment.SLIPWAY_MOVE_DATABASE_URL ?? '',
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
     dnsHookEnvironment: hookEnvironment(environment, values.dnsHookVariables),
@@ -528,17 +534,6 @@ function formerNameWarnings(environment: Record<string, string | undefined>): re
   return renamedSettings
     .filter(({ formerName }) => environment[formerName!])
     .map(({ name, formerName }) => `${formerName} is now ${name}; the next version refuses the old name`)
-}
-
-/** The environment of the DNS hook: none of the service's own settings, which hold its secrets. */
-function hookEnvironment(
-  environment: Record<string, string | undefined>,
-  names: readonly string[],
-): Readonly<Record<string, string>> {
-  const passed = new Set([...PUBLIC_VARIABLES, ...names])
-  const isPassed = (name: string) => passed.has(name) || name.startsWith('DNS_HOOK_')
-  const entries = Object.entries(environment).filter(([name, value]) => isPassed(name) && value !== undefined)
-  return Object.freeze(Object.fromEntries(entries) as Record<string, string>)
 }
 
 function missingPair(
@@ -569,6 +564,14 @@ function duplicatePorts(values: Record<string, unknown>): string[] {
     taken.set(port, settings[key].name)
     return other ? [`${settings[key].name}=${port} is not allowed: ${other} is the same port`] : []
   })
+}
+
+/** Behind a balancer for TCP, the clients themselves write `X-Forwarded-For`, and could choose their address. */
+function twoKindsOfProxies({ trustedProxies, proxyProtocol }: Record<string, unknown>): string[] {
+  if (!trustedProxies || proxyProtocol === undefined) return []
+  return [
+    `SLIPWAY_TRUSTED_PROXIES=${trustedProxies} is not allowed with SLIPWAY_PROXY_PROTOCOL: clients could choose their address with X-Forwarded-For`,
+  ]
 }
 
 /** Messages and the dashboard show only the names. */

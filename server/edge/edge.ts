@@ -32,9 +32,6 @@ import {
 import type { EdgeResponse, EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
-/** The client of the requests for certificates: all of them share its limits. */
-const OPERATORS_PROXY: RequestLike = { socket: {}, headers: {} }
-
 const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
 
 /**
@@ -74,7 +71,7 @@ export class Edge implements HttpHandler {
     const host = this.#hosts.read(name)
     if (host.kind === 'service') return this.#hosts.isApiHost(name)
     if (host.kind !== 'domain') return false
-    const resolution = await this.#siteResolver.resolve(host, true, OPERATORS_PROXY)
+    const resolution = await this.#siteResolver.resolve(host, true, undefined)
     return resolution.kind === 'redirect' || (resolution.kind === 'site' && !this.#isExpired(resolution))
   }
 
@@ -127,12 +124,13 @@ export class Edge implements HttpHandler {
     const { content } = response
     if (!content) return { response, visit, body: response.body }
     const reportCorruptBlob = (error: unknown) => {
-      const { path, hash, encoding } = content
+      const { path, hash, encoding, location } = content
       this.#options.log.error('cannot read a published file', {
         host: request.host,
         path,
         hash,
         encoding,
+        object: location?.object,
         error,
       })
     }

@@ -6,7 +6,7 @@ import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { BlobEncodings } from '../store/contract/blobs.ts'
-import { type Tables, Transfer } from '../store/transfer.ts'
+import { type Tables, Transfer, type TransferTimes } from '../store/transfer.ts'
 
 /** Where a service keeps its data. */
 export interface Storage {
@@ -34,7 +34,7 @@ export interface MoveOptions {
   target: Storage
   /** Identifies the source, so that a second run continues the first one. */
   sourceId: string
-  now: number
+  now: TransferTimes
   report: (progress: MoveProgress) => void
 }
 
@@ -49,7 +49,8 @@ const DECODERS: Record<Encoding, (bytes: Buffer) => Promise<Buffer>> = {
 
 /**
  * Copies all data of a service, which must not run, to another database and other blobs. Each file is compared with its
- * hash. It may be stopped at any time: the next run copies what is left. TargetInUseError when the target has other data.
+ * hash. It may be stopped at any time: the next run copies what is left. DatabaseInUseError when the target has other data, or
+ * when a service uses one of the two.
  */
 export async function move({ source, target, sourceId, now, report }: MoveOptions): Promise<MoveResult> {
   const transfer = new Transfer(source.tables, target.tables)

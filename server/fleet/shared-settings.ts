@@ -1,10 +1,11 @@
+import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { type Config, ConfigError } from '../config/settings.ts'
 import { hashToken, type Secrets, Signer } from '../lib/tokens.ts'
 import type { SharedSetting } from '../store/contract/shared-settings.ts'
 import type { Store } from '../store/store.ts'
 
 /** The settings that all nodes of a database have in common. */
-interface SharedSettings extends Pick<Config, 'baseUrl' | 'siteDomain' | 'proxyHost'> {
+interface SharedSettings extends Pick<Config, 'baseUrl' | 'siteDomain' | 'proxyHost' | 'blobsUrl'> {
   secret: Secrets
 }
 
@@ -55,13 +56,22 @@ interface Fingerprint {
   accepted: readonly [string, ...string[]]
 }
 
-function fingerprints({ secret, baseUrl, siteDomain, proxyHost }: SharedSettings): Fingerprint[] {
+function fingerprints(settings: SharedSettings): Fingerprint[] {
+  const { secret, baseUrl, siteDomain, proxyHost, blobsUrl } = settings
   return [
     { name: 'SLIPWAY_SECRET', accepted: new Signer(secret, 'shared settings').signAll(['secret']) },
     { name: 'SLIPWAY_BASE_URL', accepted: [hashToken(baseUrl)] },
     { name: 'SLIPWAY_SITE_DOMAIN', accepted: [hashToken(siteDomain)] },
     { name: 'SLIPWAY_PROXY_HOST', accepted: [hashToken(proxyHost)] },
+    { name: 'SLIPWAY_BLOBS_URL', accepted: [hashToken(blobPlace(blobsUrl))] },
   ]
+}
+
+/** Where the files are, however the URL is written. The path of a shared folder may differ from node to node. */
+function blobPlace(blobsUrl: string): string {
+  if (blobsUrl === '') return 'folder'
+  const { endpoint, name, prefix } = parseBucketUrl(blobsUrl)
+  return `${endpoint.origin} ${name} ${prefix}`
 }
 
 function toStored({ name, accepted }: Fingerprint) {

@@ -1,6 +1,6 @@
 import { rateLimitSubnet } from './client-ip.ts'
 import type { Counters } from './counters.ts'
-import { overloaded } from './semaphore.ts'
+import { overloaded, Semaphore } from './semaphore.ts'
 import { SECOND_MS } from './time.ts'
 
 /** Lookups of unknown names that the source may be asked for each second, and after a pause. */
@@ -14,6 +14,13 @@ interface TokenBucket {
   filledAt: number
 }
 
+interface Network {
+  /** Lookups within its share. */
+  all: TokenBucket
+  /** Lookups while other networks use up the total. */
+  reserved: TokenBucket
+}
+
 interface MissLimiterOptions {
   /** A clock in milliseconds that is never set. */
   clock: () => number
@@ -24,6 +31,10 @@ interface MissLimiterOptions {
 
 const TOTAL: Rate = { perSecond: 100, burst: 200 }
 const PER_NETWORK: Rate = { perSecond: 50, burst: 100 }
+const RESERVED: Rate = { perSecond: 1, burst: 10 }
+
+/** Lookups beyond the total: how many run at the same time, and how many wait. */
+const MAX_RESERVED = { running: 8, waiting: 1000 }
 
 const MAX_NETWORKS = 10_000
 const MAX_KNOWN_NAMES = 50_000
@@ -31,7 +42,9 @@ const MAX_KNOWN_NAMES = 50_000
 /**
  * Limits lookups of names that do not exist, so that a flood of them costs the source a fixed rate. Lookups in progress
  * count too, which limits their number. A lookup that finds something is not counted, and a name that existed once is
- * not limited.
+ * not limited. While the total is used up, a network that has looked up few unknown names is still admitted, so that
+ * others cannot keep its visitors from sites that this process has not loaded yet; the number of these lookups that run
+ * at the same time is limited instead.
  */
 export class MissLimiter {
   readonly #clock: () => number
@@ -40,7 +53,8 @@ export class MissLimiter {
   readonly #networkRate: Rate
   readonly #total: TokenBucket
   /** By network, the last used one last. */
-  readonly #byNetwork = new Map<string, TokenBucket>()
+  readonly #byNetwork = new Map<string, Network>()
+  readonly #reserve = new Semaphore(MAX_RESERVED)
   readonly #known = new Set<string>()
 
   constructor({ clock, counters, total = TOTAL, perNetwork = PER_NETWORK }: MissLimiterOptions) {
@@ -71,31 +85,40 @@ export class MissLimiter {
     isMiss: (found: T) => boolean,
   ): Promise<T> {
     if (this.#known.has(name)) return lookup()
-    const buckets = this.#take(rateLimitSubnet(address))
-    const found = await lookup()
+    const { buckets, isReserved } = this.#take(rateLimitSubnet(address))
+    const found = await (isReserved ? this.#reserve.run(lookup) : lookup())
     if (isMiss(found)) return found
     for (const bucket of buckets) bucket.tokens++
     this.addKnown([name])
     return found
   }
 
-  #take(network: string): readonly TokenBucket[] {
-    const ofNetwork = this.#byNetwork.get(network) ?? {
-      tokens: this.#networkRate.burst,
-      filledAt: this.#clock(),
-    }
-    this.#byNetwork.delete(network)
-    this.#byNetwork.set(network, ofNetwork)
-    if (this.#byNetwork.size > MAX_NETWORKS) this.#byNetwork.delete(this.#byNetwork.keys().next().value!)
-    this.#fill(ofNetwork, this.#networkRate)
-    this.#fill(this.#total, this.#totalRate)
-    if (ofNetwork.tokens < 1 || this.#total.tokens < 1) {
+  #take(network: string): { buckets: readonly TokenBucket[]; isReserved: boolean } {
+    const { all, reserved } = this.#find(network)
+    const isReserved = this.#total.tokens < 1
+    if (all.tokens < 1 || (isReserved && reserved.tokens < 1)) {
       this.#counters.add('edge.lookups.refused')
       throw overloaded()
     }
-    const buckets = [ofNetwork, this.#total]
-    for (const bucket of buckets) bucket.tokens--
-    return buckets
+    const buckets = [all, isReserved ? undefined : this.#total, reserved.tokens < 1 ? undefined : reserved]
+    const taken = buckets.filter((bucket) => bucket !== undefined)
+    for (const bucket of taken) bucket.tokens--
+    return { buckets: taken, isReserved }
+  }
+
+  #find(network: string): Network {
+    const filledAt = this.#clock()
+    const found = this.#byNetwork.get(network) ?? {
+      all: { tokens: this.#networkRate.burst, filledAt },
+      reserved: { tokens: RESERVED.burst, filledAt },
+    }
+    this.#byNetwork.delete(network)
+    this.#byNetwork.set(network, found)
+    if (this.#byNetwork.size > MAX_NETWORKS) this.#byNetwork.delete(this.#byNetwork.keys().next().value!)
+    this.#fill(found.all, this.#networkRate)
+    this.#fill(found.reserved, RESERVED)
+    this.#fill(this.#total, this.#totalRate)
+    return found
   }
 
   #fill(bucket: TokenBucket, { perSecond, burst }: Rate): void {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -186,6 +186,22 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       await last
       for (const db of [reader, writer]) if (db.isOpen) db.close()
     },
+  }
+}
+
+/** Whether another connection is open, of this process or of another one. */
+export function isOpenElsewhere(file: string): boolean {
+  if (!existsSync(file)) return false
+  const database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    // Without a shared index of the log, the first access needs the exclusive lock of the file.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; SELECT 1 FROM sqlite_master')
+    return false
+  } catch (error) {
+    if (resultCode(error) === SQLITE_BUSY) return true
+    throw error
+  } finally {
+    database.close()
   }
 }
 

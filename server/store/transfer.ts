@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
 import type { BlobEncodings } from './contract/blobs.ts'
+import { UNFINISHED_MOVE } from './contract/job-cursors.ts'
 import { toLocation } from './queries/blob-records.ts'
 import { toEncodingLocations, toEncodingRow } from './queries/encoding-rows.ts'
 import type { BlobRow, EncodingRow, Schema } from './schema.ts'
@@ -8,6 +9,12 @@ import type { BlobRow, EncodingRow, Schema } from './schema.ts'
 /** The tables of a database, over one connection. */
 export interface Tables extends AsyncDisposable {
   readonly db: Kysely<Schema>
+}
+
+/** The times of the two databases, in milliseconds since 1970. */
+export interface TransferTimes {
+  source: number
+  target: number
 }
 
 type TableName = keyof Schema
@@ -52,11 +59,9 @@ export const TRANSFER_TABLES: readonly string[] = [...Object.keys(COPIED), ...NO
 const ROWS_PER_PAGE = 200
 const VERSIONS_PER_PAGE = 20
 
-const MARKER = 'move'
-
-/** Why rows cannot be copied into a database. */
-export class TargetInUseError extends Error {
-  override name = 'TargetInUseError'
+/** Why rows cannot be copied out of a database, or into it. */
+export class DatabaseInUseError extends Error {
+  override name = 'DatabaseInUseError'
 }
 
 /**
@@ -73,27 +78,26 @@ export class Transfer {
   }
 
   /**
-   * Claims the target for this source, or continues an earlier transfer of it. TargetInUseError when the target has rows
-   * of another service, or is the target of another transfer.
+   * Claims the target for this source, or continues an earlier transfer of it. DatabaseInUseError when the target has rows
+   * of another service, or is the target of another transfer, or when a node uses one of the databases.
    */
-  async begin(sourceId: string, now: number): Promise<void> {
+  async begin(sourceId: string, now: TransferTimes): Promise<void> {
+    await assertNoNode(this.#source, 'source', now.source)
+    await assertNoNode(this.#target, 'target', now.target)
     const marker = await this.#target
       .selectFrom('job_cursors')
       .select('position')
-      .where('job', '=', MARKER)
+      .where('job', '=', UNFINISHED_MOVE)
       .executeTakeFirst()
     if (marker?.position === sourceId) return
-    if (marker) throw new TargetInUseError('The target is in use: another service is being moved there')
+    if (marker) throw new DatabaseInUseError('The target is in use: another service is being moved there')
     for (const table of ['accounts', 'sites', 'blobs'] as const)
       if (await this.#target.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
-        throw new TargetInUseError('The target is in use: it has the data of a service')
-    const node = this.#target
-      .selectFrom('nodes')
-      .select('id')
-      .where('seen_at', '>', now - RECENT_MS)
-    if (await node.executeTakeFirst())
-      throw new TargetInUseError('The target is in use: a node has reported within the last minute')
-    await this.#target.insertInto('job_cursors').values({ job: MARKER, position: sourceId }).execute()
+        throw new DatabaseInUseError('The target is in use: it has the data of a service')
+    await this.#target
+      .insertInto('job_cursors')
+      .values({ job: UNFINISHED_MOVE, position: sourceId })
+      .execute()
   }
 
   async countBlobs(): Promise<number> {
@@ -179,7 +183,7 @@ export class Transfer {
 
   /** Ends the transfer: the target is a service of its own from now on. */
   async finish(): Promise<void> {
-    await this.#target.deleteFrom('job_cursors').where('job', '=', MARKER).execute()
+    await this.#target.deleteFrom('job_cursors').where('job', '=', UNFINISHED_MOVE).execute()
   }
 
   /** The object of a row that is there stays. */
@@ -215,6 +219,15 @@ export class Transfer {
 
 /** A node that was seen within this time, in milliseconds, may be running. */
 const RECENT_MS = 60_000
+
+async function assertNoNode(db: Kysely<Schema>, name: keyof TransferTimes, now: number): Promise<void> {
+  const nodes = db
+    .selectFrom('nodes')
+    .select('id')
+    .where('seen_at', '>', now - RECENT_MS)
+  if (await nodes.executeTakeFirst())
+    throw new DatabaseInUseError(`The ${name} is in use: a node has reported within the last minute`)
+}
 
 /** All rows of a table in the order of its key. */
 async function* pages<Row extends object>(

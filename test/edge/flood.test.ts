@@ -45,12 +45,43 @@ describe('a flood of names that do not exist', () => {
     })
   }
 
-  test('costs 200 lookups from any number of networks', async () => {
-    for (let number = run; number < run + 1000; number++) {
-      edge.address = `198.51.${number % 100}.1`
-      await flood(hosts.domains!(number))
+  test('costs 200 lookups from several networks, and from more of them 10 each', async () => {
+    for (const [networks, reads] of [
+      [10, 200],
+      [30, 300],
+    ] as const) {
+      edge.clock.now += MINUTE_MS
+      edge.store.reads = 0
+      for (let number = 0; number < 25 * networks; number++) {
+        edge.address = `198.51.${number % networks}.1`
+        await flood(hosts.domains!(run++))
+      }
+      assert.equal(edge.store.reads, reads)
     }
-    assert.equal(edge.store.reads, 200)
+  })
+
+  test('from any other networks does not delay the first visits of sites that this node has not loaded', async () => {
+    const other = await EdgeFixture.start({ folder: edge.folder })
+    await using _ = other
+    const slugs: string[] = []
+    while (slugs.length < 20) slugs.push(await edge.publish({ 'a.txt': 'a' }))
+    for (let number = 0; number < 300; number++) {
+      other.address = `192.0.2.${1 + (number % 3)}`
+      await other.request(`no-${run++}.example.org`, '/')
+    }
+    for (const [index, slug] of slugs.entries()) {
+      other.address = `198.51.100.${index % 2}`
+      assert.equal((await other.get(slug, '/a.txt')).status, 200, `site ${index}`)
+    }
+  })
+
+  test('in the questions of a proxy for certificates does not delay the answer for a domain', async () => {
+    const other = await EdgeFixture.start({ folder: edge.folder })
+    await using _ = other
+    await edge.addDomain('new.example.org', await edge.publish({ 'a.txt': 'a' }))
+    for (let number = 0; number < 400; number++)
+      assert.equal(await other.edge.mayHaveCertificate(`no-${run++}.example.org`), false)
+    assert.equal(await other.edge.mayHaveCertificate('new.example.org'), true)
   })
 
   test('does not delay sites that this node knows, for any visitor', async () => {

@@ -142,6 +142,7 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
       await findDifferentSettings(store, {
         secret: 'the secret of the other nodes',
         baseUrl: 'https://slipway.test',
+        blobsUrl: '',
         siteDomain: 'others.test',
         proxyHost: 'domains.other.test',
       })

@@ -39,6 +39,31 @@ test('invalid arguments print the help and exit with 2', async () => {
   }
 })
 
+const URL_WITH_PASSWORD = 'postgres://user:hush@127.0.0.1:1/slipway'
+
+for (const [args, named] of [
+  [['--to-databse', URL_WITH_PASSWORD], '--to-databse'],
+  [[`--to-database=${URL_WITH_PASSWORD}`], '--to-database'],
+  [[URL_WITH_PASSWORD], 'a value without an option'],
+] as const)
+  test(`an invalid option of a move is named without the password in its value: ${named}`, async () => {
+    const { code, stderr } = await run(['move', ...args])
+    assert.equal(code, 2)
+    assert.equal(stderr.split('\n')[0]!.split(': ')[1], named)
+    assert.doesNotMatch(stderr, /hush/)
+  })
+
+test('the target database of a move can be in a variable, which other users of the machine cannot read', async () => {
+  const { code, stderr } = await run(['move', '--to-data', 'target'], {
+    DATABASE_URL: URL_WITH_PASSWORD,
+    MOVE_DATABASE_URL: URL_WITH_PASSWORD,
+    SECRET: 'x'.repeat(32),
+    BASE_URL: 'https://slipway.example',
+    SMTP_URL: 'smtp://mail.example',
+  })
+  assert.deepEqual([code, stderr.split('\n')[0]], [2, 'The target is where the data are.'])
+})
+
 for (const proxyProtocol of ['off', 'private'])
   test(`the health check of the container succeeds until the service stops: PROXY protocol ${proxyProtocol}`, async () => {
     const script = join(import.meta.dirname, '..', '..', 'deploy', 'ready')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openForOperator } from '../../server/app.ts'
+import { openForOperator, startService } from '../../server/app.ts'
 import { moveData, type StorageSettings } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import type { MoveResult } from '../../server/fleet/move.ts'
@@ -128,8 +128,64 @@ test('a target with the data of a service is refused', async () => {
   await using target = await memoryFolder()
   await fillFolder(source.path)
   await fillFolder(target.path)
-  await assert.rejects(move({ data: source.path }, { data: target.path }), { name: 'TargetInUseError' })
+  await assert.rejects(move({ data: source.path }, { data: target.path }), { name: 'DatabaseInUseError' })
 })
+
+test(
+  'neither a service nor a command starts on a database that has a part of the moved data',
+  requires('postgres'),
+  async () => {
+    await using source = await memoryFolder()
+    await using target = await memoryFolder()
+    await fillFolder(source.path)
+    const databaseUrl = await (await postgresServer()).createDatabase()
+    for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
+      await assert.rejects(move({ data: source.path }, to, stopAtSecondPage()), /stopped/)
+      const refused = /only a part of the data/
+      const config = { ...configOf(to), port: 0 }
+      await assert.rejects(startService(config, SURROUNDINGS), refused)
+      await assert.rejects(openForOperator(config, SURROUNDINGS), refused)
+      await assert.rejects(move(to, { data: source.path }), refused, 'a part is not moved on')
+    }
+  },
+)
+
+test('a move is refused while a service has the data folder of the source or of the target open', async () => {
+  await using source = await memoryFolder()
+  await using target = await memoryFolder()
+  await fillFolder(source.path)
+  for (const { path } of [source, target]) {
+    await using _ = await startTestService({ DATA: path, SECRET })
+    await assert.rejects(move({ data: source.path }, { data: target.path }), { name: 'DatabaseInUseError' })
+  }
+})
+
+test(
+  'every run of a move is refused while a node uses the database of the source or of the target',
+  requires('postgres'),
+  async () => {
+    await using source = await memoryFolder()
+    await using target = await memoryFolder()
+    await fillFolder(source.path)
+    const server = await postgresServer()
+    const shared = { databaseUrl: await server.createDatabase(), data: target.path }
+    await assert.rejects(move({ data: source.path }, shared, stopAtSecondPage()), /stopped/)
+    const seen = (ageMs: number) => `
+    insert into nodes (id, host, release, started_at, seen_at, numbers)
+    values ('node', 'host', 'release', 0, extract(epoch from now()) * 1000 - ${ageMs}, '{}')
+    on conflict (id) do update set seen_at = excluded.seen_at`
+    const inUse = (name: string) => ({
+      name: 'DatabaseInUseError',
+      message: new RegExp(`The ${name} is in use`),
+    })
+    await server.run(shared.databaseUrl, seen(0))
+    await assert.rejects(move({ data: source.path }, shared), inUse('target'))
+    await server.run(shared.databaseUrl, seen(120_000))
+    await move({ data: source.path }, shared)
+    await server.run(shared.databaseUrl, seen(0))
+    await assert.rejects(move(shared, { data: target.path }), inUse('source'))
+  },
+)
 
 test('a file that the source has lost is reported, and all others are moved', async () => {
   await using source = await memoryFolder()

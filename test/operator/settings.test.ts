@@ -220,6 +220,10 @@ for (const [given, line] of [
     { ACME_EAB_HMAC_KEY: 'c2xpcHdheSBzbGlwd2F5' },
     'SLIPWAY_ACME_EAB_HMAC_KEY needs SLIPWAY_ACME_EAB_KEY_ID beside it',
   ],
+  [
+    { TRUSTED_PROXIES: '1', PROXY_PROTOCOL: 'private' },
+    'SLIPWAY_TRUSTED_PROXIES=1 is not allowed with SLIPWAY_PROXY_PROTOCOL: clients could choose their address with X-Forwarded-For',
+  ],
   [{ HTTPS_PORT: '8080' }, 'SLIPWAY_HTTPS_PORT=8080 is not allowed: SLIPWAY_PORT is the same port'],
   [
     { HTTPS_PORT: '443', INTERNAL_PORT: '443' },

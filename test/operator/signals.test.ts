@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { deterministicBytes, received } from '../blobs/bytes.ts'
@@ -12,6 +12,8 @@ import { Publisher } from './publisher.ts'
 
 /** Long enough that a test hangs, instead of passing late, if the service waits for this limit. */
 const LONG_DRAIN = { DRAIN_SECONDS: '3600' }
+
+const HEALTH_REQUEST = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
 const LARGE = deterministicBytes('large', 8_000_000)
 
@@ -65,12 +67,15 @@ test('a second SIGINT exits immediately, with 130', async () => {
 })
 
 for (const workers of ['1', '2'])
-  test(`after SIGTERM /ready returns 503 while connections are accepted, until the service drains: ${workers} workers`, async () => {
+  test(`after SIGTERM /ready returns 503 while new connections are accepted, and idle ones close after their next request: ${workers} workers`, async () => {
     await using fixture = await startFixture({ ...LONG_DRAIN, READY_SECONDS: '2', WORKERS: workers })
     const { service, publisher } = fixture
     assert.equal((await sendRequest(service.port, { path: '/ready' })).status, 200)
+    const kept = await idleConnection(service.port)
     service.child.kill('SIGTERM')
     await service.waitForLines(/"not ready: /, Number(workers))
+    kept.write(HEALTH_REQUEST)
+    assert.match(await text(kept), /^HTTP\/1.1 200 .*\r\nConnection: close\r\n.*"ok"}$/is)
     const { status, json } = await sendRequest(service.port, { path: '/ready' })
     assert.deepEqual([status, json], [503, { status: 'stopping' }])
     const { slug } = await publisher.publish({ 'index.html': 'published while it stops' })
@@ -115,7 +120,7 @@ test('a request on a keep-alive connection during the stop is answered completel
   assert.match(begun.toString(), /^HTTP\/1.1 100 Continue\r\n\r\n$/)
   service.child.kill('SIGTERM')
   await service.waitForLine(/"stopping: draining/)
-  socket.write('{}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  socket.write(`{}${HEALTH_REQUEST}`)
   const [first, second, ...more] = (await text(socket)).split('HTTP/1.1 ').slice(1)
   assert.match(first!, /^400 /)
   assert.match(second!, /^200 .*\r\nConnection: close\r\n.*"ok"}$/is)
@@ -168,8 +173,9 @@ async function beginVisit(port: number, slug: string, path: string): Promise<Inc
 }
 
 /** Opens a keep-alive connection that stays idle after one request. */
-async function idleConnection(port: number): Promise<void> {
+async function idleConnection(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
-  socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  socket.write(HEALTH_REQUEST)
   await once(socket, 'data')
+  return socket
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Counters } from '../../lib/counters.ts'
+import type { DiskReserve } from '../disk-reserve.ts'
 
 interface DiskCacheOptions {
   /** Created when it does not exist. */
@@ -11,8 +12,8 @@ interface DiskCacheOptions {
   /** Processes that share the folder. */
   processes: number
   counters: Counters
-  /** Rejects when the disk has no space for `bytes` more. */
-  assertSpace(bytes: number): Promise<void>
+  /** Free space of the disk that neither the cache nor publishing uses. */
+  reserve?: Pick<DiskReserve, 'assertSpace'> | undefined
 }
 
 /** Blocks of file systems. */
@@ -40,6 +41,7 @@ export class DiskCache {
   #writtenBytes = 0
   #writingBytes = 0
   #evicting: Promise<void> | undefined
+  #shrinking: Promise<number> | undefined
 
   constructor(options: DiskCacheOptions) {
     this.#options = options
@@ -73,10 +75,24 @@ export class DiskCache {
     })
   }
 
+  /** Rejects when the disk has no space for `bytes` more even without this cache, which gives way to everything else. */
+  async assertSpace(bytes?: number): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#options.reserve?.assertSpace(bytes)
+      } catch (error) {
+        this.#shrinking ??= this.#shrink().finally(() => {
+          this.#shrinking = undefined
+        })
+        if ((await this.#shrinking) === 0) throw error
+      }
+    }
+  }
+
   async #write(name: string, bytes: Buffer): Promise<void> {
-    const { limit, processes, counters, assertSpace } = this.#options
+    const { limit, processes, counters } = this.#options
     try {
-      await assertSpace(bytes.length)
+      await this.assertSpace(bytes.length)
       await this.#create(this.#path(name), bytes)
     } catch (error) {
       // Another process keeps the same bytes.
@@ -101,21 +117,29 @@ export class DiskCache {
   }
 
   #evict(): Promise<void> {
-    this.#evicting ??= this.#evictExcess()
-      .catch(() => this.#options.counters.add('cache.disk_eviction_failed'))
+    const { limit, counters } = this.#options
+    this.#evicting ??= this.#evictTo(() => limit * (1 - FREE_SHARE))
+      .then(() => undefined)
+      .catch(() => counters.add('cache.disk_eviction_failed'))
       .finally(() => {
         this.#evicting = undefined
       })
     return this.#evicting
   }
 
-  async #evictExcess(): Promise<void> {
-    const { folder, limit } = this.#options
+  /** Deletes the free share of what is kept; returns how many bytes. */
+  #shrink(): Promise<number> {
+    return this.#evictTo((total) => total - this.#options.limit * FREE_SHARE)
+  }
+
+  /** Returns how many bytes were deleted. */
+  async #evictTo(targetOf: (total: number) => number): Promise<number> {
+    const { folder } = this.#options
     this.#writtenBytes = 0
     const shards = fromRandom(await readdir(folder))
     let total = 0
     for (const shard of shards) for (const name of await this.#list(shard)) total += bytesOf(name)
-    const target = limit * (1 - FREE_SHARE)
+    const [before, target] = [total, targetOf(total)]
     for (const isSpared of [(name: string) => this.#used.has(name), () => false]) {
       for (const shard of shards) {
         if (total <= target) break
@@ -129,6 +153,7 @@ export class DiskCache {
     }
     this.#listedBytes = total
     this.#used.clear()
+    return before - total
   }
 
   async #list(shard: string): Promise<string[]> {

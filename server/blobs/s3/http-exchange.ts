@@ -143,20 +143,20 @@ export class OpenUpload {
   readonly #request: ClientRequest
   readonly #onSent: (bytes: number) => void
   #isWaitingForContent = false
-  /** Continues after the connection has sent what was written, or after the response. */
+  /** Continues after the connection has sent what was written, or after the response or its failure. */
   #resume: () => void = () => undefined
-  #early: S3Response | undefined
+  /** Whether there is a response, or will be none. */
+  #isSettled = false
 
   constructor(request: ClientRequest, { timeoutError, onSent }: UploadHandlers) {
     this.#request = request
     this.#onSent = onSent
     this.response = receive(request)
-    this.response
-      .then((response) => {
-        this.#early = response
-      })
-      .catch(() => undefined)
-      .finally(() => this.#resume())
+    const settle = () => {
+      this.#isSettled = true
+      this.#resume()
+    }
+    this.response.then(settle, settle)
     request.on('drain', () => this.#resume())
     request.on('timeout', () => {
       // The time that the client takes is not that of the server.
@@ -172,9 +172,14 @@ export class OpenUpload {
         const { value, done } = await content.next()
         this.#isWaitingForContent = false
         if (done) break
-        if (!this.#request.write(value)) await this.#drain()
+        // The connection may be lost while the client sends nothing.
+        if (!this.#isSettled && !this.#request.write(value)) await this.#drain()
         this.#onSent(value.length)
-        if (this.#early) return this.#early
+        if (this.#isSettled) {
+          const response = await this.response
+          this.destroy()
+          return response
+        }
       }
       this.#request.end()
       return await this.response
@@ -189,11 +194,11 @@ export class OpenUpload {
     this.#request.destroy()
   }
 
+  /** `drain` is not emitted after the request has failed, which may have been before the write. */
   async #drain(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#resume = resolve
-    })
-    if (this.#request.destroyed) await this.response
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#resume = resolve
+    if (!this.#isSettled) await promise
   }
 }
 

@@ -24,7 +24,7 @@ interface S3Options {
   /** A cache on the local disk, and one in memory of small content that was stored: both may outlive the object. */
   cache?: { folder: string; limit: number; processes: number }
   /** Free space of the local disk that neither the cache nor publishing uses. */
-  reserve?: DiskReserve
+  reserve?: Pick<DiskReserve, 'assertSpace'>
   /** Those of the environment, a file or the role of the machine by default. */
   credentials?: S3ClientOptions['credentials']
   timeoutMs?: number
@@ -43,8 +43,7 @@ export function s3Blobs(options: S3Options): Blobs {
   const { bucket, clock, counters, log, reserve, timeoutMs, maxPutBytes } = options
   const { credentials = defaultProvider() } = options
   const client = new S3Client({ bucket, clock, counters, credentials, ...(timeoutMs ? { timeoutMs } : {}) })
-  const assertSpace = async (bytes?: number) => reserve?.assertSpace(bytes)
-  const cache = options.cache && new DiskCache({ ...options.cache, counters, assertSpace })
+  const cache = options.cache && new DiskCache({ ...options.cache, counters, reserve })
   const reader = new VerifiedReader({ client, cache, counters, log })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
   const uploads = new Uploads({ client, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })
@@ -94,7 +93,7 @@ export function s3Blobs(options: S3Options): Blobs {
         await checked.result
       }),
 
-    assertSpace,
+    assertSpace: async (bytes) => (cache ?? reserve)?.assertSpace(bytes),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RequestLike } from '../../lib/client-ip.ts'
 import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
 import type { ServedSite } from '../../store/contract/serving.ts'
 import type { EdgeOptions } from '../edge-options.ts'
@@ -32,6 +33,9 @@ const EXPIRED_PREVIEW: Resolution = { kind: 'expired' }
 /** Measured bytes of a cached site and of a cached domain. */
 const [SITE_BYTES, DOMAIN_BYTES] = [300, 400] as const
 
+/** Lookups for the operator's proxy, at least as many as it has connections. */
+const PROXY_LOOKUPS = { running: 8, waiting: 1000 }
+
 /**
  * Resolves hosts to sites and versions, cached until `invalidate`: a warm visit needs no query. The cache entry
  * of a site owns those of its versions and domains, and that of a domain owns the name that redirects to it.
@@ -39,6 +43,7 @@ const [SITE_BYTES, DOMAIN_BYTES] = [300, 400] as const
 export class SiteResolver {
   readonly #options: SiteResolverOptions
   readonly #previewTokens: PreviewTokens
+  readonly #proxyLookups = new Semaphore(PROXY_LOOKUPS)
   /** By slug, `<version id>--<slug>` and domain; a slug has no dot and no two hyphens in a row. */
   readonly #cache: LoadingCache<CachedHost>
 
@@ -56,9 +61,10 @@ export class SiteResolver {
 
   /**
    * The resolution of a host for a client; a promise only when it is not cached, which rejects with UNAVAILABLE when the
-   * store is unreachable, and when there are too many lookups of hosts that do not exist.
+   * store is unreachable, and when there are too many lookups of hosts that do not exist. Without a client, for the
+   * operator's proxy, which asks for all of its clients: only the number of concurrent lookups is limited.
    */
-  resolve(host: Host, isSecure: boolean, client: RequestLike): Resolution | Promise<Resolution> {
+  resolve(host: Host, isSecure: boolean, client: RequestLike | undefined): Resolution | Promise<Resolution> {
     if (host.kind === 'service' || host.kind === 'unknown') return NOT_FOUND
     const { slot } = host
     if (!isSecure && host.kind !== 'domain' && this.#options.https?.coversSites())
@@ -79,10 +85,11 @@ export class SiteResolver {
     }
   }
 
-  async #resolveCold(key: string, isSecure: boolean, client: RequestLike): Promise<Resolution> {
+  async #resolveCold(key: string, isSecure: boolean, client: RequestLike | undefined): Promise<Resolution> {
     if (this.#cache.isLoading(key)) return select(await this.#cache.get(key), isSecure)
     const { missLimiter, clientIp } = this.#options
     const load = () => this.#cache.get(key)
+    if (!client) return select(await this.#proxyLookups.run(load), isSecure)
     return select(await missLimiter.run(key, clientIp(client), load, isNegative), isSecure)
   }
 

@@ -1,3 +1,6 @@
+/** The cursor that the target of a move has until all data are there: no service may start on it. */
+export const UNFINISHED_MOVE = 'move'
+
 /** Where jobs that read long lists continue, so that a restart does not begin again. */
 export interface JobCursorQueries {
   find(job: string): Promise<string | undefined>

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { DiskCache } from '../../server/blobs/s3/disk-cache.ts'
+import { Counters } from '../../server/lib/counters.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { deterministicBytes } from '../blobs/bytes.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+
+const FILE_BYTES = 2 ** 18
+
+/** The disk has space for 24 files beside the reserve, less than the cache may use. */
+const DISK_FILES = 24
+const LIMIT = 32 * FILE_BYTES
+
+test('a cache that fills the disk gives way to new content and to publishing', async () => {
+  await using folder = await memoryFolder()
+  const countFiles = () =>
+    readdirSync(folder.path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+      .length
+  let otherFiles = 0
+  const assertSpace = async (bytes = 0) => {
+    if ((countFiles() + otherFiles) * FILE_BYTES + bytes > DISK_FILES * FILE_BYTES)
+      throw new ApiError('INSUFFICIENT_STORAGE', 'The disk is full.')
+  }
+  const counters = new Counters()
+  const options = { folder: folder.path, limit: LIMIT, processes: 1, counters }
+  const cache = new DiskCache({ ...options, reserve: { assertSpace } })
+  for (let number = 0; number < 2 * DISK_FILES; number++) {
+    const bytes = deterministicBytes(number, FILE_BYTES)
+    const hash = createHash('sha256').update(bytes).digest('hex')
+    cache.write(hash, bytes)
+    const path = join(folder.path, hash.slice(0, 2), `${hash}.${FILE_BYTES}`)
+    await waitFor(() => existsSync(path))
+  }
+  assert.ok(countFiles() > DISK_FILES / 2, 'most of the disk is used')
+  for (otherFiles = 0; otherFiles <= DISK_FILES; otherFiles++) await cache.assertSpace()
+  assert.equal(countFiles(), 0)
+  await assert.rejects(cache.assertSpace(), { code: 'INSUFFICIENT_STORAGE' })
+  assert.deepEqual(counters.read()['cache.disk_write_failed'] ?? 0, 0)
+})

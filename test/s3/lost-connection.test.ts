@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { HttpExchanges } from '../../server/blobs/s3/http-exchange.ts'
+
+const CHUNK = Buffer.alloc(600_000)
+
+test('an upload fails whose connection was lost while it waited for its client', async () => {
+  const server = createServer()
+  server.on('checkContinue', (incoming, response) => {
+    response.writeContinue()
+    incoming.once('data', () => incoming.socket.resetAndDestroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const exchanges = new HttpExchanges(new URL(`http://127.0.0.1:${port}`), 5000)
+  const headers = { 'content-length': `${3 * CHUNK.length}` }
+  const upload = await exchanges.open({ method: 'PUT', path: '/object', headers }, () => new Error('refused'))
+  async function* content(): AsyncGenerator<Buffer> {
+    yield CHUNK
+    await assert.rejects(upload.response)
+    yield CHUNK
+    yield CHUNK
+  }
+  await assert.rejects(upload.send(content()), { code: /ECONNRESET|EPIPE/ })
+  server.close()
+  await once(server, 'close')
+})
