@@ -1,9 +1,9 @@
 import type { Blobs } from '../blobs/blobs.ts'
-import { removeDiscarded } from '../blobs/remove-discarded.ts'
 import type { Log } from '../lib/log.ts'
 import type { Arrival } from '../store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
+import { removeDiscarded } from './remove-discarded.ts'
 
 interface UploadRecorderOptions {
   store: Store

@@ -1,6 +1,6 @@
+import type { Blobs } from '../blobs/blobs.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
-import type { Blobs } from './blobs.ts'
 
 /** After this time a sweep deletes what could not be deleted. */
 const RETRY_MS = 5 * MINUTE_MS
