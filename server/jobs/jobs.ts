@@ -65,6 +65,12 @@ const MAX_FAILED_REQUESTS = 3
 
 const STRAYS_CURSOR = 'stray objects'
 
+/** Objects without a row that a run keeps in memory, about 6 MB. */
+const MAX_WAITING_STRAYS = 50_000
+
+const TOO_MANY_STRAYS =
+  'most stored objects are not in the database, so none of them is deleted: compare the database and the bucket; if both are right, run slipway-server sweep unnamed'
+
 /** All sweeps, in the order in which `slipway-server sweep all` runs them. */
 export const sweeps: readonly Sweep[] = [
   {
@@ -269,23 +275,34 @@ async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): P
 
 /**
  * Finds what crashes and power cuts may have left behind: objects of the service without a row that are older than any
- * upload. Continues where an earlier run ended.
+ * upload. Continues where an earlier run ended. A run that is not by hand discards no more objects than it has found
+ * rows for: with another database, these would be the files of a service in use.
  */
-async function discardStrayObjects(options: SweepOptions): Promise<number> {
-  const { store, blobs, clock, pendingLifetime, blobGrace } = options
+async function discardStrayObjects(options: SweepOptions, { since }: SweepScope): Promise<number> {
+  const { store, blobs, clock, pendingLifetime, blobGrace, log } = options
   const before = clock() - pendingLifetime * 1000
+  let withRow = since === 0 ? Number.POSITIVE_INFINITY : 0
   let discarded = 0
+  let waiting: string[] = []
   for (let after = await store.read.jobCursors.find(STRAYS_CURSOR); ; ) {
     const page = await blobs.list(after)
     after = page.at(-1)
     const old = page.filter((object) => (blobs.createdAt(object) ?? before) < before)
     const strays = await store.read.blobs.withoutRow(old)
+    withRow += old.length - strays.length
+    waiting.push(...strays)
+    const isAllowed = discarded + waiting.length <= withRow
     await store.write('relaxed', INDEPENDENT, async (tx) => {
-      await tx.blobs.discard(strays, clock() + blobGrace * 1000)
+      if (isAllowed) await tx.blobs.discard(waiting, clock() + blobGrace * 1000)
       await tx.jobCursors.set(STRAYS_CURSOR, after)
     })
-    discarded += strays.length
-    if (after === undefined) return discarded
+    if (isAllowed) {
+      discarded += waiting.length
+      waiting = []
+    }
+    if (after !== undefined && waiting.length < MAX_WAITING_STRAYS) continue
+    if (waiting.length > 0) log.warn(TOO_MANY_STRAYS, { objects: waiting.length, withRow })
+    return discarded
   }
 }
 

@@ -140,14 +140,17 @@ test('an archive that took longer than the sweep waits keeps its files', async (
 
 test('what others store in the same bucket is never deleted', async () => {
   await using fixture = await startFixture()
-  const own = createObjectName(1)
-  const others = ['backups/a.sql', `b/${own}`, `${own}.tar.gz`, 'f'.repeat(64)]
-  const list = async (after = '') => [...others, own].filter((object) => object > after).sort()
-  const bucket = { ...fixture.operator.blobs, list, createdAt: objectCreatedAt }
+  const { store, blobs } = fixture.operator
+  await fixture.publish({ 'index.html': X })
+  const stray = createObjectName(1)
+  const others = ['backups/a.sql', `b/${stray}`, `${stray}.tar.gz`, 'f'.repeat(64)]
+  const all = [...others, stray, ...(await listObjects(blobs))].sort()
+  const list = async (after = '') => all.filter((object) => object > after)
+  fixture.service.clock.now += 2 * DAY_MS
+  const bucket = { ...blobs, list, createdAt: objectCreatedAt }
   assert.equal(await fixture.sweep('unnamed', { blobs: bucket }), 1)
   fixture.service.clock.now += 2 * DAY_MS
-  const { read } = fixture.operator.store
-  assert.deepEqual(await read.blobs.listDiscarded(fixture.service.clock.now, 10), [own])
+  assert.deepEqual(await store.read.blobs.listDiscarded(fixture.service.clock.now, 10), [stray])
 })
 
 test('a version that is staged while the sweep deletes its abandoned site keeps the site', async () => {

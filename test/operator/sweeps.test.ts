@@ -29,7 +29,7 @@ async function emptyFolder(start: number) {
   )
   const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, context.sweepOptions)
   const { store, blobs } = context
-  return { data, store, blobs, clock, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return { data, store, blobs, clock, context, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
 test('an abandoned site is deleted behind any number of older drafts', async () => {
@@ -70,6 +70,31 @@ test('a blob without references is deleted after the grace period, not before', 
   clock.now += 1
   await sweep('blobs')
   assert.deepEqual(await listObjects(blobs), [])
+})
+
+test('a database that does not know most of the stored files deletes none of them, except by hand', async () => {
+  await using folder = await emptyFolder(DAY_MS)
+  const { blobs, clock, context, store, sweep } = folder
+  const files = await Promise.all(
+    Array.from({ length: 5 }, (_, number) => keep(blobs, Buffer.from(`${number}`))),
+  )
+  clock.now += 10 * DAY_MS
+  const unnamed = sweeps.find(({ name }) => name === 'unnamed')!
+  const runScheduled = () => unnamed.run(context.sweepOptions, { since: clock.now - DAY_MS })
+  const add = (from: number, to: number) =>
+    store.write('relaxed', {}, (tx) => tx.blobs.add('a-site', files.slice(from, to)))
+  assert.equal(await runScheduled(), 0)
+  await add(0, 2)
+  assert.equal(await runScheduled(), 0)
+  assert.equal((await store.read.blobs.listDiscarded(clock.now + DAY_MS, 10)).length, 0)
+  await add(2, 3)
+  assert.equal(await runScheduled(), 2)
+  const more = await Promise.all(
+    Array.from({ length: 9 }, (_, number) => keep(blobs, Buffer.from(`more ${number}`))),
+  )
+  clock.now += 10 * DAY_MS
+  assert.equal(await runScheduled(), 0)
+  assert.equal(await sweep('unnamed'), more.length)
 })
 
 const HOUR_MS = 3_600_000

@@ -182,7 +182,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     setAccountKey: ['d', 'k'],
     setAccountUrl: ['d', null],
     putChallenge: [challenge],
-    challenges: ['http-01', 'name 7', 1],
+    challenges: ['http-01', 9_990],
     deleteChallenges: ['name 7'],
     deleteExpiredChallenges: [50],
     countRequest: [{ id: 'new', kind: 'order', names: ['a'], at: 1 }],
