@@ -1,8 +1,9 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Log } from '../lib/log.ts'
 import type { Arrival } from '../store/contract/versions.ts'
-import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
 import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
+import { removeDiscarded } from './remove-discarded.ts'
 
 interface UploadRecorderOptions {
   store: Store
@@ -159,8 +160,7 @@ export class UploadRecorder {
   async #delete(objects: readonly string[]): Promise<void> {
     if (objects.length === 0) return
     try {
-      await this.#blobs.remove(objects)
-      await this.#store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.forgetDiscarded(objects))
+      await removeDiscarded(this.#store, this.#blobs, objects)
     } catch (error) {
       this.#log.warn('cannot delete replaced uploads; a sweep will retry', { error })
     }
