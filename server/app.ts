@@ -21,7 +21,7 @@ import {
 import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { reencryptKeys } from './certificates/reencrypt-keys.ts'
-import type { Config } from './config/settings.ts'
+import { type Config, ConfigError } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
@@ -38,6 +38,7 @@ import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
+import { UndecryptableError } from './lib/secret-box.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
@@ -283,7 +284,12 @@ export async function openForOperator(
   stack.use(store)
   stack.use(precompressor)
   const shareSettings = async () => {
-    const count = await reencryptKeys(store, backends.secretBox)
+    const count = await reencryptKeys(store, backends.secretBox).catch((error) => {
+      if (!(error instanceof UndecryptableError)) throw error
+      throw new ConfigError(
+        `${error.message}: set SLIPWAY_SECRET_PREVIOUS to the secret that encrypted it. The other nodes keep their settings`,
+      )
+    })
     if (config.databaseUrl !== '') await replaceSharedSettings(store, { ...config, secret: backends.secret })
     return count
   }

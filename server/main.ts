@@ -140,29 +140,28 @@ function warnOfPlainHttp({ baseUrl }: Config, log: Log): void {
 
 /** One process does everything; with `bootId` it is one of several workers under a supervisor. */
 async function serve(config: Config, log: Log, bootId?: string): Promise<number> {
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<string>()
-  const { startService } = await import('./app.ts')
-  if (bootId === undefined) {
-    const service = await startService(config, { log, version, showCode: showCode(config) })
-    onSignals(stop)
-    announce(service, config, log)
-    await service.preload()
-    trimHeap()
-    return shutDown(service, await stopped, log)
-  }
-  const { WorkerChannel } = await import('./workers.ts')
+  const { promise: stopped, resolve } = Promise.withResolvers<string>()
   const starting = new AbortController()
-  const siblings = new WorkerChannel(() => {
-    stop('supervisor')
+  const stop = (reason: string) => {
+    resolve(reason)
     starting.abort()
-  })
-  onSignals(() => undefined)
+  }
+  // Before the start, which may wait for a database. The supervisor stops its workers.
+  onSignals(bootId === undefined ? stop : () => undefined)
+  const { startService } = await import('./app.ts')
+  const options = { signal: starting.signal, log, version, showCode: showCode(config) }
   try {
+    if (bootId === undefined) {
+      const service = await startService(config, options)
+      announce(service, config, log)
+      await service.preload()
+      trimHeap()
+      return await shutDown(service, await stopped, log)
+    }
+    const { WorkerChannel } = await import('./workers.ts')
+    const siblings = new WorkerChannel(() => stop('supervisor'))
     const service = await startService(config, {
-      signal: starting.signal,
-      log,
-      version,
-      showCode: showCode(config),
+      ...options,
       bootId,
       broadcastInvalidation: (slugs) => siblings.broadcastInvalidation(slugs),
     })

@@ -6,7 +6,7 @@ const NAMES_PER_READ = 100
 
 /**
  * Encrypts the keys of certificates, orders and accounts with the current secret, where another accepted one encrypted
- * them; returns their number. Keys of session tickets end within two days.
+ * them; returns their number. UndecryptableError for a key that none of them decrypts. Keys of session tickets end within two days.
  */
 export async function reencryptKeys(store: Store, secretBox: SecretBox): Promise<number> {
   let count = 0
@@ -33,8 +33,10 @@ function reencryptAccount(store: Store, secretBox: SecretBox, directory: string)
 function reencryptCertificate(store: Store, secretBox: SecretBox, name: string): Promise<number> {
   return store.write('durable', { host: name }, async ({ certificates }) => {
     const certificate = await certificates.find(name)
-    const key = secretBox.reencrypt(certificate?.key ?? '', certificateKeyContext(name))
-    const orderKey = secretBox.reencrypt(certificate?.orderKey ?? '', orderKeyContext(name))
+    const reencrypt = (sealed: string | null | undefined, aad: string) =>
+      sealed ? secretBox.reencrypt(sealed, aad) : undefined
+    const key = reencrypt(certificate?.key, certificateKeyContext(name))
+    const orderKey = reencrypt(certificate?.orderKey, orderKeyContext(name))
     const change = { ...(key && { key }), ...(orderKey && { orderKey }) }
     if (Object.keys(change).length > 0) await certificates.update(name, change)
     return Object.keys(change).length

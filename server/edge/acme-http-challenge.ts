@@ -1,6 +1,7 @@
+import { CoalescedRead } from '../lib/coalesced-read.ts'
 import { hostName } from '../lib/host-name.ts'
-import { LoadingCache } from '../lib/loading-cache.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
+import type { StoredChallenge } from '../store/contract/acme.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'
 import type { EdgeResponse } from './response.ts'
@@ -28,32 +29,23 @@ export function isValidation(path: string): boolean {
   return VALIDATION.test(canonicalize(path) ?? '')
 }
 
-type ChallengesOptions = Pick<
-  EdgeOptions,
-  'breaker' | 'budget' | 'clientIp' | 'clock' | 'missLimiter' | 'store'
->
-
-/** A cached lookup. */
-interface CachedChallenge {
-  keyAuthorization: string | undefined
-}
+type ChallengesOptions = Pick<EdgeOptions, 'clock' | 'store'>
 
 /**
- * The pending challenges. Results are cached for a second by host and token: only the CA knows a token before its
- * challenge is stored, so that no other client can cause a negative result.
+ * The pending challenges of all names, which are read again for a token that is not among them. Requests for tokens
+ * that do not exist have no share of the other lookups, so that a flood of names delays no validation.
  */
 export class AcmeHttpChallenges {
-  readonly #options: ChallengesOptions
-  readonly #cache: LoadingCache<CachedChallenge>
+  readonly #clock: () => number
+  readonly #read: CoalescedRead<void>
+  /** By name and token. */
+  #pending = new Map<string, StoredChallenge>()
 
-  constructor(options: ChallengesOptions) {
-    this.#options = options
-    this.#cache = new LoadingCache({
-      load: (key) => this.#load(key),
-      bytes: () => 0,
-      isNegative: () => true,
-      budget: options.budget,
-      breaker: options.breaker,
+  constructor({ clock, store }: ChallengesOptions) {
+    this.#clock = clock
+    this.#read = new CoalescedRead(async () => {
+      const stored = await store.read.acme.challenges('http-01', clock())
+      this.#pending = new Map(stored.map((challenge) => [`${challenge.name} ${challenge.token}`, challenge]))
     })
   }
 
@@ -61,25 +53,17 @@ export class AcmeHttpChallenges {
   async findResponse(request: HttpRequest): Promise<EdgeResponse | undefined> {
     const token = request.target.path.slice(PREFIX.length)
     if (!TOKEN.test(token)) return undefined
-    const { keyAuthorization } = await this.#find(`${hostName(request.host)} ${token}`, request)
-    if (keyAuthorization === undefined) return undefined
-    const body = Buffer.from(keyAuthorization)
+    const key = `${hostName(request.host)} ${token}`
+    if (!this.#find(key)) await this.#read.run()
+    const challenge = this.#find(key)
+    if (!challenge) return undefined
+    const body = Buffer.from(challenge.keyAuthorization)
     const headers = ['Content-Type', 'application/octet-stream', 'Content-Length', String(body.length)]
     return { status: 200, headers: [...headers, 'Cache-Control', 'no-store'], body }
   }
 
-  async #find(key: string, request: HttpRequest): Promise<CachedChallenge> {
-    const cached = this.#cache.peek(key)
-    if (cached) return cached
-    const { missLimiter, clientIp } = this.#options
-    const isMiss = ({ keyAuthorization }: CachedChallenge) => keyAuthorization === undefined
-    return missLimiter.run(key, clientIp(request), () => this.#cache.get(key), isMiss)
-  }
-
-  async #load(key: string): Promise<CachedChallenge> {
-    const [name = '', token] = key.split(' ')
-    const { store, clock } = this.#options
-    const challenges = await store.read.acme.challenges('http-01', name, clock())
-    return { keyAuthorization: challenges.find((one) => one.token === token)?.keyAuthorization }
+  #find(key: string): StoredChallenge | undefined {
+    const challenge = this.#pending.get(key)
+    return challenge && challenge.expiresAt > this.#clock() ? challenge : undefined
   }
 }

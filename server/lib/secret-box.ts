@@ -5,6 +5,9 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
+/** A text that no accepted secret decrypts. */
+export class UndecryptableError extends Error {}
+
 /** Encrypts texts for the store: AES-256-GCM under a key derived from the service's secret. */
 export class SecretBox {
   readonly #keys: readonly [Buffer, ...Buffer[]]
@@ -31,11 +34,12 @@ export class SecretBox {
     return undefined
   }
 
-  /** The text encrypted with the current secret; undefined when it is, or when it cannot be decrypted. */
+  /** The text encrypted with the current secret; undefined when it is. UndecryptableError with an unknown secret. */
   reencrypt(sealed: string, aad: string): string | undefined {
     if (decrypt(this.#keys[0], sealed, aad) !== undefined) return undefined
     const text = this.decrypt(sealed, aad)
-    return text === undefined ? undefined : this.encrypt(text, aad)
+    if (text === undefined) throw new UndecryptableError(`cannot decrypt the key of ${aad}`)
+    return this.encrypt(text, aad)
   }
 }
 

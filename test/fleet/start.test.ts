@@ -85,22 +85,40 @@ describe('nodes of one database', requires('postgres'), () => {
     assert.deepEqual([await sweep(different), await sweep(first)], [0, 1])
   })
 
+  for (const [part, property, reason] of [
+    ['database', 'pathname', /database "other" does not exist/],
+    ['user', 'username', /role "other" does not exist/],
+  ] as const)
+    test(`a node with a wrong ${part} in its database URL ends with one line, without the password`, async () => {
+      await using stack = new AsyncDisposableStack()
+      for (const settings of await fleetSettings(stack)) {
+        const url = new URL(settings.DATABASE_URL!)
+        url[property] = 'other'
+        const { code, stderr } = await run([], { ...settings, DATABASE_URL: url.href })
+        assert.equal(code, 1)
+        for (const line of stderr.trimEnd().split('\n')) {
+          assert.match(line, /^slipway-server: The database server refuses the connection\. \(/)
+          assert.match(line, reason)
+          assert.doesNotMatch(line, /hush/)
+        }
+      }
+    })
+
   test('a node that starts before its database waits for it, refuses connections, and can be stopped', async () => {
     await using stack = new AsyncDisposableStack()
     const [first, second] = await fleetSettings(stack)
     const proxy = stack.use(await TcpProxy.open(await freePort()))
-    const waiting = [first, second].map((settings) => {
+    const waiting = [first, second, { ...first, PORT: '0' }].map((settings) => {
       const url = new URL(settings.DATABASE_URL!)
       url.port = `${proxy.port}`
       return stack.use(Program.start({ ...settings, DATABASE_URL: url.href }))
-    }) as [Program, Program]
+    }) as [Program, Program, Program]
     for (const program of waiting) {
       const line = await program.waitForLine(/the start waits for it/)
       assert.match(JSON.parse(line).reason, /ECONNRESET|Connection terminated/)
     }
     await assert.rejects(sendRequest(Number(first.PORT), { path: '/health' }), { code: 'ECONNREFUSED' })
-    const { code } = await waiting[1].stop()
-    assert.equal(code, 0)
+    for (const program of waiting.slice(1)) assert.equal((await program.stop()).code, 0)
     proxy.upstreamPort = (await postgresServer()).port
     await waiting[0].waitForLine(/runs at http/)
     assert.equal((await sendRequest(Number(first.PORT), { path: '/health' })).status, 200)

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UploadTarget } from '../../protocol/api/publish.ts'
-import { SecretBox } from '../../server/lib/secret-box.ts'
+import { openForOperator } from '../../server/app.ts'
+import { accountKeyContext } from '../../server/certificates/key-contexts.ts'
+import { ConfigError, readConfig } from '../../server/config/settings.ts'
+import { SecretBox, UndecryptableError } from '../../server/lib/secret-box.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { manifest } from './publisher.ts'
 
@@ -51,7 +55,26 @@ test('a key in the store is encrypted again with the new secret only when it has
   const again = both.reencrypt(sealed, 'certificate a.example')!
   assert.equal(current.decrypt(again, 'certificate a.example'), 'key')
   assert.equal(both.reencrypt(again, 'certificate a.example'), undefined)
-  assert.equal(both.reencrypt(sealed, 'certificate b.example'), undefined)
+  assert.throws(() => both.reencrypt(sealed, 'certificate b.example'), UndecryptableError)
+})
+
+test('settings are not shared while a key has an unknown secret, and the error says how to make it known', async () => {
+  await using folder = await memoryFolder()
+  {
+    await using _ = await startTestService({ DATA: folder.path, SECRET: NEW })
+  }
+  const config = readConfig({ SLIPWAY_DATA: folder.path, SLIPWAY_SECRET: NEW })
+  await using context = await openForOperator(config, { log: silentLog, version: 'test' })
+  const directory = 'https://ca.example/directory'
+  const key = new SecretBox(OLD).encrypt('key', accountKeyContext(directory))
+  await context.store.write('durable', { authority: directory }, ({ acme }) =>
+    acme.getOrCreateAccount({ directory, key, url: null, createdAt: 0 }),
+  )
+  await assert.rejects(context.shareSettings(), (error) => {
+    assert.ok(error instanceof ConfigError)
+    assert.match(error.message, /key of acme account .*: set SLIPWAY_SECRET_PREVIOUS/)
+    return true
+  })
 })
 
 async function sign(data: string, settings: Record<string, string>): Promise<Signed> {

@@ -104,29 +104,25 @@ export function storeCertificates(promises: Promises): void {
     assert.equal(await stores[0]!.read.acme.account('other'), undefined)
   })
 
-  promises(
-    'challenges are read by type and name until they expire, the last to expire first',
-    async (open) => {
-      const { read, write } = await open()
-      const first = {
-        type: 'http-01',
-        name: 'a.test',
-        token: 't',
-        keyAuthorization: 't.a',
-        expiresAt: 10,
-      } as const
-      const replaced = { ...first, keyAuthorization: 't.b', expiresAt: 20 }
-      const later = { ...first, token: 'u', expiresAt: 30 }
-      await write('durable', {}, async ({ acme }) => {
-        for (const challenge of [first, replaced, later, { ...first, type: 'tls-alpn-01' as const }])
-          await acme.putChallenge(challenge)
-      })
-      assert.deepEqual(plain(await read.acme.challenges('http-01', 'a.test', 19)), [later, replaced])
-      assert.deepEqual(plain(await read.acme.challenges('http-01', 'a.test', 20)), [later])
-      assert.deepEqual(await read.acme.challenges('http-01', 'b.test', 0), [])
-      assert.equal(await write('durable', {}, ({ acme }) => acme.deleteExpiredChallenges(20)), 2)
-      await write('durable', {}, ({ acme }) => acme.deleteChallenges('a.test'))
-      assert.deepEqual(await read.acme.challenges('http-01', 'a.test', 0), [])
-    },
-  )
+  promises('challenges are read by type until they expire, the last to expire first', async (open) => {
+    const { read, write } = await open()
+    const first = {
+      type: 'http-01',
+      name: 'a.test',
+      token: 't',
+      keyAuthorization: 't.a',
+      expiresAt: 10,
+    } as const
+    const replaced = { ...first, keyAuthorization: 't.b', expiresAt: 20 }
+    const later = { ...first, token: 'u', expiresAt: 30 }
+    await write('durable', {}, async ({ acme }) => {
+      for (const challenge of [first, replaced, later, { ...first, type: 'tls-alpn-01' as const }])
+        await acme.putChallenge(challenge)
+    })
+    assert.deepEqual(plain(await read.acme.challenges('http-01', 19)), [later, replaced])
+    assert.deepEqual(plain(await read.acme.challenges('http-01', 20)), [later])
+    assert.equal(await write('durable', {}, ({ acme }) => acme.deleteExpiredChallenges(20)), 2)
+    await write('durable', {}, ({ acme }) => acme.deleteChallenges('a.test'))
+    assert.deepEqual(await read.acme.challenges('http-01', 0), [])
+  })
 }

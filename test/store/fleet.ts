@@ -5,7 +5,7 @@ import {
   orderKeyContext,
 } from '../../server/certificates/key-contexts.ts'
 import { reencryptKeys } from '../../server/certificates/reencrypt-keys.ts'
-import { SecretBox } from '../../server/lib/secret-box.ts'
+import { SecretBox, UndecryptableError } from '../../server/lib/secret-box.ts'
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
@@ -73,6 +73,7 @@ export function storeFleet(promises: Promises): void {
       const key = old.encrypt('key of the account', accountKeyContext(directory))
       await acme.getOrCreateAccount({ directory, key, url: null, createdAt: 0 })
     })
+    await assert.rejects(reencryptKeys(store, current), UndecryptableError)
     assert.equal(await reencryptKeys(store, both), 2 * names.length + 1)
     for (const name of names) {
       const { key, orderKey } = (await store.read.certificates.find(name))!

@@ -135,7 +135,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     discard: [['an object']],
     listDiscarded: [50, 100],
     forgetDiscarded: [['object 7']],
-    withoutRow: [['object 7', 'none'], 'id 5'],
+    postponeDiscarded: [['object 7', 'none'], 100],
+    withoutRow: [['object 7', 'none']],
   },
   domains: {
     byAccount: ['id 7'],
@@ -181,7 +182,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     setAccountKey: ['d', 'k'],
     setAccountUrl: ['d', null],
     putChallenge: [challenge],
-    challenges: ['http-01', 'name 7', 1],
+    challenges: ['http-01', 9_990],
     deleteChallenges: ['name 7'],
     deleteExpiredChallenges: [50],
     countRequest: [{ id: 'new', kind: 'order', names: ['a'], at: 1 }],

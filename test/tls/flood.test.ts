@@ -65,42 +65,68 @@ test(`${RANDOM_NAME_COUNT} unknown names are refused without a write, while visi
 
 const ADDRESS = '192.0.2.1'
 
-describe('while the store is unavailable', () => {
-  async function withSelector(
-    work: (selector: CertificateSelector, store: WatchedStore, clock: { now: number }) => Promise<void>,
-  ) {
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-contexts-'))
-    const clock = { now: Date.UTC(2030) }
-    await using real: Store = await sqliteStore({ file: join(folder, 'slipway.db'), clock: () => clock.now })
-    const secretBox = new SecretBox(SECRET)
-    const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names: [NAME] })
-    await real.write('durable', {}, async (tx) => {
-      await tx.domains.insert(domainRow(NAME, { status: 'active' }))
-      const sealed = secretBox.encrypt(key, `certificate ${NAME}`)
-      await tx.certificates.insert(certificateRow(NAME, { ...LASTING, chain, key: sealed }))
-    })
-    const store = new WatchedStore(real)
-    const log = makeLog({ level: 'error', text: true, write: () => undefined })
-    const selector = new CertificateSelector({
-      store: store.watched,
-      ...makeLookupLimits({ clock: () => clock.now }),
-      secretBox,
-      clock: () => clock.now,
-      tickets: new TicketKeys({ store: store.watched, secretBox, clock: () => clock.now, log }),
-      protocols: ['http/1.1'],
-      trustsProxies: false,
-      siteDomain: 'sites.test',
-      baseHost: 'slipway.test',
-      own: [],
-      perSite: false,
-      files: undefined,
-      log,
-    })
-    await work(selector, store, clock)
-    await rm(folder, { recursive: true })
-  }
-  const helloFor = (serverName: string) => ({ serverName, protocols: [] })
+async function withSelector(
+  work: (selector: CertificateSelector, store: WatchedStore, clock: { now: number }) => Promise<void>,
+) {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-contexts-'))
+  const clock = { now: Date.UTC(2030) }
+  await using real: Store = await sqliteStore({ file: join(folder, 'slipway.db'), clock: () => clock.now })
+  const secretBox = new SecretBox(SECRET)
+  const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names: [NAME] })
+  await real.write('durable', {}, async (tx) => {
+    await tx.domains.insert(domainRow(NAME, { status: 'active' }))
+    const sealed = secretBox.encrypt(key, `certificate ${NAME}`)
+    await tx.certificates.insert(certificateRow(NAME, { ...LASTING, chain, key: sealed }))
+  })
+  const store = new WatchedStore(real)
+  const log = makeLog({ level: 'error', text: true, write: () => undefined })
+  const selector = new CertificateSelector({
+    store: store.watched,
+    ...makeLookupLimits({ clock: () => clock.now }),
+    secretBox,
+    clock: () => clock.now,
+    tickets: new TicketKeys({ store: store.watched, secretBox, clock: () => clock.now, log }),
+    protocols: ['http/1.1'],
+    trustsProxies: false,
+    siteDomain: 'sites.test',
+    baseHost: 'slipway.test',
+    own: [],
+    perSite: false,
+    files: undefined,
+    log,
+  })
+  await work(selector, store, clock)
+  await rm(folder, { recursive: true })
+}
+const helloFor = (serverName: string) => ({ serverName, protocols: [] })
 
+test('a flood of unknown names and challenges does not delay the validation of a name', () =>
+  withSelector(async (selector, store, clock) => {
+    const protocols = ['acme-tls/1']
+    const ask = async (number: number) =>
+      selector.choose({ serverName: `no-${number}.test`, protocols: [] }, `192.0.2.${number % 5}`)
+    const results = await Promise.allSettled(Array.from({ length: 500 }, (_, number) => ask(number)))
+    assert.ok(results.some(({ status }) => status === 'rejected'))
+    await store.real.write('durable', {}, (tx) =>
+      tx.acme.putChallenge({
+        type: 'tls-alpn-01',
+        name: NAME,
+        token: 'real',
+        keyAuthorization: 'real.key',
+        expiresAt: clock.now + 1,
+      }),
+    )
+    const reads = store.reads
+    const guesses = Array.from({ length: 500 }, async (_, number) =>
+      selector.choose({ serverName: `no-${number}.test`, protocols }, ADDRESS),
+    )
+    const selected = await selector.choose({ serverName: NAME, protocols }, ADDRESS)
+    assert.deepEqual(selected?.protocols, protocols)
+    assert.deepEqual(new Set(await Promise.all(guesses)), new Set([undefined]))
+    assert.ok(store.reads - reads <= 2, `${store.reads - reads} reads`)
+  }))
+
+describe('while the store is unavailable', () => {
   test('cached names keep their certificates, also after invalidation and a change of ticket keys', () =>
     withSelector(async (selector, store, clock) => {
       assert.ok(await selector.choose(helloFor(NAME), ADDRESS))

@@ -3,11 +3,13 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { certificateKeyContext } from '../../certificates/key-contexts.ts'
 import { challengeCertificate } from '../../certificates/x509.ts'
 import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
+import { CoalescedRead } from '../../lib/coalesced-read.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MissLimiter } from '../../lib/miss-limiter.ts'
 import { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
+import type { StoredChallenge } from '../../store/contract/acme.ts'
 import type { Certificate } from '../../store/contract/certificates.ts'
 import type { Store } from '../../store/store.ts'
 import type { CertificateFiles, KeyPair } from './certificate-files.ts'
@@ -93,6 +95,8 @@ const STATIC_CERT_KEY = ''
 export class CertificateSelector {
   readonly #options: CertificateSelectorOptions
   readonly #cache: LoadingCache<CachedContext>
+  /** By name the last to expire, read for each handshake: a new challenge of a name replaces the one before. */
+  readonly #pendingChallenges: CoalescedRead<ReadonlyMap<string, StoredChallenge>>
   /** Challenge certificates by name and key authorization. */
   readonly #challenges = new Map<string, Promise<SelectedCertificate>>()
   #hasWarned = false
@@ -103,6 +107,10 @@ export class CertificateSelector {
 
   constructor(options: CertificateSelectorOptions) {
     this.#options = options
+    this.#pendingChallenges = new CoalescedRead(async () => {
+      const stored = await options.store.read.acme.challenges('tls-alpn-01', options.clock())
+      return new Map(stored.reverse().map((challenge) => [challenge.name, challenge]))
+    })
     this.#cache = new LoadingCache({
       load: (key) => this.#build(key),
       bytes: () => CONTEXT_BYTES,
@@ -119,7 +127,7 @@ export class CertificateSelector {
     address: string,
   ): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined> {
     const name = hello.serverName ?? this.#options.baseHost
-    if (hello.protocols.includes(ACME_PROTOCOL)) return this.#selectChallenge(name, address)
+    if (hello.protocols.includes(ACME_PROTOCOL)) return this.#selectChallenge(name)
     const key = this.#cacheKey(name)
     if (key === undefined) return undefined
     const cached = this.#cache.peek(key)
@@ -222,11 +230,8 @@ export class CertificateSelector {
     return this.#select(made, key)
   }
 
-  async #selectChallenge(name: string, address: string): Promise<SelectedCertificate | undefined> {
-    const { store, clock, missLimiter } = this.#options
-    const find = () => store.read.acme.challenges('tls-alpn-01', name, clock())
-    const isMiss = (found: readonly unknown[]) => found.length === 0
-    const [challenge] = await missLimiter.run(`${name} ${ACME_PROTOCOL}`, address, find, isMiss)
+  async #selectChallenge(name: string): Promise<SelectedCertificate | undefined> {
+    const challenge = (await this.#pendingChallenges.run()).get(name)
     if (!challenge) return undefined
     const cacheKey = `${name} ${challenge.keyAuthorization}`
     const known = this.#challenges.get(cacheKey)

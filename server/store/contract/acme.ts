@@ -68,8 +68,8 @@ export interface AcmeQueries {
   /** Stores a challenge, and replaces one with the same type, name and token. */
   putChallenge(challenge: StoredChallenge): Promise<void>
 
-  /** The challenges of a name that expire after `now`, the last to expire first. */
-  challenges(type: StoredChallenge['type'], name: string, now: number): Promise<StoredChallenge[]>
+  /** The challenges of all names that expire after `now`, the last to expire first. */
+  challenges(type: StoredChallenge['type'], now: number): Promise<StoredChallenge[]>
 
   /** Deletes all challenges of a name. */
   deleteChallenges(name: string): Promise<void>

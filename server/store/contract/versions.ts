@@ -170,8 +170,8 @@ export interface VersionQueries {
   /** Slugs of sites with drafts from before that time, none of them deleted, in no order. */
   withOldDrafts(before: number, limit: number): Promise<string[]>
 
-  /** The versions among these that are still pending. */
-  pendingAmong(ids: readonly string[]): Promise<Set<string>>
+  /** The versions among these that are still pending, each with the slug of its site. */
+  pendingAmong(ids: readonly string[]): Promise<Map<string, string>>
 
   /**
    * Records received files in place of earlier uploads of the same files. Discards and returns the objects that are not

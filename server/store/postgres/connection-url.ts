@@ -12,7 +12,7 @@ const DEFAULT_PORT = 5432
 
 /**
  * Parses a connection URL of PostgreSQL, which may name several hosts (`postgres://user@one,two:5433/db`). Of its
- * parameters it knows `host` (a folder with a Unix socket), `sslmode` (`disable`, `require` or `verify-full`) and
+ * parameters it knows `host` (a folder with a Unix socket), `sslmode` (`disable`, `require`, `verify-ca` or `verify-full`) and
  * `sslrootcert` (a file). Throws an Error with the end of a sentence that names the part and shows none of it.
  */
 export function parseConnectionUrl(url: string): Cluster {
@@ -54,15 +54,18 @@ function decode(text: string): string {
 
 function parseTls(mode: string, rootFile: string | null): ClientConfig['ssl'] {
   const ca = rootFile === null ? {} : { ca: readRootFile(rootFile) }
-  switch (mode) {
+  // As in libpq.
+  switch (mode === 'require' && rootFile !== null ? 'verify-ca' : mode) {
     case 'disable':
       return false
     case 'require':
-      return { rejectUnauthorized: false, ...ca }
+      return { rejectUnauthorized: false }
+    case 'verify-ca':
+      return { rejectUnauthorized: true, checkServerIdentity: () => undefined, ...ca }
     case 'verify-full':
       return { rejectUnauthorized: true, ...ca }
   }
-  throw new Error('has an unknown sslmode: only disable, require and verify-full are allowed')
+  throw new Error('has an unknown sslmode: only disable, require, verify-ca and verify-full are allowed')
 }
 
 function readRootFile(file: string): string {

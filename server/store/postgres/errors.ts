@@ -6,6 +6,9 @@ const UNAVAILABLE_CLASSES = new Set(['08', '53', '57', '58'])
 /** read_only_sql_transaction: the server is a standby; lock_not_available: a timeout. */
 const UNAVAILABLE_STATES = new Set(['25006', '55P03', '25P03'])
 
+/** SQLSTATE classes of a wrong user or password, and of a wrong database: another attempt has the same result. */
+const REFUSED_CLASSES = new Set(['28', '3D'])
+
 const DISK_FULL = '53100'
 
 /** serialization_failure and deadlock_detected: the server rolled the transaction back, and it may be repeated. */
@@ -43,7 +46,10 @@ export function translateError(error: unknown): never {
   throw isUnavailable ? unavailable(error) : error
 }
 
+/** Says when to try again, unless the server refuses the user, the password or the database. */
 export function unavailable(cause?: unknown): ApiError {
+  if (REFUSED_CLASSES.has(stateOf(cause)?.slice(0, 2) ?? ''))
+    return new ApiError('UNAVAILABLE', 'The database server refuses the connection.', { cause })
   return new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.', {
     cause,
     retryAfterSeconds: 5,

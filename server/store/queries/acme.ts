@@ -74,13 +74,12 @@ export class SqlAcmeQueries implements AcmeQueries {
       .execute()
   }
 
-  async challenges(type: StoredChallenge['type'], name: string, now: number) {
+  async challenges(type: StoredChallenge['type'], now: number) {
     return challengeMapper.toEntities(
       await this.#db
         .selectFrom('acme_challenges')
         .selectAll()
         .where('type', '=', type)
-        .where('name', '=', name)
         .where('expires_at', '>', now)
         .orderBy('expires_at', 'desc')
         .execute(),
