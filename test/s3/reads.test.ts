@@ -3,6 +3,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { objectHashPrefix } from '../../server/blobs/object-names.ts'
+import { sha256 } from '../api/content.ts'
 import { deterministicBytes, keep, listObjects, readAll, toBody, toLocation } from '../blobs/bytes.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -166,6 +168,20 @@ test(
     assert.equal((await blobs.list()).length, 2)
   },
 )
+
+test('the row of an object is found by its name where its hash was known', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  const { blobs } = storage.open()
+  for (const [bytes, expected, isKnown] of [
+    [SMALL, {}, true],
+    [LARGE, { size: LARGE.length, hash: sha256(LARGE) }, true],
+    [LARGE, { hash: sha256(LARGE) }, true],
+    [LARGE, { size: LARGE.length }, false],
+  ] as const) {
+    const { object } = await blobs.put(toBody(bytes), expected)
+    assert.equal(objectHashPrefix(object), isKnown ? sha256(bytes).slice(0, 12) : undefined)
+  }
+})
 
 test('checks of the bucket are at most one request every few seconds', requires('ceph'), async () => {
   await using storage = await createStorage()

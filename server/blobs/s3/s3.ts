@@ -46,19 +46,16 @@ export function s3Blobs(options: S3Options): Blobs {
   const cache = options.cache && new DiskCache({ ...options.cache, counters, reserve })
   const reader = new VerifiedReader({ client, cache, counters, log })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
-  const uploads = new Uploads({ client, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })
+  const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
+  const uploads = new Uploads({ client, createName, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })
   let checked: { at: number; result: Promise<unknown> } | undefined
 
   return {
-    put: (body, expected) =>
-      withS3Errors(async () => {
-        const object = createObjectName(clock())
-        return { object, ...(await uploads.put(object, body, expected)) }
-      }),
+    put: (body, expected) => withS3Errors(() => uploads.put(body, expected)),
 
     putTogether: (contents) =>
       withS3Errors(async () => {
-        const object = createObjectName(clock())
+        const object = createName()
         const { parts, locations } = layOut(object, contents)
         await uploads.putBytes(object, parts)
         return locations
