@@ -106,7 +106,7 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'uploads',
     intervalSeconds: HOUR_SECONDS,
-    description: 'discards uploads that belong to no version',
+    description: 'discards uploads that belong to no pending version',
     run: discardStrayUploads,
   },
   {
@@ -238,7 +238,7 @@ async function pruneVersions({ versions, store }: SweepOptions, { since }: Sweep
   })
 }
 
-/** An upload may be recorded while its version is deleted. */
+/** An upload may be recorded while its version is finalized or deleted. */
 async function discardStrayUploads({ store, clock, pendingLifetime }: SweepOptions): Promise<number> {
   const before = minIdAt(clock() - pendingLifetime * 1000)
   return store.write('relaxed', INDEPENDENT, (tx) => tx.versions.discardStrayArrivals(before))

@@ -179,16 +179,20 @@ export function storeBlobs(promises: Promises): void {
     assert.ok((await read.blobs.listDiscarded(0, 10)).includes('object-e'))
   })
 
-  promises('received files of unknown versions are discarded when they are old', async (open) => {
-    const { read, write } = await open()
-    await write('durable', {}, async (tx) => {
-      await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
-      for (const versionId of ['a-stray', 'b-version', 'c-stray'])
-        await tx.versions.recordArrivals([{ ...storedBlob(versionId), versionId, fileNumber: 0 }])
-      assert.equal(await tx.versions.discardStrayArrivals('c'), 1)
-    })
-    assert.deepEqual(await read.blobs.listDiscarded(0, 10), ['object-a-stray'])
-  })
+  promises(
+    'received files of versions that are not pending are discarded when they are old',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', {}, async (tx) => {
+        await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
+        await tx.versions.insert(versionRow('a-ready', 'one'))
+        for (const versionId of ['a-ready', 'a-stray', 'b-version', 'c-stray'])
+          await tx.versions.recordArrivals([{ ...storedBlob(versionId), versionId, fileNumber: 0 }])
+        assert.equal(await tx.versions.discardStrayArrivals('c'), 2)
+      })
+      assert.deepEqual((await read.blobs.listDiscarded(0, 10)).sort(), ['object-a-ready', 'object-a-stray'])
+    },
+  )
 
   promises(
     'an object has a row while an upload, a blob, an encoding or a deletion names it',

@@ -185,6 +185,9 @@ export interface VersionQueries {
   /** Removes the received files of a version, or those of these objects, and returns them. */
   takeArrivals(id: string, objects?: readonly string[]): Promise<Arrival[]>
 
-  /** Removes received files with ids before `id` that belong to no version, and discards their objects. Returns their number. */
+  /**
+   * Removes received files of versions with ids before `id` that are not pending, and discards their objects. Returns
+   * their number.
+   */
   discardStrayArrivals(id: string): Promise<number>
 }

@@ -289,7 +289,13 @@ export class SqlVersionQueries implements VersionQueries {
       .where('version_id', '<', id)
       .where((e) =>
         e.not(
-          e.exists(e.selectFrom('versions').select('id').whereRef('versions.id', '=', 'arrivals.version_id')),
+          e.exists(
+            e
+              .selectFrom('versions')
+              .select('id')
+              .whereRef('versions.id', '=', 'arrivals.version_id')
+              .where('versions.state', '=', 'pending'),
+          ),
         ),
       )
       .returningAll()
