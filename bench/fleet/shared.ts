@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
@@ -10,14 +9,12 @@ import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
 import { makeContent, publish } from '../publish-flow.ts'
 import { scratchFolder } from '../server-process.ts'
+import { cpuSeconds } from '../serving/processes.ts'
 
 const NODES = 100
 const PUBLISHERS = 16
 const SECONDS = 20
 const MAX_ATTEMPTS = 10
-
-/** Ticks a second of the times in `/proc/PID/stat`. */
-const TICKS_PER_SECOND = 100
 
 /** What nodes cost their database while nothing happens, and how often writes of unrelated sites are repeated. */
 export const shared: Measurement = {
@@ -51,13 +48,7 @@ async function measurePolls(postgres: Postgres, seconds: number): Promise<Figure
 /** CPU time of the server's processes for the connections of nodes. */
 async function readCpuSeconds({ run }: Postgres, url: string): Promise<number> {
   const { rows } = await run(url, "select pid from pg_stat_activity where application_name = 'slipway'")
-  let ticks = 0
-  for (const { pid } of rows) {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    const [user, system] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14)
-    ticks += Number(user) + Number(system)
-  }
-  return ticks / TICKS_PER_SECOND
+  return rows.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0)
 }
 
 /** Statements outside of transactions, and transactions, of a node that has been running for a while. */

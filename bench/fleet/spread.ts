@@ -6,6 +6,7 @@ import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { Fleet } from '../../test/fleet/fleet.ts'
 import type { FleetNode } from '../../test/fleet/fleet-node.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
+import { cpuSeconds } from '../serving/processes.ts'
 
 const NODES = 4
 
@@ -16,10 +17,14 @@ const SECONDS = 30
 /** Between two visits of a node that still shows the version before. */
 const VISIT_INTERVAL_MS = 5
 
+/** Visits of each round, of one node and of two. */
+const VISITS = 20_000
+const ROUNDS = 7
+
 /** From the response of a publish until each node shows the new version, while other sites are published. */
 export const spread: Measurement = {
   name: 'spread',
-  means: `the time from the response of a publish until each of ${NODES} nodes shows it`,
+  means: `the time from the response of a publish until each of ${NODES} nodes shows it, and what a visit costs`,
   missing: () => whatIsMissing('postgres') ?? whatIsMissing('haproxy'),
   async run({ quick }) {
     await using fleet = await Fleet.open({ nodes: NODES, storage: 'folder' })
@@ -32,7 +37,7 @@ export const spread: Measurement = {
       Array.from({ length: SITES }, () => publishRepeatedly({ fleet, client, until, delays })),
     )
     const total = publishes.reduce((sum, count) => sum + count, 0)
-    return describe(delays, total / seconds)
+    return [...describe(delays, total / seconds), await compareVisits(fleet, client, quick ? 3 : ROUNDS)]
   },
 }
 
@@ -59,6 +64,28 @@ async function publishRepeatedly({ fleet, client, until, delays }: Publisher): P
       }),
     )
   }
+}
+
+/** CPU time of a visit of two nodes, over that of one; of the nodes with one process. */
+async function compareVisits(fleet: Fleet, client: Slipway, rounds: number): Promise<Figure> {
+  const { slug } = await client.publishContents({ files: [{ path: 'index.html', content: 'warm' }] })
+  const [, one, other] = fleet.nodes
+  for (const node of [one!, other!]) await measureVisits([node], slug)
+  const ratios: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const ofOne = await measureVisits([one!], slug)
+    ratios.push((await measureVisits([one!, other!], slug)) / ofOne)
+  }
+  return figure('CPU time of a warm visit, two nodes over one', 'times', ratios, 1.1)
+}
+
+/** CPU seconds of the nodes for as many visits together. */
+async function measureVisits(nodes: readonly FleetNode[], slug: string): Promise<number> {
+  const read = () => nodes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0)
+  const before = read()
+  for (let visits = 0; visits < VISITS; visits += 8)
+    await Promise.all(Array.from({ length: 8 }, (_, index) => visit(nodes[index % nodes.length]!, slug)))
+  return read() - before
 }
 
 async function waitForText(node: FleetNode, slug: string, expected: string): Promise<void> {

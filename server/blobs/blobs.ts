@@ -73,7 +73,7 @@ export interface Blobs {
   /** A stream of the bytes, or of a range of them; undefined when absent. */
   read(location: BlobLocation, range?: ByteRange): Promise<Readable | undefined>
 
-  /** Deletes objects; absent ones are ignored. */
+  /** Deletes objects; absent ones are ignored. One that cannot be deleted does not keep others: it rejects afterwards. */
   remove(objects: readonly string[]): Promise<void>
 
   /**

@@ -205,9 +205,13 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
       }),
 
     remove: (objects) =>
-      withStorageErrors(() =>
-        forEachConcurrent(MAX_CONCURRENT_FLUSHES, objects, (object) => rm(place(object), { force: true })),
-      ),
+      withStorageErrors(async () => {
+        const failures: unknown[] = []
+        await forEachConcurrent(MAX_CONCURRENT_FLUSHES, objects, (object) =>
+          rm(place(object), { force: true }).catch((error: unknown) => void failures.push(error)),
+        )
+        if (failures.length > 0) throw failures[0]
+      }),
 
     list: (after = '') =>
       withStorageErrors(async () => {

@@ -8,6 +8,7 @@ import { DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
+import { removeDiscarded } from '../publish/remove-discarded.ts'
 import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
@@ -59,6 +60,9 @@ const VERSIONS_PER_PIECE = 10
 /** Objects that one request to S3 can delete. */
 const OBJECTS_PER_REQUEST = 1000
 
+/** Failed requests after which a run ends: the bucket is probably unavailable. */
+const MAX_FAILED_REQUESTS = 3
+
 const STRAYS_CURSOR = 'stray objects'
 
 /** Objects without a row that a run keeps in memory, about 6 MB. */
@@ -102,7 +106,7 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'uploads',
     intervalSeconds: HOUR_SECONDS,
-    description: 'discards uploads that belong to no version',
+    description: 'discards uploads that belong to no pending version',
     run: discardStrayUploads,
   },
   {
@@ -234,13 +238,16 @@ async function pruneVersions({ versions, store }: SweepOptions, { since }: Sweep
   })
 }
 
-/** An upload may be recorded while its version is deleted. */
+/** An upload may be recorded while its version is finalized or deleted. */
 async function discardStrayUploads({ store, clock, pendingLifetime }: SweepOptions): Promise<number> {
   const before = minIdAt(clock() - pendingLifetime * 1000)
   return store.write('relaxed', INDEPENDENT, (tx) => tx.versions.discardStrayArrivals(before))
 }
 
-/** Deletes the rows of unreferenced blobs first, then objects, which never get a row again. Returns how many objects. */
+/**
+ * Deletes the rows of unreferenced blobs first, then objects, which never get a row again. Returns how many objects. One
+ * that cannot be deleted does not stop the deletion of others.
+ */
 async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
   const before = clock() - blobGrace * 1000
   await repeatUntilEmpty(async () => {
@@ -249,13 +256,21 @@ async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): P
     )
     return examined
   })
-  return repeatUntilEmpty(async () => {
+  let removed = 0
+  const failures: unknown[] = []
+  await repeatUntilEmpty(async () => {
+    if (failures.length === MAX_FAILED_REQUESTS) return 0
     const objects = await store.read.blobs.listDiscarded(clock(), OBJECTS_PER_REQUEST)
     if (objects.length === 0) return 0
-    await blobs.remove(objects)
-    await store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.forgetDiscarded(objects))
+    try {
+      removed += await removeDiscarded(store, blobs, objects)
+    } catch (error) {
+      failures.push(error)
+    }
     return objects.length
   })
+  if (failures.length > 0) throw failures[0]
+  return removed
 }
 
 /**
@@ -273,7 +288,7 @@ async function discardStrayObjects(options: SweepOptions, { since }: SweepScope)
     const page = await blobs.list(after)
     after = page.at(-1)
     const old = page.filter((object) => (blobs.createdAt(object) ?? before) < before)
-    const strays = await store.read.blobs.withoutRow(old, minIdAt(before))
+    const strays = await store.read.blobs.withoutRow(old)
     withRow += old.length - strays.length
     waiting.push(...strays)
     const isAllowed = discarded + waiting.length <= withRow

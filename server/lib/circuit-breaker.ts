@@ -57,9 +57,10 @@ export class CircuitBreaker {
     return this.#options.silenceMs() < MAX_SILENCE_MS
   }
 
-  /** Whether values that may be outdated for so long are used when no lookup succeeds in time. */
-  allowsStale(staleForMs: number): boolean {
-    return Math.max(this.#options.silenceMs(), staleForMs) < this.#options.maxStaleMs
+  /** Whether values that may be outdated, these ones since `since`, are used when no lookup succeeds in time. */
+  allowsStale(since = this.now()): boolean {
+    const { silenceMs, maxStaleMs } = this.#options
+    return Math.max(silenceMs(), this.now() - since) < maxStaleMs
   }
 
   /** Whether a lookup would be rejected now. */

@@ -95,8 +95,7 @@ export class LoadingCache<V extends object> {
   readonly #loads = new Map<string, Load<V>>()
   readonly #invalidations = new InvalidationLog()
   #inFlight = 0
-  #epoch = 0
-  /** When each epoch before the current one ended, in milliseconds. */
+  /** When each epoch before the current one ended, in milliseconds. Each call of `markStale` ends one. */
   readonly #epochEnds: number[] = []
 
   constructor(options: LoadingCacheOptions<V>) {
@@ -119,7 +118,9 @@ export class LoadingCache<V extends object> {
       slot.entry = kept
       if (this.#isFresh(kept.value)) return kept.value.value
       const { breaker } = this.#options
-      return breaker.isBlocking() && this.#isUsable(kept.value) ? this.#useStale(kept.value) : undefined
+      return breaker.isBlocking() && breaker.allowsStale(this.#epochEnds[kept.value.epoch])
+        ? this.#useStale(kept.value)
+        : undefined
     }
     const negative = this.#negatives.get(slot.key)
     if (!negative || !isWithin(NEGATIVE_TTL_MS, negative.loadedAt, this.#options.breaker.now()))
@@ -147,7 +148,6 @@ export class LoadingCache<V extends object> {
 
   /** Marks all entries stale. */
   markStale(): void {
-    this.#epoch++
     this.#epochEnds.push(this.#options.breaker.now())
     this.#negatives.clear()
     this.#loads.clear()
@@ -155,14 +155,10 @@ export class LoadingCache<V extends object> {
 
   #isFresh({ epoch, loadedAt }: LoadedEntry<V>): boolean {
     const { breaker } = this.#options
-    return epoch === this.#epoch && (breaker.isCurrent() || isWithin(MAX_SILENCE_MS, loadedAt, breaker.now()))
-  }
-
-  /** Whether the value may be used while no load succeeds. */
-  #isUsable({ epoch }: LoadedEntry<V>): boolean {
-    const { breaker } = this.#options
-    const staleSince = this.#epochEnds[epoch]
-    return breaker.allowsStale(staleSince === undefined ? 0 : breaker.now() - staleSince)
+    return (
+      epoch === this.#epochEnds.length &&
+      (breaker.isCurrent() || isWithin(MAX_SILENCE_MS, loadedAt, breaker.now()))
+    )
   }
 
   #useStale({ value }: LoadedEntry<V>): V {
@@ -175,7 +171,8 @@ export class LoadingCache<V extends object> {
     if (cached) return cached
     const { breaker } = this.#options
     const stale = this.#cache.find(key)
-    if (!stale?.value || !this.#isUsable(stale.value)) return this.#getLoaded(key, isNested)
+    if (!stale?.value || !breaker.allowsStale(this.#epochEnds[stale.value.epoch]))
+      return this.#getLoaded(key, isNested)
     let load = this.#loads.get(key)
     if (!load && !isNested && !breaker.canRevalidate()) return this.#useStale(stale.value)
     load ??= this.#startLoad(key, isNested)
@@ -183,9 +180,7 @@ export class LoadingCache<V extends object> {
     const value = await Promise.race([this.#join(key, load), load.timeout])
     if (value !== TIMED_OUT) return value
     // Invalidated during the wait, it is known to be outdated.
-    return stale.value && this.#isUsable(stale.value)
-      ? this.#useStale(stale.value)
-      : this.#getLoaded(key, isNested)
+    return stale.value ? this.#useStale(stale.value) : this.#getLoaded(key, isNested)
   }
 
   #getLoaded(key: string, isNested: boolean): Promise<V> {
@@ -209,7 +204,7 @@ export class LoadingCache<V extends object> {
     if (!isNested && this.#inFlight >= MAX_CONCURRENT_LOADS) throw overloaded()
     const load: Load<V> = {
       isNested,
-      epoch: this.#epoch,
+      epoch: this.#epochEnds.length,
       since: readBy?.since ?? this.#invalidations.count,
       loadedAt: readBy?.loadedAt ?? this.#options.breaker.now(),
       owners: [],
@@ -248,9 +243,9 @@ export class LoadingCache<V extends object> {
       if (!(error instanceof ApiError) || error.code !== 'UNAVAILABLE') throw error
       if (!error.isIsolated) breaker.fail()
       const kept = this.#cache.get(key)
-      if (!kept || !this.#isUsable(kept)) throw error
+      if (!kept || !breaker.allowsStale(this.#epochEnds[kept.epoch])) throw error
       // The source was reached and may have returned a change that was missed.
-      if (error.isIsolated && kept.epoch !== this.#epoch) throw error
+      if (error.isIsolated && kept.epoch !== this.#epochEnds.length) throw error
       return this.#useStale(kept)
     } finally {
       if (this.#loads.get(key) === load) this.#loads.delete(key)
@@ -260,7 +255,7 @@ export class LoadingCache<V extends object> {
   async #getOwner(key: string, load: Load<V>, make: (() => Promise<V>) | undefined): Promise<V> {
     const isNeeded = !this.#loads.has(key) && this.peek(key) === undefined
     // What `load` has read is as new as what a load of the owner would read.
-    const isNew = load.epoch === this.#epoch && !this.#invalidations.hasAny([key], load.since)
+    const isNew = load.epoch === this.#epochEnds.length && !this.#invalidations.hasAny([key], load.since)
     if (make && isNeeded && isNew) this.#startLoad(key, true, { make, readBy: load })
     const found = await this.#get(key, true)
     const entry = this.#cache.find(key)
@@ -290,7 +285,7 @@ export class LoadingCache<V extends object> {
       return
     }
     // An entry is stale when its owner is.
-    const epoch = owner?.value?.epoch ?? this.#epoch
+    const epoch = owner?.value?.epoch ?? this.#epochEnds.length
     const loadedAt = Math.min(load.loadedAt, owner?.value?.loadedAt ?? load.loadedAt)
     const entry = { key, value, epoch, loadedAt }
     const kept = this.#cache.find(key)

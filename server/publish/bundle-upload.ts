@@ -59,8 +59,8 @@ export class BundleUploads {
    * Receives each file like an upload of its own. When one is rejected or the body ends early, the complete
    * ones before it stay received. UPLOAD_EXPIRED when the version is not pending any more.
    */
-  async receive({ slug, versionId }: BundleUpload, body: Readable): Promise<BundleReceipt> {
-    const awaited = await this.#loadManifest(slug, versionId)
+  async receive({ slug: signed, versionId }: BundleUpload, body: Readable): Promise<BundleReceipt> {
+    const { slug, awaited } = await this.#loadManifest(signed, versionId)
     const active = new ActiveUpload(body)
     return await active.run(this.#read({ slug, versionId }, body, { awaited, active }))
   }
@@ -123,16 +123,22 @@ export class BundleUploads {
     }
   }
 
-  /** The expected files by path. */
-  async #loadManifest(slug: string, versionId: string): Promise<Map<string, ManifestEntry>> {
+  /** The expected files by path, and the present name of the site. */
+  async #loadManifest(
+    signedSlug: string,
+    versionId: string,
+  ): Promise<{ slug: string; awaited: Map<string, ManifestEntry> }> {
     const { store, clock } = this.#options
     const version = await store.read.versions.byId(versionId)
     // The site may have another name than when the target was signed.
-    const site = await store.read.sites.bySlug(version?.slug ?? slug)
+    const site = await store.read.sites.bySlug(version?.slug ?? signedSlug)
     if (site && !isRetired(site)) requireNotExpired(site, clock())
     if (version?.state !== 'pending') throw notPending()
-    const files = version.files
-    return new Map(files.map((file, fileNumber) => [normalizeNfc(file.path), { ...file, fileNumber }]))
+    const { slug, files } = version
+    const awaited = new Map(
+      files.map((file, fileNumber) => [normalizeNfc(file.path), { ...file, fileNumber }]),
+    )
+    return { slug, awaited }
   }
 }
 

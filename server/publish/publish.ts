@@ -132,18 +132,23 @@ export class PublishService {
     const { versionId, path, fileNumber } = upload
     const active = new ActiveUpload(body)
     using _slot = this.#slots.take(upload, active)
-    const blob = await this.#uploadRecorder.track(() => this.#receive(upload, body, active))
-    await this.#uploadRecorder.add(upload.slug, [{ ...blob, versionId, fileNumber }])
+    const { slug, blob } = await this.#uploadRecorder.track(() => this.#receive(upload, body, active))
+    await this.#uploadRecorder.add(slug, [{ ...blob, versionId, fileNumber }])
     return { path, size: blob.size, hash: blob.hash }
   }
 
-  /** The bytes of one file, compared with the manifest before the first of them. */
-  async #receive(upload: SignedUpload, body: Readable, active: ActiveUpload): Promise<StoredBlob> {
+  /** The bytes of one file, compared with the manifest before the first of them, and the present name of its site. */
+  async #receive(
+    upload: SignedUpload,
+    body: Readable,
+    active: ActiveUpload,
+  ): Promise<{ slug: string; blob: StoredBlob }> {
     const { versionId, fileNumber, size, hash } = upload
     const manifest = await this.#manifests.manifest(versionId)
     if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
-    return active.run(this.#options.blobs.put(body, expected))
+    const blob = await active.run(this.#options.blobs.put(body, expected))
+    return { slug: manifest.slug, blob }
   }
 
   /** Receives several files, see `BundleUpload`; the signed URL is the only credential. */

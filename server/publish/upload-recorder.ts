@@ -1,8 +1,9 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Log } from '../lib/log.ts'
 import type { Arrival } from '../store/contract/versions.ts'
-import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
 import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
+import { removeDiscarded } from './remove-discarded.ts'
 
 interface UploadRecorderOptions {
   store: Store
@@ -20,8 +21,8 @@ interface QueuedRows {
 }
 
 interface Recorded {
-  /** The versions that are pending. */
-  pending: Set<string>
+  /** The versions that are pending, with the names of their sites. */
+  pending: ReadonlyMap<string, string>
   accepted: Set<Arrival>
   /** Objects of earlier uploads of the same files, and of rows that are not accepted. */
   discarded: string[]
@@ -115,12 +116,24 @@ export class UploadRecorder {
   }
 
   /** `accepted`: rows that match a pending version. */
-  #record(uploads: readonly QueuedRows[]): Promise<Recorded> {
+  async #record(uploads: readonly QueuedRows[]): Promise<Recorded> {
+    const slugs = new Set(uploads.map(({ slug }) => slug))
+    for (;;) {
+      const recorded = await this.#recordWithin(slugs, uploads)
+      if (!Array.isArray(recorded)) return recorded
+      for (const slug of recorded) slugs.add(slug)
+    }
+  }
+
+  /** Changes nothing when sites have been renamed: returns their present names, which `slugs` lacks. */
+  #recordWithin(slugs: ReadonlySet<string>, uploads: readonly QueuedRows[]): Promise<Recorded | string[]> {
     const rows = uploads.flatMap((one) => one.rows)
     // No version ceases to be pending between the check and the commit.
-    const scope = { site: uploads.map(({ slug }) => slug) }
+    const scope = { site: [...slugs] }
     return this.#store.write('relaxed', scope, async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
+      const renamed = [...pending.values()].filter((slug) => !slugs.has(slug))
+      if (renamed.length > 0) return renamed
       const accepted = await this.#selectValid(tx, rows, pending)
       const replaced = await tx.versions.recordArrivals([...accepted])
       const refused = rows.filter((row) => !accepted.has(row)).map(({ object }) => object)
@@ -133,7 +146,7 @@ export class UploadRecorder {
   async #selectValid(
     tx: WriteTransaction,
     rows: readonly Arrival[],
-    pending: ReadonlySet<string>,
+    pending: ReadonlyMap<string, string>,
   ): Promise<Set<Arrival>> {
     const valid = new Set<Arrival>()
     for (const [id, own] of Map.groupBy(rows, (row) => row.versionId)) {
@@ -147,8 +160,7 @@ export class UploadRecorder {
   async #delete(objects: readonly string[]): Promise<void> {
     if (objects.length === 0) return
     try {
-      await this.#blobs.remove(objects)
-      await this.#store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.forgetDiscarded(objects))
+      await removeDiscarded(this.#store, this.#blobs, objects)
     } catch (error) {
       this.#log.warn('cannot delete replaced uploads; a sweep will retry', { error })
     }

@@ -49,7 +49,8 @@ export interface WriteTransaction extends Queries {
 
 /**
  * Required durability of a write before it returns. `durable` survives a power cut in the next millisecond;
- * `relaxed` survives a crash of the process and is never lost before a later durable write.
+ * `relaxed` survives a crash of the process and is never lost before a later durable write. The exception: a crash of
+ * PostgreSQL loses all recorded uploads of pending versions, also those of durable writes.
  */
 export type Durability = 'durable' | 'relaxed'
 

@@ -89,6 +89,18 @@ test('objects of earlier releases, named by their hash, are read, listed and rem
   assert.deepEqual(await listObjects(blobs), [])
 })
 
+test('an object that cannot be deleted does not keep others', async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  const stored = await Promise.all(Array.from({ length: 50 }, () => keep(blobs, SMALL)))
+  const stuck = stored[0]!
+  await rm(place.pathOf(stuck))
+  // A folder in its place.
+  await mkdir(place.pathOf(stuck))
+  await assert.rejects(blobs.remove(stored.map(({ object }) => object)))
+  assert.deepEqual(await listObjects(blobs), [stuck.object])
+})
+
 test('what an earlier release staged is deleted at the start: these uploads are repeated', async () => {
   await using place = await freshFolder()
   await mkdir(join(place.folder, 'staged', 'a-version'), { recursive: true })

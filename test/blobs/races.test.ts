@@ -98,6 +98,7 @@ test('a sweep that is killed between the deletion of rows and of objects loses n
     throw new Error('the process dies')
   }
   await assert.rejects(fixture.sweep('blobs', { blobs: { ...fixture.operator.blobs, remove } }), /dies/)
+  fixture.service.clock.now += 5 * 60_000
   const { slug } = await fixture.publish({ 'index.html': X, 'y.txt': Y })
   await fixture.collect()
   await fixture.assertServes(slug, X)
@@ -106,16 +107,50 @@ test('a sweep that is killed between the deletion of rows and of objects loses n
   assert.deepEqual(await listObjects(fixture.operator.blobs), [])
 })
 
+test('an object that cannot be deleted does not keep others, and is deleted once it can be', async () => {
+  await using fixture = await startFixture()
+  const { store, blobs } = fixture.operator
+  const own = await Promise.all([X, Y].map((bytes) => blobs.putTogether([bytes])))
+  const [stuck, other] = own.map(([location]) => location!.object)
+  await store.write('durable', {}, (tx) => tx.blobs.discard([stuck!], 0))
+  const remove = async (objects: readonly string[]) => {
+    if (objects.includes(stuck!)) throw new Error('a lock of the bucket')
+    await blobs.remove(objects)
+  }
+  const locked = { blobs: { ...blobs, remove } }
+  await assert.rejects(fixture.sweep('blobs', locked), /a lock of the bucket/)
+  await store.write('durable', {}, (tx) => tx.blobs.discard([other!], 1))
+  assert.equal(await fixture.sweep('blobs', locked), 1)
+  assert.deepEqual(await listObjects(blobs), [stuck])
+  fixture.service.clock.now += 5 * 60_000
+  assert.equal(await fixture.sweep('blobs'), 1)
+  assert.deepEqual(await listObjects(blobs), [])
+})
+
+test('an archive that took longer than the sweep waits keeps its files', async () => {
+  await using fixture = await startFixture()
+  const { slug } = await fixture.publish({ 'index.html': X })
+  const { store, blobs } = fixture.operator
+  const objects = await listObjects(blobs)
+  await store.write('durable', {}, (tx) => tx.blobs.discard(objects))
+  await fixture.sweep('blobs')
+  assert.deepEqual(await listObjects(blobs), objects)
+  await fixture.assertServes(slug, X)
+})
+
 test('what others store in the same bucket is never deleted', async () => {
   await using fixture = await startFixture()
-  const own = createObjectName(1)
-  const others = ['backups/a.sql', `b/${own}`, `${own}.tar.gz`, 'f'.repeat(64)]
-  const list = async (after = '') => [...others, own].filter((object) => object > after).sort()
-  const bucket = { ...fixture.operator.blobs, list, createdAt: objectCreatedAt }
+  const { store, blobs } = fixture.operator
+  await fixture.publish({ 'index.html': X })
+  const stray = createObjectName(1)
+  const others = ['backups/a.sql', `b/${stray}`, `${stray}.tar.gz`, 'f'.repeat(64)]
+  const all = [...others, stray, ...(await listObjects(blobs))].sort()
+  const list = async (after = '') => all.filter((object) => object > after)
+  fixture.service.clock.now += 2 * DAY_MS
+  const bucket = { ...blobs, list, createdAt: objectCreatedAt }
   assert.equal(await fixture.sweep('unnamed', { blobs: bucket }), 1)
   fixture.service.clock.now += 2 * DAY_MS
-  const { read } = fixture.operator.store
-  assert.deepEqual(await read.blobs.listDiscarded(fixture.service.clock.now, 10), [own])
+  assert.deepEqual(await store.read.blobs.listDiscarded(fixture.service.clock.now, 10), [stray])
 })
 
 test('a version that is staged while the sweep deletes its abandoned site keeps the site', async () => {

@@ -70,6 +70,11 @@ export class FleetNode implements AsyncDisposable {
     return this.#program !== undefined
   }
 
+  /** Of its process, or of the supervisor of its workers. */
+  get pid(): number {
+    return this.#program!.pid
+  }
+
   /** Starts it, by default with the release of this tree; resolves when it is ready. */
   async start(root?: string): Promise<void> {
     this.#program = await Program.serve(this.#settings, root === undefined ? {} : { root })

@@ -137,7 +137,7 @@ export function storeBlobs(promises: Promises): void {
     const [record] = await read.blobs.ofVersions(['v1', 'unknown'])
     const { hash, ...locations } = first
     assert.deepEqual([record!.hash, record!.encodings], [hash, locations])
-    assert.deepEqual(await read.blobs.withoutRow(['e1', 'e2', 'e3'], 'v1'), ['e3'])
+    assert.deepEqual(await read.blobs.withoutRow(['e1', 'e2', 'e3']), ['e3'])
     await write('durable', {}, async (tx) => {
       await tx.blobs.removeReferences('one', [x.hash], 1000)
       await tx.blobs.collect(1000, 10)
@@ -179,16 +179,20 @@ export function storeBlobs(promises: Promises): void {
     assert.ok((await read.blobs.listDiscarded(0, 10)).includes('object-e'))
   })
 
-  promises('received files of unknown versions are discarded when they are old', async (open) => {
-    const { read, write } = await open()
-    await write('durable', {}, async (tx) => {
-      await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
-      for (const versionId of ['a-stray', 'b-version', 'c-stray'])
-        await tx.versions.recordArrivals([{ ...storedBlob(versionId), versionId, fileNumber: 0 }])
-      assert.equal(await tx.versions.discardStrayArrivals('c'), 1)
-    })
-    assert.deepEqual(await read.blobs.listDiscarded(0, 10), ['object-a-stray'])
-  })
+  promises(
+    'received files of versions that are not pending are discarded when they are old',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', {}, async (tx) => {
+        await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
+        await tx.versions.insert(versionRow('a-ready', 'one'))
+        for (const versionId of ['a-ready', 'a-stray', 'b-version', 'c-stray'])
+          await tx.versions.recordArrivals([{ ...storedBlob(versionId), versionId, fileNumber: 0 }])
+        assert.equal(await tx.versions.discardStrayArrivals('c'), 2)
+      })
+      assert.deepEqual((await read.blobs.listDiscarded(0, 10)).sort(), ['object-a-ready', 'object-a-stray'])
+    },
+  )
 
   promises(
     'an object has a row while an upload, a blob, an encoding or a deletion names it',
@@ -206,11 +210,28 @@ export function storeBlobs(promises: Promises): void {
       })
       const objects = [upload.object, kept.object, named.object, 'encodings', 'discarded']
       const strays = ['stray', stray, own]
-      assert.deepEqual(await read.blobs.withoutRow([...objects, ...strays], 'v2'), strays)
+      assert.deepEqual(await read.blobs.withoutRow([...objects, ...strays]), strays)
       assert.deepEqual(await read.blobs.listDiscarded(4999, 10), [])
-      assert.deepEqual(await read.blobs.withoutRow([], 'v2'), [])
+      assert.deepEqual(await read.blobs.withoutRow([]), [])
     },
   )
+
+  promises('a discarded object that is in use is kept; the deletion of others is postponed', async (open) => {
+    const { read, write } = await open()
+    const upload = { ...storedBlob('upload'), versionId: 'v1', fileNumber: 0 }
+    const kept = storedBlob('kept')
+    const objects = [upload.object, kept.object, 'encodings', 'unused']
+    await write('durable', {}, async (tx) => {
+      await tx.blobs.discard(objects)
+      await tx.versions.recordArrivals([upload])
+      await tx.blobs.add('one', [kept])
+      await tx.blobs.recordEncodings([encodingsOf('kept', 'encodings')])
+    })
+    const unused = await write('durable', {}, (tx) => tx.blobs.postponeDiscarded(objects, 5000))
+    assert.deepEqual(unused, ['unused'])
+    assert.deepEqual(await read.blobs.listDiscarded(4999, 10), [])
+    assert.deepEqual(await read.blobs.listDiscarded(5000, 10), ['unused'])
+  })
 
   promises('a job continues at the place that it has stored', async (open) => {
     const { read, write } = await open()

@@ -135,7 +135,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     discard: [['an object']],
     listDiscarded: [50, 100],
     forgetDiscarded: [['object 7']],
-    withoutRow: [['object 7', 'none'], 'id 5'],
+    postponeDiscarded: [['object 7', 'none'], 100],
+    withoutRow: [['object 7', 'none']],
   },
   domains: {
     byAccount: ['id 7'],

@@ -11,7 +11,7 @@ import { Signer } from '../../server/lib/tokens.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { DEFAULT_PLANS } from '../support/plans.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { accountRow } from './rows.ts'
+import { accountRow, blob } from './rows.ts'
 import { freshSqlite } from './test-database.ts'
 
 const WRITTEN = await readFile(new URL('./release-before-domains.sql', import.meta.url), 'utf8')
@@ -57,6 +57,36 @@ test('domains pending before the upgrade get the check schedule of new ones, and
   assert.deepEqual(new Set((await records()).map(({ status }) => status)), new Set(['active']))
   for (const { domain } of await records()) await domains.remove(account, domain)
   assert.deepEqual(await records(), [])
+})
+
+test('files keep the sizes of published versions, and those without a version are kept for 30 days', async () => {
+  await using database = await freshSqlite()
+  const [published, pending, unused] = ['published', 'pending', 'unused'].map((name) => blob(name))
+  const insert = (old: DatabaseSync, state: string, files: readonly { hash: string; size: number }[]) =>
+    old
+      .prepare(
+        `INSERT INTO versions (id, slug, state, file_count, total_bytes, created_at, viewer, files)
+         VALUES (?, 'a-site', ?, 1, 5, 1, '{}', ?)`,
+      )
+      .run(state, state, JSON.stringify(files.map((file) => ({ path: 'a', contentType: 'a/b', ...file }))))
+  {
+    using old = new DatabaseSync(database.file)
+    old.exec(WRITTEN)
+    insert(old, 'ready', [{ hash: published!, size: 5 }])
+    insert(old, 'pending', [
+      { hash: published!, size: 50 },
+      { hash: pending!, size: 7 },
+    ])
+    old.prepare(`INSERT INTO blob_names VALUES ('a-site', ?), ('a-site', ?)`).run(published!, pending!)
+    old.prepare('INSERT INTO condemned_blobs VALUES (?, 1000)').run(unused!)
+    old.prepare('INSERT INTO encodings VALUES (?, 3, NULL, NULL)').run(unused!)
+  }
+  await using store = await sqliteStore({ file: database.file, clock: () => 0 })
+  assert.equal((await store.read.blobs.find(published!))?.size, 5)
+  assert.equal(await store.read.blobs.find(pending!), undefined)
+  const due = 1000 + 30 * DAY_MS
+  assert.deepEqual(await store.read.blobs.listDiscarded(due - 1, 10), [])
+  assert.deepEqual((await store.read.blobs.listDiscarded(due, 10)).sort(), [unused, `${unused}.br`])
 })
 
 test('a code sent before the upgrade still signs in, and a lock remains', async () => {

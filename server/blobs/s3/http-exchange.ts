@@ -2,7 +2,7 @@ import type { ClientRequest, Agent as HttpAgent, IncomingHttpHeaders, RequestOpt
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { http } from '../../lib/node-http.ts'
 import { collectYoung } from '../../lib/trim-heap.ts'
-import { S3TimeoutError } from './s3-error.ts'
+import { S3QueueFullError, S3TimeoutError } from './s3-error.ts'
 
 export interface S3Response {
   status: number
@@ -23,13 +23,16 @@ const MAX_BODY_BYTES = 64 * 2 ** 20
 /** Connections for requests whose bodies are in memory. Further requests wait for one. */
 const MAX_SOCKETS = 64
 
+/** Requests that wait for a connection or a response, each with its body; further ones are refused. */
+const MAX_PENDING_REQUESTS = 4096
+
 /** How long an upload waits for the response "100 Continue" of a server that may not know it. */
 const CONTINUE_TIMEOUT_MS = 1000
 
 /** Bytes of streamed bodies after which their buffers are freed. Measured: 34 MB in place of 84 for a file of 1 GiB. */
 const COLLECTION_BYTES = 16 * 2 ** 20
 
-/** Exchanges whose bodies are in memory end within this many time-outs, even if bytes arrive now and then. */
+/** Exchanges whose bodies are in memory end within this many time-outs, including their wait for a connection. */
 const MAX_TIMEOUTS = 6
 
 /** HTTP requests to one server over connections that are kept open. */
@@ -39,6 +42,7 @@ export class HttpExchanges {
   readonly #agent: HttpAgent
   /** Uploads wait for their clients, so they have connections of their own: as many as the service accepts uploads. */
   readonly #uploadAgent: HttpAgent
+  #pending = 0
   #streamedBytes = 0
   /** Whether the server has responded "100 Continue". */
   #sendsContinue = false
@@ -55,16 +59,24 @@ export class HttpExchanges {
 
   /** Sends a request with a body in memory and receives the response. */
   async send(signed: SignedRequest, body: readonly Buffer[]): Promise<S3Response> {
+    if (this.#pending >= MAX_PENDING_REQUESTS) throw new S3QueueFullError('too many requests are waiting')
+    this.#pending++
     const request = this.#request(signed, this.#agent)
     request.on('timeout', () => request.destroy(this.#timeoutError()))
-    const timer = { ends: undefined as NodeJS.Timeout | undefined }
-    request.once('socket', () => {
-      timer.ends = setTimeout(() => request.destroy(this.#timeoutError()), this.#timeoutMs * MAX_TIMEOUTS)
-    })
+    // A request without a connection emits nothing when it is destroyed.
+    const deadline = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      const error = this.#timeoutError()
+      deadline.reject(error)
+      request.destroy(error)
+    }, this.#timeoutMs * MAX_TIMEOUTS)
     const response = receive(request)
     for (const part of body) request.write(part)
     request.end()
-    return response.finally(() => clearTimeout(timer.ends))
+    return Promise.race([response, deadline.promise]).finally(() => {
+      clearTimeout(timer)
+      this.#pending--
+    })
   }
 
   /**

@@ -21,14 +21,18 @@ export async function listObjects(
   return keys.map((key) => key.slice(prefix.length))
 }
 
-/** Absent objects are ignored. */
+/** Absent objects are ignored. Rejects after all requests when one of them failed. */
 export async function removeObjects(
   client: S3Client,
   bucket: Bucket,
   objects: readonly string[],
 ): Promise<void> {
+  const failures: unknown[] = []
   for (let at = 0; at < objects.length; at += MAX_DELETES)
-    await removePage(client, bucket, objects.slice(at, at + MAX_DELETES))
+    await removePage(client, bucket, objects.slice(at, at + MAX_DELETES)).catch((error: unknown) =>
+      failures.push(error),
+    )
+  if (failures.length > 0) throw failures[0]
 }
 
 async function removePage(client: S3Client, { prefix }: Bucket, objects: readonly string[]): Promise<void> {

@@ -43,6 +43,9 @@ export class S3Error extends Error {
 /** No byte was exchanged for the whole time-out. */
 export class S3TimeoutError extends Error {}
 
+/** The request was not sent, because too many others wait. */
+export class S3QueueFullError extends Error {}
+
 /** Bytes that were received are not those that were stored. */
 export class WrongBytesError extends Error {}
 
@@ -65,6 +68,7 @@ export function isRetryable(error: unknown): boolean {
 /** The outcome of a try, for the counters. */
 export function outcomeOf(error: unknown): string {
   if (error instanceof S3TimeoutError) return 'timeout'
+  if (error instanceof S3QueueFullError) return 'queue_full'
   if (error instanceof WrongBytesError) return 'wrong_bytes'
   if (error instanceof BodyError) return 'stopped'
   if (!(error instanceof S3Error)) return 'connection_lost'

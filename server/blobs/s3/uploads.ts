@@ -22,6 +22,8 @@ const MAX_BUFFERED_PART_BYTES = 128 * 2 ** 20
 
 interface UploadsOptions {
   client: S3Client
+  /** The name of a new object, with the hash of its content where that is known before the first byte is sent. */
+  createName(hash?: string): string
   /** Receives content of up to one piece that was stored, valid until it returns. */
   onStored(hash: string, bytes: Buffer): void
   /** Maximum bytes of an object in one request. */
@@ -34,28 +36,30 @@ type Received = Omit<StoredBlob, 'object'>
 /** Stores bodies: small ones from memory, larger ones as they arrive. */
 export class Uploads {
   readonly #client: S3Client
+  readonly #createName: UploadsOptions['createName']
   readonly #onStored: UploadsOptions['onStored']
   readonly #maxPutBytes: number
   readonly #partMemory = new ByteSemaphore(MAX_BUFFERED_PART_BYTES)
 
-  constructor({ client, onStored, maxPutBytes = MAX_PUT_BYTES }: UploadsOptions) {
+  constructor({ client, createName, onStored, maxPutBytes = MAX_PUT_BYTES }: UploadsOptions) {
     this.#client = client
+    this.#createName = createName
     this.#onStored = onStored
     this.#maxPutBytes = maxPutBytes
   }
 
   /** Errors of the body are BodyErrors. */
-  async put(object: string, body: Readable, expected: PutConstraints): Promise<Received> {
+  async put(body: Readable, expected: PutConstraints): Promise<StoredBlob> {
     const content = new IncomingContent(body, expected)
+    const { size, hash } = expected
     try {
-      const { size } = expected
-      if (size !== undefined && size > PIECE_BYTES) {
-        const isOneRequest = size + tableBytes(size) <= this.#maxPutBytes
-        return await (isOneRequest
-          ? this.#stream(object, content, size)
-          : this.#putParts(object, content, [], size))
-      }
-      return await this.#gather(object, content)
+      if (size === undefined || size <= PIECE_BYTES) return await this.#gather(content, hash)
+      const object = this.#createName(hash)
+      const isOneRequest = size + tableBytes(size) <= this.#maxPutBytes
+      const received = isOneRequest
+        ? this.#stream(object, content, size)
+        : this.#putParts(object, content, [], size)
+      return { object, ...(await received) }
     } finally {
       await content.close()
     }
@@ -68,17 +72,21 @@ export class Uploads {
   }
 
   /** Gathers content in memory, until it is too large for that. */
-  async #gather(object: string, content: IncomingContent): Promise<Received> {
+  async #gather(content: IncomingContent, expectedHash?: string): Promise<StoredBlob> {
     const gathered = new GrowingBuffer()
     for (let chunk = await content.next(); chunk; chunk = await content.next()) {
-      if (content.size > PIECE_BYTES) return this.#putParts(object, content, [gathered.take(), chunk])
+      if (content.size > PIECE_BYTES) {
+        const object = this.#createName(expectedHash)
+        return { object, ...(await this.#putParts(object, content, [gathered.take(), chunk])) }
+      }
       gathered.append(chunk)
     }
     const { received } = content.finish()
+    const object = this.#createName(received.hash)
     const bytes = gathered.take()
     await this.putBytes(object, [bytes], received.hash)
     this.#onStored(received.hash, bytes)
-    return received
+    return { object, ...received }
   }
 
   /** One request. Its last bytes are the table, which exists only once the content is what was expected. */

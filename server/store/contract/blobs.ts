@@ -70,9 +70,15 @@ export interface BlobQueries {
   /** Discarded objects that are to be deleted now, those that have waited longest first. */
   listDiscarded(now: number, limit: number): Promise<string[]>
 
+  /**
+   * Postpones the deletion of discarded objects, and returns them. Those that an upload, a blob or encodings use are no
+   * longer discarded: they were received for so long that they counted as left behind.
+   */
+  postponeDiscarded(objects: readonly string[], until: number): Promise<string[]>
+
   /** Removes the rows of discarded objects after their deletion. */
   forgetDiscarded(objects: readonly string[]): Promise<void>
 
-  /** The objects among these without any row, except those of pending versions with ids from `id` on. */
-  withoutRow(objects: readonly string[], id: string): Promise<string[]>
+  /** The objects among these without any row. */
+  withoutRow(objects: readonly string[]): Promise<string[]>
 }

@@ -170,8 +170,8 @@ export interface VersionQueries {
   /** Slugs of sites with drafts from before that time, none of them deleted, in no order. */
   withOldDrafts(before: number, limit: number): Promise<string[]>
 
-  /** The versions among these that are still pending. */
-  pendingAmong(ids: readonly string[]): Promise<Set<string>>
+  /** The versions among these that are still pending, each with the slug of its site. */
+  pendingAmong(ids: readonly string[]): Promise<Map<string, string>>
 
   /**
    * Records received files in place of earlier uploads of the same files. Discards and returns the objects that are not
@@ -185,6 +185,9 @@ export interface VersionQueries {
   /** Removes the received files of a version, or those of these objects, and returns them. */
   takeArrivals(id: string, objects?: readonly string[]): Promise<Arrival[]>
 
-  /** Removes received files with ids before `id` that belong to no version, and discards their objects. Returns their number. */
+  /**
+   * Removes received files of versions with ids before `id` that are not pending, and discards their objects. Returns
+   * their number.
+   */
   discardStrayArrivals(id: string): Promise<number>
 }

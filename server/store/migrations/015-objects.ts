@@ -1,5 +1,12 @@
 import { type Kysely, sql } from 'kysely'
+import { DAY_MS } from '../../lib/time.ts'
 import type { EngineName } from '../schema.ts'
+
+/**
+ * How long files that no version used at the upgrade are kept: a migration does not know SLIPWAY_BLOB_GRACE, by which a
+ * backup finds all files of its database.
+ */
+const UNREFERENCED_KEPT_MS = 30 * DAY_MS
 
 /**
  * A row says which object holds the content of a hash. Objects of earlier releases have the hash as their name. The
@@ -59,14 +66,19 @@ async function addEncodingLocations({ schema }: Kysely<unknown>): Promise<void> 
   await schema.createIndex('encodings_by_object').on('encodings').column('object').execute()
 }
 
-/** Files that no manifest lists are injected documents, of which only encodings are stored. */
+/**
+ * Files that no manifest lists are injected documents, of which only encodings are stored. The sizes in the manifest of
+ * a pending version are claims of its client.
+ */
 async function fillBlobs(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   const files =
     engine === 'postgres'
       ? sql`select file->>'hash' as hash, (file->>'size')::bigint as size
-            from versions, json_array_elements(versions.files::json) as file`
+            from versions, json_array_elements(versions.files::json) as file
+            where versions.state = 'ready'`
       : sql`select json_extract(file.value, '$.hash') as hash, json_extract(file.value, '$.size') as size
-            from versions, json_each(versions.files) as file`
+            from versions, json_each(versions.files) as file
+            where versions.state = 'ready'`
   await sql`
     insert into blobs (hash, object, size, slug)
     select named.hash, case when sized.size is null then null else named.hash end, coalesce(sized.size, 0), named.slug
@@ -85,11 +97,15 @@ async function discardUnreferenced(db: Kysely<unknown>): Promise<void> {
     sql`not exists (select 1 from blobs where blobs.hash = ${sql.ref(`${table}.hash`)})`
   await sql`
     insert into discarded_objects (object, due_at)
-    select hash, 0 from condemned_blobs where ${isUnreferenced('condemned_blobs')}`.execute(db)
+    select hash, since + ${sql.lit(UNREFERENCED_KEPT_MS)} from condemned_blobs where ${isUnreferenced('condemned_blobs')}`.execute(
+    db,
+  )
   for (const encoding of ['br', 'zstd', 'gzip'])
     await sql`
       insert into discarded_objects (object, due_at)
-      select hash || ${sql.lit(`.${encoding}`)}, 0 from encodings
+      select encodings.hash || ${sql.lit(`.${encoding}`)},
+        coalesce(condemned_blobs.since, 0) + ${sql.lit(UNREFERENCED_KEPT_MS)}
+      from encodings left join condemned_blobs on condemned_blobs.hash = encodings.hash
       where ${sql.ref(encoding)} is not null and ${isUnreferenced('encodings')}`.execute(db)
   await sql`delete from encodings where ${isUnreferenced('encodings')}`.execute(db)
   await db.schema.dropTable('condemned_blobs').execute()

@@ -138,18 +138,28 @@ export class SqlBlobQueries implements BlobQueries {
       await this.#db.deleteFrom('discarded_objects').where('object', 'in', batch).execute()
   }
 
-  async withoutRow(objects: readonly string[], id: string) {
+  async postponeDiscarded(objects: readonly string[], until: number) {
+    const postponed: string[] = []
+    for (const batch of toBatches(objects)) {
+      const used = await this.#listUsed(batch)
+      await this.forgetDiscarded(batch.filter((object) => used.has(object)))
+      const unused = batch.filter((object) => !used.has(object))
+      if (unused.length === 0) continue
+      await this.#db
+        .updateTable('discarded_objects')
+        .set({ due_at: until })
+        .where('object', 'in', unused)
+        .execute()
+      postponed.push(...unused)
+    }
+    return postponed
+  }
+
+  async withoutRow(objects: readonly string[]) {
     const found: string[] = []
     for (const batch of toBatches(objects)) {
-      const known = new Set<string | null>()
-      for (const object of await this.#listBlobObjects(batch)) known.add(object)
-      for (const table of ['encodings', 'discarded_objects'] as const) {
-        const rows = await this.#db.selectFrom(table).select('object').where('object', 'in', batch).execute()
-        for (const { object } of rows) known.add(object)
-      }
-      const arrivals = this.#db.selectFrom('arrivals').select('object').where('version_id', '<', id)
-      for (const { object } of await arrivals.where('object', 'in', batch).execute()) known.add(object)
-      for (const object of await this.#listFormerEncodings(batch)) known.add(object)
+      const known = await this.#listUsed(batch)
+      for (const object of await this.#listObjects('discarded_objects', batch)) known.add(object)
       found.push(...batch.filter((object) => !known.has(object)))
     }
     return found
@@ -221,6 +231,27 @@ export class SqlBlobQueries implements BlobQueries {
     if (hashes.length === 0) return []
     const rows = await this.#db.deleteFrom('encodings').where('hash', 'in', hashes).returningAll().execute()
     return rows.flatMap(listEncodingObjects)
+  }
+
+  /**
+   * The objects among these with an upload, a blob or encodings. Objects move from one table to the next while these
+   * statements run, so that the tables are read in the same order.
+   */
+  async #listUsed(objects: readonly string[]): Promise<Set<string | null>> {
+    const used = new Set<string | null>()
+    for (const object of await this.#listObjects('arrivals', objects)) used.add(object)
+    for (const object of await this.#listBlobObjects(objects)) used.add(object)
+    for (const object of await this.#listObjects('encodings', objects)) used.add(object)
+    for (const object of await this.#listFormerEncodings(objects)) used.add(object)
+    return used
+  }
+
+  async #listObjects(
+    table: 'arrivals' | 'encodings' | 'discarded_objects',
+    objects: readonly string[],
+  ): Promise<(string | null)[]> {
+    const rows = await this.#db.selectFrom(table).select('object').where('object', 'in', objects).execute()
+    return rows.map(({ object }) => object)
   }
 
   /** The objects among these that hold blobs. */

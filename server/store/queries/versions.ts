@@ -248,11 +248,11 @@ export class SqlVersionQueries implements VersionQueries {
   async pendingAmong(ids: readonly string[]) {
     const rows = await this.#db
       .selectFrom('versions')
-      .select('id')
+      .select(['id', 'slug'])
       .where('id', 'in', ids)
       .where('state', '=', 'pending')
       .execute()
-    return new Set(rows.map((row) => row.id))
+    return new Map(rows.map((row) => [row.id, row.slug]))
   }
 
   async recordArrivals(arrivals: readonly Arrival[]) {
@@ -289,7 +289,13 @@ export class SqlVersionQueries implements VersionQueries {
       .where('version_id', '<', id)
       .where((e) =>
         e.not(
-          e.exists(e.selectFrom('versions').select('id').whereRef('versions.id', '=', 'arrivals.version_id')),
+          e.exists(
+            e
+              .selectFrom('versions')
+              .select('id')
+              .whereRef('versions.id', '=', 'arrivals.version_id')
+              .where('versions.state', '=', 'pending'),
+          ),
         ),
       )
       .returningAll()

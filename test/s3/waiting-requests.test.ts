@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { HttpExchanges } from '../../server/blobs/s3/http-exchange.ts'
+import { S3QueueFullError, S3TimeoutError } from '../../server/blobs/s3/s3-error.ts'
+
+const REQUESTS = 5000
+const MAX_PENDING = 4096
+
+test('requests that wait for a silent server are bounded, and their deadline includes the wait for a connection', async () => {
+  let received = 0
+  const server = createServer(() => {
+    received++
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const exchanges = new HttpExchanges(new URL(`http://127.0.0.1:${port}`), 100)
+  const send = () => exchanges.send({ method: 'GET', path: '/', headers: {} }, [])
+  const results = await Promise.allSettled(Array.from({ length: REQUESTS }, send))
+  const errors = results.map((result) => result.status === 'rejected' && result.reason)
+  assert.equal(errors.filter((error) => error instanceof S3QueueFullError).length, REQUESTS - MAX_PENDING)
+  assert.equal(errors.filter((error) => error instanceof S3TimeoutError).length, MAX_PENDING)
+  assert.ok(received < MAX_PENDING / 2, `the server has received ${received} requests`)
+  await assert.rejects(send(), S3TimeoutError, 'further requests are accepted')
+  server.closeAllConnections()
+  server.close()
+  await once(server, 'close')
+})
