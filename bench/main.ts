@@ -35,7 +35,10 @@ if (chosen.length === 0) {
   console.error(`npm run bench -- [${names}] [--quick] [--profile] [--json FILE] [--write]`)
   process.exit(2)
 }
-const missing = chosen.flatMap((one) => one.missing?.() ?? [])
+const missing = [
+  ...chosen.flatMap((one) => one.missing?.() ?? []),
+  ...(values.write ? chosen.flatMap(findMissingMarkers) : []),
+]
 if (missing.length > 0) {
   console.error(missing.join('\n'))
   process.exit(2)
@@ -60,14 +63,29 @@ function inTable(figures: Figure[]): Report {
   return { markdown: table(figures), data: { figures }, pages: {} }
 }
 
+function markersOf(name: string): [from: string, to: string] {
+  return [`<!-- ${name} -->`, `<!-- end of ${name} -->`]
+}
+
+function performancePage(): string {
+  return join(ROOT, 'docs/performance.md')
+}
+
+function findMissingMarkers({ name }: { name: string }): string[] {
+  const text = readFileSync(performancePage(), 'utf8')
+  const missing = markersOf(name).filter((marker) => !text.includes(marker))
+  return missing.map((marker) => `docs/performance.md has no ${marker} for the report of ${name}`)
+}
+
 /** Inserts each report between its markers in docs/performance.md, and writes additional files. */
 function writePages(all: typeof results): void {
-  const page = join(ROOT, 'docs/performance.md')
+  const page = performancePage()
   let text = readFileSync(page, 'utf8')
   for (const { name, report } of all) {
-    const [from, to] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`]
-    const before = text.slice(0, text.indexOf(from) + from.length)
-    text = `${before}\n\n${machine()}\n\n${report.markdown}\n\n${text.slice(text.indexOf(to))}`
+    const [from, to] = markersOf(name)
+    const [start, end] = [text.indexOf(from), text.indexOf(to)]
+    const before = text.slice(0, start + from.length)
+    text = `${before}\n\n${machine()}\n\n${report.markdown}\n\n${text.slice(end)}`
     for (const [path, content] of Object.entries(report.pages)) writeFileSync(join(ROOT, path), content)
   }
   writeFileSync(page, text)

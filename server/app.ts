@@ -39,6 +39,7 @@ import { Connections } from './lib/connections.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { UndecryptableError } from './lib/secret-box.ts'
+import { shareResult } from './lib/share-result.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
@@ -211,10 +212,13 @@ export async function startService(config: Config, startOptions: StartOptions): 
     // A test that sets the time sets it here as well; a service needs a clock that never jumps.
     transferRates: new TransferRates({ clock: startOptions.clock ?? (() => performance.now()) }),
     log,
-    healthy: async () => {
-      await store.check()
-      await blobs.check()
-    },
+    healthy: shareResult(
+      async () => {
+        await store.check()
+        await blobs.check()
+      },
+      { lifetimeMs: SECOND_MS },
+    ),
     isReady: () => !isStopping,
   })
   stack.defer(() => api.close())
@@ -464,7 +468,10 @@ export function createServices(
       pendingVersions: pendingVersions,
       finalizer: finalizer,
       spoolFolder: folder.spool,
-      spoolSpace: new SpoolSpace(config.spoolBytes),
+      spoolSpace: new SpoolSpace({
+        total: config.spoolBytes,
+        perNetwork: Math.ceil(config.spoolBytes / 2),
+      }),
       clock,
     }),
     names,

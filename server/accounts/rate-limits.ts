@@ -52,6 +52,8 @@ export class RateLimits {
   readonly #exhausted = new Map<string, number>()
   /** Accounts by the hash of a key of theirs. */
   readonly #flooding = new Map<string, { account: Account; at: number }>()
+  /** Accounts that were cached: a request that had one of them does not extend its lifetime. */
+  readonly #fromCache = new WeakSet<Account>()
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
 
   constructor(options: LimitsOptions) {
@@ -98,8 +100,10 @@ export class RateLimits {
   }
 
   #cacheKey({ account, keyHash }: Caller): void {
-    if (!account || keyHash === undefined || this.findFlooding(keyHash)) return
+    if (!account || keyHash === undefined || this.#fromCache.has(account) || this.findFlooding(keyHash))
+      return
     if (this.#flooding.size >= MAX_EXHAUSTED_CALLERS) this.#flooding.clear()
+    this.#fromCache.add(account)
     this.#flooding.set(keyHash, { account, at: this.#options.clock() })
   }
 

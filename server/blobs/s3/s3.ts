@@ -35,6 +35,11 @@ interface S3Options {
 /** Bytes of the parts of a stream; the edge caches chunks of the same size. */
 const CHUNK_BYTES = 128 * 1024
 
+/** Bytes of a piece that are not sent when the next one is fetched. */
+const READ_AHEAD_BYTES = PIECE_BYTES / 2
+
+const EMPTY = Buffer.alloc(0)
+
 /** How long the result of a check is valid. */
 const CHECK_INTERVAL_MS = 3000
 
@@ -117,27 +122,38 @@ async function readWhole(reader: VerifiedReader, location: BlobLocation): Promis
   return whole
 }
 
-/** The bytes of a range. The next piece is fetched while one is sent, so that no fetch waits for a slow client. */
+/**
+ * The bytes of a range. The next piece is fetched while the end of one is sent, so that no fetch waits for a slow client;
+ * it is in the memory that all readers share until it is needed, so that a slow client retains one piece at most.
+ */
 async function* readPieces(
   reader: VerifiedReader,
   location: BlobLocation,
   { start, end }: ByteRange,
-  first: Buffer,
+  piece: Buffer,
 ): AsyncGenerator<Buffer> {
   const last = Math.floor(end / PIECE_BYTES)
-  let piece = first
   for (let number = Math.floor(start / PIECE_BYTES); number <= last; number++) {
-    const next = number < last ? reader.piece(location, number + 1) : undefined
-    next?.catch(() => undefined)
+    let next: Promise<void> | undefined
     const pieceStart = number * PIECE_BYTES
     const pieceEnd = Math.min(piece.length, end + 1 - pieceStart)
     for (let at = Math.max(0, start - pieceStart); at < pieceEnd; ) {
+      if (number < last && pieceEnd - at <= READ_AHEAD_BYTES) {
+        next ??= reader.piece(location, number + 1).then(() => undefined)
+        next.catch(() => undefined)
+      }
       // Chunks end where those of the edge do. A copy: a slow client must not retain the piece.
       const chunkEnd = Math.min(pieceEnd, (Math.floor(at / CHUNK_BYTES) + 1) * CHUNK_BYTES)
-      yield Buffer.from(piece.subarray(at, chunkEnd))
+      const chunk = Buffer.from(piece.subarray(at, chunkEnd))
       at = chunkEnd
+      if (at === pieceEnd) piece = EMPTY
+      yield chunk
     }
-    if (next) piece = await withS3Errors(() => next)
+    if (number === last) return
+    piece = await withS3Errors(async () => {
+      await next
+      return reader.piece(location, number + 1)
+    })
   }
 }
 
