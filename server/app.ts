@@ -468,7 +468,10 @@ export function createServices(
       pendingVersions: pendingVersions,
       finalizer: finalizer,
       spoolFolder: folder.spool,
-      spoolSpace: new SpoolSpace(config.spoolBytes),
+      spoolSpace: new SpoolSpace({
+        total: config.spoolBytes,
+        perNetwork: Math.ceil(config.spoolBytes / 2),
+      }),
       clock,
     }),
     names,

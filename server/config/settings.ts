@@ -154,7 +154,7 @@ const settings = {
       'SLIPWAY_SPOOL_BYTES',
       20 * 2 ** 30,
       [2 ** 20, 2 ** 44],
-      'Disk space per process in the data folder for zip archives while they are received. A size or `unlimited`.',
+      'Disk space per process in the data folder for zip archives while they are received. One IP address can use half of it. A size or `unlimited`.',
     ),
   ),
   diskReserve: optional(

@@ -12,6 +12,7 @@ import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
+import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { type ApiError, validationError } from '../lib/errors.ts'
 import { newId } from '../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
@@ -102,7 +103,7 @@ export class ArchivePublisher {
     let unpacked: UnpackedArchive
     const received: StoredBlob[] = []
     try {
-      unpacked = await this.#unpack(received, request, limits)
+      unpacked = await this.#unpack(received, caller, request, limits)
       staged = await stage({ ...request.fields, files: unpacked.files }, versionId)
       await this.#recordReceived(versionId, received.splice(0))
       const { live, ifChanged } = request
@@ -140,10 +141,12 @@ export class ArchivePublisher {
   /** Adds to `received` what the caller has to record or to discard, in the order of the files. */
   async #unpack(
     received: StoredBlob[],
+    { address }: Caller,
     { source, include, keepTopFolder }: ArchiveRequest,
     limits: FileLimits,
   ): Promise<UnpackedArchive> {
-    const { blobs, spoolFolder, spoolSpace } = this.#options
+    const { blobs, spoolFolder } = this.#options
+    const spoolSpace = this.#options.spoolSpace.shareOf(rateLimitSubnet(address))
     const found: StoredFile[] = []
     const archiveLimits = {
       files: limits.files,

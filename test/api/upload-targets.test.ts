@@ -7,6 +7,7 @@ import { makeLog } from '../../server/lib/log.ts'
 import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
 import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
 import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
+import type { Store } from '../../server/store/store.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, startApi, toTarget } from './api.ts'
 import { toEntry, toManifest } from './content.ts'
@@ -95,6 +96,34 @@ describe('an uploaded file', () => {
       assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
     })
   }
+
+  test('that replaces another one is durable before the bytes of the other one are deleted', async () => {
+    const files = toManifest({ 'a.txt': 'right' }).map(({ hash: _, ...file }) => file)
+    const { slug, upload } = await victim.client.create({ files })
+    const { store } = await api.operator()
+    const steps: string[] = []
+    const recording: Store = {
+      ...store,
+      async write(durability, scope, work) {
+        const result = await store.write(durability, scope, work)
+        steps.push(durability)
+        return result
+      },
+    }
+    const recorder = new UploadRecorder({
+      store: recording,
+      blobs: { remove: async (objects) => void steps.push(`remove ${objects}`) },
+      manifests: new PendingManifestCache({ store }),
+      log: makeLog({ level: 'silent', text: false, write: () => undefined }),
+    })
+    const [first, second] = ['1', '2'].map((digit) => {
+      const own = { object: createObjectName(0), piecesHash: null }
+      return { versionId: upload.versionId, fileNumber: 0, hash: digit.repeat(64), size: 5, ...own }
+    })
+    await recorder.add(slug, [first!])
+    await recorder.add(slug, [second!])
+    assert.deepEqual(steps, ['relaxed', 'relaxed', 'durable', `remove ${first!.object}`, 'relaxed'])
+  })
 
   const differences: [how: string, more: object][] = [
     ['a number that the manifest does not have', { fileNumber: 7 }],

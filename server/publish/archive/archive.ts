@@ -5,7 +5,7 @@ import { type ContentFile, contentFiles, htmlFile } from './content.ts'
 import type { ArchiveEntry, ArchiveFile } from './file.ts'
 import { ArchiveLimits, type ArchiveLimitValues } from './limits.ts'
 import { processEntries } from './process-entries.ts'
-import type { SpoolSpace } from './spool.ts'
+import type { SpoolShare } from './spool.ts'
 import { gunzip, tarFiles } from './tar.ts'
 import { zipFiles } from './zip.ts'
 
@@ -28,7 +28,7 @@ interface ArchiveOptions extends TarOptions {
   /** An existing folder for a zip that is too large for memory; left empty. */
   spoolFolder: string
   /** Bounds all zips in that folder. */
-  spoolSpace?: SpoolSpace
+  spoolSpace?: SpoolShare
   /** Rejects when there is no space for `bytes` more in that folder. */
   assertSpace?: (bytes: number) => Promise<void>
 }

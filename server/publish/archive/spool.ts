@@ -16,39 +16,58 @@ const WINDOW_BYTES = 256 * 2 ** 10
 
 const EMPTY = Buffer.alloc(0)
 
-/** The disk space of all archives that are spooled at the same time. */
+/** The disk space of all archives that are spooled at the same time, of which one network has only a share. */
 export class SpoolSpace {
-  readonly #limit: number
+  readonly #total: number
+  readonly #perNetwork: number
+  readonly #usedByNetwork = new Map<string, number>()
   #usedBytes = 0
 
-  constructor(limit: number) {
-    this.#limit = limit
+  constructor({ total, perNetwork }: { total: number; perNetwork: number }) {
+    this.#total = total
+    this.#perNetwork = perNetwork
   }
 
   get usedBytes(): number {
     return this.#usedBytes
   }
 
-  /** Adds `bytes` to an archive of `spooled` bytes. PAYLOAD_TOO_LARGE when no archive may be that large, else UNAVAILABLE. */
-  take(bytes: number, spooled: number): void {
-    if (spooled + bytes > this.#limit) {
-      const sentence = `The archive is too large. The limit is ${formatLimit(this.#limit)}.`
-      throw new ApiError('PAYLOAD_TOO_LARGE', sentence)
+  shareOf(network: string): SpoolShare {
+    return {
+      take: (bytes, spooled) => this.#take(network, bytes, spooled),
+      release: (bytes) => this.#add(network, -bytes),
     }
-    if (this.#usedBytes + bytes > this.#limit) throw overloaded()
-    this.#usedBytes += bytes
   }
 
-  release(bytes: number): void {
-    this.#usedBytes -= bytes
+  #take(network: string, bytes: number, spooled: number): void {
+    if (spooled + bytes > this.#perNetwork) {
+      const sentence = `The archive is too large. The limit is ${formatLimit(this.#perNetwork)}.`
+      throw new ApiError('PAYLOAD_TOO_LARGE', sentence)
+    }
+    const used = this.#usedByNetwork.get(network) ?? 0
+    if (used + bytes > this.#perNetwork || this.#usedBytes + bytes > this.#total) throw overloaded()
+    this.#add(network, bytes)
   }
+
+  #add(network: string, bytes: number): void {
+    this.#usedBytes += bytes
+    const used = (this.#usedByNetwork.get(network) ?? 0) + bytes
+    if (used > 0) this.#usedByNetwork.set(network, used)
+    else this.#usedByNetwork.delete(network)
+  }
+}
+
+export interface SpoolShare {
+  /** Adds `bytes` to an archive of `spooled` bytes. PAYLOAD_TOO_LARGE when no archive may be that large, else UNAVAILABLE. */
+  take(bytes: number, spooled: number): void
+  release(bytes: number): void
 }
 
 export interface SpoolPlace {
   /** An existing folder. */
   folder: string
   /** Without it the spool may use all of the disk. */
-  space?: SpoolSpace | undefined
+  space?: SpoolShare | undefined
   /** Rejects when there is no space for `bytes` more. */
   assertSpace?: ((bytes: number) => Promise<void>) | undefined
 }
@@ -57,11 +76,11 @@ export interface SpoolPlace {
 export class Spool {
   readonly size: number
   readonly #file: FileHandle | undefined
-  readonly #space: SpoolSpace | undefined
+  readonly #space: SpoolShare | undefined
   #window: Buffer
   #windowStart = 0
 
-  private constructor(size: number, window: Buffer, file?: FileHandle, space?: SpoolSpace) {
+  private constructor(size: number, window: Buffer, file?: FileHandle, space?: SpoolShare) {
     this.size = size
     this.#window = window
     this.#file = file
