@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import { Program, type Settings } from '../operator/program.ts'
+import { Program, type Settings, signal } from '../operator/program.ts'
 import { manifest, Publisher } from '../operator/publisher.ts'
 import { postgresServer } from '../store/postgres-server.ts'
 import { sendRequest } from '../support/http-client.ts'
@@ -77,7 +77,7 @@ test(
       let count = 0
       proxy.onBytes = (direction, bytes) => {
         if (direction !== 'toServer' || bytes.includes('pg_current_snapshot') || ++count !== killAt) return
-        process.kill(node.pid, 'SIGKILL')
+        signal(node.pid, 'SIGKILL')
       }
       const generation = `${kill + 1}`
       const isAcknowledged = await publish(generation).then(
@@ -88,7 +88,7 @@ test(
         },
       )
       proxy.onBytes = undefined
-      process.kill(node.pid, 'SIGKILL')
+      signal(node.pid, 'SIGKILL')
       await node.ended
       shown = await untilShown(isAcknowledged ? [generation] : [shown, generation])
       t.diagnostic(
