@@ -3,12 +3,13 @@ import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { npxCommand } from '../protocol/client-package.ts'
-import { formatBytes, pluralize, stripControlChars } from '../protocol/format.ts'
+import { formatBytes, formatNumber, pluralize, stripControlChars } from '../protocol/format.ts'
 import { hasSecureCookies } from './api/cookies.ts'
 import type { Service } from './app.ts'
 import type { StorageSettings } from './backends.ts'
 import { assertDataFolder } from './config/data-folder.ts'
-import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
+import { bucketUrl, databaseUrl, text } from './config/setting-types.ts'
+import { type Config, ConfigError, describeSettings, readConfig, readValue } from './config/settings.ts'
 import type { MoveProgress } from './fleet/move.ts'
 import { formatNodes } from './fleet/node-list.ts'
 import { findReason } from './fleet/wait-for-database.ts'
@@ -40,6 +41,12 @@ const REPORT_INTERVAL_MS = 1000
 
 /** As few as tolerate the outage of one. */
 const DEFAULT_MACHINES = 2
+
+const MOVE_OPTIONS = [
+  { key: 'data', setting: text('--to-data', '', 'Folder') },
+  { key: 'databaseUrl', setting: databaseUrl('--to-database', 'URL of a database') },
+  { key: 'blobsUrl', setting: bucketUrl('--to-blobs', 'URL of a bucket') },
+] as const
 
 const CHECK_MARKS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' }
 
@@ -322,7 +329,7 @@ async function moveTo(config: Config, log: Log, rest: string[]): Promise<number>
   const report = ({ files, ofFiles, bytes }: MoveProgress) => {
     if (performance.now() - reportedAt < REPORT_INTERVAL_MS && files < ofFiles) return
     reportedAt = performance.now()
-    print(`${files} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
+    print(`${formatNumber(files)} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
   }
   const { files, rows, damaged } = await moveData(config, target, { log, version, report })
   for (const hash of damaged) print(`The file with SHA-256 ${hash} is lost or damaged; it was not copied.`)
@@ -335,16 +342,16 @@ async function moveTo(config: Config, log: Log, rest: string[]): Promise<number>
 
 /** Data stay in the folder unless the target is in a database or a bucket. Values, which may have passwords, are not shown. */
 function parseMoveTarget(args: string[], databaseUrl: string): Partial<StorageSettings> | string {
-  const names = { '--to-data': 'data', '--to-database': 'databaseUrl', '--to-blobs': 'blobsUrl' } as const
   const to: { -readonly [Name in keyof StorageSettings]?: string } = databaseUrl ? { databaseUrl } : {}
   for (let at = 0; at < args.length; at += 2) {
-    const name = names[args[at] as keyof typeof names]
+    const option = MOVE_OPTIONS.find(({ setting }) => setting.name === args[at])
     const value = args[at + 1]
-    if (name === undefined || !value) {
-      const option = /^--[a-z-]+/.exec(args[at]!)?.[0] ?? 'a value without an option'
-      return `move takes ${Object.keys(names).join(', ')}, each followed by a value: ${option}`
+    if (option === undefined || !value) {
+      const given = /^--[a-z-]+/.exec(args[at]!)?.[0] ?? 'a value without an option'
+      const known = MOVE_OPTIONS.map(({ setting }) => setting.name)
+      return `move takes ${known.join(', ')}, each followed by a value: ${given}`
     }
-    to[name] = value
+    to[option.key] = readValue(option.setting, value)
   }
   if (to.data !== undefined || (to.databaseUrl !== undefined && to.blobsUrl !== undefined)) return to
   return 'move needs --to-data FOLDER, unless both --to-database (or SLIPWAY_MOVE_DATABASE_URL) and --to-blobs are set.'

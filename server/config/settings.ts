@@ -452,14 +452,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
     const name = isSetByFormerName(setting, environment) ? setting.formerName! : setting.name
     const given = environment[name]
-    if (given === undefined || given === '') values[key] = setting.defaultValue
-    else {
-      try {
-        values[key] = setting.read(given)
-      } catch (error) {
-        const displayed = setting.secret ? '(hidden)' : JSON.stringify(given)
-        problems.push(`${name}=${displayed} is not allowed: ${(error as Error).message}`)
-      }
+    try {
+      values[key] = given ? readValue({ ...setting, name }, given) : setting.defaultValue
+    } catch (error) {
+      problems.push((error as Error).message)
     }
   }
   const known = new Set(Object.values(settings).map((setting) => setting.name as string))
@@ -474,6 +470,16 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   problems.push(...duplicatePorts(values), ...duplicatePlanNames(values as SettingValues))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return withDefaults(values as SettingValues, environment)
+}
+
+/** Parses a value; ConfigError with a line that names the setting, without the value of a secret. */
+export function readValue<T>({ name, read, secret }: Setting<T>, given: string): T {
+  try {
+    return read(given)
+  } catch (error) {
+    const displayed = secret ? '(hidden)' : JSON.stringify(given)
+    throw new ConfigError(`${name}=${displayed} is not allowed: ${(error as Error).message}`)
+  }
 }
 
 interface SettingRow {
