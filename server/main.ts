@@ -27,7 +27,9 @@ const HELP = `slipway-server: run the Slipway service
   slipway-server account plan EMAIL PLAN    set the plan of an account: free or hobby
   slipway-server certificates               list the certificates with expiry, next check and last error
   slipway-server settings                   list the settings (environment variables)
-  slipway-server settings share             make this secret, base URL and domains those of all nodes
+  slipway-server settings share             make this secret, base URL and domains those of all nodes; with
+                                            --discard-lost-keys also when the former secret is lost:
+                                            certificates are then ordered again
   slipway-server nodes [--json]             list the nodes of the database
   slipway-server move --to-data FOLDER      copy all data of a stopped service to another data folder, or with
                                             --to-database URL and --to-blobs URL to a database or a bucket;
@@ -271,16 +273,23 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
   return 0
 }
 
-async function shareSettings(config: Config, log: Log, rest: string[]): Promise<number> {
-  if (rest.length !== 1 || rest[0] !== 'share')
-    return usageError(`Unknown command: settings ${rest.join(' ')}. Use settings, or settings share.`)
+async function shareSettings(config: Config, log: Log, [verb, ...options]: string[]): Promise<number> {
+  if (verb !== 'share')
+    return usageError(`Unknown command: settings ${verb}. Use settings, or settings share.`)
+  if (options.some((option) => option !== '--discard-lost-keys'))
+    return usageError(`settings share takes only --discard-lost-keys: ${options.join(' ')}`)
   await using context = await openData(config, log, { acceptsOtherSettings: true })
-  const count = await context.shareSettings()
+  const discardsLostKeys = options.length > 0
+  const { encrypted, discarded } = await context.shareSettings({ discardsLostKeys })
   if (config.databaseUrl !== '')
     print(
       'The secret, base URL and domains of this machine are those of all nodes now. Nodes with others do not start.',
     )
-  print(`${pluralize(count, 'key')} encrypted with this secret.`)
+  print(`${pluralize(encrypted, 'key')} encrypted with this secret.`)
+  if (discardsLostKeys)
+    print(
+      `${pluralize(discarded, 'key')} of a lost secret discarded. Their certificates are ordered again, within the limits of the CA.`,
+    )
   return 0
 }
 

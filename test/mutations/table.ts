@@ -72,6 +72,7 @@ const ROWS: readonly Row[] = [
   ['starts beside a schema that excludes it', 'server/store/migrate.ts', 'compatibility === undefined || !known.has(compatibility.oldest)', 'compatibility === undefined', 'test/store/migrations.test.ts'],
   ['refuses what the secret before signed', 'server/lib/tokens.ts', 'const signatures = this.#keys.map(', 'const signatures = this.#keys.slice(0, 1).map(', 'test/operator/secret-rotation.test.ts'],
   ['refuses upload targets of the secret before', 'server/lib/tokens.ts', 'return this.#keyIds.includes(id)', 'return this.keyId === id', 'test/operator/secret-rotation.test.ts'],
+  ['discards lost keys on request only', 'server/certificates/reencrypt-keys.ts', 'if (discardsLostKeys && ', 'if (', 'test/operator/secret-rotation.test.ts'],
   ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', '!accepted.includes(one.fingerprint)', 'accepted.length === 0', 'test/fleet/shared-settings.test.ts'],
   ['ends when the database is unreachable', 'server/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
   ['lists nodes that have stopped', 'server/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
