@@ -29,6 +29,7 @@ const TRASH = 'test/api/trash.test.ts'
 const NETWORK = 'test/database-faults/network.test.ts'
 const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
+const MCP_TOOLS = 'test/mcp/tools.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
 // biome-ignore format: one row per mutation
@@ -37,6 +38,11 @@ const ROWS: readonly Row[] = [
   ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'best = language as Language', '', EDGE],
   ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'let highest = 0', 'let highest = -1', EDGE],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  // Tools for programs
+  ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
+  ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
+  ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'isFinished: true, url }', 'isFinished: true }', MCP_TOOLS],
+  ['lets a program overwrite a version without showing whose it is', 'server/api/mcp/tool-server.ts', 'account ? await describeConflict(error, args, api) : error', 'error', MCP_TOOLS],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', ".where('slug', '=', slug).where('gone_at', 'is', null)", ".where('slug', '=', slug)", 'test/tls/service.test.ts'],
