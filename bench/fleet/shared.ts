@@ -9,7 +9,7 @@ import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
 import { makeContent, publish } from '../publish-flow.ts'
 import { scratchFolder } from '../server-process.ts'
-import { cpuSeconds } from '../serving/processes.ts'
+import { threadSeconds } from '../serving/processes.ts'
 
 const NODES = 100
 const PUBLISHERS = 16
@@ -48,7 +48,7 @@ async function measurePolls(postgres: Postgres, seconds: number): Promise<Figure
 /** CPU time of the server's processes for the connections of nodes. */
 async function readCpuSeconds({ run }: Postgres, url: string): Promise<number> {
   const { rows } = await run(url, "select pid from pg_stat_activity where application_name = 'slipway'")
-  return rows.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0)
+  return rows.reduce((sum, { pid }) => sum + threadSeconds(pid), 0)
 }
 
 /** Statements outside of transactions, and transactions, of a node that has been running for a while. */
