@@ -10,6 +10,7 @@ import { type Figure, figure, type Measurement } from '../figures.ts'
 import { makeContent, publish } from '../publish-flow.ts'
 import { scratchFolder } from '../server-process.ts'
 import { threadSeconds } from '../serving/processes.ts'
+import { nodeSettings } from './settings.ts'
 
 const NODES = 100
 const PUBLISHERS = 16
@@ -95,9 +96,7 @@ async function startNodes(postgres: Postgres, count: number) {
   const url = await postgres.createDatabase()
   const port = await freePort()
   const settings = {
-    DATABASE_URL: url,
-    SECRET: 'a secret of this measurement, long enough',
-    SMTP_URL: 'smtp://127.0.0.1:1',
+    ...nodeSettings(url),
     BASE_URL: `http://localhost:${port}`,
     DATA: join(scratch.path, 'data'),
   }
