@@ -6,6 +6,7 @@ import { dashboard } from './dashboard/dashboard.ts'
 import { type Figure, type Report, table } from './figures.ts'
 import { costs } from './fleet/costs.ts'
 import { engines } from './fleet/engines.ts'
+import { large } from './fleet/large.ts'
 import { s3 } from './fleet/s3.ts'
 import { shared } from './fleet/shared.ts'
 import { spread } from './fleet/spread.ts'
@@ -27,6 +28,7 @@ const MEASUREMENTS = [
   dashboard,
   s3,
   engines,
+  large,
   costs,
   shared,
   spread,

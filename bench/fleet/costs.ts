@@ -4,7 +4,6 @@ import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { sendRequest } from '../../test/support/http-client.ts'
 import { startTestService } from '../../test/support/service.ts'
 import { startCeph } from '../../test/tools/ceph.ts'
-import { freePort } from '../../test/tools/port.ts'
 import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
 import { type S3Proxy, startS3Proxy } from '../../test/tools/s3-proxy.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
@@ -57,12 +56,9 @@ interface Parts {
 /** With an empty database. */
 async function measureOnce({ databaseUrl, blobsUrl, meter }: Parts): Promise<Figure[]> {
   await using scratch = await scratchFolder()
-  const port = await freePort()
   const settings = {
-    ...nodeSettings(databaseUrl),
+    ...(await nodeSettings(databaseUrl)),
     BLOBS_URL: blobsUrl,
-    BASE_URL: `http://localhost:${port}`,
-    PORT: `${port}`,
   }
   const figures: Figure[] = []
   await using running = await startTestService({ ...settings, DATA: join(scratch.path, 'one') })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { startPostgres } from '../../test/tools/postgres.ts'
-import { type Figure, figure, type Measurement } from '../figures.ts'
+import { compare, type Measurement } from '../figures.ts'
 import { makeContent, publish, publishWithSdk, toFiles, touch, update } from '../publish-flow.ts'
 import { scratchFolder, startServer } from '../server-process.ts'
 import { nodeSettings } from './settings.ts'
@@ -12,13 +12,17 @@ const ROUNDS = 9
 
 const MAX_RATIO = 1.6
 
-/** Milliseconds of one round, by what was measured. */
-interface Times {
-  publish: number
-  bundles: number
-  finalize: number
-  update: number
+const MEASURED = {
+  publish: 'publish through the API',
+  bundles: 'publish through the SDK, in bundles',
+  finalize: 'finalize',
+  update: 'update with one file changed',
 }
+
+type Measured = keyof typeof MEASURED
+
+/** Milliseconds of one round. */
+type Times = Record<Measured, number>
 
 /** Publishing with PostgreSQL beside the embedded store, both with their files in a folder of the same disk. */
 export const engines: Measurement = {
@@ -29,19 +33,19 @@ export const engines: Measurement = {
     await using postgres = await startPostgres({ isDurable: true })
     await using scratch = await scratchFolder()
     await using embedded = await startServer(join(scratch.path, 'embedded'))
-    const settings = nodeSettings(await postgres.createDatabase())
+    const settings = await nodeSettings(await postgres.createDatabase())
     await using node = await startServer(join(scratch.path, 'postgres'), { settings })
     const rounds: { embedded: Times; postgres: Times }[] = []
     for (let round = 0; round <= (quick ? 3 : ROUNDS); round++) {
       const taken = { embedded: await measure(embedded.baseUrl), postgres: await measure(node.baseUrl) }
       if (round > 0) rounds.push(taken)
     }
-    return [
-      ...compare('publish through the API', 'publish', rounds),
-      ...compare('publish through the SDK, in bundles', 'bundles', rounds),
-      ...compare('finalize', 'finalize', rounds),
-      ...compare('update with one file changed', 'update', rounds),
-    ]
+    return Object.entries(MEASURED).flatMap(([key, what]) =>
+      compare(
+        { what, unit: 'ms', names: ['embedded', 'PostgreSQL'], target: MAX_RATIO },
+        rounds.map(({ embedded, postgres }) => [embedded[key as Measured], postgres[key as Measured]]),
+      ),
+    )
   },
 }
 
@@ -57,25 +61,4 @@ async function measure(baseUrl: string): Promise<Times> {
     update: updated.phases.total,
     bundles: bundles.milliseconds,
   }
-}
-
-function compare(
-  what: string,
-  key: keyof Times,
-  rounds: readonly { embedded: Times; postgres: Times }[],
-): Figure[] {
-  const ratios = rounds.map(({ embedded, postgres }) => postgres[key] / embedded[key])
-  return [
-    figure(
-      `${what}: embedded`,
-      'ms',
-      rounds.map(({ embedded }) => embedded[key]),
-    ),
-    figure(
-      `${what}: PostgreSQL`,
-      'ms',
-      rounds.map(({ postgres }) => postgres[key]),
-    ),
-    figure('the same, relative to the embedded store', 'times', ratios, MAX_RATIO),
-  ]
 }

@@ -1,8 +1,13 @@
-/** Settings that a node needs beside its ports and its folder, as environment variables without `SLIPWAY_`. */
-export function nodeSettings(databaseUrl: string): Record<string, string> {
+import { freePort } from '../../test/tools/port.ts'
+
+/** Settings of a node, as environment variables without `SLIPWAY_`; its folder is not among them. */
+export async function nodeSettings(databaseUrl: string): Promise<Record<string, string>> {
+  const port = await freePort()
   return {
     DATABASE_URL: databaseUrl,
     SECRET: 'a secret of this measurement, long enough',
     SMTP_URL: 'smtp://127.0.0.1:1',
+    BASE_URL: `http://localhost:${port}`,
+    PORT: `${port}`,
   }
 }

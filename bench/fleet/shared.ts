@@ -4,7 +4,6 @@ import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { startTestService } from '../../test/support/service.ts'
-import { freePort } from '../../test/tools/port.ts'
 import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
 import { makeContent, publish } from '../publish-flow.ts'
@@ -94,17 +93,15 @@ async function startNodes(postgres: Postgres, count: number) {
   await using stack = new AsyncDisposableStack()
   const scratch = stack.use(await scratchFolder())
   const url = await postgres.createDatabase()
-  const port = await freePort()
   const settings = {
-    ...nodeSettings(url),
-    BASE_URL: `http://localhost:${port}`,
+    ...(await nodeSettings(url)),
     DATA: join(scratch.path, 'data'),
   }
   const baseUrls: string[] = []
   for (let node = 0; node < count; node++) {
     // Uploads go to the first node, which has the base URL.
-    const PORT = node === 0 ? `${port}` : '0'
-    const running = stack.use(await startTestService({ ...settings, PORT }))
+    const port = node === 0 ? {} : { PORT: '0' }
+    const running = stack.use(await startTestService({ ...settings, ...port }))
     baseUrls.push(`http://localhost:${running.port}`)
   }
   const owned = stack.move()
