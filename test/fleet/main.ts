@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed } from '../support/random.ts'
+import { startCeph } from '../tools/ceph.ts'
+import { startPostgres } from '../tools/postgres.ts'
+import { runKills } from './kills.ts'
 import { runMove } from './move.ts'
 import type { Report } from './report.ts'
 import { runRollingRestart } from './rolling.ts'
@@ -10,6 +13,7 @@ import { runFleet } from './run.ts'
 // `npm run fleet -- failovers [--times N]`: kills the primary and promotes its standby again and again.
 // `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
 // `npm run fleet -- move [--sites N]`: moves a machine into a fleet and back.
+// `npm run fleet -- kills [--kills N]`: kills a node at all events of a publish, or at N random ones of each kind.
 // They exit with 1 when a promise was broken.
 
 const { values, positionals } = parseArgs({
@@ -18,6 +22,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '10' },
     times: { type: 'string', default: '20' },
     sites: { type: 'string', default: '10000' },
+    kills: { type: 'string' },
     visits: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(anySeed()) },
   },
@@ -40,6 +45,11 @@ const runs: Record<string, () => Promise<Report>> = {
   failovers: () => runFleet({ ...load, faults: 'failovers', rounds: Number(values.times) }),
   rolling: () => runRollingRestart({ ...options, visits: Number(values.visits) }),
   move: () => runMove({ sites: Number(values.sites), log }),
+  kills: async () => {
+    await using ceph = await startCeph()
+    await using postgres = await startPostgres()
+    return runKills({ ceph, postgres, seed, log, ...(values.kills && { kills: Number(values.kills) }) })
+  },
 }
 const run = runs[positionals[0] ?? 'faults']
 if (!run) {
