@@ -4,7 +4,7 @@ import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
 import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
-import { BLOB_RECORD_COLUMNS, type BlobRecordRow, toBlobRecord, toLocation } from './blob-records.ts'
+import { BLOB_RECORD, parseBlobRecord, toLocation } from './blob-records.ts'
 import { findEncodedHash, listEncodingObjects, toEncodingRow } from './encoding-rows.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
 
@@ -35,10 +35,10 @@ export class SqlBlobQueries implements BlobQueries {
     const rows = await this.#db
       .selectFrom('blobs')
       .leftJoin('encodings', 'encodings.hash', 'blobs.hash')
-      .select(BLOB_RECORD_COLUMNS.map((column, index) => sql`${sql.ref(column)}`.as(`${index}`)))
+      .select(BLOB_RECORD.as('record'))
       .where('blobs.hash', 'in', sql<string>`(${hashes})`)
       .execute()
-    return rows.map((row) => toBlobRecord(Object.values(row) as BlobRecordRow))
+    return rows.map(({ record }) => parseBlobRecord(record))
   }
 
   async add(slug: string, blobs: readonly StoredBlob[]) {
