@@ -10,6 +10,7 @@ import { ApiError } from '../lib/errors.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
+import { findInternalRequest } from './internal-requests.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -49,16 +50,15 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', EXPOSED)
     const { charge = 'api', auth = 'required', ends } = request.routeOptions.config
-    const caller: Caller = {
-      account: undefined,
-      address: clientIp(request.raw),
-      signedInWith: 'anonymous',
-    }
+    const internal = findInternalRequest(request.raw)
+    const caller: Caller = internal
+      ? { ...internal.caller }
+      : { account: undefined, address: clientIp(request.raw), signedInWith: 'anonymous' }
     request.caller = caller
     request.sessionToken = undefined
     const kind = charge === 'sign-in' ? charge : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
-    const credential = auth === 'none' ? undefined : readCredential(request, options.baseUrl)
+    const credential = auth === 'none' || internal ? undefined : readCredential(request, options.baseUrl)
     const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
       if (credential) await authenticate(request, credential, { accounts, sessions, limits })

@@ -26,9 +26,11 @@ const LOADING_CACHE = 'test/lib/loading-cache.test.ts'
 const PASSWORD = 'test/edge/password.test.ts'
 const COLLABORATORS = 'test/api/collaborators.test.ts'
 const TRASH = 'test/api/trash.test.ts'
+const PREVIEWS = 'test/api/previews.test.ts'
 const NETWORK = 'test/database-faults/network.test.ts'
 const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
+const MCP_TOOLS = 'test/mcp/tools.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
 // biome-ignore format: one row per mutation
@@ -37,6 +39,11 @@ const ROWS: readonly Row[] = [
   ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'best = language as Language', '', EDGE],
   ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'let highest = 0', 'let highest = -1', EDGE],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  // Tools for programs
+  ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
+  ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
+  ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'isFinished: true, url }', 'isFinished: true }', MCP_TOOLS],
+  ['lets a program overwrite a version without showing whose it is', 'server/api/mcp/tool-server.ts', 'account ? await describeConflict(error, args, api) : error', 'error', MCP_TOOLS],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', ".where('slug', '=', slug).where('gone_at', 'is', null)", ".where('slug', '=', slug)", 'test/tls/service.test.ts'],
@@ -125,6 +132,8 @@ const ROWS: readonly Row[] = [
   ['deletes blobs that another site references', 'server/store/queries/blobs.ts', "whereRef('blob_names.hash', '=', 'blobs.hash')", "where('slug', '=', '')", 'test/store/sqlite.test.ts', 'test/blobs/nodes.test.ts'],
   ['collects a blob that is referenced while the collector waits for its row', 'server/store/queries/blobs.ts', ".updateTable('blobs')\n      .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))\n      .where('hash', 'in', candidates)\n      .where('unreferenced_since', '<=', before)\n      .returning('hash')", ".selectFrom(candidates.as('found')).select('hash')", 'test/blobs/nodes.test.ts'],
   ['deletes blobs that are referenced again', 'server/store/queries/blobs.ts', '            unreferenced_since: null,\n            slug', '            slug', 'test/store/sqlite.test.ts'],
+  ['fails a visit whose file another node has stored again', 'server/edge/edge.ts', 'if (!isReloaded && (await this.#isOutdated(content)))', 'if (false as boolean)', 'test/edge/replaced-objects.test.ts'],
+  ['fails a read of a file that was stored again since its lookup', 'server/blobs/blob-reader.ts', 'return current && current.object !== location.object ? readAt(current) : undefined', 'return undefined', 'test/blobs/races.test.ts'],
   ['references an upload that was replaced during finalize', 'server/publish/finalize.ts', 'taken.has(fileNumber) ? [] : [fileNumber]', '[]', 'test/blobs/races.test.ts'],
   ['replaces encodings that visitors may have cached', 'server/store/queries/blobs.ts', "const hashes = new Set(recorded.map(({ hash }) => hash))", 'const hashes = new Set(batch.map(({ hash }) => hash))', 'test/store/sqlite.test.ts'],
   ['invalidates caches with every turn of the encodings of a version', 'server/precompress/precompressor.ts', ' && work.nextBytes === undefined', '', 'test/precompress/precompressor.test.ts'],
@@ -167,7 +176,7 @@ const ROWS: readonly Row[] = [
   ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return', 'return', FINALIZE],
   ['runs two finalizes of one version at the same time', 'server/publish/finalize.ts', 'this.#running.set(versionId, { live, response })', '', 'test/blobs/races.test.ts', RATES],
   ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', RATES],
-  ['merges with a version that is not live any more', 'server/publish/stage.ts', 'const base = request.merge ? site.liveVersionId : request.baseVersionId', 'const base = request.baseVersionId', 'test/api/merge.test.ts'],
+  ['merges with a version that is not live any more', 'server/publish/stage.ts', 'const base = request.merge ? replacedId : request.baseVersionId', 'const base = request.baseVersionId', 'test/api/merge.test.ts'],
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],
   ['replaces a site without a question', 'client/cli/replacement.ts', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-choices.test.ts'],
   ['replaces a site by a drop without a question', 'protocol/manifest/removal.ts', 'index || files > liveFiles / 2', 'false', 'test/dashboard/drop.test.ts'],
@@ -193,7 +202,7 @@ const ROWS: readonly Row[] = [
   ['counts drafts as versions that were live', 'server/sites/version-history.ts', '.filter(({ publishedAt }) => publishedAt !== null)', '', 'test/api/retention.test.ts'],
   ['publishes an unchanged version', 'server/publish/finalize.ts', 'const unchanged = ifChanged ?', 'const unchanged = false ?', 'test/api/unchanged.test.ts'],
   ['drops a version with a new title as unchanged', 'server/publish/unchanged-version.ts', 'site.liveVersionId === null || changesMetadata(site, version, now)', 'site.liveVersionId === null', 'test/api/unchanged.test.ts'],
-  ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'if (baseVersionId === null || baseVersionId === site.liveVersionId) return', 'return', FINALIZE, 'test/api/update.test.ts'],
+  ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'if (baseVersionId === null || baseVersionId === currentVersionId) return', 'return', FINALIZE, 'test/api/update.test.ts'],
   ['deletes the live version', 'server/sites/version-history.ts', 'if (site.liveVersionId === versionId) {\n        throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
 
   // Manifests (spec 4.3)
@@ -224,6 +233,12 @@ const ROWS: readonly Row[] = [
   ['sends any number of invitations', 'server/sites/collaborators.ts', 'sent >= MAX_INVITATIONS_PER_DAY', 'false', COLLABORATORS],
   ['collects the versions of a site in the trash', 'server/sites/trash.ts', "({ state }) => state === 'pending'", '() => true', TRASH],
   ['keeps sites in the trash forever', 'server/jobs/jobs.ts', 'keptUntil !== null && keptUntil <= clock()', 'false', TRASH],
+  ['makes a preview live by a finalize', 'server/publish/finalize.ts', "if (version.state === 'ready' && (!live || name !== null))", "if (version.state === 'ready' && !live)", PREVIEWS],
+  ['serves a preview after its end', 'server/edge/resolve/site-resolver.ts', '(found?.requested?.previewUntil ?? undefined)', 'undefined', PREVIEWS],
+  ['gives a preview the name of a version', 'server/sites/preview.ts', 'MAX_PREVIEW_NAME_LENGTH = 25', 'MAX_PREVIEW_NAME_LENGTH = 26', PREVIEWS],
+  ['evicts versions for previews', 'server/sites/version-history.ts', ' && previewName === null', '', PREVIEWS],
+  ['promotes another version than the one that was seen', 'server/sites/previews.ts', 'if (versionId === undefined || versionId === id) return id', 'if (id) return id', PREVIEWS],
+  ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', 'test/interleaving/interleaving.test.ts'],
   ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
   ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
   ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],
