@@ -134,6 +134,7 @@ const ROWS: readonly Row[] = [
   ['deletes blobs that are referenced again', 'server/store/queries/blobs.ts', '    unreferenced_since: sql<null>`null`,\n', '', 'test/store/sqlite.test.ts', 'test/store/postgres.test.ts'],
   ['fails a visit whose file another node has stored again', 'server/edge/edge.ts', 'if (!isReloaded && (await this.#isOutdated(content)))', 'if (false as boolean)', 'test/edge/replaced-objects.test.ts'],
   ['fails a read of a file that was stored again since its lookup', 'server/blobs/blob-reader.ts', 'return current && current.object !== location.object ? readAt(current) : undefined', 'return undefined', 'test/blobs/races.test.ts'],
+  ['stores a blob under a name that was used before', 'server/blobs/object-names.ts', '${random.slice(prefix.length, 4)}-${now.toString(36).padStart(8, \'0\')}-${random.slice(4)}', '${random.slice(prefix.length, 4).replace(/./g, \'0\')}-${\'0\'.repeat(8)}-${\'0\'.repeat(12)}', 'test/blobs/races.test.ts'],
   ['references an upload that was replaced during finalize', 'server/publish/finalize.ts', 'taken.has(fileNumber) ? [] : [fileNumber]', '[]', 'test/blobs/races.test.ts'],
   ['replaces encodings that visitors may have cached', 'server/store/queries/blobs.ts', "const hashes = new Set(recorded.map(({ hash }) => hash))", 'const hashes = new Set(batch.map(({ hash }) => hash))', 'test/store/sqlite.test.ts'],
   ['invalidates caches with every turn of the encodings of a version', 'server/precompress/precompressor.ts', ' && work.nextBytes === undefined', '', 'test/precompress/precompressor.test.ts'],
