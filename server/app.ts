@@ -262,6 +262,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       }
       // Watchers would delay draining.
       const ended = services.domains.endWatching()
+      edge.endWaiting()
       await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])
       await opened.disposeAsync()
     },
@@ -479,7 +480,7 @@ export function createServices(
       clock,
     }),
     names,
-    previews: new Previews({ store, addresses, versions, clock }),
+    previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
     sites: new Sites({ store, blobs, addresses, precompressor, clock }),

@@ -79,7 +79,6 @@ const VALUES: Record<string, string | number> = {
   id: 's3k8d0v7W1yHn5tR',
   browser: 'Firefox on Windows',
   name: 'bakery',
-  previewName: 'pr-42',
   preview: 'pr-42',
   'Preview.name': 'pr-42',
   'Preview.url': 'https://pr-42--amber-harbor-k7x3m2.sites.example.net/',
@@ -117,7 +116,7 @@ const VALUES: Record<string, string | number> = {
 /** Fields that are null more often than not. */
 const NULL_FIELDS = new Set([
   'pendingVersionId',
-  'Version.previewName',
+  'Version.preview',
   'nextCursor',
   'redirectsTo',
   'alternate',
