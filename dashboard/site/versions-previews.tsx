@@ -5,7 +5,7 @@ import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
-import { Menu } from '../kit/menu.tsx'
+import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
@@ -72,19 +72,7 @@ function PreviewRow({ site, version, onPromote, onDelete }: PreviewRowProps) {
               Promote
             </Button>
           )}
-          <Menu
-            label={`Actions for preview ${name}`}
-            items={[
-              { name: 'Open preview', icon: 'open', href: url, outside: true },
-              {
-                name: 'Download files',
-                icon: 'download',
-                href: archiveUrl(site.slug, versionId),
-                download: true,
-              },
-              { name: 'Delete preview', icon: 'trash', danger: true, onClick: () => setConfirming(true) },
-            ]}
-          />
+          <PreviewMenu site={site} version={version} onDelete={() => setConfirming(true)} />
         </div>
       </div>
       {message && (
@@ -110,4 +98,20 @@ function PreviewRow({ site, version, onPromote, onDelete }: PreviewRowProps) {
       )}
     </li>
   )
+}
+
+interface PreviewMenuProps {
+  site: SiteDetails
+  version: PreviewedVersion
+  onDelete: () => void
+}
+
+function PreviewMenu({ site, version, onDelete }: PreviewMenuProps) {
+  const { preview, versionId } = version
+  const items: MenuItem[] = [
+    { name: 'Open preview', icon: 'open', href: preview.url, outside: true },
+    { name: 'Download files', icon: 'download', href: archiveUrl(site.slug, versionId), download: true },
+    { name: 'Delete preview', icon: 'trash', danger: true, onClick: onDelete },
+  ]
+  return <Menu label={`Actions for preview ${preview.name}`} items={items} />
 }
