@@ -235,7 +235,7 @@ const ROWS: readonly Row[] = [
   ['collects the versions of a site in the trash', 'server/sites/trash.ts', "({ state }) => state === 'pending'", '() => true', TRASH],
   ['keeps sites in the trash forever', 'server/jobs/jobs.ts', 'keptUntil !== null && keptUntil <= clock()', 'false', TRASH],
   ['makes a preview live by a finalize', 'server/publish/finalize.ts', "if (version.state === 'ready' && (!live || name !== null))", "if (version.state === 'ready' && !live)", PREVIEWS],
-  ['serves a preview after its end', 'server/edge/resolve/site-resolver.ts', '(found?.requested?.previewUntil ?? undefined)', 'undefined', PREVIEWS],
+  ['serves a preview after its end', 'server/edge/resolve/site-resolver.ts', 'previewUntil: previewUntil ?? undefined', 'previewUntil: undefined', PREVIEWS],
   ['gives a preview the name of a version', 'server/sites/preview.ts', 'MAX_PREVIEW_NAME_LENGTH = 25', 'MAX_PREVIEW_NAME_LENGTH = 26', PREVIEWS],
   ['evicts versions for previews', 'server/sites/version-history.ts', ' && previewName === null', '', PREVIEWS],
   ['promotes another version than the one that was seen', 'server/sites/previews.ts', 'if (versionId === undefined || versionId === id) return id', 'if (id) return id', PREVIEWS],
