@@ -114,7 +114,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
       for (const route of table) if (route.bytes && route.archives) direct.route(routeOptions(route, options))
     })
     const document = openApiDocument(table, options)
-    api.get('/api/openapi.json', { config: { charge: 'none', auth: 'none' } }, () => document)
+    api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, () => document)
     handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
   })
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage))
@@ -139,6 +139,7 @@ function routeOptions(route: Route, services: ApiServices & { manifestBytes: num
     config: {
       charge: route.charge ?? 'api',
       ends: route.ends,
+      access: route.access,
       auth: route.auth ?? 'required',
       ...(route.archives ? { accepts: ARCHIVE_TYPES } : {}),
     },
