@@ -6,6 +6,7 @@ import { contentsList } from './contents.ts'
 const GUIDES: Record<string, string> = {
   publish: 'Publishing',
   domains: 'Domains',
+  agents: 'Agents',
   run: 'Running a server',
   security: 'Security',
   glossary: 'Glossary',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
 import { formatAlternatives } from '../../protocol/format.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
@@ -18,6 +18,7 @@ import { ARCHIVE_MEMORY_BYTES, accountBodies, readJson, reserveBody } from './bo
 import { cspReports } from './csp-reports.ts'
 import { acceptArchives } from './direct-upload.ts'
 import { handleErrors } from './errors.ts'
+import { mcp } from './mcp/mcp.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
 import { type Route, routes } from './routes.ts'
@@ -99,27 +100,37 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   probes(app, options)
   await app.register(pages, options)
   await app.register(cspReports, options)
-  await app.register(async (api) => {
-    parsers(api)
-    admit(api, options)
-    const table = routes(options)
-    api.addHook('preHandler', followRenames(options))
-    for (const route of table) if (!route.bytes) api.route(routeOptions(route, options))
-    await api.register(async (raw) => {
-      untouchedBodies(raw)
-      for (const route of table) if (route.bytes && !route.archives) raw.route(routeOptions(route, options))
-    })
-    await api.register(async (direct) => {
-      acceptArchives(direct)
-      for (const route of table) if (route.bytes && route.archives) direct.route(routeOptions(route, options))
-    })
-    const document = openApiDocument(table, options)
-    api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, () => document)
-    handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
-  })
+  const handle: RequestListener = (request, response) => app.routing(request, response)
+  await app.register((api) => addRoutes(api, options, handle))
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage))
   await app.ready()
   return app
+}
+
+/** Adds the routes of the table, and what is made from it; `handle` handles a request to any route. */
+async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: RequestListener): Promise<void> {
+  parsers(api)
+  admit(api, options)
+  const table = routes(options)
+  api.addHook('preHandler', followRenames(options))
+  for (const route of table) if (!route.bytes) api.route(routeOptions(route, options))
+  await api.register(async (raw) => {
+    untouchedBodies(raw)
+    for (const route of table) if (route.bytes && !route.archives) raw.route(routeOptions(route, options))
+  })
+  await api.register(async (direct) => {
+    acceptArchives(direct)
+    for (const route of table) if (route.bytes && route.archives) direct.route(routeOptions(route, options))
+  })
+  await api.register(mcp, {
+    ...options,
+    routes: table,
+    maxFiles: options.pendingVersions.maxFiles,
+    handle,
+  })
+  const document = openApiDocument(table, options)
+  api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, () => document)
+  handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
 }
 
 function routeOptions(route: Route, services: ApiServices & { manifestBytes: number }): RouteOptions {

@@ -10,6 +10,7 @@ import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
+import { findInternalRequest } from './internal-requests.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -58,16 +59,16 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', EXPOSED)
     const { charge = 'api', auth = 'required', access, ends } = request.routeOptions.config
     if (access === undefined) throw new Error('The route does not declare its access')
-    const caller: Caller = {
-      account: undefined,
-      address: clientIp(request.raw),
-      signedInWith: 'anonymous',
-    }
+    const internal = findInternalRequest(request.raw)
+    const caller: Caller = internal
+      ? { ...internal.caller }
+      : { account: undefined, address: clientIp(request.raw), signedInWith: 'anonymous' }
     request.caller = caller
     request.sessionToken = undefined
     const kind = charge === 'sign-in' ? charge : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
-    const credential = access === 'public' ? undefined : readCredential(request, options.baseUrl)
+    const credential =
+      access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
     const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
       if (credential) await authenticate(request, credential, options)

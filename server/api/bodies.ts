@@ -8,6 +8,7 @@ import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import { overloaded } from '../lib/semaphore.ts'
 import type { TransferRates } from '../lib/transfer-rates.ts'
 import type { RequestMessage } from '../net/request-message.ts'
+import { findInternalRequest } from './internal-requests.ts'
 import { checkJsonStructure } from './json-body.ts'
 
 declare module 'fastify' {
@@ -99,6 +100,8 @@ export async function readBody(request: FastifyRequest, payload: IncomingMessage
  * when its structure exceeds a limit, PAYLOAD_TOO_LARGE and UNAVAILABLE as `readBody`.
  */
 export async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
+  const internal = findInternalRequest(request.raw)
+  if (internal) return internal.body
   const bytes = await readBody(request, payload)
   request.bodyBytes = bytes.length
   if (bytes.length === 0) return undefined

@@ -22,6 +22,7 @@ import { charge } from './auth.ts'
 import { tooLarge } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import { toFieldErrors } from './errors.ts'
+import { findInternalRequest } from './internal-requests.ts'
 import type { ApiServices } from './services.ts'
 import { readSlug } from './sites.ts'
 
@@ -81,7 +82,7 @@ function readDirectRequest(
   if (!hasContents(body?.files)) return undefined
   const { files, live, ifChanged, ...fields } = body as typeof body & {}
   const found = toFieldErrors(request.validationError).filter(({ field }) => !RULE_CHECKED_FIELDS.test(field))
-  const contents = readContentFiles(files)
+  const contents = readContentFiles(files, findInternalRequest(request.raw)?.maxContentBytes)
   const problems = [
     ...validateManifest(contents.map(toManifestEntry), pendingVersions.limitsFor(request.caller)),
     ...pendingVersions.validateFields(fields),

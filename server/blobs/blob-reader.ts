@@ -40,12 +40,16 @@ export class BlobReader {
     read: (location: BlobLocation) => Promise<T | undefined>,
   ): Promise<T | undefined> {
     const location = typeof blob === 'string' ? await this.#index.find(blob) : blob
-    return (
-      location &&
-      read(location).catch((cause: unknown) => {
+    if (!location) return undefined
+    const readAt = (place: BlobLocation) =>
+      read(place).catch((cause: unknown) => {
         const message = 'File storage is temporarily unavailable'
         throw new ApiError('UNAVAILABLE', message, { isIsolated: true, cause })
       })
-    )
+    const found = await readAt(location)
+    if (found !== undefined) return found
+    // The object may have been deleted since the location was read, and the content stored again.
+    const current = await this.#index.find(location.hash)
+    return current && current.object !== location.object ? readAt(current) : undefined
   }
 }

@@ -29,7 +29,7 @@ import {
   unavailable,
   VERSION_NOT_FOUND,
 } from './respond/pages/error-pages.ts'
-import type { EdgeResponse, EdgeResult } from './response.ts'
+import type { BlobSlice, EdgeResponse, EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
 const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
@@ -116,10 +116,14 @@ export class Edge implements HttpHandler {
     return content ? this.#bodies.peek(content) : body
   }
 
-  async openBody(
+  openBody(request: HttpRequest, result: EdgeResult, memory?: MemoryReservation): Promise<ResultWithBody> {
+    return this.#openBody(request, result, { memory, isReloaded: false })
+  }
+
+  async #openBody(
     request: HttpRequest,
     { response, visit }: EdgeResult,
-    memory?: MemoryReservation,
+    { memory, isReloaded }: { memory: MemoryReservation | undefined; isReloaded: boolean },
   ): Promise<ResultWithBody> {
     const { content } = response
     if (!content) return { response, visit, body: response.body }
@@ -137,12 +141,29 @@ export class Edge implements HttpHandler {
     try {
       const body = await this.#bodies.open(content, memory, reportCorruptBlob)
       if (body !== undefined) return { response, visit, body }
+      if (!isReloaded && (await this.#isOutdated(content)))
+        return await this.#openBody(request, await this.#reload(request), { memory, isReloaded: true })
     } catch (error) {
       return inline(this.#failure(request, error), visit)
     }
     reportCorruptBlob(new Error('the blob is missing or has another length'))
     if (!content.encoding) return inline(INTERNAL_ERROR.for(request.headers), visit)
     return { ...(await this.#identityFallback(request, memory)), visit }
+  }
+
+  /** Whether the store has another location of a file than its cached site: encodings are deleted with their file. */
+  async #isOutdated({ encoding, hash, injected, location }: BlobSlice): Promise<boolean> {
+    if (encoding !== undefined) return false
+    const current = await this.#options.store.read.blobs.find(injected?.publishedHash ?? hash)
+    return current?.object !== location?.object
+  }
+
+  /** The response for a site that is read again: this process has not been notified yet of the change of another one. */
+  async #reload(request: HttpRequest): Promise<EdgeResult> {
+    const host = this.#hosts.read(request.host)
+    const resolution = await this.#siteResolver.resolve(host, request.isSecure, request)
+    if (resolution.kind === 'site') this.#siteResolver.invalidate([resolution.slug])
+    return this.#serve(host, request)
   }
 
   async #submitPassword(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {

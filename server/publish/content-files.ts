@@ -20,10 +20,10 @@ export function contentTextBytes(files: unknown): number {
 
 /**
  * The files of a publish whose bytes are in the request: each has a path and either `content` or `contentBase64`.
- * Throws a VALIDATION_ERROR with all problems, PAYLOAD_TOO_LARGE beyond MAX_CONTENT_BYTES. Rules of a manifest, such as
+ * Throws a VALIDATION_ERROR with all problems, PAYLOAD_TOO_LARGE beyond `maxBytes`. Rules of a manifest, such as
  * those of paths, are not checked.
  */
-export function readContentFiles(entries: readonly unknown[]): ContentFile[] {
+export function readContentFiles(entries: readonly unknown[], maxBytes = MAX_CONTENT_BYTES): ContentFile[] {
   const problems: FieldError[] = []
   const files = entries.flatMap((entry, index) => {
     const add = (name: string, message: string) => problems.push({ field: `files[${index}]${name}`, message })
@@ -31,8 +31,8 @@ export function readContentFiles(entries: readonly unknown[]): ContentFile[] {
   })
   if (problems.length > 0) throw validationError(problems)
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0)
-  if (bytes > MAX_CONTENT_BYTES) {
-    const sentence = `The contents of the files are too large. The limit is ${formatLimit(MAX_CONTENT_BYTES)} per request.`
+  if (bytes > maxBytes) {
+    const sentence = `The contents of the files are too large. The limit is ${formatLimit(maxBytes)} per request.`
     throw new ApiError('PAYLOAD_TOO_LARGE', sentence)
   }
   return files

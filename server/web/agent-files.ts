@@ -101,6 +101,7 @@ ${text}
 
 - [Publishing](${baseUrl}/docs/publish.md): the command, the HTTP API, redirects, headers, versions, visits
 - [Domains](${baseUrl}/docs/domains.md): serving a site at your own domain
+- [Agents](${baseUrl}/docs/agents.md): the tools of the Model Context Protocol at ${baseUrl}/mcp
 - [OpenAPI document](${baseUrl}/api/openapi.json): every operation with schemas and examples
 - [API reference](${baseUrl}/docs): the same for people, with all error codes
 `

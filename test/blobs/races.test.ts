@@ -171,6 +171,24 @@ test('a version that is staged while the sweep deletes its abandoned site keeps 
   await fixture.assertServes(slug, X)
 })
 
+test('a file that is deleted and published again while it is opened is read', async () => {
+  await using fixture = await startFixture()
+  await fixture.leaveBehind(X)
+  const { store, blobs } = fixture.operator
+  let replaced: Promise<unknown> | undefined
+  const replace = async () => {
+    await fixture.collect()
+    await fixture.publish({ 'index.html': X })
+  }
+  const bytes: Blobs['bytes'] = async (location) => {
+    replaced ??= replace()
+    await replaced
+    return blobs.bytes(location)
+  }
+  const reader = new BlobReader({ ...blobs, bytes }, store.read.blobs)
+  assert.deepEqual(await reader.bytes(received(X).hash), X)
+})
+
 test('two processes can sweep the same blobs at the same time', async () => {
   await using fixture = await startFixture()
   for (let number = 0; number < 5; number++) await fixture.leaveBehind(deterministicBytes(number, 50))

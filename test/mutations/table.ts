@@ -30,6 +30,7 @@ const TRASH = 'test/api/trash.test.ts'
 const NETWORK = 'test/database-faults/network.test.ts'
 const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
+const MCP_TOOLS = 'test/mcp/tools.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
 // biome-ignore format: one row per mutation
@@ -38,6 +39,11 @@ const ROWS: readonly Row[] = [
   ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'best = language as Language', '', EDGE],
   ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'let highest = 0', 'let highest = -1', EDGE],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  // Tools for programs
+  ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
+  ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
+  ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'isFinished: true, url }', 'isFinished: true }', MCP_TOOLS],
+  ['lets a program overwrite a version without showing whose it is', 'server/api/mcp/tool-server.ts', 'account ? await describeConflict(error, args, api) : error', 'error', MCP_TOOLS],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', ".where('slug', '=', slug).where('gone_at', 'is', null)", ".where('slug', '=', slug)", 'test/tls/service.test.ts'],
@@ -126,6 +132,8 @@ const ROWS: readonly Row[] = [
   ['deletes blobs that another site references', 'server/store/queries/blobs.ts', "whereRef('blob_names.hash', '=', 'blobs.hash')", "where('slug', '=', '')", 'test/store/sqlite.test.ts', 'test/blobs/nodes.test.ts'],
   ['collects a blob that is referenced while the collector waits for its row', 'server/store/queries/blobs.ts', ".updateTable('blobs')\n      .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))\n      .where('hash', 'in', candidates)\n      .where('unreferenced_since', '<=', before)\n      .returning('hash')", ".selectFrom(candidates.as('found')).select('hash')", 'test/blobs/nodes.test.ts'],
   ['deletes blobs that are referenced again', 'server/store/queries/blobs.ts', '            unreferenced_since: null,\n            slug', '            slug', 'test/store/sqlite.test.ts'],
+  ['fails a visit whose file another node has stored again', 'server/edge/edge.ts', 'if (!isReloaded && (await this.#isOutdated(content)))', 'if (false as boolean)', 'test/edge/replaced-objects.test.ts'],
+  ['fails a read of a file that was stored again since its lookup', 'server/blobs/blob-reader.ts', 'return current && current.object !== location.object ? readAt(current) : undefined', 'return undefined', 'test/blobs/races.test.ts'],
   ['references an upload that was replaced during finalize', 'server/publish/finalize.ts', 'taken.has(fileNumber) ? [] : [fileNumber]', '[]', 'test/blobs/races.test.ts'],
   ['replaces encodings that visitors may have cached', 'server/store/queries/blobs.ts', "const hashes = new Set(recorded.map(({ hash }) => hash))", 'const hashes = new Set(batch.map(({ hash }) => hash))', 'test/store/sqlite.test.ts'],
   ['invalidates caches with every turn of the encodings of a version', 'server/precompress/precompressor.ts', ' && work.nextBytes === undefined', '', 'test/precompress/precompressor.test.ts'],

@@ -1,0 +1,151 @@
+import type { RequestListener } from 'node:http'
+import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
+import type { FastifyRequest } from 'fastify'
+import { errorBody, validationError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { toFieldErrors } from '../errors.ts'
+import type { Route } from '../routes.ts'
+import type { Schema } from '../schemas/schema.ts'
+import { CallError, formatCallError } from './call-error.ts'
+import { DOMAIN_TOOLS } from './domain-tools.ts'
+import { internalClient } from './internal-client.ts'
+import { brief } from './projection.ts'
+import { publishTools } from './publish-tools.ts'
+import { SITE_TOOLS } from './site-tools.ts'
+import type { ApiClient, Arguments, Tool } from './tool.ts'
+import { VERSION_TOOLS } from './version-tools.ts'
+
+export interface ToolServerOptions {
+  baseUrl: string
+  version: string
+  routes: readonly Route[]
+  /** The largest number of files that a plan allows. */
+  maxFiles: number
+  /** Handles a request to the API. */
+  handle: RequestListener
+  log: Log
+}
+
+/** One message of a client and what answers it. */
+export interface Exchange {
+  request: FastifyRequest
+  /** Ends the call of a tool. */
+  signal: AbortSignal
+  /** Set when the API refused the call for the lack of an account: the client can sign in and repeat it. */
+  isRefused?: boolean
+}
+
+/** The tools behind the library of the protocol. */
+export interface ToolServer {
+  /** Whether the tool of this name needs an account; false for an unknown one. */
+  needsAccount(name: unknown): boolean
+  /** Handles the message in the parsed body of the exchange. */
+  handle(message: Request, exchange: Exchange): Promise<Response>
+}
+
+const INSTRUCTIONS =
+  'Slipway publishes static sites. publish_site needs no account; without one, show the user claimUrl. Show the user siteUrl. Pass the versionId that you last saw as baseVersionId, so that you do not overwrite the changes of others.'
+
+export function openToolServer({ baseUrl, version, log, handle, ...options }: ToolServerOptions): ToolServer {
+  const routes = new Map(options.routes.map((route) => [route.id, route]))
+  const all = [...publishTools(options.maxFiles), ...SITE_TOOLS, ...VERSION_TOOLS, ...DOMAIN_TOOLS]
+  const tools = new Map<unknown, Tool>(all.map((tool) => [tool.name, tool]))
+  const listed = all.map(({ name, title, description, input, output, annotations }) => ({
+    name,
+    title,
+    description,
+    inputSchema: input as { type: 'object' },
+    outputSchema: brief(output) as { type: 'object' },
+    annotations,
+  }))
+  const createServer = (exchange: Exchange) => {
+    const server = new Server(
+      { name: 'slipway', title: 'Slipway', version, websiteUrl: baseUrl },
+      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    )
+    server.setRequestHandler('tools/list', () => ({ tools: listed }))
+    server.setRequestHandler('tools/call', ({ params }) => {
+      const tool = tools.get(params.name)
+      if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
+      const { signal, request } = exchange
+      const api = internalClient({ baseUrl, routes, handle, caller: request.caller, signal })
+      return callTool(tool, params.arguments ?? {}, { exchange, api })
+    })
+    return server
+  }
+  const handler = createMcpHandler(({ authInfo }) => createServer(authInfo!.extra!.exchange as Exchange), {
+    // No tool sends notifications, so no stream has to stay open.
+    maxSubscriptions: 0,
+    onerror: (error) => log.debug('a message to /mcp was refused', { error: error.message }),
+  })
+  return {
+    needsAccount: (name) => tools.get(name)?.needsAccount === true,
+    handle: (message, exchange) =>
+      handler.fetch(message, {
+        parsedBody: exchange.request.body,
+        authInfo: { token: '', clientId: '', scopes: [], extra: { exchange } },
+      }),
+  }
+}
+
+interface CallContext {
+  exchange: Exchange
+  api: ApiClient
+}
+
+/** The result of a call. A refusal of the API is a result too, from which a model learns what to do next. */
+async function callTool(tool: Tool, args: Arguments, context: CallContext) {
+  const { api, exchange } = context
+  try {
+    checkArguments(tool, args, context)
+    const result = (await tool.call(api, args)) as Record<string, unknown>
+    return { content: [toText(JSON.stringify(result))], structuredContent: result }
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    const { account } = exchange.request.caller
+    if (error.body.code === 'UNAUTHORIZED' && !account) exchange.isRefused = true
+    const explained = account ? await describeConflict(error, args, api) : error
+    return { content: [toText(formatCallError(explained))], isError: true }
+  }
+}
+
+function toText(text: string) {
+  return { type: 'text' as const, text }
+}
+
+/** Checks what the routes of the API do not: the arguments of which their paths are made. */
+function checkArguments({ input }: Tool, args: Arguments, { exchange, api }: CallContext): void {
+  const validate = exchange.request.compileValidationSchema(withoutItems(input), 'body')
+  if (validate(args)) return
+  const problems = toFieldErrors({ validation: validate.errors, validationContext: 'body' } as never)
+  throw new CallError(errorBody(validationError(problems), api.baseUrl))
+}
+
+const checkedSchemas = new WeakMap<Schema, Schema>()
+
+/** The schema without those of list items, which the routes of the API validate. */
+function withoutItems(schema: Schema): Schema {
+  const known = checkedSchemas.get(schema)
+  if (known) return known
+  const properties = Object.entries(schema.properties as Record<string, Schema>).map(
+    ([name, { items: _, ...rest }]) => [name, rest],
+  )
+  const checked = { ...schema, properties: Object.fromEntries(properties) }
+  checkedSchemas.set(schema, checked)
+  return checked
+}
+
+/** Adds to a conflict who published the live version and when, and what it changed. */
+async function describeConflict(error: CallError, { slug }: Arguments, api: ApiClient): Promise<CallError> {
+  const { currentVersionId: versionId } = (error.body.details ?? {}) as { currentVersionId?: string }
+  if (error.body.code !== 'VERSION_CONFLICT' || !versionId) return error
+  const live = await api
+    .call<Record<string, unknown>>('getVersion', { params: { slug, versionId } })
+    .catch(() => undefined)
+  if (!live) return error
+  const { publishedBy, publishedWith, publishedAt, message, added, changed, removed } = live
+  const details = {
+    live: { versionId, publishedBy, publishedWith, publishedAt, message, added, changed, removed },
+  }
+  return new CallError({ ...error.body, details })
+}

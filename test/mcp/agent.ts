@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+
+/** A program that uses the tools of a service, over the library that programs use. */
+export class Agent implements AsyncDisposable {
+  readonly client: Client
+
+  private constructor(client: Client) {
+    this.client = client
+  }
+
+  /** Connects with an API key, or without. `mode` selects the revision of the protocol. */
+  static async connect(
+    baseUrl: string,
+    { key, mode = 'auto' }: { key?: string; mode?: 'auto' | 'legacy' } = {},
+  ): Promise<Agent> {
+    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+    const transport = new StreamableHTTPClientTransport(new URL('/mcp', baseUrl), {
+      requestInit: { headers },
+    })
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+    await client.connect(transport)
+    return new Agent(client)
+  }
+
+  /** The structured result of a call that succeeds, which the client has checked against the output schema. */
+  // biome-ignore lint/suspicious/noExplicitAny: each tool has another result
+  async call(name: string, args: object = {}): Promise<any> {
+    const result = await this.send(name, args)
+    assert.notEqual(result.isError, true, textOf(result))
+    return result.structuredContent
+  }
+
+  /** The text of a call that is refused. */
+  async refusal(name: string, args: object = {}): Promise<string> {
+    const result = await this.send(name, args)
+    assert.equal(result.isError, true)
+    return textOf(result)
+  }
+
+  async send(name: string, args: object): Promise<CallToolResult> {
+    return (await this.client.callTool({ name, arguments: { ...args } })) as CallToolResult
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.client.close()
+  }
+}
+
+function textOf({ content }: CallToolResult): string {
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+}

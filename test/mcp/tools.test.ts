@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api } from '../api/api.ts'
+import { make } from '../api/archive-requests.ts'
+import { MIB } from '../support/units.ts'
+import { Agent } from './agent.ts'
+
+const page = { path: 'index.html', content: '<title>One</title><h1>One</h1>' }
+
+describe('the tools for programs', () => {
+  let api: Api
+  let account: Account
+  let anonymous: Agent
+  let owner: Agent
+  before(async () => {
+    api = await Api.start()
+    account = await api.account()
+    anonymous = await Agent.connect(api.baseUrl)
+    owner = await Agent.connect(api.baseUrl, { key: account.key })
+  })
+  after(async () => {
+    await anonymous[Symbol.asyncDispose]()
+    await owner[Symbol.asyncDispose]()
+    await api[Symbol.asyncDispose]()
+  })
+
+  const visit = async (url: string, path = '/') => (await api.visit(url, path)).text
+  const publish = (args: object, agent = owner) => {
+    api.pass()
+    return agent.call('publish_site', args)
+  }
+
+  test('take a site from nothing to published, updated, kept, restored and deleted', async () => {
+    const created = await publish({ files: [page, { path: 'a.css', content: 'a{}' }] }, anonymous)
+    assert.match(created.claimUrl, /\/claim\?slug=/)
+    const { slug, siteUrl, claimToken } = created
+    api.pass()
+    const updated = await anonymous.call('update_files', {
+      slug,
+      claimToken,
+      files: [{ path: 'b.txt', contentBase64: Buffer.from('b').toString('base64') }],
+      delete: ['a.css'],
+      baseVersionId: created.versionId,
+    })
+    assert.deepEqual(updated.changes, { added: 1, changed: 0, removed: 1 })
+    assert.equal(await visit(siteUrl, '/b.txt'), 'b')
+    await owner.call('claim_site', { slug, claimToken })
+    const { versions } = await owner.call('list_versions', { slug })
+    assert.deepEqual(
+      versions.map(({ versionId }: { versionId: string }) => versionId),
+      [updated.versionId, created.versionId],
+    )
+    await owner.call('restore_version', { slug, versionId: created.versionId })
+    assert.equal(await visit(siteUrl, '/a.css'), 'a{}')
+    assert.equal((await owner.call('read_file', { slug, path: 'a.css' })).content, 'a{}')
+    await owner.call('set_metadata', { slug, title: 'Two' })
+    const { title, files, fileCount } = await owner.call('get_site', { slug })
+    assert.deepEqual([title, files.length, fileCount], ['Two', 2, 2])
+    const copy = await owner.call('duplicate_site', { slug })
+    assert.equal((await owner.call('list_sites', { q: copy.slug })).sites[0].siteUrl, copy.siteUrl)
+    assert.equal((await owner.call('delete_site', { slug })).deleted, true)
+    assert.match(await owner.refusal('get_site', { slug }), /^NOT_FOUND: .*trash/)
+  })
+
+  test('connect a domain and check it', async () => {
+    const { slug } = await publish({ files: [page] })
+    const added = await owner.call('add_domain', { domain: 'www.shop.test', slug })
+    assert.equal(added.records[0].type, 'CNAME')
+    assert.equal((await owner.call('check_domain', { domain: 'www.shop.test' })).status, 'pending')
+  })
+
+  test('serve clients of earlier revisions, and those with a session of another server', async () => {
+    await using legacy = await Agent.connect(api.baseUrl, { key: account.key, mode: 'legacy' })
+    assert.equal((await publish({ files: [page] }, legacy)).status, 'active')
+    const response = await post(listTools, { 'mcp-session-id': 'stale' })
+    assert.equal(response.status, 200)
+    assert.match(await response.text(), /publish_site/)
+  })
+
+  test('a byte-identical publish makes no version', async () => {
+    const { slug, versionId } = await publish({ files: [page] })
+    const again = await publish({ slug, files: [page] })
+    assert.deepEqual([again.unchanged, again.versionId], [true, versionId])
+  })
+
+  test('a publish over a version that the caller has not seen says who published what', async () => {
+    const { slug, versionId: baseVersionId } = await publish({ files: [page] })
+    const other = await publish({ slug, files: [page, { path: 'new.txt', content: 'n' }], message: 'Prices' })
+    const text = await owner.refusal('publish_site', {
+      slug,
+      files: [{ path: 'a', content: 'a' }],
+      baseVersionId,
+    })
+    assert.match(text, /^VERSION_CONFLICT: .*\nNext: .*baseVersionId/)
+    for (const part of [other.versionId, account.email, 'Prices', '"added":["new.txt"]'])
+      assert.ok(text.includes(part), `${part} is missing in ${text}`)
+  })
+
+  test('contents of up to 4 MiB need no upload, and other files get upload targets', async () => {
+    const files = Array.from({ length: 3 }, (_, at) => ({ path: `${at}.txt`, content: 'x'.repeat(MIB) }))
+    const { slug, siteUrl } = await publish({ files })
+    assert.equal((await visit(siteUrl, '/2.txt')).length, MIB)
+    const larger = [...files, { path: '3.txt', content: 'x'.repeat(MIB) }, page]
+    assert.match(
+      await owner.refusal('publish_site', { files: larger }),
+      /^PAYLOAD_TOO_LARGE: .*\nNext: .*hash/,
+    )
+    const bytes = Buffer.from('uploaded')
+    const hash = createHash('sha256').update(bytes).digest('hex')
+    const entry = { path: 'index.html', size: bytes.length, contentType: 'text/html', hash }
+    const { versionId, uploads } = await publish({ slug, files: [entry] })
+    assert.deepEqual([uploads.count, uploads.paths], [1, ['index.html']])
+    const body = make('tar', { 'index.html': bytes })
+    const receipt = await fetch(uploads.url, {
+      method: 'PUT',
+      headers: uploads.headers,
+      body: new Uint8Array(body),
+    })
+    assert.equal(receipt.status, 200)
+    assert.equal((await publish({ slug, versionId })).status, 'active')
+    assert.match(await visit(siteUrl), /uploaded/)
+    // The live version has these bytes already, so that nothing is left to upload.
+    const copied = await publish({ slug, files: [entry, { ...entry, path: 'b.html' }] })
+    assert.deepEqual([copied.status, copied.uploads], ['active', undefined])
+  })
+
+  test('a ten-file site takes one call and few bytes of context', async () => {
+    const files = Array.from({ length: 9 }, (_, at) => ({
+      path: `page-${at}.html`,
+      content: `<h1>${at}</h1>`,
+    }))
+    const result = await anonymous.send('publish_site', { files: [page, ...files] })
+    const bytes = JSON.stringify(result).length
+    assert.ok(bytes < 2000, `the result has ${bytes} bytes`)
+  })
+
+  test('long results are cut', async () => {
+    const long = { path: 'long.txt', content: 'é'.repeat(40_000) }
+    const files = Array.from({ length: 60 }, (_, at) => ({ path: `${at}.txt`, content: 'x' }))
+    const { slug } = await publish({ files: [...files, long, { path: 'a.bin', contentBase64: 'AAEC' }] })
+    const { content, truncated } = await owner.call('read_file', { slug, path: 'long.txt' })
+    assert.deepEqual([truncated, /^é{24999}é?$/.test(content)], [true, true])
+    assert.equal((await owner.call('read_file', { slug, path: 'a.bin' })).content, undefined)
+    const site = await owner.call('get_site', { slug })
+    assert.deepEqual([site.files.length, site.fileCount], [50, 62])
+  })
+
+  test('a refused call says what is wrong and what to do next', async () => {
+    const refusals: [tool: string, args: object, refusal: RegExp][] = [
+      ['publish_site', {}, /^VALIDATION_ERROR: .*files/],
+      ['publish_site', { files: [{ path: '../a', content: 'a' }] }, /^VALIDATION_ERROR: files\[0\]/],
+      ['publish_site', { files: 'index.html' }, /^VALIDATION_ERROR: files: must be an array/],
+      ['get_site', {}, /^VALIDATION_ERROR: slug: is required/],
+      ['get_site', { slug: 7 }, /^VALIDATION_ERROR: slug: must be a string/],
+      ['get_site', { slug: '..' }, /^NOT_FOUND: /],
+      ['get_site', { slug: '../../me' }, /^NOT_FOUND: /],
+      ['get_site', { slug: 'of-another' }, /^NOT_FOUND: .*\nNext: .*list_sites/],
+      ['restore_version', { slug: 'of-another', versionId: 'x' }, /^NOT_FOUND: /],
+    ]
+    for (const [tool, args, refusal] of refusals) assert.match(await owner.refusal(tool, args), refusal)
+    await assert.rejects(owner.client.callTool({ name: 'no_tool' }), /Unknown tool: no_tool/)
+  })
+
+  test('a site of another account is as absent as for the API', async () => {
+    const { slug } = await publish({ files: [page] })
+    await using stranger = await Agent.connect(api.baseUrl, { key: (await api.account()).key })
+    for (const tool of ['get_site', 'delete_site', 'list_versions', 'duplicate_site'])
+      assert.match(await stranger.refusal(tool, { slug }), /^NOT_FOUND: /, tool)
+    assert.match(await stranger.refusal('update_files', { slug, files: [page] }), /^NOT_FOUND: /)
+  })
+
+  test('a call counts as the requests that it sends', async () => {
+    const remaining = async () => {
+      const { headers } = await account.request('GET', '/api/v1/publishes')
+      return Number(headers['x-ratelimit-remaining'])
+    }
+    const first = await remaining()
+    await owner.call('list_sites')
+    assert.equal(await remaining(), first - 2)
+  })
+
+  test('a call that needs an account is refused as HTTP requires, so that clients sign in', async () => {
+    const { slug } = await publish({ files: [page] })
+    const calls = [
+      callOf('list_sites', {}),
+      callOf('update_files', { slug, files: [page] }),
+      callOf('claim_site', { slug, claimToken: 'x' }),
+    ]
+    for (const call of calls) assert.equal((await post(call)).status, 401)
+    assert.equal((await post(listTools, { authorization: 'Bearer sl_live_no' })).status, 401)
+  })
+
+  test('messages that no client should send are refused', async () => {
+    const refused: [body: unknown, headers: Record<string, string>, status: number][] = [
+      [[listTools, listTools], {}, 400],
+      ['no JSON', {}, 400],
+      [listTools, { accept: 'text/html' }, 406],
+      [listTools, { 'content-type': 'text/plain' }, 415],
+      [listTools, { origin: 'https://evil.example' }, 403],
+      [listTools, { origin: 'http://localhost:1234' }, 200],
+    ]
+    for (const [body, headers, status] of refused)
+      assert.equal((await post(body, headers)).status, status, JSON.stringify(headers))
+    for (const method of ['GET', 'DELETE'])
+      assert.equal((await fetch(`${api.baseUrl}/mcp`, { method })).status, 405)
+  })
+
+  test('a message of 100 MB is refused before it is read', async () => {
+    const message = request(`${api.baseUrl}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': 100 * MIB },
+    })
+    message.on('error', () => undefined)
+    message.flushHeaders()
+    const [response] = await once(message, 'response')
+    assert.equal(response.statusCode, 413)
+    message.destroy()
+  })
+
+  const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const callOf = (name: string, args: object) => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: args },
+  })
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
+    fetch(`${api.baseUrl}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+})
