@@ -2,7 +2,7 @@
 export interface Figure {
   name: string
   value: number
-  unit: 'ms' | 'kB' | 'MB' | 'times' | 'requests' | '% of a core' | 'a second' | 'a publish'
+  unit: 'ms' | 'bytes' | 'kB' | 'MB' | 'times' | 'requests' | '% of a core' | 'a second' | 'a publish'
   /** The maximum; undefined for figures without a target. */
   target?: number
   /** All rounds, in order. */
@@ -54,6 +54,29 @@ export function figure(
     rounds: [...rounds],
     ...(target === undefined ? {} : { target }),
   }
+}
+
+interface Comparison {
+  what: string
+  unit: Figure['unit']
+  /** What the two are measured on. */
+  names: readonly [base: string, other: string]
+  /** Maximum of the second to the first. */
+  target: number
+}
+
+/** The medians of two things that are measured in each round, and of their ratios. */
+export function compare(
+  { what, unit, names, target }: Comparison,
+  rounds: readonly (readonly [base: number, other: number])[],
+): Figure[] {
+  const [base, other] = [rounds.map((round) => round[0]), rounds.map((round) => round[1])]
+  const ratios = rounds.map((round) => round[1] / round[0])
+  return [
+    figure(`${what}: ${names[0]}`, unit, base),
+    figure(`${what}: ${names[1]}`, unit, other),
+    figure('the second, relative to the first', 'times', ratios, target),
+  ]
 }
 
 /** A Markdown table that is readable on a terminal too. */

@@ -5,6 +5,8 @@ import { parseArgs } from 'node:util'
 import { dashboard } from './dashboard/dashboard.ts'
 import { type Figure, type Report, table } from './figures.ts'
 import { costs } from './fleet/costs.ts'
+import { engines } from './fleet/engines.ts'
+import { large } from './fleet/large.ts'
 import { s3 } from './fleet/s3.ts'
 import { shared } from './fleet/shared.ts'
 import { spread } from './fleet/spread.ts'
@@ -16,7 +18,21 @@ import { serving } from './serving/serving.ts'
 import { visits } from './serving/visits.ts'
 import { tls } from './tls/tls.ts'
 
-const MEASUREMENTS = [publishing, memory, growth, serving, tls, visits, dashboard, s3, costs, shared, spread]
+const MEASUREMENTS = [
+  publishing,
+  memory,
+  growth,
+  serving,
+  tls,
+  visits,
+  dashboard,
+  s3,
+  engines,
+  large,
+  costs,
+  shared,
+  spread,
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

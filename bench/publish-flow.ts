@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import http from 'node:http'
+import { nodeTransport } from '../client/sdk/node-transport.ts'
+import type { PublishOptions } from '../client/sdk/publish.ts'
+import { Slipway } from '../client/sdk/slipway.ts'
 import type { CreateResponse, FinalizeResponse, UpdateResponse } from '../protocol/api/publish.ts'
 
 /** The files of a site: path to bytes. */
@@ -61,6 +64,30 @@ export async function publishArchive(baseUrl: string, archive: Buffer, contentTy
   const clock = stopwatch()
   await send('POST', `${baseUrl}/api/v1/publish`, { 'content-type': contentType }, archive)
   return clock.total()
+}
+
+/** The files for the SDK, by default with their own media types; files of a binary type get no encodings. */
+export function toFiles(content: Content, contentType?: string): PublishOptions['files'] {
+  return manifest(content).map((file) => ({
+    ...file,
+    ...(contentType !== undefined && { contentType }),
+    open: () => content.get(file.path)!,
+  }))
+}
+
+/** Publishes a new anonymous site through the SDK, or a new version of one. */
+export async function publishWithSdk(
+  baseUrl: string,
+  files: PublishOptions['files'],
+  site?: Site,
+): Promise<{ milliseconds: number; site: Site }> {
+  const transport = nodeTransport({})
+  const slipway = new Slipway({ baseUrl, send: transport.send })
+  const clock = stopwatch()
+  const { slug, claimToken } = await slipway.publish({ files, ...site })
+  const milliseconds = clock.total()
+  transport.close()
+  return { milliseconds, site: site ?? { slug, claimToken: claimToken! } }
 }
 
 async function finish(

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../test/tools/port.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 
@@ -33,7 +33,7 @@ export async function startServer(
   data: string,
   { settings = {}, core, environment = {} }: Options = {},
 ): Promise<ServerProcess> {
-  const port = await freePort()
+  const port = settings.PORT ?? (await freePort())
   const given = { PORT: String(port), DATA: data, LOG: 'silent', RATE_ANONYMOUS: '1000000000', ...settings }
   const program = [join(ROOT, 'node_modules/.bin/node'), join(ROOT, 'server/bin/slipway-server.js')]
   const [command, ...args] =
@@ -75,15 +75,6 @@ export async function resetPeakMemory(pid: number): Promise<void> {
 
 export function canPin(): boolean {
   return spawnSync('taskset', ['--version']).status === 0
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
 }
 
 async function answering(url: string, child: ChildProcess): Promise<void> {

@@ -1,8 +1,4 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { nodeTransport } from '../../client/sdk/node-transport.ts'
-import type { PublishOptions } from '../../client/sdk/publish.ts'
-import { Slipway } from '../../client/sdk/slipway.ts'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { S3Client } from '../../server/blobs/s3/s3-client.ts'
@@ -12,13 +8,15 @@ import { startCeph } from '../../test/tools/ceph.ts'
 import { startS3Proxy } from '../../test/tools/s3-proxy.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
 import { addedByUploads } from '../memory.ts'
-import { type Content, makeContent, touch } from '../publish-flow.ts'
+import { type Content, makeContent, publishWithSdk, toFiles, touch } from '../publish-flow.ts'
 import { scratchFolder, startServer } from '../server-process.ts'
 
 const FILES = 1000
 const BYTES = 10_240
 const ROUNDS = 7
 const CONCURRENT = 16
+
+const BINARY = 'application/octet-stream'
 
 /** A publish to a bucket, beside a program that only puts the same objects. */
 export const s3: Measurement = {
@@ -48,10 +46,10 @@ async function measureTimes(ceph: Ceph, rounds: number): Promise<Figure[]> {
   for (let round = 0; round <= rounds; round++) {
     const content = makeContent(FILES, BYTES)
     const bareMs = await putObjects(url, round, content)
-    const publishedMs = await publishFiles(server.baseUrl, content)
+    const { milliseconds } = await publishWithSdk(server.baseUrl, toFiles(content, BINARY))
     if (round === 0) continue
     bare.push(bareMs)
-    published.push(publishedMs)
+    published.push(milliseconds)
   }
   const ratios = published.map((time, round) => time / bare[round]!)
   return [
@@ -81,15 +79,12 @@ async function countRequests(ceph: Ceph): Promise<Figure[]> {
   await using scratch = await scratchFolder()
   const settings = { BLOBS_URL: ceph.storageUrl(proxy.endpoint) }
   await using server = await startServer(join(scratch.path, 'data'), { settings })
-  const transport = nodeTransport({})
-  const slipway = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
   const content = makeContent(FILES, BYTES)
   const before = proxy.requests.length
-  const { slug, claimToken } = await slipway.publish({ files: toFiles(content) })
+  const { site } = await publishWithSdk(server.baseUrl, toFiles(content, BINARY))
   const published = proxy.requests.length
   touch(content, BYTES)
-  await slipway.publish({ slug, claimToken, files: toFiles(content) })
-  transport.close()
+  await publishWithSdk(server.baseUrl, toFiles(content, BINARY), site)
   return [
     figure('requests to S3, publish of 1,000 files and finalize', 'requests', [published - before], FILES),
     figure('requests to S3, update of one file', 'requests', [proxy.requests.length - published], 1),
@@ -105,27 +100,4 @@ async function measureMemory(ceph: Ceph): Promise<Figure[]> {
     figure('memory added by uploading a file of 1.07 GB', 'MB', [large.added], 60),
     figure('memory added by 50 parallel uploads of 20 MB', 'MB', [many.added], 150),
   ]
-}
-
-/** Milliseconds. */
-async function publishFiles(baseUrl: string, content: Content): Promise<number> {
-  const transport = nodeTransport({})
-  const slipway = new Slipway({ baseUrl, send: transport.send })
-  const files = toFiles(content)
-  const started = performance.now()
-  await slipway.publish({ files })
-  const passed = performance.now() - started
-  transport.close()
-  return passed
-}
-
-/** Files without encodings, which would be made and stored during the next round. */
-function toFiles(content: Content): PublishOptions['files'] {
-  return [...content].map(([path, bytes]) => ({
-    path,
-    size: bytes.length,
-    contentType: 'application/octet-stream',
-    hash: createHash('sha256').update(bytes).digest('hex'),
-    open: () => bytes,
-  }))
 }

@@ -4,12 +4,12 @@ import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { startTestService } from '../../test/support/service.ts'
-import { freePort } from '../../test/tools/port.ts'
 import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
 import { makeContent, publish } from '../publish-flow.ts'
 import { scratchFolder } from '../server-process.ts'
-import { cpuSeconds } from '../serving/processes.ts'
+import { threadSeconds } from '../serving/processes.ts'
+import { nodeSettings } from './settings.ts'
 
 const NODES = 100
 const PUBLISHERS = 16
@@ -48,7 +48,7 @@ async function measurePolls(postgres: Postgres, seconds: number): Promise<Figure
 /** CPU time of the server's processes for the connections of nodes. */
 async function readCpuSeconds({ run }: Postgres, url: string): Promise<number> {
   const { rows } = await run(url, "select pid from pg_stat_activity where application_name = 'slipway'")
-  return rows.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0)
+  return rows.reduce((sum, { pid }) => sum + threadSeconds(pid), 0)
 }
 
 /** Statements outside of transactions, and transactions, of a node that has been running for a while. */
@@ -93,19 +93,15 @@ async function startNodes(postgres: Postgres, count: number) {
   await using stack = new AsyncDisposableStack()
   const scratch = stack.use(await scratchFolder())
   const url = await postgres.createDatabase()
-  const port = await freePort()
   const settings = {
-    DATABASE_URL: url,
-    SECRET: 'a secret of this measurement, long enough',
-    SMTP_URL: 'smtp://127.0.0.1:1',
-    BASE_URL: `http://localhost:${port}`,
+    ...(await nodeSettings(url)),
     DATA: join(scratch.path, 'data'),
   }
   const baseUrls: string[] = []
   for (let node = 0; node < count; node++) {
     // Uploads go to the first node, which has the base URL.
-    const PORT = node === 0 ? `${port}` : '0'
-    const running = stack.use(await startTestService({ ...settings, PORT }))
+    const port = node === 0 ? {} : { PORT: '0' }
+    const running = stack.use(await startTestService({ ...settings, ...port }))
     baseUrls.push(`http://localhost:${running.port}`)
   }
   const owned = stack.move()

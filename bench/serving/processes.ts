@@ -6,6 +6,14 @@ export function cpuSeconds(pid: number): number {
 }
 
 /**
+ * CPU seconds of a process with one thread. The kernel counts them in nanoseconds, and those of `cpuSeconds` in ticks of
+ * 10 ms, which are too long for a hundred processes that do little.
+ */
+export function threadSeconds(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e9
+}
+
+/**
  * Samples a process's resident memory every 20 ms; reports the peak beyond the first sample, in MB (10^6
  * bytes).
  */

@@ -67,8 +67,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     request.sessionToken = undefined
     const kind = charge === 'sign-in' ? charge : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
-    const credential =
-      access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
+    const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
     const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
       if (credential) await authenticate(request, credential, options)

@@ -260,8 +260,10 @@ async function readChanges(
         limit ${MAX_CHANGES_PER_POLL + 1}) as unseen) as changes`
   // Without a snapshot nothing has been cached yet, so that no earlier change matters.
   const values = [snapshot ?? (await currentSnapshot(connection, timeoutMs))]
+  // Planning costs as much as the execution.
+  const query = { text, values, ...(connection.isSession && { name: 'changes' }) }
   const sentAt = performance.now()
-  const { rows } = await connection.query<PollRow & { now: number }>({ text, values }, timeoutMs)
+  const { rows } = await connection.query<PollRow & { now: number }>(query, timeoutMs)
   const [row] = rows
   // The database read its clock half a round trip ago, as far as can be known.
   return { ...row!, clockOffsetMs: row!.now - (sentAt + performance.now()) / 2 }

@@ -19,6 +19,8 @@ export interface Query {
   /** Several statements without values are one message. */
   text: string
   values?: unknown[]
+  /** Prepares the statement for the rest of the session. Only where `isSession`. */
+  name?: string
   /**
    * Whether the server cancels it after its timeout. Never for a durable commit: the server would end its wait for a
    * standby, and show other nodes what is not replicated.
