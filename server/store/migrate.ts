@@ -19,6 +19,7 @@ import * as fleet from './migrations/016-fleet.ts'
 import * as claimsAndCounts from './migrations/017-claims-and-counts.ts'
 import { failuresAndStrays } from './migrations/018-failures-and-strays.ts'
 import * as keyScopes from './migrations/019-key-scopes.ts'
+import * as previews from './migrations/020-previews.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -86,6 +87,12 @@ export const migrations: readonly Migration[] = [
     name: '019-named-keys-expiring',
     compatibleWith: '014-growing-tables',
     indexes: keyScopes.expiringKeys,
+  },
+  { name: '020-previews', compatibleWith: '014-growing-tables', up: previews.up },
+  {
+    name: '020-previews-indexes',
+    compatibleWith: '014-growing-tables',
+    indexes: previews.previewIndexes,
   },
 ]
 

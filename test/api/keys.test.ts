@@ -18,9 +18,10 @@ const ACCESS = {
   public: 'requestCode verifyCode openSession uploadBundle uploadFile previewClaim',
   any: 'closeSession getAccount endKey',
   'read site':
-    'getSite getVisits listVersions getVersion createPreviewLink getThumbnail downloadFile downloadArchive',
+    'getSite getVisits listVersions getVersion createPreviewLink getThumbnail downloadFile downloadArchive listPreviews getPreview',
   'read account': 'listSites checkName listDomains checkDomain followDomain',
-  'publish site': 'updateSite uploadVersion refreshUploads finalizeVersion restoreVersion putThumbnail',
+  'publish site':
+    'updateSite uploadVersion refreshUploads finalizeVersion restoreVersion putThumbnail promotePreview deletePreview',
   'publish account': 'createSite uploadSite duplicateSite claimSite',
   'manage site':
     'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
