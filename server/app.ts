@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { NamedKeys } from './accounts/named-keys.ts'
 import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
@@ -96,6 +97,8 @@ export interface Service extends AsyncDisposable {
   baseUrl: string
   /** Background precompression. */
   precompressor: Precompressor
+  /** The engine of the blobs, which tests observe. */
+  blobs: Blobs
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[]): Promise<void> | undefined
   /** Loads in the background what the first requests would otherwise wait for. */
@@ -250,6 +253,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     internalPort: onDemandTls?.port,
     baseUrl,
     precompressor: services.precompressor,
+    blobs,
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
@@ -451,6 +455,7 @@ export function createServices(
     addresses,
     injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    namedKeys: new NamedKeys({ store, clock }),
     sessions,
     accountDeletion,
     versions,

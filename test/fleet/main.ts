@@ -8,12 +8,17 @@ import { runKills } from './kills.ts'
 import type { Report } from './report.ts'
 import { runRollingRestart } from './rolling.ts'
 import { runFleet } from './run.ts'
+import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
 
 // `npm run fleet -- [--minutes N] [--seed N]`: the long run of test/fleet.test.ts.
 // `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
 // `npm run fleet -- kills [--kills N]`: kills a node at all events of a publish, or at N random ones of each kind.
 // `npm run fleet -- collection [--steps N]`: publishes, deletes and collects on three nodes over S3.
 // They exit with 1 when a promise was broken.
+// `npm run fleet -- tests [part of a test file's path …]`: the tests of the API, the edge, domains, visits and
+// certificates on PostgreSQL and S3.
+// `npm run fleet -- repeated-writes [part …]`: the tests of the API with the work of each write executed twice.
+// They exit with 1 when a test failed.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -33,6 +38,13 @@ if (missing) {
   console.error(`npm run fleet ${missing}`)
   process.exit(2)
 }
+const [command = 'faults', ...parts] = positionals
+const testRuns: Record<string, (parts: readonly string[]) => Promise<boolean>> = {
+  tests: runTestsOnFleet,
+  'repeated-writes': runTestsRepeatingWrites,
+}
+const runTests = testRuns[command]
+if (runTests) process.exit((await runTests(parts)) ? 0 : 1)
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
 const log = console.log
@@ -47,9 +59,9 @@ const runs: Record<string, () => Promise<Report>> = {
   collection: () =>
     withServers((servers) => runCollection({ ...servers, seed, log, steps: Number(values.steps) })),
 }
-const run = runs[positionals[0] ?? 'faults']
+const run = runs[command]
 if (!run) {
-  console.error(`npm run fleet has these runs: ${Object.keys(runs).join(', ')}`)
+  console.error(`npm run fleet has these runs: ${Object.keys({ ...runs, ...testRuns }).join(', ')}`)
   process.exit(2)
 }
 const report = await run()
