@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { NamedKeys } from './accounts/named-keys.ts'
 import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
@@ -455,6 +456,7 @@ export function createServices(
     addresses,
     injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    namedKeys: new NamedKeys({ store, clock }),
     sessions,
     accountDeletion,
     versions,

@@ -18,6 +18,7 @@ const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
+const KEYS = 'test/api/keys.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
 const MANIFEST = 'test/api/publish.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
@@ -253,8 +254,15 @@ const ROWS: readonly Row[] = [
   ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)", 'false', 'test/api/claim.test.ts'],
   ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expiresAt !== null && site.expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],
-  ['lets a named key end the key without a name', 'server/accounts/account.ts', 'if (name === undefined) await tx.accounts.setKey(id, keyHash)', 'await tx.accounts.setKey(id, keyHash)\n      if (name === undefined) return', SIGN_IN],
+  ['lets a named key end the key without a name', 'server/accounts/account.ts', 'if (name === undefined) await tx.accounts.setKey(accountId, hashToken(apiKey))', 'await tx.accounts.setKey(accountId, hashToken(apiKey))\n      if (name === undefined) return', SIGN_IN],
   ['does not limit named keys', 'server/accounts/named-keys.ts', '>= MAX_NAMED_KEYS', '> 1_000', SIGN_IN],
+  ['lets a key of a narrow scope do everything', 'server/accounts/permissions.ts', 'rank(grant.scope) < rank(access.scope)', 'false', KEYS],
+  ['lets a key of one site change other sites', 'server/accounts/permissions.ts', '!grant.sites.includes(site.visitsKey)', 'false', KEYS],
+  ['lets a key of one site change the account', 'server/accounts/permissions.ts', "access.reach === 'site' && slug !== undefined", 'slug !== undefined', KEYS],
+  ['lets a key that expires create one that does not', 'server/accounts/permissions.ts', "access.reach === 'credentials' && grant.expiresAt !== null", 'false', KEYS],
+  ['accepts an expired key', 'server/accounts/named-keys.ts', 'if (key.expiresAt !== null && key.expiresAt <= now) throw', 'if (false) throw', KEYS],
+  ['revokes keys of other accounts', 'server/store/queries/keys.ts', ".where('account_id', '=', accountId)\n  }", "\n  }", KEYS],
+  ['stores limited keys as earlier releases read them', 'server/accounts/named-keys.ts', 'hashToken(`limited ${apiKey}`)', 'hashToken(apiKey)', KEYS],
   ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/api/account-deletion.test.ts'],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],
