@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { NamedKeys } from './accounts/named-keys.ts'
 import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
@@ -265,6 +266,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       }
       // Watchers would delay draining.
       const ended = services.domains.endWatching()
+      edge.endWaiting()
       await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])
       await opened.disposeAsync()
     },
@@ -456,6 +458,7 @@ export function createServices(
     addresses,
     injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    namedKeys: new NamedKeys({ store, clock }),
     sessions,
     accountDeletion,
     versions,
@@ -484,7 +487,7 @@ export function createServices(
       clock,
     }),
     names,
-    previews: new Previews({ store, addresses, versions, clock }),
+    previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
     sites: new Sites({ store, blobs, addresses, precompressor, clock }),
