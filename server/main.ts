@@ -8,8 +8,8 @@ import { hasSecureCookies } from './api/cookies.ts'
 import type { Service } from './app.ts'
 import type { StorageSettings } from './backends.ts'
 import { assertDataFolder } from './config/data-folder.ts'
-import { bucketUrl, databaseUrl, text } from './config/setting-types.ts'
-import { type Config, ConfigError, describeSettings, readConfig, readValue } from './config/settings.ts'
+import { bucketUrl, databaseUrl, readValue, text } from './config/setting-types.ts'
+import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import type { MoveProgress } from './fleet/move.ts'
 import { formatNodes } from './fleet/node-list.ts'
 import { findReason } from './fleet/wait-for-database.ts'
@@ -448,7 +448,7 @@ function reportError(error: unknown): number {
   const expected =
     error instanceof ConfigError ||
     error instanceof ApiError ||
-    ['ListenError', 'DatabaseInUseError'].includes((error as Error).name)
+    ['ListenError', 'DatabaseInUseError', 'SettingError'].includes((error as Error).name)
   process.stderr.write(
     `slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`,
   )

@@ -26,6 +26,7 @@ import {
   origin,
   planName,
   program,
+  readValue,
   renamed,
   type Setting,
   secret,
@@ -477,16 +478,6 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   problems.push(...duplicatePorts(values), ...duplicatePlanNames(values as SettingValues))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return withDefaults(values as SettingValues, environment)
-}
-
-/** Parses a value; ConfigError with a line that names the setting, without the value of a secret. */
-export function readValue<T>({ name, read, secret }: Setting<T>, given: string): T {
-  try {
-    return read(given)
-  } catch (error) {
-    const displayed = secret ? '(hidden)' : JSON.stringify(given)
-    throw new ConfigError(`${name}=${displayed} is not allowed: ${(error as Error).message}`)
-  }
 }
 
 interface SettingRow {
