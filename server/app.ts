@@ -485,6 +485,7 @@ export function createServices(
         perNetwork: Math.ceil(config.spoolBytes / 2),
       }),
       clock,
+      pendingLifetime: config.pendingLifetime,
     }),
     names,
     previews: new Previews({ store, versions, clock }),

@@ -61,6 +61,7 @@ const ROWS: readonly Row[] = [
   ['searches strays in all arrivals', 'server/store/migrations/018-failures-and-strays.ts', "  { name: 'arrivals_by_object', on: 'arrivals (object)' },", '', 'test/store/query-plans.test.ts'],
   ['cuts the names of certificates to a negative length', 'server/store/queries/certificates.ts', 'abs(length(certificates.name)', '(length(certificates.name)', 'test/store/postgres.test.ts'],
   ['deletes a site without naming its domains', 'server/domains/site-domains.ts', '{ ...scope, host }', 'scope', 'test/interleaving/interleaving.test.ts'],
+  ['accepts an archive whose first files may be deleted', 'server/publish/archive-upload.ts', 'if (clock() > endsAt) throw tooLong()', '', 'test/api/archives.test.ts'],
   ['records uploads beside a finalize', 'server/publish/upload-recorder.ts', "write('relaxed', scope,", "write('relaxed', {},", 'test/interleaving/interleaving.test.ts'],
   ['leaves a transaction behind that could not take its locks', 'server/store/postgres/writer.ts', 'await connection.query({ text: \'rollback\' }, readTimeoutMs).catch(() => undefined)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
