@@ -63,6 +63,7 @@ import { NamePolicy } from './sites/name-policy.ts'
 import { SiteNames } from './sites/names.ts'
 import { InjectedDocuments } from './sites/page-metadata/injected-document.ts'
 import { PreviewLinks, PreviewTokens } from './sites/preview-links.ts'
+import { Previews } from './sites/previews.ts'
 import { Sites } from './sites/site.ts'
 import { Thumbnails } from './sites/thumbnails.ts'
 import { Trash } from './sites/trash.ts'
@@ -402,6 +403,8 @@ export function createServices(
     names,
     clock,
     anonymousLifetime: config.anonymousLifetime,
+    previewLifetime: config.previewLifetime,
+    maxPreviews: config.previews,
     limits: publishLimits(config),
   })
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
@@ -414,6 +417,7 @@ export function createServices(
     maxVersions: config.versionsKept,
     maxDrafts: config.draftsKept,
     draftLifetime: config.draftLifetime,
+    maxPreviews: config.previews,
   })
   const finalizer = new Finalizer({
     store,
@@ -475,6 +479,7 @@ export function createServices(
       clock,
     }),
     names,
+    previews: new Previews({ store, addresses, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
     sites: new Sites({ store, blobs, addresses, precompressor, clock }),

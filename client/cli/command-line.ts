@@ -12,6 +12,8 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   link: async () => (await import('./link.ts')).link,
   versions: async () => (await import('./versions.ts')).versions,
   restore: async () => (await import('./restore.ts')).restore,
+  previews: async () => (await import('./previews.ts')).previews,
+  promote: async () => (await import('./promote.ts')).promote,
   rollback: async () => (await import('./rollback.ts')).rollback,
   pull: async () => (await import('./pull.ts')).pull,
   visits: async () => (await import('./visits.ts')).visits,
@@ -24,6 +26,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   login: async () => (await import('./login.ts')).login,
   logout: async () => (await import('./logout.ts')).logout,
   whoami: async () => (await import('./whoami.ts')).whoami,
+  mcp: async () => (await import('./mcp.ts')).mcp,
   completion: async () =>
     (await import('./completion.ts')).completion({ commands: COMMANDS, aliases: ALIASES }),
   help: async () =>

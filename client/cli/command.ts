@@ -1,10 +1,11 @@
 import type { RetryPolicy } from '../sdk/retry.ts'
 import type { Slipway } from '../sdk/slipway.ts'
+import type { Transport } from '../sdk/transport.ts'
 import type { Settings } from './settings.ts'
 import type { CredentialStore } from './state/credentials.ts'
 import type { SiteMemory } from './state/site-memory.ts'
 import type { Launch } from './terminal/browser.ts'
-import type { Terminal } from './terminal/terminal.ts'
+import type { Streams, Terminal } from './terminal/terminal.ts'
 
 export interface CommandOption {
   type: 'string' | 'boolean'
@@ -25,11 +26,15 @@ export interface CommandContext {
   version: string
   settings: Settings
   terminal: Terminal
+  /** Those of `terminal`, for a command that speaks a protocol on them. */
+  streams: Streams
   credentials: CredentialStore
   siteMemory: SiteMemory
   retryPolicy: RetryPolicy
   signal: AbortSignal
   launch: Launch
+  /** Sends a request without a client. */
+  send: Transport
   /** A client of a server. The key must belong to that server. */
   connect(server: string, key: string | undefined): Slipway
 }

@@ -47,11 +47,13 @@ export async function main(invocation: Invocation): Promise<number> {
     version: invocation.version,
     settings,
     terminal,
+    streams: invocation,
     credentials: new CredentialStore(settings.keysFile),
     siteMemory: new SiteMemory(invocation.cwd),
     retryPolicy,
     signal: invocation.signal,
     launch: invocation.launch ?? launchDetached,
+    send: transport.send,
     connect(baseUrl, key) {
       assertProxy(() => proxyFor(baseUrl))
       caller = { hasKey: key !== undefined, login: loginCommand(work, baseUrl) }

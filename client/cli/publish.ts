@@ -27,7 +27,7 @@ import {
 import { chooseFolder } from './publish-folder.ts'
 import { type PublishPlan, publishToSite } from './publish-target.ts'
 import { confirmReplacement, MergeInstead } from './replacement.ts'
-import { progressObserver, report } from './report.ts'
+import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
 import { applyName, assertName, NAME_OPTION } from './site-name.ts'
 import { browse } from './terminal/browser.ts'
@@ -63,6 +63,11 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
       help: 'Replace the site without asking, even if most of its files are removed',
     },
     draft: { type: 'boolean', help: 'Publish a draft with its own URL; the site stays as it is' },
+    preview: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Publish to a preview, whose URL stays the same; the site stays as it is (needs an account)',
+    },
     name: NAME_OPTION,
     message: {
       type: 'string',
@@ -82,6 +87,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     const found = scanOrThrow(folder)
     if (options['dry-run'] === true) return printFiles(work, options, found)
     const plan = await claimRemembered(work, buildPlan(work, options, folder))
+    assertCanPreview(work, plan)
     await assertName(work, plan)
     const password = await passwordFor(work, options, plan)
     printNotices(work, options, notices(found, folder, plan.mode === 'merge'))
@@ -92,18 +98,17 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     const outcome = await withExpiry(work, plan, await applyName(work, plan, reached))
     report(work, { ...outcome, ...summary, live: plan.live, startedAt }, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
-    if (options.open === true)
-      await browse(plan.live ? outcome.site.siteUrl : outcome.published.previewUrl, work)
+    if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
   },
 }
 
 /** With the time at which a site of an account expires, when this publish changed it. */
 async function withExpiry(
   work: CommandContext,
-  { server, key, viewer }: PublishPlan,
+  { server, key, viewer, preview }: PublishPlan,
   outcome: ResumableResult,
 ): Promise<ResumableResult> {
-  if (!viewer.ttlSeconds || key === undefined) return outcome
+  if (!viewer.ttlSeconds || key === undefined || preview !== undefined) return outcome
   const { expiresAt } = await work.connect(server, key).details(outcome.site.slug)
   return expiresAt === null ? outcome : { ...outcome, site: { ...outcome.site, expiresAt } }
 }
@@ -134,7 +139,9 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
   const named = namedServer(stringOption(options, 'server'), work.settings)
   const slug = stringOption(options, 'site')
   const isNew = options.new === true
+  const preview = stringOption(options, 'preview')
   assertNotBoth(options, 'new', 'site')
+  for (const other of ['draft', 'name', 'password', 'no-password']) assertNotBoth(options, 'preview', other)
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
   const server = chooseServer(named, known?.server, work)
   if (isNew && known?.claimUrl) {
@@ -158,10 +165,18 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
     viewer: readMetadata(options),
     name: stringOption(options, 'name'),
     message: stringOption(options, 'message'),
-    live: options.draft !== true,
+    live: options.draft !== true && preview === undefined,
+    preview,
     strict: options.strict === true,
     mode,
   }
+}
+
+/** Throws an AuthError when the plan is a preview of a site without an owner. */
+function assertCanPreview(work: CommandContext, { server, key, preview, remembered }: PublishPlan): void {
+  if (preview === undefined || (key !== undefined && remembered?.claimToken === undefined)) return
+  const hint = key === undefined ? loginCommand(work, server) : `${work.settings.program} claim`
+  throw new AuthError('Previews need an account', `First: ${hint}`)
 }
 
 function publishMode(options: OptionValues): PublishPlan['mode'] {

@@ -36,6 +36,10 @@ export interface PublishOptions extends SiteMetadata {
   name?: string | undefined
   /** A note about the version, at most 200 characters. */
   message?: string | undefined
+  /** The name of a preview, which shows this version; the site stays as it is. `ttlSeconds` is then its lifetime. */
+  preview?: string | undefined
+  /** With `preview`: open pages of the preview reload after each update. */
+  liveReload?: boolean | undefined
   /** Fail with VERSION_CONFLICT when another version is live. */
   baseVersionId?: string | undefined
   /** Continue this version, staged before from the same files, if it is still pending. */
@@ -189,6 +193,7 @@ class PublishRun {
   #manifest(): PublishRequest {
     const { title, description, ogImagePath, spaMode, ttlSeconds, merge, slug } = this.#options
     const { delete: deleted, name, message, baseVersionId, claimToken } = this.#options
+    const { preview, liveReload } = this.#options
     return {
       files: this.#options.files.map(toFileEntry),
       ...(title !== undefined && { title }),
@@ -198,6 +203,8 @@ class PublishRun {
       ...(ttlSeconds !== undefined && { ttlSeconds }),
       ...(merge !== undefined && { merge }),
       ...(deleted !== undefined && { delete: deleted }),
+      ...(preview !== undefined && { preview }),
+      ...(liveReload !== undefined && { liveReload }),
       ...(name !== undefined && slug === undefined && { name }),
       ...(message !== undefined && { message }),
       ...(baseVersionId !== undefined && { baseVersionId }),
@@ -210,7 +217,9 @@ class PublishRun {
     const claimToken = staged.claimToken ?? this.#options.claimToken
     const refresh = () => this.#client.refresh(slug, { versionId: plan.versionId, claimToken })
     const targets = new UploadTargets(plan, () => this.#withRetry(refresh), this.#retryPolicy.now)
-    const { live, ifChanged } = this.#options
+    const { ifChanged, preview } = this.#options
+    // A server from before previews would otherwise make the version live.
+    const live = preview === undefined ? this.#options.live : false
     const request: FinalizeRequest = {
       versionId: plan.versionId,
       ...(live !== undefined && { live }),

@@ -11,6 +11,7 @@ import type {
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
+import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.ts'
 import type {
   ArchiveResponse,
   BundleReceipt,
@@ -61,6 +62,7 @@ import type { UploadOptions } from './upload.ts'
 export type * from '../../protocol/api/account.ts'
 export type * from '../../protocol/api/domains.ts'
 export type * from '../../protocol/api/errors.ts'
+export type * from '../../protocol/api/previews.ts'
 export type * from '../../protocol/api/publish.ts'
 export type * from '../../protocol/api/sites.ts'
 export type * from '../../protocol/api/visits.ts'
@@ -122,6 +124,10 @@ export interface ArchiveOptions {
   name?: string
   /** A note about the version, at most 200 characters. */
   message?: string
+  /** The name of a preview, which shows this version; the site stays as it is. `ttlSeconds` is then its lifetime. */
+  preview?: string
+  /** With `preview`: open pages of the preview reload after each update. */
+  liveReload?: boolean
   title?: string
   description?: string
   ogImagePath?: string
@@ -401,6 +407,24 @@ export class Slipway {
     return this.#call('DELETE', versionPath(slug, versionId))
   }
 
+  /** The previews of a site, the last changed one first. A publish with `preview` makes one. */
+  previews(slug: string): Promise<PreviewList> {
+    return this.#call('GET', `${sitePath(slug)}/previews`)
+  }
+
+  preview(slug: string, name: string): Promise<Preview> {
+    return this.#call('GET', previewPath(slug, name))
+  }
+
+  /** Makes the version that a preview shows live; VERSION_CONFLICT when that is not `versionId`. */
+  promote(slug: string, name: string, versionId?: string): Promise<FinalizeResponse> {
+    return this.#call('POST', `${previewPath(slug, name)}/promote${buildQuery({ versionId })}`)
+  }
+
+  deletePreview(slug: string, name: string): Promise<DeletePreviewResponse> {
+    return this.#call('DELETE', previewPath(slug, name))
+  }
+
   /** A URL that shows the live version, or another kept one, to its owner without the password for 10 minutes. */
   previewLink(slug: string, versionId?: string): Promise<PreviewLink> {
     return this.#call('POST', `${sitePath(slug)}/preview${buildQuery({ versionId })}`)
@@ -524,6 +548,10 @@ function sitePath(slug: string): string {
 
 function versionPath(slug: string, versionId: string): string {
   return `${sitePath(slug)}/versions/${encodeURIComponent(versionId)}`
+}
+
+function previewPath(slug: string, name: string): string {
+  return `${sitePath(slug)}/previews/${encodeURIComponent(name)}`
 }
 
 function buildQuery(values: Record<string, string | number | boolean | undefined>): string {

@@ -44,7 +44,15 @@ export interface PublishRequest extends SiteMetadata {
   name?: string
   /** A note about the version, at most 200 characters. */
   message?: string
-  /** Fail with VERSION_CONFLICT when another version is live. */
+  /**
+   * Of a site with an owner: the name of a preview, which shows this version in place of an earlier one. The site stays as
+   * it is. `merge`, `baseVersionId` and `ifChanged` then concern the version that the preview shows, or the live one while
+   * there is no such preview; `ttlSeconds` is the lifetime of the preview.
+   */
+  preview?: string
+  /** With `preview`: open pages of the preview reload after each update. */
+  liveReload?: boolean
+  /** Fail with VERSION_CONFLICT when another version is live, or shown by the preview. */
   baseVersionId?: string
   /** In place of a key, to update an anonymous site. */
   claimToken?: string
@@ -166,12 +174,25 @@ export interface FinalizeResponse {
   previousVersionId: string | null
   /** This version's own URL; never indexed. */
   previewUrl: string
+  /** Of a version that was published as a preview. */
+  preview?: PreviewAddress
   /** Present when the version was finalized before. */
   replayed?: true
-  /** The version equals the live one and was dropped; the ids and URLs of the response are those of the live one. */
+  /**
+   * The version equals the live one, or the one that the preview shows, and was dropped; the ids and URLs of the response
+   * are those of that one.
+   */
   unchanged?: true
   /** Problems in the files that do not break the site, such as an invalid line of `_redirects`. */
   warnings?: PublishWarning[]
+}
+
+/** Where a preview is. */
+export interface PreviewAddress {
+  name: string
+  /** Shows the newest version of this name; never indexed. */
+  url: string
+  expiresAt: string
 }
 
 /** A problem in a published file. */

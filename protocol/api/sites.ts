@@ -176,6 +176,8 @@ export interface VersionSummary {
   totalBytes: number
   current: boolean
   previewUrl: string
+  /** The preview that shows it; `null` for none. */
+  previewName: string | null
   /** What its publisher noted about it. */
   message: string | null
   thumbnailUrl: string | null

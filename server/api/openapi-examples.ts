@@ -79,6 +79,15 @@ const VALUES: Record<string, string | number> = {
   id: 's3k8d0v7W1yHn5tR',
   browser: 'Firefox on Windows',
   name: 'bakery',
+  previewName: 'pr-42',
+  preview: 'pr-42',
+  'Preview.name': 'pr-42',
+  'Preview.url': 'https://pr-42--amber-harbor-k7x3m2.sites.example.net/',
+  'Preview.expiresAt': '2026-12-22T16:04:11.000Z',
+  'PreviewAddress.name': 'pr-42',
+  'PreviewAddress.url': 'https://pr-42--amber-harbor-k7x3m2.sites.example.net/',
+  'PreviewAddress.expiresAt': '2026-12-22T16:04:11.000Z',
+  'DeletedPreview.name': 'pr-42',
   'DnsRecord.name': 'www',
   'RankedName.name': '/',
   'Collaborator.email': 'colleague@example.com',
@@ -108,6 +117,7 @@ const VALUES: Record<string, string | number> = {
 /** Fields that are null more often than not. */
 const NULL_FIELDS = new Set([
   'pendingVersionId',
+  'Version.previewName',
   'nextCursor',
   'redirectsTo',
   'alternate',

@@ -162,7 +162,7 @@ function readManifest(request: FastifyRequest, staging: PendingVersionStore): Pu
 }
 
 const RULE_CHECKED_FIELDS =
-  /^(files\b|message$|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
+  /^(files\b|message$|preview$|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
 
 /** The names of `include`: what is excluded from archives by default. */
 const INCLUDABLE = new Set(['dotfiles', 'secrets'])
@@ -175,12 +175,12 @@ export function readArchiveRequest(
 ): ArchiveRequest {
   const query = request.query as Record<string, string | undefined>
   const { name, title, description, ogImagePath, message, spaMode, ttlSeconds } = query
-  const { baseVersionId, claimToken, live, keepTopFolder, ifChanged, merge } = query
+  const { baseVersionId, claimToken, live, keepTopFolder, ifChanged, merge, preview, liveReload } = query
   const problems = [
     ...Object.entries(request.query as object)
       .filter(([, value]) => typeof value !== 'string')
       .map(([field]) => ({ field, message: 'must be set only once' })),
-    ...Object.entries({ spaMode, live, keepTopFolder, ifChanged, merge })
+    ...Object.entries({ spaMode, live, keepTopFolder, ifChanged, merge, liveReload })
       .filter(([, value]) => value !== undefined && value !== 'true' && value !== 'false')
       .map(([field]) => ({ field, message: 'must be true or false' })),
   ]
@@ -195,6 +195,8 @@ export function readArchiveRequest(
     ...(ttlSeconds === undefined ? {} : { ttlSeconds: Number(ttlSeconds) }),
     ...(baseVersionId === undefined ? {} : { baseVersionId }),
     ...(claimToken === undefined ? {} : { claimToken }),
+    ...(preview === undefined ? {} : { preview }),
+    liveReload: liveReload === 'true',
     merge: merge === 'true',
   }
   return {

@@ -6,10 +6,12 @@ import { DIRECT_UPLOAD_PATH, uploadDirectly } from './direct-upload.ts'
 import { domainEvents } from './domain-events.ts'
 import * as domains from './domains.ts'
 import * as me from './me.ts'
+import * as previews from './previews.ts'
 import * as publish from './publish.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
 import * as collaboratorShape from './schemas/collaborators.ts'
+import * as previewShape from './schemas/previews.ts'
 import * as versionShape from './schemas/versions.ts'
 import * as visitShape from './schemas/visits.ts'
 import * as shape from './schemas.ts'
@@ -60,6 +62,7 @@ export function routes(services: ApiServices): Route[] {
     ...publishRoutes(services),
     ...siteRoutes(services),
     ...versionRoutes(services),
+    ...previewRoutes(services),
     ...domainRoutes(services),
   ]
 }
@@ -133,6 +136,17 @@ function versionRoutes(services: ApiServices): Route[] {
     { id: 'getThumbnail', method: 'GET', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Get the thumbnail of a version', query: versionShape.thumbnailQuery, answer: [200, 'bytes'], charge: 'none', auth: 'optional', handle: versions.thumbnail(services) },
     { id: 'downloadFile', method: 'GET', url: `${SITE}/files/*`, tag, summary: 'Download one file', query: versionShape.versionQuery, answer: [200, 'bytes'], handle: versions.file(services) },
     { id: 'downloadArchive', method: 'GET', url: `${SITE}/archive`, tag, summary: 'Download a version as tar.gz or zip', query: versionShape.archiveQuery, answer: [200, 'bytes'], handle: versions.archive(services) },
+  ]
+}
+
+// biome-ignore format: a table reads best a route a line
+function previewRoutes(services: ApiServices): Route[] {
+  const tag = 'Previews'
+  return [
+    { id: 'listPreviews', method: 'GET', url: `${SITE}/previews`, tag, summary: 'List the previews of a site, the last changed one first', answer: [200, previewShape.previewList], handle: previews.list(services) },
+    { id: 'getPreview', method: 'GET', url: `${SITE}/previews/:name`, tag, summary: 'Get a preview', answer: [200, previewShape.preview], handle: previews.details(services) },
+    { id: 'promotePreview', method: 'POST', url: `${SITE}/previews/:name/promote`, tag, summary: 'Make the version of a preview live', query: previewShape.promoteQuery, answer: [200, shape.finalizeResponse], handle: previews.promote(services) },
+    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', answer: [200, previewShape.deletePreviewResponse], handle: previews.remove(services) },
   ]
 }
 

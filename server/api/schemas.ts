@@ -9,12 +9,19 @@ import {
 } from '../sites/site-metadata.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { bundleTarget, uploadReceipt } from './schemas/bundles.ts'
+import { previewAddress } from './schemas/previews.ts'
 import { bool, integer, list, named, nullable, object, type Schema, text, time } from './schemas/schema.ts'
 import { base64File, fileEntry, kind, siteUrl, slug, textFile, versionId } from './schemas/site.ts'
 import { fileChanges } from './schemas/versions.ts'
 
 export type { Schema }
 export { uploadReceipt }
+
+const preview = text(
+  'Publish as the preview of this name; the site stays as it is. merge, baseVersionId and ifChanged concern the version that the preview shows, or the live one while there is no such preview; ttlSeconds is the lifetime of the preview',
+  { maxLength: 100 },
+)
+const liveReload = 'With preview: open pages of the preview reload after each update'
 
 const status = { type: 'string', enum: ['pending', 'active'] }
 
@@ -61,9 +68,11 @@ const publishFields = {
   ),
   name,
   message,
+  preview,
+  liveReload: bool(liveReload),
   live: bool('With contents: false keeps the version as a draft; default true'),
   ifChanged: bool('With contents: drop the version if it equals the live one'),
-  baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live'),
+  baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live, or shown by the preview'),
   claimToken,
 }
 
@@ -113,7 +122,9 @@ const finalizeFields = {
   previewUrl: text('The preview URL of this version'),
 }
 const replayed = bool('The version was already finalized in the same way')
-const unchanged = bool('The version equals the live one and was dropped; the ids are those of the live one')
+const unchanged = bool(
+  'The version equals the live one, or the one that the preview shows, and was dropped; the ids are those of that one',
+)
 const warnings = list(
   object(
     { file: text('The path of the file'), message: text('The problem, for people') },
@@ -134,7 +145,7 @@ export const finalizeRequest = object(
 )
 export const finalizeResponse = named(
   'FinalizeResponse',
-  object(finalizeFields, { replayed, unchanged, warnings }),
+  object(finalizeFields, { preview: previewAddress, replayed, unchanged, warnings }),
 )
 /** A manifest gets an upload plan; an archive goes live immediately and gets the response of finalize. */
 const archiveFields = {
@@ -178,12 +189,24 @@ export const updateResponse = named(
   'UpdateSiteResponse',
   object(
     { slug, siteUrl },
-    { upload: uploadPlan, removal, changes, ...archiveFields, replayed, unchanged, warnings },
+    {
+      upload: uploadPlan,
+      removal,
+      changes,
+      ...archiveFields,
+      preview: previewAddress,
+      replayed,
+      unchanged,
+      warnings,
+    },
   ),
 )
 export const createResponse = named(
   'CreateSiteResponse',
-  object({ slug, siteUrl, status }, { upload: uploadPlan, ...archiveFields, ...anonymousExtras, warnings }),
+  object(
+    { slug, siteUrl, status },
+    { upload: uploadPlan, ...archiveFields, ...anonymousExtras, preview: previewAddress, warnings },
+  ),
 )
 
 /** Query parameters of an archive request, for which a JSON publish has a body. */
@@ -203,7 +226,9 @@ export const archiveQuery = object(
     }),
     name,
     message,
-    baseVersionId: text('Refuse unless this version is live'),
+    preview,
+    liveReload: text(liveReload, { enum: ['true', 'false'] }),
+    baseVersionId: text('Refuse unless this version is live, or shown by the preview'),
     ifChanged: text('true drops the version if it equals the live one', { enum: ['true', 'false'] }),
     claimToken,
   },

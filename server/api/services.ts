@@ -13,6 +13,7 @@ import type { PendingVersionStore } from '../publish/stage.ts'
 import type { Collaborators } from '../sites/collaborators.ts'
 import type { SiteNames } from '../sites/names.ts'
 import type { PreviewLinks } from '../sites/preview-links.ts'
+import type { Previews } from '../sites/previews.ts'
 import type { Sites } from '../sites/site.ts'
 import type { Thumbnails } from '../sites/thumbnails.ts'
 import type { Trash } from '../sites/trash.ts'
@@ -35,6 +36,7 @@ export interface ApiServices {
   thumbnails: Thumbnails
   names: SiteNames
   previewLinks: PreviewLinks
+  previews: Previews
   domains: DomainService
   visits: VisitReports
   limits: RateLimits

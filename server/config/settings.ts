@@ -314,6 +314,13 @@ const settings = {
     [60, YEAR_SECONDS],
     'Lifetime of a draft.',
   ),
+  previews: integer('SLIPWAY_PREVIEWS', 50, [1, 1000], 'Maximum number of previews of a site.'),
+  previewLifetime: duration(
+    'SLIPWAY_PREVIEW_LIFETIME',
+    30 * DAY_SECONDS,
+    [60, YEAR_SECONDS],
+    'Lifetime of a preview after its last change, unless its publish sets another one.',
+  ),
   trashLifetime: duration(
     'SLIPWAY_TRASH_LIFETIME',
     30 * DAY_SECONDS,

@@ -100,7 +100,7 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'old-versions',
     intervalSeconds: HOUR_SECONDS,
-    description: 'deletes versions and drafts beyond the retention limits',
+    description: 'deletes versions and drafts beyond the retention limits, and previews that have ended',
     run: pruneVersions,
   },
   {

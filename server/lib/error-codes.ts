@@ -56,6 +56,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The site has the maximum number of collaborators.',
     hint: 'Remove a collaborator first.',
   },
+  PREVIEW_LIMIT_REACHED: {
+    meaning: 'The site has the maximum number of previews.',
+    hint: 'Delete a preview with DELETE /api/v1/publish/{slug}/previews/{name}, or publish to an existing one.',
+  },
   OWNER_REQUIRED: {
     meaning:
       'The site is shared with the account, and only the owner of the site can do this: delete or rename it, change its password or its expiry, manage its domains and its collaborators.',
@@ -79,8 +83,9 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     hint: 'Upload the missing files and finalize again; uploads/refresh returns new targets for them.',
   },
   VERSION_CONFLICT: {
-    meaning: 'The live version is not baseVersionId. details.currentVersionId is the live version.',
-    hint: 'Check the live version, then publish again with its ID as baseVersionId.',
+    meaning:
+      'The live version, or the one that the preview shows, is not baseVersionId. details.currentVersionId is that version.',
+    hint: 'Check the current version, then publish again with its ID as baseVersionId.',
   },
   ALREADY_CLAIMED: {
     meaning: 'The site belongs to another account.',

@@ -16,9 +16,10 @@ import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
+import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
-import { activateVersion, assertBaseIsLive, requireVersion } from '../sites/version.ts'
+import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Arrival, Version } from '../store/contract/versions.ts'
@@ -172,7 +173,7 @@ export class Finalizer implements AsyncDisposable {
   async #promote({ site, version, arrivals: recorded }: UploadedVersion): Promise<PromotedFiles> {
     const { store, blobs, blobReader } = this.#options
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
-    assertBaseIsLive(site, version.baseVersionId)
+    await this.#assertBase(store.read, { site, version })
     const files = version.files
     const manifest = new ManifestFiles(version.slug, files)
     const arrived = recorded.filter((row) => manifest.has(row))
@@ -225,22 +226,37 @@ export class Finalizer implements AsyncDisposable {
     if (site.liveVersionId === id || version.publishedAt !== null)
       return { site, version, previousVersionId: site.previousVersionId, replayed: true }
     const outcome = { site, version, previousVersionId: site.liveVersionId, replayed: false }
-    if (version.state === 'ready' && !live) return { ...outcome, replayed: true }
-    assertBaseIsLive(site, version.baseVersionId)
+    const name = version.previewName
+    if (version.state === 'ready' && (!live || name !== null)) return { ...outcome, replayed: true }
+    await this.#assertBase(tx, { site, version })
     const now = this.#options.clock()
     const files = promoted?.files ?? version.files
     const unchanged = ifChanged ? await dropIfUnchanged(tx, { site, version, files }, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
-    const change = version.state === 'pending' ? await makeReady(tx, version, promoted!) : {}
+    const { maxPreviews: max } = this.#options.versions
+    if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })
+    const replaced = name === null ? undefined : await tx.versions.findPreview(site.slug, name)
+    const change = {
+      ...(version.state === 'pending' ? await makeReady(tx, version, promoted!) : {}),
+      ...(name === null ? {} : renewedPreview(version, now)),
+    }
     if (version.state === 'pending') outcome.version = { ...version, ...change, files }
-    if (!live) {
+    if (!live || name !== null) {
       await tx.versions.update(id, change)
+      if (replaced) await endPreview(tx, replaced, now)
       await saveDraft(tx, site.slug, now)
       return outcome
     }
     await activateVersion(tx, site, outcome.version, { now, change })
     return { ...outcome, site: { ...site, liveVersionId: id } }
+  }
+
+  async #assertBase(queries: Queries, { site, version }: FinalizableVersion): Promise<void> {
+    const { baseVersionId, previewName } = version
+    if (baseVersionId === null) return
+    const replacedId = await findReplacedId(queries, site, previewName, this.#options.clock())
+    assertBaseIsCurrent(replacedId, baseVersionId)
   }
 
   /** Starts the work that follows a response: a failure is logged, and a sweep repeats it. */

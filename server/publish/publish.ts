@@ -13,6 +13,7 @@ import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { findReplacedId } from '../sites/preview.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { requireVersion } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
@@ -27,7 +28,7 @@ import {
   UPLOAD_TTL_SECONDS,
   type UploadQuery,
 } from './signed-uploads.ts'
-import { compareWithLive, type PendingVersionStore, type StagedVersion } from './stage.ts'
+import { compareManifests, type PendingVersionStore, type StagedVersion } from './stage.ts'
 import { UploadRecorder } from './upload-recorder.ts'
 import { ActiveUpload, UploadSlots } from './upload-slots.ts'
 
@@ -95,7 +96,7 @@ export class PublishService {
     slug: string,
     request: { versionId: string; claimToken?: string | undefined },
   ): Promise<UpdateResponse> {
-    const { store, pendingVersions } = this.#options
+    const { store, pendingVersions, clock } = this.#options
     const site = await pendingVersions.authorize(caller, slug, request.claimToken)
     const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
     if (version.state !== 'pending')
@@ -103,9 +104,9 @@ export class PublishService {
     const arrived = new Set((await store.read.versions.listArrivals(version.id)).map((row) => row.fileNumber))
     const files = version.files
     const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
-    const live =
-      site.liveVersionId === null ? undefined : await store.read.versions.findFiles(site.liveVersionId)
-    const compared = compareWithLive(live, files)
+    const replacedId = await findReplacedId(store.read, site, version.previewName, clock())
+    const replaced = replacedId === null ? undefined : await store.read.versions.findFiles(replacedId)
+    const compared = compareManifests(replaced, files)
     return this.#buildResponse(
       { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared },
       arrived,

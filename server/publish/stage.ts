@@ -17,6 +17,7 @@ import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
 import { countChanges, diffManifests } from '../sites/manifest-diff.ts'
 import { type SiteNames, takeNewName } from '../sites/names.ts'
+import { assertPreviewLimit, findReplacedId } from '../sites/preview.ts'
 import {
   hasImage,
   MAX_MESSAGE_LENGTH,
@@ -28,10 +29,10 @@ import {
 import { newSlug } from '../sites/slug.ts'
 import { deleteSite } from '../sites/trash.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
-import { assertBaseIsLive, deleteVersions } from '../sites/version.ts'
+import { assertBaseIsCurrent, deleteVersions } from '../sites/version.ts'
 import { emptySite, type Site } from '../store/contract/sites.ts'
 import { emptyVersion, type Version, type VersionChanges } from '../store/contract/versions.ts'
-import type { Store } from '../store/store.ts'
+import type { Queries, Store } from '../store/store.ts'
 import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
 
 interface PendingVersionStoreOptions {
@@ -41,8 +42,16 @@ interface PendingVersionStoreOptions {
   clock: () => number
   /** Lifetime of an anonymous site in seconds. */
   anonymousLifetime: number
+  /** Seconds from the last change of a preview to its end. */
+  previewLifetime: number
+  /** Maximum number of previews of a site. */
+  maxPreviews: number
   limits: { anonymous: FileLimits; owned: FileLimits }
 }
+
+type PreviewFields = Pick<Version, 'previewName' | 'previewUntil' | 'liveReload'>
+
+const NO_PREVIEW: PreviewFields = { previewName: null, previewUntil: null, liveReload: false }
 
 /** A staged version and the state of its site. */
 export interface StagedVersion {
@@ -89,6 +98,10 @@ export class PendingVersionStore {
   validateFields(request: Omit<PublishRequest, 'files'>): FieldError[] {
     return [
       ...validateMerge(request),
+      ...this.#options.names.validatePreviewName(request.preview),
+      ...(request.liveReload && request.preview === undefined
+        ? [{ field: 'liveReload', message: 'requires preview' }]
+        : []),
       ...validateMessage(request.message),
       ...validateMetadata(request, ''),
       ...validateMetadata(request.viewer ?? {}, 'viewer.'),
@@ -113,15 +126,16 @@ export class PendingVersionStore {
     const { store, clock, addresses, anonymousLifetime } = this.#options
     const { files, merge, name } = request
     if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
-    const metadata = mergeMetadata(request)
     const now = clock()
+    const { metadata, preview } = this.#separatePreview(request, now)
+    if (!caller.account) assertNoPreview(preview)
     if (!caller.account) assertTimeToLive(metadata)
     assertKnownImage(files, metadata)
     await this.assertName(caller, name)
     const [slug, claimToken] = [name ?? newSlug(), newClaimToken()]
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
     const { message } = request
-    const version = pendingVersion(slug, files, { caller, metadata, message, now, id: versionId })
+    const version = pendingVersion(slug, files, { caller, metadata, message, now, id: versionId, preview })
     await store.write('durable', { site: slug, account: caller.account?.id ?? [] }, async (tx) => {
       if (caller.account) await assertNotBeingDeleted(tx, caller.account)
       if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
@@ -145,7 +159,7 @@ export class PendingVersionStore {
       skipped: new Set(),
       isNew: true,
       anonymous,
-      ...compareWithLive(undefined, files),
+      ...compareManifests(undefined, files),
     }
   }
 
@@ -159,11 +173,11 @@ export class PendingVersionStore {
     request: PublishRequest,
     versionId?: string,
   ): Promise<StagedVersion> {
-    const { store, clock } = this.#options
+    const { store, clock, maxPreviews: max } = this.#options
     if (request.name !== undefined) throw notNew()
-    const metadata = mergeMetadata(request)
     return store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
+      const { metadata, preview } = this.#separatePreview(request, now)
       const { claimToken } = request
       const site = await requirePublisher(tx, caller, {
         slug,
@@ -171,16 +185,20 @@ export class PendingVersionStore {
         now,
         right: requiredRight(metadata),
       })
+      if (site.ownerId === null) assertNoPreview(preview)
       if (site.ownerId === null) assertTimeToLive(metadata)
-      assertBaseIsLive(site, request.baseVersionId ?? null)
-      const live = site.liveVersionId === null ? undefined : await tx.versions.findFiles(site.liveVersionId)
+      const name = preview.previewName
+      if (name !== null) await assertPreviewLimit(tx, { slug, name, max, now })
+      const replacedId = await findReplacedId(tx, site, name, now)
+      assertBaseIsCurrent(replacedId, request.baseVersionId ?? null)
+      const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
       const files = request.merge
-        ? mergeManifest(request, requireLive(live), this.limitsFor(caller))
+        ? mergeManifest(request, requireReplaced(replaced), this.limitsFor(caller))
         : request.files
       assertKnownImage(files, metadata)
-      const skipped = findReusableFiles(live ?? [], files)
-      const base = request.merge ? site.liveVersionId : request.baseVersionId
-      const compared = compareWithLive(live, files)
+      const skipped = findReusableFiles([...(live ?? []), ...(replaced ?? [])], files)
+      const base = request.merge ? replacedId : request.baseVersionId
+      const compared = compareManifests(replaced, files)
       const version = pendingVersion(slug, files, {
         caller,
         metadata,
@@ -189,11 +207,22 @@ export class PendingVersionStore {
         id: versionId,
         base,
         reused: skipped,
-        changes: versionChanges(site, files, compared.changes),
+        changes: versionChanges(site, files, compareManifests(live, files).changes),
+        preview,
       })
       await tx.versions.insert(version)
       return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }
     })
+  }
+
+  /** With `preview`, the time to live is that of the preview, not of the site. */
+  #separatePreview(request: PublishRequest, now: number): { metadata: SiteMetadata; preview: PreviewFields } {
+    const { ttlSeconds, ...others } = mergeMetadata(request)
+    const { preview, liveReload = false } = request
+    if (preview === undefined)
+      return { metadata: { ...others, ...(ttlSeconds !== undefined && { ttlSeconds }) }, preview: NO_PREVIEW }
+    const previewUntil = now + (ttlSeconds ?? this.#options.previewLifetime) * 1000
+    return { metadata: others, preview: { previewName: preview, previewUntil, liveReload } }
   }
 
   /** Removes a staged version, and its site when that is new. */
@@ -208,13 +237,13 @@ export class PendingVersionStore {
   }
 }
 
-/** What a version changes on its site. */
-export function compareWithLive(
-  live: readonly StoredFile[] | undefined,
+/** What a version changes on the one that it replaces. */
+export function compareManifests(
+  replaced: readonly StoredFile[] | undefined,
   files: readonly StoredFile[],
 ): Pick<StagedVersion, 'removal' | 'changes'> {
-  if (live === undefined) return { removal: undefined, changes: undefined }
-  return { removal: findRemoval(live, files), changes: countChanges(diffManifests(live, files)) }
+  if (replaced === undefined) return { removal: undefined, changes: undefined }
+  return { removal: findRemoval(replaced, files), changes: countChanges(diffManifests(replaced, files)) }
 }
 
 /** Top level wins over `viewer` (contract, "Publish"). */
@@ -240,9 +269,10 @@ interface NewVersion {
   now: number
   id: string | undefined
   base?: string | null | undefined
-  /** Files that the live version has: computed here, never taken from the manifest. */
+  /** Files that the site has: computed here, never taken from the manifest. */
   reused?: ReadonlySet<number>
   changes?: VersionChanges | null
+  preview: PreviewFields
 }
 
 /** Null when a hash is not known yet: the file counts as changed until it was received. */
@@ -258,10 +288,11 @@ function versionChanges(
 function pendingVersion(
   slug: string,
   files: readonly FileEntry[],
-  { caller, metadata, message = '', now, id, base, reused, changes = null }: NewVersion,
+  { caller, metadata, message = '', now, id, base, reused, changes = null, preview }: NewVersion,
 ): Version {
   return {
     ...emptyVersion(id ?? newId(now), slug, now),
+    ...preview,
     files: files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, ...(hash && { hash }), ...(reused?.has(index) && { known: true }) }
     }),
@@ -289,26 +320,42 @@ function pendingSite(
   }
 }
 
+/** The manifests of the live version and of the one that a publish replaces; both are the same except for previews. */
+async function findManifests(
+  { versions }: Queries,
+  liveId: string | null,
+  replacedId: string | null,
+): Promise<Record<'live' | 'replaced', readonly StoredFile[] | undefined>> {
+  const find = async (id: string | null) => (id === null ? undefined : await versions.findFiles(id))
+  const live = await find(liveId)
+  return { live, replaced: replacedId === liveId ? live : await find(replacedId) }
+}
+
 /**
- * Files with the hash and size of a file in the site's own live version: no caller can obtain other bytes by
+ * Files with the hash and size of a file in these versions, which are the site's own: no caller can obtain other bytes by
  * naming a hash.
  */
-function findReusableFiles(live: readonly StoredFile[], files: readonly FileEntry[]): Set<number> {
+function findReusableFiles(present: readonly StoredFile[], files: readonly FileEntry[]): Set<number> {
   const sizes = new Map<string, number>()
-  for (const file of live) sizes.set(file.hash!, file.size)
+  for (const file of present) sizes.set(file.hash!, file.size)
   return new Set(
     files.flatMap((file, index) => (file.hash && sizes.get(file.hash) === file.size ? [index] : [])),
   )
 }
 
-function requireLive(live: readonly StoredFile[] | undefined): readonly StoredFile[] {
-  if (live) return live
+function requireReplaced(replaced: readonly StoredFile[] | undefined): readonly StoredFile[] {
+  if (replaced) return replaced
   throw new ApiError('SITE_PENDING', 'This site has no published version to merge with')
 }
 
 function assertKnownImage(files: readonly FileEntry[], { ogImagePath }: SiteMetadata): void {
   if (ogImagePath && !hasImage(files, ogImagePath))
     throw validationError([notAnImageError('ogImagePath', ogImagePath)])
+}
+
+function assertNoPreview({ previewName }: PreviewFields): void {
+  if (previewName === null) return
+  throw new ApiError('UNAUTHORIZED', 'Previews need an account. Sign in, or claim the site first')
 }
 
 function assertTimeToLive(viewer: SiteMetadata): void {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { isShown, renewedPreview } from '../sites/preview.ts'
 import { metadataChange } from '../sites/site-metadata.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Site } from '../store/contract/sites.ts'
@@ -8,19 +9,40 @@ import type { WriteTransaction } from '../store/store.ts'
 
 /**
  * Deletes a version that was never live if publishing it would change nothing for visitors: its files equal those of
- * the live version, its metadata that of the site. Returns the live version if so. `files` have all their hashes.
+ * the live version, its metadata that of the site. Returns the live version if so. A preview is compared with the version
+ * that it shows, whose time begins again. `files` have all their hashes.
  */
 export async function dropIfUnchanged(
   tx: WriteTransaction,
   { site, version, files }: { site: Site; version: Version; files: readonly StoredFile[] },
   now: number,
 ): Promise<Version | undefined> {
-  if (site.liveVersionId === null || changesMetadata(site, version, now)) return undefined
-  const live = await tx.versions.byId(site.liveVersionId)
+  const current = await findCurrent(tx, site, version, now)
   // Rules are parsed from files of the version, so equal files have equal rules.
-  if (!live || !areEqual(files, live.files)) return undefined
+  if (!current || !areEqual(files, current.files)) return undefined
   await deleteVersions(tx, site.slug, [version.id], now)
-  return live
+  if (version.previewName === null) return current
+  const { previewUntil } = renewedPreview(version, now)
+  await tx.versions.update(current.id, { previewUntil })
+  return { ...current, previewUntil }
+}
+
+/** The version that visitors see, if it has the metadata of this one. */
+async function findCurrent(
+  tx: WriteTransaction,
+  site: Site,
+  version: Version,
+  now: number,
+): Promise<Version | undefined> {
+  const { previewName } = version
+  if (previewName === null) {
+    if (site.liveVersionId === null || changesMetadata(site, version, now)) return undefined
+    return tx.versions.byId(site.liveVersionId)
+  }
+  const header = await tx.versions.findPreview(site.slug, previewName)
+  if (!header || !isShown(header, now) || header.liveReload !== version.liveReload) return undefined
+  const shown = await tx.versions.byId(header.id)
+  return JSON.stringify(shown?.metadata) === JSON.stringify(version.metadata) ? shown : undefined
 }
 
 /** Equal for equal paths, bytes and content types, in any order. `files` have all their hashes. */

@@ -4,6 +4,7 @@ import type { Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
 import { findInjection } from './page-metadata/head-metadata.ts'
 import { injectionWarnings } from './page-metadata/injected-document.ts'
+import { describePreview } from './preview.ts'
 import type { UrlBuilder } from './urls.ts'
 
 /**
@@ -18,6 +19,7 @@ export async function buildFinalizeResponse(
 ): Promise<FinalizeResponse> {
   const injection = findInjection(site, version, addresses)
   const warnings = [...version.warnings, ...(await injectionWarnings(blobs, injection))]
+  const preview = describePreview(addresses, version)
   return {
     success: true,
     slug: site.slug,
@@ -27,6 +29,7 @@ export async function buildFinalizeResponse(
     currentVersionId: site.liveVersionId,
     previousVersionId: more.previousVersionId,
     previewUrl: addresses.preview(site.slug, version.id),
+    ...(preview && { preview }),
     ...(more.replayed ? { replayed: true } : {}),
     ...(more.unchanged ? { unchanged: true } : {}),
     ...(warnings.length > 0 ? { warnings } : {}),

@@ -1,3 +1,4 @@
+import { isPreviewName, PREVIEW_NAME_RULE } from './preview.ts'
 import { isGeneratedSlug, MAX_SLUG_LENGTH } from './slug.ts'
 
 const MIN_NAME_LENGTH = 3
@@ -53,9 +54,18 @@ export class NamePolicy {
       return 'must consist of lowercase letters, digits and single hyphens, and begin and end with a letter or digit'
     if (isGeneratedSlug(name))
       return 'must not have the form of a generated name, such as amber-harbor-k7x3m2'
+    return this.#reserved.has(toSkeleton(name)) || this.#hasBrand(name) ? 'is reserved' : undefined
+  }
+
+  /** The same of the name of a preview. It is followed by the name of its site, so that fewer names are reserved. */
+  previewProblem(name: string): string | undefined {
+    if (!isPreviewName(name)) return PREVIEW_NAME_RULE
+    return this.#hasBrand(name) ? 'is reserved' : undefined
+  }
+
+  #hasBrand(name: string): boolean {
     const skeleton = toSkeleton(name)
-    const isReserved = this.#reserved.has(skeleton) || this.#brands.some((brand) => skeleton.includes(brand))
-    return isReserved ? 'is reserved' : undefined
+    return this.#brands.some((brand) => skeleton.includes(brand))
   }
 }
 

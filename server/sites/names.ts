@@ -1,3 +1,4 @@
+import type { FieldError } from '../../protocol/api/errors.ts'
 import type { NameCheck, RenameResponse } from '../../protocol/api/sites.ts'
 import { type Caller, requireAccess } from '../accounts/authorization.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
@@ -86,6 +87,13 @@ export class SiteNames {
   /** The current slug of a site that had this one within the last 30 days; the same slug otherwise. */
   async current(slug: string): Promise<string> {
     return (await this.#options.store.read.sites.findCurrentName(slug)) ?? slug
+  }
+
+  /** Violations in the name of a preview. */
+  validatePreviewName(name: unknown): FieldError[] {
+    if (name === undefined) return []
+    const problem = typeof name === 'string' ? this.#options.policy.previewProblem(name) : 'must be a string'
+    return problem ? [{ field: 'preview', message: problem }] : []
   }
 
   #assertAllowed(name: string): void {

@@ -311,6 +311,9 @@ function versionCopy(version: Version, slug: string, id: string, now: number): V
     isEncoded: false,
     message: null,
     thumbnailHash: null,
+    previewName: null,
+    previewUntil: null,
+    liveReload: false,
   }
 }
 

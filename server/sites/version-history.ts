@@ -18,6 +18,7 @@ import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
 import { countChanges, diffManifests } from './manifest-diff.ts'
+import { endPreview } from './preview.ts'
 import type { UrlBuilder } from './urls.ts'
 import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
@@ -32,6 +33,7 @@ interface VersionsOptions {
   maxDrafts: number
   /** Seconds. */
   draftLifetime: number
+  maxPreviews: number
 }
 
 /** Operations on the versions of a site (contract, "Sites"). */
@@ -46,6 +48,8 @@ export class Versions {
   /** Number of drafts that are kept. */
   readonly maxDrafts: number
   readonly draftLifetimeSeconds: number
+  /** Maximum number of previews of a site. */
+  readonly maxPreviews: number
 
   constructor(options: VersionsOptions) {
     this.#store = options.store
@@ -56,20 +60,32 @@ export class Versions {
     this.maxVersions = options.maxVersions
     this.maxDrafts = options.maxDrafts
     this.draftLifetimeSeconds = options.draftLifetime
+    this.maxPreviews = options.maxPreviews
   }
 
   /** The kept finalized versions, drafts included, newest first. */
   async list(account: Account, slug: string): Promise<VersionList> {
+    const listed = await this.summarize(account, slug, () => true)
+    return { versions: listed.map(({ summary }) => summary) }
+  }
+
+  /** The kept finalized versions that are wanted, newest first. */
+  async summarize(
+    account: Account,
+    slug: string,
+    isWanted: (version: VersionHeader) => boolean,
+  ): Promise<{ version: VersionHeader; summary: VersionSummary }[]> {
     const { read } = this.#store
     const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
     const ready = await listReady(read, slug)
-    const authors = await findAuthors(read, ready)
-    const versions: VersionSummary[] = []
-    for (const version of ready) {
+    const wanted = ready.filter(isWanted)
+    const authors = await findAuthors(read, wanted)
+    const described: { version: VersionHeader; summary: VersionSummary }[] = []
+    for (const version of wanted) {
       const changes = await this.#countChanges(version, findBase(ready, site, version))
-      versions.push(this.#summary({ site, authors, version }, changes))
+      described.push({ version, summary: this.#summary({ site, authors, version }, changes) })
     }
-    return { versions }
+    return described
   }
 
   /** A finalized version with its files, and the differences from the one that it replaced. */
@@ -121,26 +137,34 @@ export class Versions {
       totalBytes: version.totalBytes,
       current: version.id === site.liveVersionId,
       previewUrl: this.#addresses.preview(site.slug, version.id),
+      previewName: version.previewName,
       message: version.message,
       thumbnailUrl: this.#addresses.thumbnail(version),
       changes: changes ?? null,
     }
   }
 
-  /** Makes a kept version live again, immediately and without uploading. */
-  async restore(account: Account, slug: string, versionId: string): Promise<FinalizeResponse> {
+  /**
+   * Makes a kept version live again, immediately and without uploading. `which` finds the version within the
+   * transaction, once the account has been authorized.
+   */
+  async restore(
+    account: Account,
+    slug: string,
+    which: string | ((queries: Queries) => Promise<string>),
+  ): Promise<FinalizeResponse> {
     const { site, version } = await this.#store.write('durable', { site: slug }, async (tx) => {
       const now = this.#clock()
-      const found = await requireRestorable(tx, account, { slug, versionId }, now)
-      if (found.site.liveVersionId !== versionId)
+      const found = await requireRestorable(tx, account, { slug, which }, now)
+      if (found.site.liveVersionId !== found.version.id)
         await activateVersion(tx, found.site, found.version, { now })
       return found
     })
-    this.#precompressor.enqueue(slug, versionId)
-    const replayed = site.liveVersionId === versionId
+    this.#precompressor.enqueue(slug, version.id)
+    const replayed = site.liveVersionId === version.id
     return buildFinalizeResponse(
       { addresses: this.#addresses, blobs: this.#blobs },
-      { ...site, liveVersionId: versionId },
+      { ...site, liveVersionId: version.id },
       version,
       { previousVersionId: replayed ? site.previousVersionId : site.liveVersionId, replayed },
     )
@@ -191,29 +215,40 @@ export class Versions {
     return create(files, (file) => this.#openBlob(file), this.#clock())
   }
 
-  /** Sites with versions that `prune` deletes: among those changed since then, and all with drafts that are too old. */
+  /**
+   * Sites with versions that `prune` deletes: among those changed since then, and all with drafts that are too old or with
+   * previews that have ended.
+   */
   async findPrunable(since: number, limit: number): Promise<string[]> {
     const { versions } = this.#store.read
     const kept = { versions: this.maxVersions, drafts: this.maxDrafts }
     const crowded = await versions.overVersionLimit(kept, since, limit)
+    const now = this.#clock()
     return [
       ...crowded,
-      ...(await versions.withOldDrafts(this.#clock() - this.draftLifetimeSeconds * 1000, limit)),
+      ...(await versions.withOldDrafts(now - this.draftLifetimeSeconds * 1000, limit)),
+      ...(await versions.withEndedPreviews(now, limit)),
     ]
   }
 
   /**
    * Deletes the versions that were live and the drafts beyond the numbers that are kept, and drafts that are too old;
-   * never the live version. Drafts do not count as versions. A job passes its store. Returns how many it deleted.
+   * never the live version. Ends previews whose time is over; the others are kept and do not count. Drafts do not count as
+   * versions. A job passes its store. Returns how many it deleted or ended.
    */
   async prune(slug: string, store = this.#store): Promise<number> {
     return store.write('durable', { site: slug }, async (tx) => {
       const site = await tx.sites.bySlug(slug)
       if (!site || site.deletedAt !== null) return 0
       const now = this.#clock()
-      const old = this.#findOld(site, await tx.versions.bySlug(slug), now)
+      const versions = await tx.versions.bySlug(slug)
+      const ended = versions.filter(
+        ({ state, previewUntil }) => state === 'ready' && previewUntil !== null && previewUntil <= now,
+      )
+      for (const version of ended) await endPreview(tx, version, now)
+      const old = this.#findOld(site, versions, now)
       if (old.length > 0) await deleteVersions(tx, slug, old, now)
-      return old.length
+      return ended.length + old.length
     })
   }
 
@@ -222,7 +257,9 @@ export class Versions {
    * repeat the files of a newer one go first: publishing the same files many times evicts no others.
    */
   #findOld({ liveVersionId }: Site, newestFirst: readonly VersionHeader[], now: number): string[] {
-    const others = newestFirst.filter(({ id, state }) => state === 'ready' && id !== liveVersionId)
+    const others = newestFirst.filter(
+      ({ id, state, previewName }) => state === 'ready' && id !== liveVersionId && previewName === null,
+    )
     const published = others
       .filter(({ publishedAt }) => publishedAt !== null)
       .sort((a, b) => b.publishedAt! - a.publishedAt!)
@@ -290,10 +327,11 @@ function findBase(
 async function requireRestorable(
   queries: Queries,
   account: Account,
-  { slug, versionId }: { slug: string; versionId: string },
+  { slug, which }: { slug: string; which: string | ((queries: Queries) => Promise<string>) },
   now: number,
 ): Promise<{ site: Site; version: Version }> {
   const site = await requireAccess(queries, 'publish', { slug, account, now })
+  const versionId = typeof which === 'string' ? which : await which(queries)
   const version = requireVersion(await queries.versions.byId(versionId), slug)
   if (version.state === 'pending') {
     throw new ApiError('UPLOADS_MISSING', 'This version was never finalized. Finalize it to make it live.')

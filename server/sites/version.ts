@@ -18,15 +18,13 @@ export function requireFinalized<V extends { state: Version['state'] }>(version:
   return version
 }
 
-/** VERSION_CONFLICT when a publish was based on another version than the live one. */
-export function assertBaseIsLive(site: Site, baseVersionId: string | null): void {
-  if (baseVersionId === null || baseVersionId === site.liveVersionId) return
+/** VERSION_CONFLICT when a publish was based on another version than the one that it replaces. */
+export function assertBaseIsCurrent(currentVersionId: string | null, baseVersionId: string | null): void {
+  if (baseVersionId === null || baseVersionId === currentVersionId) return
   throw new ApiError(
     'VERSION_CONFLICT',
-    'Another version went live after the version that your update is based on',
-    {
-      details: { currentVersionId: site.liveVersionId },
-    },
+    'Another version was published after the version that your update is based on',
+    { details: { currentVersionId } },
   )
 }
 

@@ -18,6 +18,7 @@ import * as objects from './migrations/015-objects.ts'
 import * as fleet from './migrations/016-fleet.ts'
 import * as claimsAndCounts from './migrations/017-claims-and-counts.ts'
 import { failuresAndStrays } from './migrations/018-failures-and-strays.ts'
+import * as previews from './migrations/020-previews.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -79,6 +80,12 @@ export const migrations: readonly Migration[] = [
     name: '018-failures-and-strays',
     compatibleWith: '014-growing-tables',
     indexes: failuresAndStrays,
+  },
+  { name: '020-previews', compatibleWith: '014-growing-tables', up: previews.up },
+  {
+    name: '020-previews-indexes',
+    compatibleWith: '014-growing-tables',
+    indexes: previews.previewIndexes,
   },
 ]
 

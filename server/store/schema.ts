@@ -177,6 +177,12 @@ export interface VersionRow {
   thumbnail_hash: string | null
   /** JSON of `VersionChanges`; null without a live version at staging, and as `content_hash`. */
   changes: string | null
+  /** Of a preview: its name, which the newest finalized version of the site with it has. */
+  preview_name: string | null
+  /** When the preview ends; null without a name. */
+  preview_until: number | null
+  /** 1 when open pages of the preview reload after an update. */
+  live_reload: 0 | 1 | null
 }
 
 /** A picture of a version for lists of sites: WebP in base64. */

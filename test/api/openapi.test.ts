@@ -48,6 +48,10 @@ GET /api/v1/publish/{slug}/analytics
 GET /api/v1/publish/{slug}/versions
 GET /api/v1/publish/{slug}/versions/{versionId}
 POST /api/v1/publish/{slug}/versions/{versionId}/restore
+GET /api/v1/publish/{slug}/previews
+GET /api/v1/publish/{slug}/previews/{name}
+POST /api/v1/publish/{slug}/previews/{name}/promote
+DELETE /api/v1/publish/{slug}/previews/{name}
 DELETE /api/v1/publish/{slug}/versions/{versionId}
 PUT /api/v1/publish/{slug}/versions/{versionId}/thumbnail
 GET /api/v1/publish/{slug}/versions/{versionId}/thumbnail
@@ -266,6 +270,11 @@ async function everyCall(): Promise<void> {
   await client.version(slug, versionId)
   await client.restore(slug, versionId)
   await client.putThumbnail(slug, versionId, webp(1, 1))
+  await api.publish(client, contents, { slug, preview: 'pr-42' })
+  await client.previews(slug)
+  await client.preview(slug, 'pr-42')
+  await client.promote(slug, 'pr-42')
+  await client.deletePreview(slug, 'pr-42')
   await client.deleteVersion(slug, upload.versionId)
   for (const what of [`versions/${versionId}/thumbnail`, 'files/a.txt', 'archive'])
     await api.request('GET', `/api/v1/publish/${slug}/${what}`, { key })

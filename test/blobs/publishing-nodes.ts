@@ -54,6 +54,7 @@ class PublishingNode {
       maxVersions: 3,
       maxDrafts: 2,
       draftLifetime: PENDING_LIFETIME_SECONDS,
+      maxPreviews: 1,
     })
     this.finalizer = new Finalizer({
       ...parts,
@@ -66,6 +67,8 @@ class PublishingNode {
       ...parts,
       names: undefined as never,
       anonymousLifetime: PENDING_LIFETIME_SECONDS,
+      previewLifetime: PENDING_LIFETIME_SECONDS,
+      maxPreviews: 1,
       limits: { anonymous: LIMITS, owned: LIMITS },
     })
     const manifests = new PendingManifestCache({ store })

@@ -121,13 +121,23 @@ describe('the host of a request', () => {
       ...['', ':8080', ':', '.', '.:80'].map((end) => `amber-harbor-k7x3m2.sites.test${end}`),
       'AMBER-Harbor-K7X3M2.Sites.TEST',
     ],
-    [`version ${id} amber-harbor-k7x3m2`]: [`${id}--amber-harbor-k7x3m2.sites.test`],
-    [`version ${id} amber`]: [`${id.toUpperCase()}--AMBER.sites.test`],
+    'version amber-harbor-k7x3m2': [`${id}--amber-harbor-k7x3m2`, 'pr-42--amber-harbor-k7x3m2'].map(below),
+    'version amber': [`${id.toUpperCase()}--AMBER`, 'PR-42--AMBER', `${id.slice(1)}--amber`].map(below),
     unknown: [
-      ...[`${id.slice(1)}--amber`, `${id}0--amber`, `${id.replace('0', 'u')}--amber`, `${id}--amber--x`].map(
-        below,
-      ),
-      ...[`${id}--`, `${id}---a`, 'a--b', '-a', 'a.b', '', 'a_b', 'a'.repeat(36)].map(below),
+      ...[`${id}0--amber`, `${id.replace('0', 'u')}--amber`, `${id}--amber--x`, 'pr-42--amber--x'].map(below),
+      ...[
+        `${id}--`,
+        `${id}---a`,
+        'a--b',
+        'xn--amber',
+        '-pr--amber',
+        'pr---amber',
+        '-a',
+        'a.b',
+        '',
+        'a_b',
+        'a'.repeat(36),
+      ].map(below),
       ...['sites.test', 'b\u00fccher.example', 'a b.example', 'user@example.org', 'example..org'],
       `${'a.'.repeat(130)}org`,
     ],
@@ -152,8 +162,8 @@ describe('the host of a request', () => {
   for (const [expected, headers] of Object.entries(rows)) {
     test(`is ${expected}`, () => {
       for (const header of headers) {
-        const { kind, versionId, slug, domain } = hosts.read(header) as unknown as Record<string, string>
-        assert.equal([kind, versionId, slug, domain].filter(Boolean).join(' '), expected, `${header}`)
+        const { kind, slug, domain } = hosts.read(header) as unknown as Record<string, string>
+        assert.equal([kind, slug, domain].filter(Boolean).join(' '), expected, `${header}`)
       }
     })
   }

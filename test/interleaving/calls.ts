@@ -32,9 +32,12 @@ import {
   FILE,
   KEY,
   LIVE,
+  NEW_PREVIEWS,
   OTHER_CONTENT,
   OTHER_FILE,
   PENDING,
+  PREVIEW,
+  PREVIEW_UPDATE,
   PREVIOUS,
   SECRET,
   SESSION,
@@ -142,6 +145,31 @@ export const CALLS: Record<string, CallSpec> = {
         keepTopFolder: false,
       })
     },
+  },
+  // Previews
+  'stage a preview': {
+    changes: ['bakery'],
+    run: ({ publishService }) => publishService.update(by(ANN), 'bakery', { files: [FILE], preview: 'pr-4' }),
+  },
+  'finalize a preview': {
+    changes: ['bakery', 'blobs'],
+    run: (node) => finalize(node, by(ANN), 'bakery', { versionId: PREVIEW_UPDATE }),
+  },
+  'finalize a new preview': {
+    changes: ['bakery', 'blobs'],
+    run: (node) => finalize(node, by(ANN), 'bakery', { versionId: NEW_PREVIEWS[0] }),
+  },
+  'finalize another new preview': {
+    changes: ['bakery', 'blobs'],
+    run: (node) => finalize(node, by(ANN), 'bakery', { versionId: NEW_PREVIEWS[1] }),
+  },
+  'promote a preview': {
+    changes: ['bakery'],
+    run: ({ previews }) => previews.promote(ANN, 'bakery', 'pr-1', PREVIEW),
+  },
+  'delete a preview': {
+    changes: ['bakery', 'blobs'],
+    run: ({ previews }) => previews.remove(ANN, 'bakery', 'pr-1'),
   },
   // Versions
   restore: {

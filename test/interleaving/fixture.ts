@@ -53,6 +53,11 @@ export const PREVIOUS = idAt(NOW - 2 * HOUR_MS, 'p')
 export const DRAFT = idAt(NOW - 50 * MINUTE_MS, 'd')
 export const PENDING = idAt(NOW - 40 * MINUTE_MS, 'w')
 
+/** The version that the preview `pr-1` of `bakery` shows, its update, and two previews that are new. */
+export const PREVIEW = idAt(NOW - 20 * MINUTE_MS, 'r')
+export const PREVIEW_UPDATE = idAt(NOW - 19 * MINUTE_MS, 'r')
+export const NEW_PREVIEWS = [idAt(NOW - 18 * MINUTE_MS, 'r'), idAt(NOW - 17 * MINUTE_MS, 'r')] as const
+
 /** A version of `anon` that waits for its files. */
 export const ANON_PENDING = idAt(NOW - 30 * MINUTE_MS, 'a')
 
@@ -133,6 +138,16 @@ async function insertBakery(tx: WriteTransaction): Promise<void> {
   await tx.versions.insert(withFile(LIVE, 'bakery', { ...published, publishedAt: NOW - HOUR_MS }))
   await tx.versions.insert(withFile(DRAFT, 'bakery', published))
   await tx.versions.insert(pending(PENDING, 'bakery', { publishedBy: 'ann', publishedWith: 'key' }))
+  const named = (previewName: string) => ({ previewName, previewUntil: NOW + HOUR_MS })
+  await tx.versions.insert(withFile(PREVIEW, 'bakery', { ...published, ...named('pr-1') }))
+  for (const [id, name] of [
+    [PREVIEW_UPDATE, 'pr-1'],
+    [NEW_PREVIEWS[0], 'pr-2'],
+    [NEW_PREVIEWS[1], 'pr-3'],
+  ] as const)
+    await tx.versions.insert(
+      withFile(id, 'bakery', { files: [{ ...FILE, known: true }], state: 'pending', ...named(name) }),
+    )
   await tx.blobs.add('bakery', [STORED])
   for (let number = 0; number < 19; number++)
     await tx.collaborators.add({

@@ -33,6 +33,7 @@ const CONFIG = readConfig({
   SLIPWAY_DOMAINS_FREE: '3',
   SLIPWAY_VERSIONS_KEPT: '2',
   SLIPWAY_DRAFTS_KEPT: '1',
+  SLIPWAY_PREVIEWS: '2',
 })
 
 /** Tables whose rows do not tell what was written. */

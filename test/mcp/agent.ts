@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import {
+  type CallToolResult,
+  Client,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
+
+/** The current revision, or one before 2026. */
+type Mode = 'auto' | 'legacy'
 
 /** A program that uses the tools of a service, over the library that programs use. */
 export class Agent implements AsyncDisposable {
@@ -9,15 +17,15 @@ export class Agent implements AsyncDisposable {
     this.client = client
   }
 
-  /** Connects with an API key, or without. `mode` selects the revision of the protocol. */
-  static async connect(
-    baseUrl: string,
-    { key, mode = 'auto' }: { key?: string; mode?: 'auto' | 'legacy' } = {},
-  ): Promise<Agent> {
+  /** Connects over HTTP with an API key, or without. */
+  static connect(baseUrl: string, { key, mode }: { key?: string; mode?: Mode } = {}): Promise<Agent> {
     const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
-    const transport = new StreamableHTTPClientTransport(new URL('/mcp', baseUrl), {
-      requestInit: { headers },
-    })
+    const url = new URL('/mcp', baseUrl)
+    return Agent.over(new StreamableHTTPClientTransport(url, { requestInit: { headers } }), mode)
+  }
+
+  /** `mode` selects the revision of the protocol. */
+  static async over(transport: Transport, mode: Mode = 'auto'): Promise<Agent> {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
     await client.connect(transport)
     return new Agent(client)

@@ -156,7 +156,7 @@ describe('the tools for programs', () => {
       ['get_site', {}, /^VALIDATION_ERROR: slug: is required/],
       ['get_site', { slug: 7 }, /^VALIDATION_ERROR: slug: must be a string/],
       ['get_site', { slug: '..' }, /^NOT_FOUND: /],
-      ['get_site', { slug: '../../me' }, /^NOT_FOUND: /],
+      ['read_file', { slug: 'of-another', path: '../../../me' }, /^NOT_FOUND: Site not found/],
       ['get_site', { slug: 'of-another' }, /^NOT_FOUND: .*\nNext: .*list_sites/],
       ['restore_version', { slug: 'of-another', versionId: 'x' }, /^NOT_FOUND: /],
     ]

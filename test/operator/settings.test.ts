@@ -168,6 +168,8 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   VERSIONS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
   DRAFTS_KEPT: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
   DRAFT_LIFETIME: { values: [...NO_DURATIONS, '59'], allowed: /from 1m to 365d/ },
+  PREVIEWS: { values: [...NO_NUMBERS, '0', '1001'], allowed: /from 1 to 1000/ },
+  PREVIEW_LIFETIME: { values: [...NO_DURATIONS, '59'], allowed: /from 1m to 365d/ },
   TRASH_LIFETIME: { values: [...NO_DURATIONS, '366d'], allowed: /from 0 to 365d/ },
   PENDING_LIFETIME: { values: [...NO_DURATIONS, '59s'], allowed: /from 1m to 365d/ },
   BLOB_GRACE: { values: [...NO_DURATIONS, '366d'], allowed: /from 0 to 365d/ },

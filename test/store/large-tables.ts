@@ -62,6 +62,8 @@ const VALUES: Record<string, Record<string, string>> = {
     state: `case when i % 100 = 0 then 'pending' else 'ready' end`,
     encoded: 'case when i % 200 = 1 then 0 else 1 end',
     published_at: 'case when i % 10 > 0 then i end',
+    preview_name: `case when i % 10 = 7 then 'preview_name ' || i end`,
+    preview_until: 'case when i % 10 = 7 then i end',
     files: `'[{"path":"index.html","size":1,"contentType":"text/html","hash":"hash ' || i || '"}]'`,
     viewer: `'{}'`,
   },

@@ -7,7 +7,7 @@ export const fileChanges = object({
   removed: integer('Removed paths'),
 })
 
-const summary = {
+export const versionSummary = {
   versionId,
   createdAt: time('Creation'),
   publishedAt: nullable(time('When it first went live; null for a draft')),
@@ -23,6 +23,7 @@ const summary = {
   totalBytes: integer('Bytes'),
   current: bool('Whether it is live'),
   previewUrl: text('Its own URL'),
+  previewName: nullable(text('The preview that shows it; null for none')),
   message: nullable(text('The note of its publisher')),
   thumbnailUrl: nullable(text('URL of its thumbnail; null without one')),
   changes: {
@@ -35,12 +36,12 @@ const paths = (description: string) => list({ type: 'string' }, description)
 
 export const versionList = named(
   'VersionList',
-  object({ versions: list(named('Version', object(summary)), 'Newest first') }),
+  object({ versions: list(named('Version', object(versionSummary)), 'Newest first') }),
 )
 export const versionDetails = named(
   'VersionDetails',
   object({
-    ...summary,
+    ...versionSummary,
     files: list(fileEntry, 'Its files'),
     comparedWith: nullable(
       text('The version with which it is compared: the one that it replaced, a draft with the live one'),

@@ -2,6 +2,8 @@ import { isIPv4 } from 'node:net'
 import { hostName } from '../../lib/host-name.ts'
 import type { CacheSlot } from '../../lib/loading-cache.ts'
 import { memoize } from '../../lib/memoize.ts'
+import { isId } from '../../lib/tokens.ts'
+import { isPreviewName } from '../../sites/preview.ts'
 import { isSlug } from '../../sites/slug.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 
@@ -12,15 +14,15 @@ import type { UrlBuilder } from '../../sites/urls.ts'
 export type Host =
   | { kind: 'service' }
   | { kind: 'site'; slug: string; slot: CacheSlot }
-  | { kind: 'version'; slug: string; versionId: string; slot: CacheSlot }
+  | { kind: 'version'; slug: string; slot: CacheSlot }
   | { kind: 'domain'; domain: string; slot: CacheSlot }
   | { kind: 'unknown' }
 
 const API_HOST: Host = { kind: 'service' }
 const UNKNOWN_HOST: Host = { kind: 'unknown' }
 
-/** A version id, two hyphens and the slug; a slug has no two hyphens in a row. */
-const VERSION_LABEL = /^([0-9abcdefghjkmnpqrstvwxyz]{26})--(.+)$/
+/** Separates a version from the slug; neither contains it. */
+const VERSION_SEPARATOR = '--'
 
 /** At most a few megabytes of memory. */
 const MEMO_BOUNDS = { maxEntries: 20_000, maxKeyLength: 100 }
@@ -61,9 +63,10 @@ export class Hosts {
 
 function parseSiteLabel(label: string): Host {
   if (isSlug(label)) return { kind: 'site', slug: label, slot: toSlot(label) }
-  const [, versionId, slug] = VERSION_LABEL.exec(label) ?? []
-  return versionId && slug && isSlug(slug)
-    ? { kind: 'version', slug, versionId, slot: toSlot(label) }
+  const [version = '', slug = '', ...others] = label.split(VERSION_SEPARATOR)
+  const isVersion = isId(version) || isPreviewName(version)
+  return isVersion && isSlug(slug) && others.length === 0
+    ? { kind: 'version', slug, slot: toSlot(label) }
     : UNKNOWN_HOST
 }
 

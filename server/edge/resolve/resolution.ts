@@ -27,7 +27,7 @@ export interface ResolvedSite {
   title: string | null
   /** Whether this is the host of one version. */
   preview: boolean
-  /** Of a preview link of the owner: when it ends. */
+  /** Of a preview, and of a preview link of the owner: when it ends. */
   previewUntil?: number | undefined
   /** Undefined when nothing is published there: no live version, or no such finalized version. */
   table: RouteTable | undefined

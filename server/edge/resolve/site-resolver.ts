@@ -1,8 +1,9 @@
 import type { RequestLike } from '../../lib/client-ip.ts'
 import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
+import { isId } from '../../lib/tokens.ts'
 import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
-import type { ServedSite } from '../../store/contract/serving.ts'
+import type { ServedSite, VersionReference } from '../../store/contract/serving.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite, previousFilesSince } from './build-site.ts'
 import type { Host } from './host.ts'
@@ -44,7 +45,7 @@ export class SiteResolver {
   readonly #options: SiteResolverOptions
   readonly #previewTokens: PreviewTokens
   readonly #proxyLookups = new Semaphore(PROXY_LOOKUPS)
-  /** By slug, `<version id>--<slug>` and domain; a slug has no dot and no two hyphens in a row. */
+  /** By slug, `<version id or preview name>--<slug>` and domain; a slug has no dot and no two hyphens in a row. */
   readonly #cache: LoadingCache<CachedHost>
 
   constructor(options: SiteResolverOptions) {
@@ -106,7 +107,10 @@ export class SiteResolver {
       : this.#loadPreviewLink(label, slug, await getOwner(slug))
   }
 
-  #find(slug: string, requested: { withLive: boolean; versionId?: string }): Promise<ServedSite | undefined> {
+  #find(
+    slug: string,
+    requested: { withLive: boolean; version?: VersionReference },
+  ): Promise<ServedSite | undefined> {
     const { store, clock } = this.#options
     return store.read.serving.findSite(slug, { previousSince: previousFilesSince(clock()), ...requested })
   }
@@ -129,20 +133,23 @@ export class SiteResolver {
     }
   }
 
-  /** The site's password and expiry apply to every version of it. */
-  async #loadPreview(versionId: string, slug: string, getOwner: GetOwner<CachedHost>): Promise<Resolution> {
+  /** A version by its id or by the name of a preview. The site's password and expiry apply to every version of it. */
+  async #loadPreview(label: string, slug: string, getOwner: GetOwner<CachedHost>): Promise<Resolution> {
     const isCached = this.#cache.peek(slug) !== undefined
-    const found = await this.#find(slug, { withLive: !isCached, versionId })
+    const version = isId(label) ? { id: label } : { previewName: label }
+    const found = await this.#find(slug, { withLive: !isCached, version })
     const site = await getOwner(slug, isCached ? undefined : () => this.#buildSite(found))
-    if (site.kind !== 'site') return this.#previewWithoutSite(site, slug, versionId)
-    return { ...site, preview: true, table: found && (await buildPreviewSite(found, this.#options)) }
+    if (site.kind !== 'site') return this.#previewWithoutSite(site, slug, label)
+    const table = found && (await buildPreviewSite(found, this.#options))
+    const previewUntil = isId(label) ? undefined : (found?.requested?.previewUntil ?? undefined)
+    return { ...site, preview: true, table, previewUntil }
   }
 
-  async #previewWithoutSite(site: CachedHost, slug: string, versionId: string): Promise<Resolution> {
+  async #previewWithoutSite(site: CachedHost, slug: string, label: string): Promise<Resolution> {
     if (site.kind === 'expired') return EXPIRED_PREVIEW
     if (site.kind !== 'redirect') return NOT_FOUND
     const current = await this.#options.store.read.sites.findCurrentName(slug)
-    return current ? this.#formerName(this.#options.addresses.preview(current, versionId)) : NOT_FOUND
+    return current ? this.#formerName(this.#options.addresses.preview(current, label)) : NOT_FOUND
   }
 
   /** The version of a preview link, without the password; nothing when its token is not valid. */
@@ -154,7 +161,7 @@ export class SiteResolver {
       ({ id, state }) =>
         state === 'ready' && this.#previewTokens.verify(token, { slug, passwordHash, versionId: id }),
     )
-    const found = version && (await this.#find(slug, { withLive: false, versionId: version.id }))
+    const found = version && (await this.#find(slug, { withLive: false, version: { id: version.id } }))
     const table = found && (await buildPreviewSite(found, this.#options))
     if (!table) return { ...site, preview: true, table: undefined }
     const previewUntil = readPreviewExpiry(token)

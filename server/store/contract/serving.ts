@@ -3,13 +3,19 @@ import type { Site } from './sites.ts'
 import type { ManifestFile, Version } from './versions.ts'
 
 /** The parts of a version that are served. */
-export type ServedVersion = Pick<Version, 'id' | 'files' | 'rules' | 'metadata' | 'publishedAt' | 'createdAt'>
+export type ServedVersion = Pick<
+  Version,
+  'id' | 'files' | 'rules' | 'metadata' | 'publishedAt' | 'createdAt' | 'previewUntil' | 'liveReload'
+>
+
+/** A version by its id, or by the name of the preview that shows it. */
+export type VersionReference = { id: string } | { previewName: string }
 
 /** A site, deleted or not, with the versions that were requested. */
 export interface ServedSite {
   site: Site
   live: ServedVersion | undefined
-  /** The version with the requested id, when it is a finalized one of this site. */
+  /** The requested version, when it is a finalized one of this site. */
   requested: ServedVersion | undefined
   /** The manifest of the previous version, when the live one is newer than requested. */
   previousFiles: readonly ManifestFile[] | undefined
@@ -30,7 +36,7 @@ export interface ServingQueries {
   /** `previousSince`: requests the manifest of the previous version of a site that is live since later. */
   findSite(
     slug: string,
-    requested: { previousSince: number; withLive: boolean; versionId?: string },
+    requested: { previousSince: number; withLive: boolean; version?: VersionReference },
   ): Promise<ServedSite | undefined>
 
   findDomain(domain: string, previousSince: number): Promise<ServedDomain | undefined>

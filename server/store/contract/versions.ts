@@ -36,6 +36,12 @@ export interface VersionHeader {
   thumbnailHash: string | null
   /** Null when no version was live when it was staged or a hash was not declared, and as `contentHash`. */
   changes: VersionChanges | null
+  /** The name of the preview that shows this version; of a pending version, that it will have. */
+  previewName: string | null
+  /** When the preview ends; of a pending version, its lifetime after `createdAt`. Null without a name. */
+  previewUntil: number | null
+  /** Whether open pages of the preview reload after an update. */
+  liveReload: boolean
 }
 
 /** What a version changes on the one that was live when it was staged. */
@@ -88,6 +94,9 @@ export function emptyVersion(id: string, slug: string, now: number): Version {
     thumbnailHash: null,
     contentHash: null,
     changes: null,
+    previewName: null,
+    previewUntil: null,
+    liveReload: false,
   }
 }
 
@@ -144,6 +153,12 @@ export interface VersionQueries {
 
   findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
 
+  /** The finalized version that a preview of the site shows, the newest one of this name. */
+  findPreview(slug: string, name: string): Promise<VersionHeader | undefined>
+
+  /** Number of previews of a site that end after `now`. */
+  countPreviews(slug: string, now: number): Promise<number>
+
   /** The hashes among these that the versions of a site need: of their manifests and injected documents. */
   neededAmong(slug: string, hashes: readonly string[]): Promise<Set<string>>
 
@@ -159,7 +174,8 @@ export interface VersionQueries {
   notPrecompressed(now: number, limit: number): Promise<VersionHeader[]>
 
   /**
-   * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than are kept, in no order.
+   * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than
+   * are kept, in no order. Previews do not count, except the live version.
    */
   overVersionLimit(
     kept: { versions: number; drafts: number },
@@ -167,8 +183,11 @@ export interface VersionQueries {
     limit: number,
   ): Promise<string[]>
 
-  /** Slugs of sites with drafts from before that time, none of them deleted, in no order. */
+  /** Slugs of sites with drafts, other than previews, from before that time, none of them deleted, in no order. */
   withOldDrafts(before: number, limit: number): Promise<string[]>
+
+  /** Slugs of sites with previews that have ended, none of them deleted, in no order. */
+  withEndedPreviews(now: number, limit: number): Promise<string[]>
 
   /** The versions among these that are still pending, each with the slug of its site. */
   pendingAmong(ids: readonly string[]): Promise<Map<string, string>>

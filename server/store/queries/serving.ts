@@ -1,7 +1,13 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { ServedDomain, ServedSite, ServedVersion, ServingQueries } from '../contract/serving.ts'
+import type {
+  ServedDomain,
+  ServedSite,
+  ServedVersion,
+  ServingQueries,
+  VersionReference,
+} from '../contract/serving.ts'
 import type { ManifestFile } from '../contract/versions.ts'
-import { json, RowMapper } from '../row-mapper.ts'
+import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow, VersionRow } from '../schema.ts'
 import { BLOB_RECORD_COLUMNS, type BlobRecordRow, toBlobRecord } from './blob-records.ts'
 import { isPostgres, selectManifestHashes } from './manifest-hashes.ts'
@@ -14,6 +20,8 @@ const versionMapper = new RowMapper<ServedVersion, VersionRow>({
   metadata: json('viewer'),
   publishedAt: 'published_at',
   createdAt: 'created_at',
+  previewUntil: 'preview_until',
+  liveReload: flag('live_reload'),
 })
 
 interface SiteWithVersions extends SiteRow {
@@ -36,7 +44,7 @@ export class SqlServingQueries implements ServingQueries {
 
   async findSite(
     slug: string,
-    { previousSince, withLive, versionId }: Parameters<ServingQueries['findSite']>[1],
+    { previousSince, withLive, version }: Parameters<ServingQueries['findSite']>[1],
   ) {
     const { rows } = await sql<SiteWithVersions>`
       select sites.*, ${selectVersion('live')}, ${selectVersion('requested')},
@@ -44,7 +52,7 @@ export class SqlServingQueries implements ServingQueries {
       from sites
       left join versions as live on live.id = sites.live_version_id and ${isTrue(withLive)}
       left join versions as requested
-        on requested.id = ${versionId ?? ''} and requested.slug = sites.slug and requested.state = 'ready'
+        on requested.id = ${selectId(slug, version)} and requested.slug = sites.slug and requested.state = 'ready'
       ${joinPrevious(previousSince)}
       where sites.slug = ${slug}`.execute(this.#db)
     return rows[0] && toServedSite(rows[0])
@@ -77,6 +85,14 @@ export class SqlServingQueries implements ServingQueries {
     return sql`(select ${list} from blobs left join encodings on encodings.hash = blobs.hash
       where blobs.hash in (${selectManifestHashes(this.#db, sql`versions.id in (${ids})`)}))`
   }
+}
+
+function selectId(slug: string, version: VersionReference | undefined): RawBuilder<string> {
+  if (version === undefined) return sql`''`
+  return 'id' in version
+    ? sql`${version.id}`
+    : sql`(select id from versions where slug = ${slug} and preview_name = ${version.previewName}
+        and state = 'ready' order by id desc limit 1)`
 }
 
 /** The previous version of the live one, when it is joined and newer. */

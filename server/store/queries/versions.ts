@@ -33,6 +33,9 @@ const HEADER: Fields<VersionHeader, VersionRow> = {
   message: 'message',
   thumbnailHash: 'thumbnail_hash',
   changes: json('changes'),
+  previewName: 'preview_name',
+  previewUntil: 'preview_until',
+  liveReload: flag('live_reload'),
 }
 
 const headerMapper = new RowMapper<VersionHeader, VersionRow>(HEADER)
@@ -141,6 +144,25 @@ export class SqlVersionQueries implements VersionQueries {
     return row && (JSON.parse(row.files) as ManifestFile[])
   }
 
+  async findPreview(slug: string, name: string) {
+    const named = this.#headers().where('slug', '=', slug).where('preview_name', '=', name)
+    return headerMapper.toEntityIfFound(
+      await named.where('state', '=', 'ready').orderBy('id', 'desc').executeTakeFirst(),
+    )
+  }
+
+  async countPreviews(slug: string, now: number) {
+    const row = await this.#db
+      .selectFrom('versions')
+      .select((e) => e.fn.count<number>('preview_name').distinct().as('previews'))
+      .where('slug', '=', slug)
+      .where('preview_name', 'is not', null)
+      .where('preview_until', '>', now)
+      .where('state', '=', 'ready')
+      .executeTakeFirstOrThrow()
+    return Number(row.previews)
+  }
+
   async neededAmong(slug: string, hashes: readonly string[]) {
     const manifests = this.#db.selectFrom('versions').select(['files', 'front']).where('slug', '=', slug)
     // Versions of a site have most of their files in common.
@@ -220,6 +242,7 @@ export class SqlVersionQueries implements VersionQueries {
       .where('sites.updated_at', '>=', since)
       .where('gone_at', 'is', null)
       .where('versions.state', '=', 'ready')
+      .where((e) => e.or([e('preview_name', 'is', null), e('versions.id', '=', e.ref('live_version_id'))]))
       .groupBy('sites.slug')
       .having(({ eb, fn, or }) => {
         const live = fn.count('versions.published_at')
@@ -238,7 +261,22 @@ export class SqlVersionQueries implements VersionQueries {
       .distinct()
       // Written literally, because it must match a partial index.
       .where(sql<boolean>`state = 'ready' and published_at is null`)
+      .where('preview_name', 'is', null)
       .where('versions.created_at', '<', before)
+      .where('gone_at', 'is', null)
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.slug)
+  }
+
+  async withEndedPreviews(now: number, limit: number) {
+    const rows = await this.#db
+      .selectFrom('versions')
+      .innerJoin('sites', 'sites.slug', 'versions.slug')
+      .select('versions.slug')
+      .distinct()
+      .where('preview_until', '<=', now)
+      .where('versions.state', '=', 'ready')
       .where('gone_at', 'is', null)
       .limit(limit)
       .execute()

@@ -1,0 +1,94 @@
+import type { PreviewAddress } from '../../protocol/api/publish.ts'
+import { ApiError } from '../lib/errors.ts'
+import { toIso } from '../lib/time.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { VersionHeader } from '../store/contract/versions.ts'
+import type { Queries, WriteTransaction } from '../store/store.ts'
+import type { UrlBuilder } from './urls.ts'
+import { deleteVersions } from './version.ts'
+
+/**
+ * A preview name and a slug, with two hyphens between them, are one host label (RFC 1035, 2.3.4: 63 octets). At this
+ * length they fit whatever the site is called, and no name has the 26 characters of a version id or of a preview link.
+ */
+export const MAX_PREVIEW_NAME_LENGTH = 25
+
+/** Of two characters, it would be the prefix of a reserved label, such as `xn--` (RFC 5890, 2.3.1). */
+const MIN_PREVIEW_NAME_LENGTH = 3
+
+/** A host label without two hyphens in a row, which separate it from the slug. */
+const PREVIEW_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
+
+export const PREVIEW_NAME_RULE = `must have ${MIN_PREVIEW_NAME_LENGTH} to ${MAX_PREVIEW_NAME_LENGTH} lowercase letters, digits and single hyphens, such as pr-42, and begin and end with a letter or digit: it is a part of a host name`
+
+export function isPreviewName(text: string): boolean {
+  const { length } = text
+  return length >= MIN_PREVIEW_NAME_LENGTH && length <= MAX_PREVIEW_NAME_LENGTH && PREVIEW_NAME.test(text)
+}
+
+/** The version that a publish replaces: of a preview the one that it shows, otherwise, and at first, the live one. */
+export async function findReplacedId(
+  { versions }: Queries,
+  { slug, liveVersionId }: Site,
+  previewName: string | null,
+  now: number,
+): Promise<string | null> {
+  const named = previewName === null ? undefined : await versions.findPreview(slug, previewName)
+  return named && isShown(named, now) ? named.id : liveVersionId
+}
+
+/** Where a version is a preview; undefined for one without a name. */
+export function describePreview(
+  addresses: UrlBuilder,
+  { slug, previewName, previewUntil }: Pick<VersionHeader, 'slug' | 'previewName' | 'previewUntil'>,
+): PreviewAddress | undefined {
+  if (previewName === null || previewUntil === null) return undefined
+  return { name: previewName, url: addresses.preview(slug, previewName), expiresAt: toIso(previewUntil) }
+}
+
+/** What a pending version of a preview stores when it is finalized: its time to live begins, and its base is used. */
+export function renewedPreview(
+  { createdAt, previewUntil }: Pick<VersionHeader, 'createdAt' | 'previewUntil'>,
+  now: number,
+): { previewUntil: number; baseVersionId: null } {
+  return { previewUntil: now + previewUntil! - createdAt, baseVersionId: null }
+}
+
+/** Ends a preview: its version is deleted, or only loses its name if it was ever live. */
+export async function endPreview(tx: WriteTransaction, version: VersionHeader, now: number): Promise<void> {
+  const { id, slug, publishedAt } = version
+  if (publishedAt === null) return deleteVersions(tx, slug, [id], now)
+  await tx.versions.update(id, { previewName: null, previewUntil: null, liveReload: false })
+  await tx.notifyChanged(slug)
+}
+
+/** Within a write: PREVIEW_LIMIT_REACHED when the site cannot have a preview of this name. */
+export async function assertPreviewLimit(
+  tx: Queries,
+  { slug, name, max, now }: { slug: string; name: string; max: number; now: number },
+): Promise<void> {
+  if ((await tx.versions.findPreview(slug, name)) || (await tx.versions.countPreviews(slug, now)) < max)
+    return
+  throw new ApiError('PREVIEW_LIMIT_REACHED', `A site can have at most ${max} previews`)
+}
+
+/** The version that a preview shows; NOT_FOUND without it, and after its end. */
+export async function requirePreview(
+  queries: Queries,
+  { slug, name, now }: { slug: string; name: string; now: number },
+): Promise<VersionHeader> {
+  const version = await queries.versions.findPreview(slug, name)
+  if (version && isShown(version, now)) return version
+  throw previewNotFound()
+}
+
+/** Whether a version is a preview that has not ended. */
+export function isShown({ previewUntil }: VersionHeader, now: number): boolean {
+  return previewUntil !== null && previewUntil > now
+}
+
+export function previewNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'The site has no preview of this name', {
+    hint: 'List the previews with GET /api/v1/publish/{slug}/previews.',
+  })
+}

@@ -1,0 +1,82 @@
+import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.ts'
+import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import { requireAccess } from '../accounts/authorization.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { VersionHeader } from '../store/contract/versions.ts'
+import type { Store } from '../store/store.ts'
+import { describePreview, endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
+import type { UrlBuilder } from './urls.ts'
+import type { Versions } from './version-history.ts'
+
+interface PreviewsOptions {
+  store: Store
+  addresses: UrlBuilder
+  versions: Versions
+  clock: () => number
+}
+
+/** Named versions of a site: a publish moves the name to its version, and deletes the one that had it before. */
+export class Previews {
+  readonly #options: PreviewsOptions
+
+  constructor(options: PreviewsOptions) {
+    this.#options = options
+  }
+
+  /** The previews of a site that have not ended, the last changed one first. */
+  async list(account: Account, slug: string): Promise<PreviewList> {
+    return { slug, previews: await this.#list(account, slug, () => true) }
+  }
+
+  async details(account: Account, slug: string, name: string): Promise<Preview> {
+    const [found] = await this.#list(account, slug, (version) => version.previewName === name)
+    if (!found) throw previewNotFound()
+    return found
+  }
+
+  /**
+   * Makes the version of a preview live, in one transaction and without uploading; the preview keeps showing it.
+   * VERSION_CONFLICT when it shows another version than `versionId`.
+   */
+  async promote(
+    account: Account,
+    slug: string,
+    name: string,
+    versionId: string | undefined,
+  ): Promise<FinalizeResponse> {
+    return this.#options.versions.restore(account, slug, async (queries) => {
+      const { id } = await requirePreview(queries, { slug, name, now: this.#options.clock() })
+      if (versionId === undefined || versionId === id) return id
+      throw new ApiError('VERSION_CONFLICT', 'The preview shows another version by now', {
+        details: { currentVersionId: id },
+      })
+    })
+  }
+
+  /** Deletes a preview, and its version unless that was ever live. */
+  async remove(account: Account, slug: string, name: string): Promise<DeletePreviewResponse> {
+    const { store, clock } = this.#options
+    await store.write('durable', { site: slug }, async (tx) => {
+      const now = clock()
+      await requireAccess(tx, 'publish', { slug, account, now })
+      await endPreview(tx, await requirePreview(tx, { slug, name, now }), now)
+    })
+    return { slug, name, deleted: true }
+  }
+
+  async #list(
+    account: Account,
+    slug: string,
+    isWanted: (version: VersionHeader) => boolean,
+  ): Promise<Preview[]> {
+    const { versions, addresses, clock } = this.#options
+    const now = clock()
+    const found = await versions.summarize(
+      account,
+      slug,
+      (version) => isShown(version, now) && isWanted(version),
+    )
+    return found.map(({ version, summary }) => ({ ...describePreview(addresses, version)!, ...summary }))
+  }
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Api } from '../api/api.ts'
+import { Agent } from './agent.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../client/bin/slipway.js')
+
+describe('slipway mcp', () => {
+  let api: Api
+  let home: string
+  before(async () => {
+    api = await Api.start()
+    home = await mkdtemp(join(tmpdir(), 'slipway-mcp-'))
+  })
+  after(async () => {
+    await api[Symbol.asyncDispose]()
+    await rm(home, { recursive: true, force: true })
+  })
+
+  const environment = (key?: string) => ({
+    PATH: process.env.PATH!,
+    HOME: home,
+    SLIPWAY_URL: api.baseUrl,
+    ...(key === undefined ? {} : { SLIPWAY_KEY: key }),
+  })
+  const start = (key?: string, mode?: 'auto' | 'legacy') =>
+    Agent.over(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [PROGRAM, 'mcp'],
+        cwd: home,
+        env: environment(key),
+      }),
+      mode,
+    )
+  const writeSite = async (name: string, files: Record<string, string>) => {
+    await mkdir(join(home, name), { recursive: true })
+    for (const [path, content] of Object.entries(files)) await writeFile(join(home, name, path), content)
+    return join(home, name)
+  }
+
+  for (const mode of ['auto', 'legacy'] as const) {
+    test(`publishes a folder of the machine, then its changes, to a client of mode ${mode}`, async () => {
+      const { key } = await api.account()
+      await using agent = await start(key, mode)
+      const path = await writeSite(mode, { 'index.html': '<h1>One</h1>', 'a.txt': 'a' })
+      api.pass()
+      const { slug, siteUrl } = await agent.call('publish_folder', { path, title: 'Title' })
+      assert.match((await api.visit(siteUrl)).text, /<title>Title<\/title>/)
+      await writeSite(mode, { 'a.txt': 'b' })
+      api.pass()
+      assert.equal((await agent.call('publish_folder', { path })).slug, slug)
+      assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'b')
+      const { versions } = await agent.call('list_versions', { slug })
+      await agent.call('restore_version', { slug, versionId: versions[1].versionId })
+      assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'a')
+    })
+  }
+
+  test('publishes without an account, and says how to sign in where one is needed', async () => {
+    await using agent = await start()
+    const path = await writeSite('anonymous', { 'index.html': '<h1>One</h1>' })
+    assert.match((await agent.call('publish_folder', { path })).claimUrl, /\/claim\?/)
+    assert.match(await agent.refusal('list_sites'), /^UNAUTHORIZED: .*\n.*slipway login/)
+  })
+
+  test('refuses a folder that holds more than a site, and arguments that are wrong', async () => {
+    await using agent = await start()
+    const refused: [args: object, refusal: RegExp][] = [
+      [{ path: home }, /^REFUSED: Refusing to publish/],
+      [{ path: join(home, 'nothing') }, /^USAGE: Folder not found/],
+      [{}, /^USAGE: path must be/],
+      [{ path: home, mode: 'all' }, /^USAGE: mode must be/],
+    ]
+    for (const [args, refusal] of refused) assert.match(await agent.refusal('publish_folder', args), refusal)
+  })
+
+  test('answers what is no message with an error, and ends with its input', async () => {
+    const { stdout, status } = spawnSync(
+      process.execPath,
+      [PROGRAM, 'mcp', '--server', 'http://127.0.0.1:1'],
+      {
+        cwd: home,
+        env: environment(),
+        input:
+          'no JSON\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","method":"notifications/x"}\n',
+        encoding: 'utf8',
+      },
+    )
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.deepEqual(
+      [answers.map(({ id, error }) => [id, error.code]), status],
+      [
+        [
+          [null, -32700],
+          [1, -32000],
+        ],
+        0,
+      ],
+    )
+    await assert.rejects(readFile(join(home, '.slipway')))
+  })
+})
