@@ -96,6 +96,8 @@ export interface Service extends AsyncDisposable {
   baseUrl: string
   /** Background precompression. */
   precompressor: Precompressor
+  /** The engine of the blobs, which tests observe. */
+  blobs: Blobs
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[]): Promise<void> | undefined
   /** Loads in the background what the first requests would otherwise wait for. */
@@ -250,6 +252,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     internalPort: onDemandTls?.port,
     baseUrl,
     precompressor: services.precompressor,
+    blobs,
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {

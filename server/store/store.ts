@@ -88,7 +88,7 @@ export const INDEPENDENT: WriteScope = Object.freeze({})
  *   after another, over all nodes. An error thrown in `work` rolls it back and is rethrown.
  * - `work` may run more than once, when the engine rolled it back. Nothing outside the store happens in it.
  * - Reads outside a write see committed data only, and nothing older than this process's last write.
- * - Absence is `undefined`, never an error. A write that violates a unique constraint rejects.
+ * - Absence is `undefined`, never an error. A text with a NUL or half a surrogate pair is absent: features store none. A write that violates a unique constraint rejects.
  * - A write must not wait for the network or for another write.
  * - `UNAVAILABLE` when the engine is unreachable or overloaded, `INSUFFICIENT_STORAGE` when its disk is full.
  */

@@ -41,7 +41,7 @@ interface PublishedSite {
 const MAX_REQUESTS = 5000
 
 /** Statements that a node executes without a publish. */
-const BACKGROUND = /pg_current_snapshot|"nodes"|"visits"|"job_cursors"|"sweep /
+const BACKGROUND = /pg_current_snapshot|"nodes"|"visits"|"job_cursors"|"checking_until"|"sweep /
 
 /** The reason of a client that does not repeat what failed. */
 const NOT_REPEATED = new Error('not repeated')
@@ -61,7 +61,7 @@ export async function runKills({ seed, log, kills, ...servers }: KillsOptions): 
   for (const kind of KINDS) {
     let site: PublishedSite = {}
     if (kind === 'update') await fleet.repeat(site, ++content)
-    const { events } = await fleet.publishKilled(site, ++content)
+    const events = await fleet.countEvents(site, ++content)
     report.max(`${kind}: events`, events)
     const all = Array.from({ length: events }, (_, index) => index + 1)
     for (const killAt of kills === undefined ? all : random.shuffle(all).slice(0, kills)) {
@@ -149,6 +149,13 @@ class KilledFleet implements AsyncDisposable {
       (failure: unknown) => failure,
     )
     return { error, ...victim.watched }
+  }
+
+  /** The number of events of a publish that succeeds. */
+  async countEvents(site: PublishedSite, content: number): Promise<number> {
+    const { error, events } = await this.publishKilled(site, content)
+    if (error !== undefined) throw error
+    return events
   }
 
   /** Publishes to the other node. */

@@ -1,23 +1,31 @@
 import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed } from '../support/random.ts'
-import { startCeph } from '../tools/ceph.ts'
-import { startPostgres } from '../tools/postgres.ts'
+import { type Ceph, startCeph } from '../tools/ceph.ts'
+import { type Postgres, startPostgres } from '../tools/postgres.ts'
+import { runCollection } from './collection.ts'
 import { runKills } from './kills.ts'
 import type { Report } from './report.ts'
 import { runRollingRestart } from './rolling.ts'
 import { runFleet } from './run.ts'
+import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
 
 // `npm run fleet -- [--minutes N] [--seed N]`: the long run of test/fleet.test.ts.
 // `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
 // `npm run fleet -- kills [--kills N]`: kills a node at all events of a publish, or at N random ones of each kind.
+// `npm run fleet -- collection [--steps N]`: publishes, deletes and collects on three nodes over S3.
 // They exit with 1 when a promise was broken.
+// `npm run fleet -- tests [part of a test file's path …]`: the tests of the API, the edge, domains, visits and
+// certificates on PostgreSQL and S3.
+// `npm run fleet -- repeated-writes [part …]`: the tests of the API with the work of each write executed twice.
+// They exit with 1 when a test failed.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '10' },
     kills: { type: 'string' },
+    steps: { type: 'string', default: '200000' },
     visits: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(anySeed()) },
   },
@@ -30,6 +38,13 @@ if (missing) {
   console.error(`npm run fleet ${missing}`)
   process.exit(2)
 }
+const [command = 'faults', ...parts] = positionals
+const testRuns: Record<string, (parts: readonly string[]) => Promise<boolean>> = {
+  tests: runTestsOnFleet,
+  'repeated-writes': runTestsRepeatingWrites,
+}
+const runTests = testRuns[command]
+if (runTests) process.exit((await runTests(parts)) ? 0 : 1)
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
 const log = console.log
@@ -37,15 +52,16 @@ const options = { seed, nodes: 4, storage: 's3', visitors: 8, log } as const
 const runs: Record<string, () => Promise<Report>> = {
   faults: () => runFleet({ ...options, publishers: 4, pauseMs: 4000, seconds: Number(values.minutes) * 60 }),
   rolling: () => runRollingRestart({ ...options, visits: Number(values.visits) }),
-  kills: async () => {
-    await using ceph = await startCeph()
-    await using postgres = await startPostgres()
-    return runKills({ ceph, postgres, seed, log, ...(values.kills && { kills: Number(values.kills) }) })
-  },
+  kills: () =>
+    withServers((servers) =>
+      runKills({ ...servers, seed, log, ...(values.kills && { kills: Number(values.kills) }) }),
+    ),
+  collection: () =>
+    withServers((servers) => runCollection({ ...servers, seed, log, steps: Number(values.steps) })),
 }
-const run = runs[positionals[0] ?? 'faults']
+const run = runs[command]
 if (!run) {
-  console.error(`npm run fleet has these runs: ${Object.keys(runs).join(', ')}`)
+  console.error(`npm run fleet has these runs: ${Object.keys({ ...runs, ...testRuns }).join(', ')}`)
   process.exit(2)
 }
 const report = await run()
@@ -54,3 +70,11 @@ console.log(
   report.violations.length === 0 ? 'no promise was broken' : `BROKEN:\n${report.violations.join('\n')}`,
 )
 process.exitCode = report.violations.length === 0 ? 0 : 1
+
+async function withServers(
+  run: (servers: { ceph: Ceph; postgres: Postgres }) => Promise<Report>,
+): Promise<Report> {
+  await using ceph = await startCeph()
+  await using postgres = await startPostgres()
+  return await run({ ceph, postgres })
+}

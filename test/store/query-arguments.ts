@@ -78,7 +78,7 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   sites: {
     bySlug: ['slug 7'],
-    insert: [siteRow('new')],
+    insert: [siteRow('new'), versionRow('new', 'new')],
     update: ['slug 7', { title: 't' }],
     rename: ['slug 7', 'new', 1],
     findCurrentName: ['slug 50'],

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { HOUR_MS } from '../../lib/time.ts'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
-import type { BlobRecord } from '../../store/contract/blobs.ts'
+import type { BlobRecords } from '../../store/contract/blobs.ts'
 import type { ServedSite, ServedVersion } from '../../store/contract/serving.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { EdgeOptions } from '../edge-options.ts'
@@ -60,7 +60,7 @@ function getTimestamps(site: Site, since: number): Pick<Policy, 'publishedAt' | 
 interface VersionToBuild {
   site: Site
   version: ServedVersion
-  blobs: readonly BlobRecord[]
+  blobs: BlobRecords
   policy: Policy
 }
 
@@ -78,7 +78,7 @@ async function loadSiteInput(
     policy,
     rules: rules ?? undefined,
     injectedIndex,
-    blobs: new Map(blobs.map((record) => [record.hash, record])),
+    blobs,
     metadata: effectiveMetadata(site, version, files),
     toUrl: (name) => addresses.file(site.slug, name),
     spaMode: site.spaMode,

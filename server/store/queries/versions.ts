@@ -40,7 +40,7 @@ const HEADER: Fields<VersionHeader, VersionRow> = {
 
 const headerMapper = new RowMapper<VersionHeader, VersionRow>(HEADER)
 
-const mapper = new RowMapper<Version, VersionRow>({
+export const versionMapper = new RowMapper<Version, VersionRow>({
   ...HEADER,
   files: json('files'),
   rules: json('rules'),
@@ -75,7 +75,7 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async byId(id: string) {
-    return mapper.toEntityIfFound(
+    return versionMapper.toEntityIfFound(
       await this.#db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
     )
   }
@@ -91,11 +91,11 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async insert(version: Version) {
-    await this.#db.insertInto('versions').values(mapper.toRow(version)).execute()
+    await this.#db.insertInto('versions').values(versionMapper.toRow(version)).execute()
   }
 
   async update(id: string, change: Partial<Version>) {
-    await this.#db.updateTable('versions').set(mapper.toRow(change)).where('id', '=', id).execute()
+    await this.#db.updateTable('versions').set(versionMapper.toRow(change)).where('id', '=', id).execute()
   }
 
   async remove(id: string) {
@@ -186,7 +186,7 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async newestPending(slug: string) {
-    return mapper.toEntityIfFound(
+    return versionMapper.toEntityIfFound(
       await this.#db
         .selectFrom('versions')
         .selectAll()
