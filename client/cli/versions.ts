@@ -40,9 +40,10 @@ function formatVersions(found: VersionSummary[], now: number): string[] {
   return formatTable([head, ...rows])
 }
 
-function formatState({ current, previewName, publishedAt }: VersionSummary): string {
+function formatState({ current, preview, publishedAt }: VersionSummary): string {
   if (current) return 'live'
-  return previewName ?? (publishedAt === null ? 'draft' : 'saved')
+  if (preview) return stripControlChars(preview.name)
+  return publishedAt === null ? 'draft' : 'saved'
 }
 
 function formatAuthor({ publishedBy, publishedWith }: VersionSummary): string {

@@ -11,6 +11,7 @@ import type {
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
+import type { CreatedKey, CreateKeyRequest, KeyList, KeyRevokedResponse } from '../../protocol/api/keys.ts'
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.ts'
 import type {
   ArchiveResponse,
@@ -242,6 +243,21 @@ export class Slipway {
   /** Ends the key of this client. */
   endKey(): Promise<KeyEndedResponse> {
     return this.#call('DELETE', '/api/v1/me/key')
+  }
+
+  /** Named keys, newest first. */
+  keys(): Promise<KeyList> {
+    return this.#call('GET', '/api/v1/me/keys')
+  }
+
+  /** Creates a named key; only this response contains it. */
+  createKey(request: CreateKeyRequest): Promise<CreatedKey> {
+    return this.#call('POST', '/api/v1/me/keys', { json: request })
+  }
+
+  /** Ends a named key. */
+  revokeKey(id: string): Promise<KeyRevokedResponse> {
+    return this.#call('DELETE', `/api/v1/me/keys/${encodeURIComponent(id)}`)
   }
 
   /** Browser sessions, newest first. */

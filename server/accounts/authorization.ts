@@ -5,6 +5,7 @@ import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Queries } from '../store/store.ts'
+import type { Grant } from './permissions.ts'
 
 /**
  * The caller of an operation: its account when a valid key or session was sent, and its address in any case.
@@ -14,6 +15,8 @@ export interface Caller {
   address: string
   /** The kind of credential, if any. */
   signedInWith: PublishedWith
+  /** What the credential permits; required for a caller with an account. */
+  grant?: Grant
   /** The hash of the API key, if the caller signed in with one. */
   keyHash?: string
 }

@@ -78,8 +78,15 @@ const VALUES: Record<string, string | number> = {
   domain: 'www.example.com',
   id: 's3k8d0v7W1yHn5tR',
   browser: 'Firefox on Windows',
+  'Key.name': 'CI of bakery',
+  'Key.sites': 'bakery',
+  'CreatedKey.name': 'CI of bakery',
+  'CreatedKey.sites': 'bakery',
+  'CreatedKey.warning': 'Save this key now: it is shown only once.',
+  'NewKeyRequest.name': 'CI of bakery',
+  scope: 'publish',
+  lastUsedAt: '2026-11-22T16:40:00.000Z',
   name: 'bakery',
-  previewName: 'pr-42',
   preview: 'pr-42',
   'Preview.name': 'pr-42',
   'Preview.url': 'https://pr-42--amber-harbor-k7x3m2.sites.example.net/',
@@ -116,8 +123,9 @@ const VALUES: Record<string, string | number> = {
 
 /** Fields that are null more often than not. */
 const NULL_FIELDS = new Set([
+  'key',
   'pendingVersionId',
-  'Version.previewName',
+  'Version.preview',
   'nextCursor',
   'redirectsTo',
   'alternate',

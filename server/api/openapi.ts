@@ -23,7 +23,7 @@ const BINARY = { type: 'string', format: 'binary' }
 const PATH_PARAMETERS: Record<string, Schema> = {
   slug,
   versionId,
-  id: text('The id of a session, from listSessions'),
+  id: text('The id, from listSessions or listKeys'),
   domain: text('The host name'),
   path: text('The path of the file. Its slashes may be sent as they are or as %2F'),
 }
@@ -68,7 +68,8 @@ export function openApiDocument(table: readonly Route[], { baseUrl, version }: D
         key: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key: sl_live_ and 32 hex characters',
+          description:
+            'An API key: sl_live_ and 32 hex characters. Operations list the scope that they need: read, publish, which includes read, or manage, which includes both.',
         },
       },
     },
@@ -112,19 +113,18 @@ function toTemplate(url: string): string {
 }
 
 function operation(route: Route, schemas: SchemaComponents): object {
-  const { id, tag, summary, auth, method, url } = route
+  const { id, tag, summary, method, url } = route
   const parameters = [
     ...[...toTemplate(url).matchAll(/\{(\w+)\}/g)].map(([, name]) => pathParameter(name!)),
     ...listParameters('query', route.query, schemas),
     ...listParameters('header', route.headers, schemas),
   ]
   const requestBody = body(route, schemas)
-  const key = { key: [] }
   return {
     operationId: id,
     tags: [tag],
     summary,
-    security: auth === 'none' ? [] : auth === 'optional' ? [key, {}] : [key],
+    security: security(route),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody && method !== 'GET' ? { requestBody } : {}),
     responses: {
@@ -134,6 +134,13 @@ function operation(route: Route, schemas: SchemaComponents): object {
       '5XX': { $ref: '#/components/responses/ServerError' },
     },
   }
+}
+
+/** The scope that a key needs is listed as a role (OpenAPI 3.1, Security Requirement Object). */
+function security({ access, auth }: Route): Record<string, string[]>[] {
+  if (access === 'public') return []
+  const key = { key: access === 'any' ? [] : [access.scope] }
+  return auth === 'optional' ? [key, {}] : [key]
 }
 
 function pathParameter(name: string): object {

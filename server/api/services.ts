@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/account.ts'
+import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
@@ -23,6 +24,7 @@ import type { Versions } from '../sites/version-history.ts'
 export interface ApiServices {
   baseUrl: string
   accounts: Accounts
+  namedKeys: NamedKeys
   sessions: Sessions
   accountDeletion: AccountDeletion
   pendingVersions: PendingVersionStore

@@ -4,7 +4,7 @@ import type { CertificateManager } from '../certificates/certificates.ts'
 import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import type { Log } from '../lib/log.ts'
-import { DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
+import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
@@ -62,6 +62,9 @@ const OBJECTS_PER_REQUEST = 1000
 
 /** Failed requests after which a run ends: the bucket is probably unavailable. */
 const MAX_FAILED_REQUESTS = 3
+
+/** How long an expired key stays in the list of keys. */
+const EXPIRED_KEY_LIFETIME_MS = 7 * DAY_MS
 
 const STRAYS_CURSOR = 'stray objects'
 
@@ -131,7 +134,7 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'sign-ins',
     intervalSeconds: 600,
-    description: 'deletes used and expired codes, sessions and counters',
+    description: 'deletes used and expired codes, sessions, keys and counters',
     run: deleteExpiredSignIns,
   },
   {
@@ -323,9 +326,13 @@ async function enqueuePrecompression({ store, precompressor, clock }: SweepOptio
 
 async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<number> {
   const now = clock()
+  const expired = { now, before: now - EXPIRED_KEY_LIFETIME_MS, limit: ITEMS_PER_TRANSACTION }
+  const deleted = await repeatUntilEmpty(() =>
+    store.execute('relaxed', ({ keys }) => keys.deleteExpired(expired)),
+  )
   return store.write('relaxed', INDEPENDENT, async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
-    return counters + (await tx.signIns.deleteExpired(now))
+    return deleted + counters + (await tx.signIns.deleteExpired(now))
   })
 }
 

@@ -7,6 +7,7 @@ import { SqlCollaboratorQueries } from './queries/collaborators.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlJobCursorQueries } from './queries/job-cursors.ts'
+import { SqlKeyQueries } from './queries/keys.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
@@ -24,6 +25,7 @@ import type { Queries } from './store.ts'
 export function createQueries(db: Kysely<Schema>): Queries {
   return {
     accounts: new SqlAccountQueries(db),
+    keys: new SqlKeyQueries(db),
     signIns: new SqlSignInQueries(db),
     sites: new SqlSiteQueries(db),
     collaborators: new SqlCollaboratorQueries(db),

@@ -6,6 +6,7 @@ import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { JobCursorQueries } from './contract/job-cursors.ts'
+import type { KeyQueries } from './contract/keys.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
@@ -20,6 +21,7 @@ import type { VisitQueries } from './contract/visits.ts'
 /** All queries and changes, by table group. */
 export interface Queries {
   accounts: AccountQueries
+  keys: KeyQueries
   signIns: SignInQueries
   sites: SiteQueries
   collaborators: CollaboratorQueries

@@ -24,6 +24,9 @@ PATCH /api/v1/me
 DELETE /api/v1/me
 POST /api/v1/me/key
 DELETE /api/v1/me/key
+GET /api/v1/me/keys
+POST /api/v1/me/keys
+DELETE /api/v1/me/keys/{id}
 GET /api/v1/me/sessions
 DELETE /api/v1/me/sessions
 DELETE /api/v1/me/sessions/{id}
@@ -257,6 +260,9 @@ async function everyCall(): Promise<void> {
   const { email, client, key } = await api.account()
   await client.me()
   await client.updateMe({ reminders: true })
+  const { id } = await client.createKey({ name: 'ci', scope: 'publish' })
+  await client.keys()
+  await client.revokeKey(id)
   const { slug, versionId } = await api.publish(client, contents)
   await client.visits(slug)
   const { upload } = await api.update(client, slug, { ...contents, 'a.txt': 'b' })

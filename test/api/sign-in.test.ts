@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { keyRow } from '../store/rows.ts'
 import { dumpDatabase } from '../support/engines.ts'
 import { DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
@@ -261,12 +262,9 @@ describe('a key', () => {
     const { id } = (await store.read.accounts.byEmail(own.email))!
     await store.write('durable', {}, async (tx) => {
       for (let number = 1; number <= 50; number++)
-        await tx.accounts.addNamedKey({
-          keyHash: sha256(`${own.email} ${number}`),
-          accountId: id,
-          name: `machine ${number}`,
-          createdAt: api.clock.now,
-        })
+        await tx.keys.add(
+          keyRow(sha256(`${own.email} ${number}`), { accountId: id, name: `machine ${number}` }),
+        )
     })
     const code = await codeFor(api, own.email)
     const refused = api.anonymous.verifyCode(own.email, code, undefined, 'one more')

@@ -40,6 +40,9 @@ interface PublishedSite {
 /** Requests within which another node, which polls for changes, shows a publish. */
 const MAX_REQUESTS = 5000
 
+/** Publishes until one succeeds without a kill. */
+const MAX_ATTEMPTS = 5
+
 /** Statements that a node executes without a publish. */
 const BACKGROUND = /pg_current_snapshot|"nodes"|"visits"|"job_cursors"|"checking_until"|"sweep /
 
@@ -68,7 +71,7 @@ export async function runKills({ seed, log, kills, ...servers }: KillsOptions): 
       if (kind === 'publish') site = {}
       const before = site.content
       const { event, error } = await fleet.publishKilled(site, ++content, killAt)
-      if (error !== undefined && error !== NOT_REPEATED && !isSlipwayError(error, 'NETWORK'))
+      if (error !== undefined && !isTemporary(error))
         report.violation(`${kind}, killed at event ${killAt}: ${error}`)
       const shown = await fleet.show(site, error === undefined ? [content] : [before, content])
       const outcome = error === undefined ? 'acknowledged' : shown === content ? 'finished' : 'absent'
@@ -80,6 +83,11 @@ export async function runKills({ seed, log, kills, ...servers }: KillsOptions): 
     }
   }
   return report
+}
+
+/** Whether a client would repeat what failed. */
+function isTemporary(error: unknown): boolean {
+  return error === NOT_REPEATED || isSlipwayError(error, 'NETWORK', 'UNAVAILABLE')
 }
 
 /** A node that is killed again and again, and another one, over PostgreSQL and S3. */
@@ -153,9 +161,12 @@ class KilledFleet implements AsyncDisposable {
 
   /** The number of events of a publish that succeeds. */
   async countEvents(site: PublishedSite, content: number): Promise<number> {
-    const { error, events } = await this.publishKilled(site, content)
-    if (error !== undefined) throw error
-    return events
+    for (let attempt = 1; ; attempt++) {
+      const { error, events } = await this.publishKilled(site, content)
+      if (error === undefined) return events
+      // The machine may be too slow for a node.
+      if (attempt === MAX_ATTEMPTS || !isTemporary(error)) throw error
+    }
   }
 
   /** Publishes to the other node. */

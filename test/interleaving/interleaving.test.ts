@@ -18,6 +18,7 @@ const PAIRS = process.env.PAIRS ?? '24'
 const NOT_CALLED: Record<string, readonly string[]> = {
   'one statement, correct independently of others': [
     'server/accounts/account.ts #mailCode',
+    'server/accounts/named-keys.ts #recordUse',
     'server/analytics/retention.ts deleteVisitsOfDeletedSites',
     'server/analytics/retention.ts truncateYesterday',
     'server/analytics/visit-recorder.ts #getSalt',

@@ -18,6 +18,7 @@ const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
+const KEYS = 'test/api/keys.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
 const MANIFEST = 'test/api/publish.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
@@ -60,6 +61,7 @@ const ROWS: readonly Row[] = [
   ['searches strays in all arrivals', 'server/store/migrations/018-failures-and-strays.ts', "  { name: 'arrivals_by_object', on: 'arrivals (object)' },", '', 'test/store/query-plans.test.ts'],
   ['cuts the names of certificates to a negative length', 'server/store/queries/certificates.ts', 'abs(length(certificates.name)', '(length(certificates.name)', 'test/store/postgres.test.ts'],
   ['deletes a site without naming its domains', 'server/domains/site-domains.ts', '{ ...scope, host }', 'scope', 'test/interleaving/interleaving.test.ts'],
+  ['accepts an archive whose first files may be deleted', 'server/publish/archive-upload.ts', 'if (clock() > endsAt) throw tooLong()', '', 'test/api/archives.test.ts'],
   ['records uploads beside a finalize', 'server/publish/upload-recorder.ts', "write('relaxed', scope,", "write('relaxed', {},", 'test/interleaving/interleaving.test.ts'],
   ['leaves a transaction behind that could not take its locks', 'server/store/postgres/writer.ts', 'await connection.query({ text: \'rollback\' }, readTimeoutMs).catch(() => undefined)', '', 'test/store/postgres.test.ts'],
   ['reads changes by the number of the transaction', 'server/store/postgres/change-feed.ts', 'not pg_visible_in_snapshot(xid, $1::pg_snapshot)', 'xid >= pg_snapshot_xmax($1::pg_snapshot)', 'test/store/postgres.test.ts'],
@@ -80,6 +82,7 @@ const ROWS: readonly Row[] = [
   ['starts beside a schema that excludes it', 'server/store/migrate.ts', 'compatibility === undefined || !known.has(compatibility.oldest)', 'compatibility === undefined', 'test/store/migrations.test.ts'],
   ['refuses what the secret before signed', 'server/lib/tokens.ts', 'const signatures = this.#keys.map(', 'const signatures = this.#keys.slice(0, 1).map(', 'test/operator/secret-rotation.test.ts'],
   ['refuses upload targets of the secret before', 'server/lib/tokens.ts', 'return this.#keyIds.includes(id)', 'return this.keyId === id', 'test/operator/secret-rotation.test.ts'],
+  ['discards lost keys without a request', 'server/certificates/reencrypt-keys.ts', 'if (discardsLostKeys && ', 'if (', 'test/operator/secret-rotation.test.ts'],
   ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', '!accepted.includes(one.fingerprint)', 'accepted.length === 0', 'test/fleet/shared-settings.test.ts'],
   ['ends when the database is unreachable', 'server/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
   ['lists nodes that have stopped', 'server/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
@@ -236,10 +239,13 @@ const ROWS: readonly Row[] = [
   ['collects the versions of a site in the trash', 'server/sites/trash.ts', "({ state }) => state === 'pending'", '() => true', TRASH],
   ['keeps sites in the trash forever', 'server/jobs/jobs.ts', 'keptUntil !== null && keptUntil <= clock()', 'false', TRASH],
   ['makes a preview live by a finalize', 'server/publish/finalize.ts', "if (version.state === 'ready' && (!live || name !== null))", "if (version.state === 'ready' && !live)", PREVIEWS],
-  ['serves a preview after its end', 'server/edge/resolve/site-resolver.ts', '(found?.requested?.previewUntil ?? undefined)', 'undefined', PREVIEWS],
+  ['serves a preview after its end', 'server/edge/resolve/site-resolver.ts', 'previewUntil: previewUntil ?? undefined', 'previewUntil: undefined', PREVIEWS],
   ['gives a preview the name of a version', 'server/sites/preview.ts', 'MAX_PREVIEW_NAME_LENGTH = 25', 'MAX_PREVIEW_NAME_LENGTH = 26', PREVIEWS],
   ['evicts versions for previews', 'server/sites/version-history.ts', ' && previewName === null', '', PREVIEWS],
   ['promotes another version than the one that was seen', 'server/sites/previews.ts', 'if (versionId === undefined || versionId === id) return id', 'if (id) return id', PREVIEWS],
+  ['lets open pages miss an update', 'server/edge/live-reload.ts', '        watch.isChanged = false\n        const versionId = await findVersionId()', '        const versionId = await findVersionId()\n        watch.isChanged = false', 'test/edge/live-reload.test.ts'],
+  ['lets one network take all waiting requests', 'server/edge/live-reload.ts', 'new ConcurrencyLimiter(waiting)', 'new ConcurrencyLimiter({ ...waiting, perKey: waiting.total })', 'test/edge/live-reload.test.ts'],
+  ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'if (isId(label) || !found?.requested)', 'if (!found?.requested)', 'test/edge/live-reload.test.ts'],
   ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', 'test/interleaving/interleaving.test.ts'],
   ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
   ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
@@ -251,8 +257,15 @@ const ROWS: readonly Row[] = [
   ['accepts any claim token', 'server/accounts/authorization.ts', "!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)", 'false', 'test/api/claim.test.ts'],
   ['serves the API for an expired site', 'server/accounts/authorization.ts', '(site.expiresAt !== null && site.expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],
-  ['lets a named key end the key without a name', 'server/accounts/account.ts', 'if (name === undefined) await tx.accounts.setKey(id, keyHash)', 'await tx.accounts.setKey(id, keyHash)\n      if (name === undefined) return', SIGN_IN],
+  ['lets a named key end the key without a name', 'server/accounts/account.ts', 'if (name === undefined) await tx.accounts.setKey(accountId, hashToken(apiKey))', 'await tx.accounts.setKey(accountId, hashToken(apiKey))\n      if (name === undefined) return', SIGN_IN],
   ['does not limit named keys', 'server/accounts/named-keys.ts', '>= MAX_NAMED_KEYS', '> 1_000', SIGN_IN],
+  ['lets a key of a narrow scope do everything', 'server/accounts/permissions.ts', 'rank(grant.scope) < rank(access.scope)', 'false', KEYS],
+  ['lets a key of one site change other sites', 'server/accounts/permissions.ts', '!grant.sites.includes(site.visitsKey)', 'false', KEYS],
+  ['lets a key of one site change the account', 'server/accounts/permissions.ts', "access.reach === 'site' && slug !== undefined", 'slug !== undefined', KEYS],
+  ['lets a key that expires create one that does not', 'server/accounts/permissions.ts', "access.reach === 'credentials' && grant.expiresAt !== null", 'false', KEYS],
+  ['accepts an expired key', 'server/accounts/named-keys.ts', 'if (key.expiresAt !== null && key.expiresAt <= now) throw', 'if (false) throw', KEYS],
+  ['revokes keys of other accounts', 'server/store/queries/keys.ts', ".where('account_id', '=', accountId)\n  }", "\n  }", KEYS],
+  ['stores limited keys as earlier releases read them', 'server/accounts/named-keys.ts', 'hashToken(`limited ${apiKey}`)', 'hashToken(apiKey)', KEYS],
   ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/api/account-deletion.test.ts'],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],
@@ -307,6 +320,7 @@ const ROWS: readonly Row[] = [
   ['accepts a target of another host', 'server/net/request-target.ts', "if (hostName(authority) !== hostName(request.headers.host ?? '')) return undefined", '', 'test/serving/hygiene.test.ts'],
   ['ends the process when a connection is reset after CONNECT', 'server/net/listener.ts', "    socket.on('error', () => socket.destroy())\n", '', 'test/lib/connections.test.ts'],
   ['keeps a closed connection of node:http2 while its client keeps its side open', 'server/net/http2-node.ts', 'this.isAwaitingRequest || this.#session.closed', 'this.isAwaitingRequest', 'test/http2/flow.test.ts'],
+  ['refuses requests that cross its GOAWAY', 'server/net/http2/session.ts', 'this.#writeBuffer.add(SHUTDOWN_NOTICE)', 'this.#refuse(CODE.noError)', 'test/http2/shutdown.test.ts'],
   ['keeps a stream of node:http2 that was reset with NO_ERROR', 'server/net/http2-node.ts', 'for (const stream of this.#openStreams) if (stream.closed) stream.destroy()', '', 'test/http2/flow.test.ts'],
   ['answers a stream of node:http2 that is closed', 'server/net/http2-node.ts', 'continue: () => stream.closed ||', 'continue: () => stream.destroyed ||', 'test/http2/flow.test.ts'],
   ['accepts a password cookie of another site', 'server/edge/password/password-gate.ts', 'return this.#signer.verify([slug, passwordHash, until], signature)', "return this.#signer.verify([slug, passwordHash, until], signature) || signature !== ''", PASSWORD],

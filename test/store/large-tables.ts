@@ -41,7 +41,11 @@ const VALUES: Record<string, Record<string, string>> = {
     reminders: '1',
     leaving_since: 'case when i % 1000 = 0 then i end',
   },
-  named_keys: { account_id: `'id ' || i % 5000` },
+  named_keys: {
+    account_id: `'id ' || i % 5000`,
+    expires_at: 'case when i % 100 = 0 then i end',
+    issued_by: `case when i % 10 = 0 then 'issued_by ' || i end`,
+  },
   sessions: { account_id: `'id ' || i % 5000` },
   sign_in_codes: { email: `'email ' || i % 5000` },
   sign_in_sources: { email: `'email ' || i % 5000` },

@@ -28,7 +28,7 @@ export async function mcp(app: FastifyInstance, options: ToolServerOptions): Pro
     url: MCP_PATH,
     bodyLimit: MAX_BODY_BYTES,
     // A call is charged by the routes that it calls.
-    config: { auth: 'optional', charge: 'handler' },
+    config: { access: 'any', auth: 'optional', charge: 'handler' },
     handler: isLoopbackUrl(options.baseUrl) ? withLocalOrigin(handleMessage) : handleMessage,
   })
 }

@@ -39,14 +39,18 @@ export async function buildLiveSite(
   return buildRouteTable({ ...input, previousFiles: previousFiles && { files: previousFiles, until } })
 }
 
-/** The requested version of a site, at a host of its own. */
+/** The requested version of a site, at a host of its own. `tail` is appended to its HTML documents. */
 export async function buildPreviewSite(
   { site, requested, blobs }: ServedSite,
   options: BuildOptions,
+  tail?: Buffer,
 ): Promise<RouteTable | undefined> {
   if (!requested) return undefined
   const policy = previewPolicy(getTimestamps(site, requested.publishedAt ?? requested.createdAt))
-  return buildRouteTable(await loadSiteInput({ site, version: requested, blobs, policy }, options))
+  return buildRouteTable({
+    ...(await loadSiteInput({ site, version: requested, blobs, policy }, options)),
+    tail,
+  })
 }
 
 /** Includes the metadata: it can change, and change back, without a new version. */

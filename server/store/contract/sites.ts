@@ -101,6 +101,9 @@ export interface SiteQueries {
   /** The current name of a site that had this one; undefined when it does not redirect. */
   findCurrentName(slug: string): Promise<string | undefined>
 
+  /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, in no order. */
+  currentSlugs(visitsKeys: readonly string[]): Promise<Pick<Site, 'slug' | 'visitsKey'>[]>
+
   /** Removes the row of a former or abandoned name, so that it can be given again. */
   releaseName(name: string): Promise<void>
 

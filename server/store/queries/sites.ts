@@ -88,6 +88,16 @@ export class SqlSiteQueries implements SiteQueries {
     return row?.renamed_to ?? undefined
   }
 
+  async currentSlugs(visitsKeys: readonly string[]) {
+    if (visitsKeys.length === 0) return []
+    return this.#db
+      .selectFrom('sites')
+      .select(['slug', 'visits_key as visitsKey'])
+      .where('visits_key', 'in', visitsKeys)
+      .where((e) => e.or([e('gone_reason', 'is', null), e('gone_reason', '!=', 'renamed')]))
+      .execute()
+  }
+
   async releaseName(name: string) {
     await this.#db.deleteFrom('sites').where('slug', '=', name).where('gone_at', 'is not', null).execute()
   }
