@@ -21,7 +21,7 @@ import {
 } from './backends.ts'
 import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
-import { reencryptKeys } from './certificates/reencrypt-keys.ts'
+import { type ReencryptedKeys, type ReencryptOptions, reencryptKeys } from './certificates/reencrypt-keys.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
@@ -82,10 +82,10 @@ export interface OperatorContext {
   accounts: Accounts
   sweepOptions: SweepOptions
   /**
-   * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret; returns
-   * the number of these.
+   * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
+   * discards those of a secret that is lost; returns their numbers.
    */
-  shareSettings(): Promise<number>
+  shareSettings(options?: Pick<ReencryptOptions, 'discardsLostKeys'>): Promise<ReencryptedKeys>
 }
 
 export interface Service extends AsyncDisposable {
@@ -293,15 +293,17 @@ export async function openForOperator(
   const stack = new AsyncDisposableStack()
   stack.use(store)
   stack.use(precompressor)
-  const shareSettings = async () => {
-    const count = await reencryptKeys(store, backends.secretBox).catch((error) => {
+  const { clock } = store
+  const shareSettings: OperatorContext['shareSettings'] = async ({ discardsLostKeys } = {}) => {
+    const { secretBox } = backends
+    const keys = await reencryptKeys({ store, secretBox, clock, discardsLostKeys }).catch((error) => {
       if (!(error instanceof UndecryptableError)) throw error
       throw new ConfigError(
-        `${error.message}: set SLIPWAY_SECRET_PREVIOUS to the secret that encrypted it. The other nodes keep their settings`,
+        `${error.message}: set SLIPWAY_SECRET_PREVIOUS to the secret that encrypted it, or run \`slipway-server settings share --discard-lost-keys\` if that secret is lost: every certificate is then ordered again. The other nodes keep their settings`,
       )
     })
     if (config.databaseUrl !== '') await replaceSharedSettings(store, { ...config, secret: backends.secret })
-    return count
+    return keys
   }
   return {
     store,
@@ -483,6 +485,7 @@ export function createServices(
         perNetwork: Math.ceil(config.spoolBytes / 2),
       }),
       clock,
+      pendingLifetime: config.pendingLifetime,
     }),
     names,
     previews: new Previews({ store, versions, clock }),

@@ -79,7 +79,8 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     hint: 'Use a method from the Allow header.',
   },
   REQUEST_TIMEOUT: {
-    meaning: 'The body arrived at less than 1 kB per second, averaged over a minute.',
+    meaning:
+      'The body arrived at less than 1 kB per second, averaged over a minute, or an archive took longer than an upload may.',
     hint: 'Send the request again.',
   },
   UPLOADS_MISSING: {

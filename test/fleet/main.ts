@@ -5,13 +5,16 @@ import { type Ceph, startCeph } from '../tools/ceph.ts'
 import { type Postgres, startPostgres } from '../tools/postgres.ts'
 import { runCollection } from './collection.ts'
 import { runKills } from './kills.ts'
+import { runMove } from './move.ts'
 import type { Report } from './report.ts'
 import { runRollingRestart } from './rolling.ts'
 import { runFleet } from './run.ts'
 import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
 
 // `npm run fleet -- [--minutes N] [--seed N]`: the long run of test/fleet.test.ts.
+// `npm run fleet -- failovers [--times N]`: kills the primary and promotes its standby again and again.
 // `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
+// `npm run fleet -- move [--sites N]`: moves a machine into a fleet and back.
 // `npm run fleet -- kills [--kills N]`: kills a node at all events of a publish, or at N random ones of each kind.
 // `npm run fleet -- collection [--steps N]`: publishes, deletes and collects on three nodes over S3.
 // They exit with 1 when a promise was broken.
@@ -24,6 +27,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '10' },
+    times: { type: 'string', default: '20' },
+    sites: { type: 'string', default: '10000' },
     kills: { type: 'string' },
     steps: { type: 'string', default: '200000' },
     visits: { type: 'string', default: '100000' },
@@ -49,9 +54,12 @@ const seed = Number(values.seed)
 console.log(`seed ${seed}`)
 const log = console.log
 const options = { seed, nodes: 4, storage: 's3', visitors: 8, log } as const
+const load = { ...options, publishers: 4, pauseMs: 4000 } as const
 const runs: Record<string, () => Promise<Report>> = {
-  faults: () => runFleet({ ...options, publishers: 4, pauseMs: 4000, seconds: Number(values.minutes) * 60 }),
+  faults: () => runFleet({ ...load, seconds: Number(values.minutes) * 60 }),
+  failovers: () => runFleet({ ...load, faults: 'failovers', rounds: Number(values.times) }),
   rolling: () => runRollingRestart({ ...options, visits: Number(values.visits) }),
+  move: () => runMove({ sites: Number(values.sites), log }),
   kills: () =>
     withServers((servers) =>
       runKills({ ...servers, seed, log, ...(values.kills && { kills: Number(values.kills) }) }),

@@ -333,7 +333,7 @@ export const CALLS: Record<string, CallSpec> = {
   'encrypt keys again': {
     changes: ['shop.test'],
     isDivisible: true,
-    run: ({ issuing }) => reencryptKeys(issuing.store, issuing.secretBox),
+    run: ({ issuing }) => reencryptKeys(issuing),
   },
   'present a challenge': {
     changes: ['shop.test'],
