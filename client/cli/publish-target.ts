@@ -37,6 +37,8 @@ export interface PublishPlan {
   live: boolean
   /** The name of the preview to publish to. */
   preview: string | undefined
+  /** Open pages of the preview reload after each update. */
+  liveReload: boolean
   /** Keeps a version with warnings as a draft. */
   strict: boolean
   /** Undefined asks before most of a site is replaced. */
@@ -57,7 +59,7 @@ export async function publishToSite(
   files: HashedFile[],
   observer: PublishObserver,
 ): Promise<ResumableResult> {
-  const { server, key, slug, viewer, strict, name, message, preview } = plan
+  const { server, key, slug, viewer, strict, name, message, preview, liveReload } = plan
   const merge = plan.mode === 'merge'
   try {
     const result = await publishRemembered({
@@ -67,6 +69,7 @@ export async function publishToSite(
       name,
       message,
       preview,
+      ...(liveReload && { liveReload }),
       live: plan.live && !strict,
       ...(merge && { merge }),
       slug,

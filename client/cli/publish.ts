@@ -31,6 +31,7 @@ import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
 import { applyName, assertName, NAME_OPTION } from './site-name.ts'
 import { browse } from './terminal/browser.ts'
+import { watchFolder } from './watch.ts'
 
 /** `slipway publish [folder]` */
 export const publish: Command = {
@@ -77,6 +78,10 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     },
     ...METADATA_OPTIONS,
     strict: { type: 'boolean', help: 'Treat warnings as errors: the site stays as it is (exit code 6)' },
+    watch: {
+      type: 'boolean',
+      help: 'Publish each change of the folder until Ctrl-C; open pages of a preview reload',
+    },
     open: { type: 'boolean', help: 'Open the site in the browser' },
     'dry-run': { type: 'boolean', help: 'List the files without publishing' },
     json: JSON_OPTION,
@@ -99,7 +104,23 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     report(work, { ...outcome, ...summary, live: plan.live, startedAt }, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
     if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
+    if (options.watch === true) await watchPublished(work, plan, { ...done, outcome })
   },
+}
+
+/** Publishes each change of the folder after the first publish. */
+async function watchPublished(work: CommandContext, plan: PublishPlan, first: PublishOutcome): Promise<void> {
+  const { site } = first.outcome
+  const toPublished = ({ files, outcome }: PublishOutcome) => {
+    return { files, versionId: outcome.published.versionId }
+  }
+  const publishAll = async () => {
+    const remembered = work.siteMemory.find(plan.folder, plan.server)
+    const again = { ...plan, slug: site.slug, remembered, name: undefined, password: undefined }
+    const mode = plan.mode ?? 'replace'
+    return toPublished(await publishWithReread(work, { ...again, mode }, scanOrThrow(plan.folder)))
+  }
+  await watchFolder(work, { plan, site, first: toPublished(first), publishAll })
 }
 
 /** With the time at which a site of an account expires, when this publish changed it. */
@@ -142,6 +163,7 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
   const preview = stringOption(options, 'preview')
   assertNotBoth(options, 'new', 'site')
   for (const other of ['draft', 'name', 'password', 'no-password']) assertNotBoth(options, 'preview', other)
+  for (const other of ['draft', 'strict', 'json']) assertNotBoth(options, 'watch', other)
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
   const server = chooseServer(named, known?.server, work)
   if (isNew && known?.claimUrl) {
@@ -167,6 +189,7 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
     message: stringOption(options, 'message'),
     live: options.draft !== true && preview === undefined,
     preview,
+    liveReload: options.watch === true && preview !== undefined,
     strict: options.strict === true,
     mode,
   }

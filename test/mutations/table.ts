@@ -71,6 +71,7 @@ const ROWS: readonly Row[] = [
   ['repeats a commit that was not answered', 'server/store/postgres/writer.ts', 'if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error', 'if (attempt === MAX_ATTEMPTS) throw error', NETWORK],
   ['counts connections that the server ended', 'server/store/postgres/pool.ts', 'this.#open.delete(client)', '', NETWORK],
   ['waits for one silent host of several', 'server/store/postgres/pool.ts', 'await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])', 'await failed', NETWORK],
+  ['prepares a statement behind a transaction pooler', 'server/store/postgres/change-feed.ts', "...(connection.isSession && { name: 'changes' })", "name: 'changes'", 'test/store/pgbouncer.test.ts'],
   ['expects new transaction ids of a server that crashed', 'server/store/postgres/change-feed.ts', 'const isSame = row.epoch !== null && row.epoch === this.#epoch', 'const isSame = true', FAILOVER],
   ['reports a commit as done that is not replicated', 'server/store/postgres/client.ts', 'if (this.#isReplicationCanceled) throw', 'if (false) throw', FAILOVER],
   ['commits durable writes without the standby', 'server/store/postgres/writer.ts', "return durability === 'durable' ? 'on' : 'off'", "return 'off'", FAILOVER],
