@@ -63,6 +63,8 @@ function describeCliError({ message, hints, code, status, exitCode }: CliError):
 const AUTH_CODES = new Set([
   'UNAUTHORIZED',
   'INSUFFICIENT_SCOPE',
+  'ACCESS_DENIED',
+  'DEVICE_CODE_EXPIRED',
   'INVALID_CODE',
   'INVALID_CLAIM_TOKEN',
   'ALREADY_CLAIMED',
@@ -176,6 +178,9 @@ function suggestForRefusal({ code }: SlipwayError, program: string, login: strin
       return [
         `See what your keys permit: ${program} keys. Create another one: ${program} keys create NAME --scope SCOPE`,
       ]
+    case 'ACCESS_DENIED':
+    case 'DEVICE_CODE_EXPIRED':
+      return login === undefined ? [] : [`Start again: ${login}`]
     case 'NAME_TAKEN':
       return ['Choose another name with --name.']
     case 'DOMAIN_TAKEN':
