@@ -19,6 +19,7 @@ const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
 const KEYS = 'test/api/keys.test.ts'
+const DEVICE = 'test/api/device.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
 const MANIFEST = 'test/api/publish.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
@@ -71,6 +72,7 @@ const ROWS: readonly Row[] = [
   ['repeats a commit that was not answered', 'server/store/postgres/writer.ts', 'if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error', 'if (attempt === MAX_ATTEMPTS) throw error', NETWORK],
   ['counts connections that the server ended', 'server/store/postgres/pool.ts', 'this.#open.delete(client)', '', NETWORK],
   ['waits for one silent host of several', 'server/store/postgres/pool.ts', 'await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])', 'await failed', NETWORK],
+  ['prepares a statement behind a transaction pooler', 'server/store/postgres/change-feed.ts', "...(connection.isSession && { name: 'changes' })", "name: 'changes'", 'test/store/pgbouncer.test.ts'],
   ['expects new transaction ids of a server that crashed', 'server/store/postgres/change-feed.ts', 'const isSame = row.epoch !== null && row.epoch === this.#epoch', 'const isSame = true', FAILOVER],
   ['reports a commit as done that is not replicated', 'server/store/postgres/client.ts', 'if (this.#isReplicationCanceled) throw', 'if (false) throw', FAILOVER],
   ['commits durable writes without the standby', 'server/store/postgres/writer.ts', "return durability === 'durable' ? 'on' : 'off'", "return 'off'", FAILOVER],
@@ -265,6 +267,11 @@ const ROWS: readonly Row[] = [
   ['accepts an expired key', 'server/accounts/named-keys.ts', 'if (key.expiresAt !== null && key.expiresAt <= now) throw', 'if (false) throw', KEYS],
   ['revokes keys of other accounts', 'server/store/queries/keys.ts', ".where('account_id', '=', accountId)\n  }", "\n  }", KEYS],
   ['stores limited keys as earlier releases read them', 'server/accounts/named-keys.ts', 'hashToken(`limited ${apiKey}`)', 'hashToken(apiKey)', KEYS],
+  ['gives the key of a device twice', 'server/accounts/device-sign-in.ts', 'if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()', 'await tx.deviceSignIns.remove(deviceHash)', DEVICE],
+  ['gives the key of a device after its expiry', 'server/accounts/device-sign-in.ts', '!signIn || signIn.expiresAt <= now', '!signIn', DEVICE],
+  ['lets an account guess codes of devices', 'server/accounts/device-sign-in.ts', 'if (count > MAX_CODES_PER_HOUR)', 'if (false)', DEVICE],
+  ['lets a device poll at any rate', 'server/accounts/device-sign-in.ts', 'if (isInTime)\n', 'if (true)\n', DEVICE],
+  ['charges nothing for unknown codes of devices', 'server/api/device.ts', 'if (!isInTime) await charge', 'if (false) await charge', DEVICE],
   ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/api/account-deletion.test.ts'],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],
