@@ -16,7 +16,7 @@ const ROUNDS = 30
 /** More than the minimum interval of two publishes. */
 const PAUSE_MS = 400
 
-/** What a person waits for who edits a file and looks at the preview. */
+/** The time between a change of a file and the page that shows it. */
 export const watching: Measurement = {
   name: 'watch',
   means: '1,000 files of 10 kB that slipway publish --watch keeps on a preview; one file of 10 kB is written',
