@@ -23,7 +23,7 @@ const BINARY = { type: 'string', format: 'binary' }
 const PATH_PARAMETERS: Record<string, Schema> = {
   slug,
   versionId,
-  id: text('The id, from listSessions or listKeys'),
+  id: text('The id, from listSessions, listKeys or listTrusts'),
   domain: text('The host name'),
   path: text('The path of the file. Its slashes may be sent as they are or as %2F'),
 }

@@ -16,7 +16,7 @@ const [own, other] = [await api.publish(owner.client, home), await api.publish(o
 /** What each operation needs of a key: `site` ones accept a key that is limited to the site of the path. */
 const ACCESS = {
   public:
-    'requestCode verifyCode openSession uploadBundle uploadFile previewClaim requestDeviceCode exchangeDeviceCode',
+    'requestCode verifyCode openSession uploadBundle uploadFile exchangeIdToken previewClaim requestDeviceCode exchangeDeviceCode',
   any: 'closeSession getAccount endKey',
   'read site':
     'getSite getVisits listVersions getVersion createPreviewLink getThumbnail downloadFile downloadArchive listPreviews getPreview',
@@ -27,11 +27,18 @@ const ACCESS = {
   'manage site':
     'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
   'manage account':
-    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey addDomain removeDomain getDeviceRequest decideDeviceRequest',
+    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest',
 }
 
 /** Operations that a key with an expiry has no access to. */
-const CREDENTIALS = ['deleteAccount', 'renewKey', 'createKey', 'getDeviceRequest', 'decideDeviceRequest']
+const CREDENTIALS = [
+  'deleteAccount',
+  'renewKey',
+  'createKey',
+  'createTrust',
+  'getDeviceRequest',
+  'decideDeviceRequest',
+]
 
 const OPERATIONS = operations(api.conformance!.document).map(([name, { operationId, security }]) => {
   const [method, path] = name.split(' ') as [string, string]
