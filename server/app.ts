@@ -3,12 +3,15 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { Programs } from './accounts/oauth/programs.ts'
 import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
+import { authorizationCookies } from './api/cookies.ts'
+import { MCP_PATH } from './api/mcp/resource.ts'
 import { LazySchemaCompilers } from './api/schema-compilers.ts'
 import {
   assertSameFleet,
@@ -452,6 +455,14 @@ export function createServices(
     injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
     sessions,
+    programs: new Programs({
+      baseUrl,
+      resource: baseUrl + MCP_PATH,
+      cookies: authorizationCookies(baseUrl),
+      secret,
+      store,
+      clock,
+    }),
     accountDeletion,
     versions,
     pendingVersions,

@@ -10,6 +10,7 @@ import { LocalTime } from '../kit/time.tsx'
 import { ApiKey } from './api-key.tsx'
 import { DeleteAccount } from './delete-account.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
+import { Programs } from './programs.tsx'
 import { Reminders } from './reminders.tsx'
 import { Sessions } from './sessions.tsx'
 import { SignOut } from './sign-out.tsx'
@@ -51,6 +52,7 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
       <PlanAndUsage me={me} />
       <Reminders me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
       <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
+      <Programs />
       <Sessions />
       <DeleteAccount me={me} />
     </>

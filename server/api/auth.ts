@@ -3,11 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pluralize } from '../../protocol/format.ts'
 import type { Accounts } from '../accounts/account.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
+import type { Programs } from '../accounts/oauth/programs.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
-import { hashToken } from '../lib/tokens.ts'
+import { hashToken, isApiKey } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
 import { findInternalRequest } from './internal-requests.ts'
@@ -25,6 +26,8 @@ declare module 'fastify' {
     ends?: Caller['signedInWith'] | undefined
     /** Whether a key or session is required, optional, or ignored. Default `required`. */
     auth?: 'required' | 'optional' | 'none'
+    /** Whether tokens of programs are accepted, which are for one resource only. */
+    programs?: true
     /** Content-Types that the route accepts beside JSON. */
     accepts?: readonly string[]
   }
@@ -33,6 +36,7 @@ declare module 'fastify' {
 interface AdmissionOptions {
   accounts: Accounts
   sessions: Sessions
+  programs: Programs
   limits: RateLimits
   baseUrl: string
   clientIp: (request: IncomingMessage) => string
@@ -43,7 +47,7 @@ interface AdmissionOptions {
  * carries the three headers of spec 8.1.
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
-  const { accounts, sessions, limits, clientIp } = options
+  const { limits, clientIp } = options
   app.decorateRequest('caller')
   app.decorateRequest('sessionToken')
 
@@ -61,7 +65,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const credential = auth === 'none' || internal ? undefined : readCredential(request, options.baseUrl)
     const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
-      if (credential) await authenticate(request, credential, { accounts, sessions, limits })
+      if (credential) await authenticate(request, credential, options)
     } finally {
       // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit. An
       // invalid key is charged even where the handler charges, because the handler will not run.
@@ -79,7 +83,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 async function authenticate(
   request: FastifyRequest,
   { kind, value }: Credential,
-  { accounts, sessions, limits }: Pick<AdmissionOptions, 'accounts' | 'sessions' | 'limits'>,
+  { accounts, sessions, programs, limits }: AdmissionOptions,
 ): Promise<void> {
   const { caller } = request
   if (kind === 'session') {
@@ -87,6 +91,9 @@ async function authenticate(
     if (!caller.account) return
     caller.signedInWith = 'dashboard'
     request.sessionToken = value
+  } else if (request.routeOptions.config.programs && !isApiKey(value)) {
+    caller.account = (await programs.find(value))?.account
+    if (caller.account) caller.signedInWith = 'key'
   } else {
     const keyHash = hashToken(value)
     caller.account = limits.findFlooding(keyHash) ?? (await accounts.findByKeyHash(keyHash))
@@ -156,6 +163,7 @@ function readCredential(request: FastifyRequest, baseUrl: string): Credential | 
   if (authorization !== undefined) {
     return { kind: 'key', value: /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '' }
   }
+  if (request.routeOptions.config.programs) return undefined
   const value = readCookie(request, baseUrl, 'session')
   return value && isSameOrigin(request, new URL(baseUrl).origin) ? { kind: 'session', value } : undefined
 }

@@ -7,11 +7,13 @@ import { domainEvents } from './domain-events.ts'
 import * as domains from './domains.ts'
 import * as me from './me.ts'
 import * as previews from './previews.ts'
+import * as programs from './programs.ts'
 import * as publish from './publish.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
 import * as collaboratorShape from './schemas/collaborators.ts'
 import * as previewShape from './schemas/previews.ts'
+import * as programShape from './schemas/programs.ts'
 import * as versionShape from './schemas/versions.ts'
 import * as visitShape from './schemas/visits.ts'
 import * as shape from './schemas.ts'
@@ -81,6 +83,10 @@ function signInRoutes(services: ApiServices): Route[] {
     { id: 'listSessions', method: 'GET', url: '/api/v1/me/sessions', tag, summary: 'List the signed-in browsers, newest first', answer: [200, accountShape.sessionList], handle: me.sessions(services) },
     { id: 'endOtherSessions', method: 'DELETE', url: '/api/v1/me/sessions', tag, summary: 'Sign out every other browser', answer: [200, accountShape.sessionsEndedResponse], handle: me.endOtherSessions(services) },
     { id: 'endSession', method: 'DELETE', url: '/api/v1/me/sessions/:id', tag, summary: 'Sign one browser out', answer: [200, accountShape.sessionsEndedResponse], handle: me.endSession(services) },
+    { id: 'getAuthorization', method: 'GET', url: '/api/v1/authorizations/:id', tag, summary: 'Get what a program asks for, in the browser in which it asks', answer: [200, programShape.authorizationRequest], handle: programs.describe(services) },
+    { id: 'decideAuthorization', method: 'POST', url: '/api/v1/authorizations/:id', tag, summary: 'Give a program access to the account, or refuse it', body: programShape.authorizationDecision, answer: [200, programShape.authorizationResult], handle: programs.decide(services) },
+    { id: 'listPrograms', method: 'GET', url: '/api/v1/me/programs', tag, summary: 'List the programs with access to the account, newest first', answer: [200, programShape.programList], handle: programs.list(services) },
+    { id: 'revokeProgram', method: 'DELETE', url: '/api/v1/me/programs/:id', tag, summary: 'End the access of a program', answer: [200, programShape.programRevokedResponse], handle: programs.revoke(services) },
     { id: 'renewKey', method: 'POST', url: '/api/v1/me/key', tag, summary: 'Create an API key, which replaces the earlier one', answer: [200, accountShape.newKeyResponse], handle: me.renewKey(services) },
     { id: 'endKey', method: 'DELETE', url: '/api/v1/me/key', tag, summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], ends: 'key', handle: me.endKey(services) },
   ]

@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/account.ts'
+import type { Programs } from '../accounts/oauth/programs.ts'
 import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
@@ -24,6 +25,7 @@ export interface ApiServices {
   baseUrl: string
   accounts: Accounts
   sessions: Sessions
+  programs: Programs
   accountDeletion: AccountDeletion
   pendingVersions: PendingVersionStore
   publishService: PublishService

@@ -10,6 +10,7 @@ import { SqlJobCursorQueries } from './queries/job-cursors.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
+import { SqlOAuthQueries } from './queries/oauth.ts'
 import { SqlServingQueries } from './queries/serving.ts'
 import { SqlSharedSettingQueries } from './queries/shared-settings.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
@@ -25,6 +26,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
   return {
     accounts: new SqlAccountQueries(db),
     signIns: new SqlSignInQueries(db),
+    oauth: new SqlOAuthQueries(db),
     sites: new SqlSiteQueries(db),
     collaborators: new SqlCollaboratorQueries(db),
     versions: new SqlVersionQueries(db),

@@ -9,6 +9,7 @@ import type { JobCursorQueries } from './contract/job-cursors.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
+import type { OAuthQueries } from './contract/oauth.ts'
 import type { ServingQueries } from './contract/serving.ts'
 import type { SharedSettingQueries } from './contract/shared-settings.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
@@ -21,6 +22,7 @@ import type { VisitQueries } from './contract/visits.ts'
 export interface Queries {
   accounts: AccountQueries
   signIns: SignInQueries
+  oauth: OAuthQueries
   sites: SiteQueries
   collaborators: CollaboratorQueries
   versions: VersionQueries

@@ -4,10 +4,9 @@ import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
+import { MCP_PATH, resourceMetadataUrl } from './resource.ts'
 import { MAX_INLINE_BYTES } from './tool.ts'
 import type { Exchange, ToolServer, ToolServerOptions } from './tool-server.ts'
-
-export const MCP_PATH = '/mcp'
 
 /** The largest call: base64 is longer by a third, and JSON escapes quotes and ends of lines. */
 const MAX_BODY_BYTES = 2 * MAX_INLINE_BYTES
@@ -23,12 +22,17 @@ const MAX_CONCURRENT_CALLS = { total: 64, perKey: 8 }
  */
 export async function mcp(app: FastifyInstance, options: ToolServerOptions): Promise<void> {
   const handleMessage = messageHandler(options)
+  const challenge = `Bearer resource_metadata="${resourceMetadataUrl(options.baseUrl)}"`
   app.route({
     method: 'POST',
     url: MCP_PATH,
     bodyLimit: MAX_BODY_BYTES,
     // A call is charged by the routes that it calls.
-    config: { auth: 'optional', charge: 'handler' },
+    config: { auth: 'optional', charge: 'handler', programs: true },
+    onSend: async (_, reply, payload) => {
+      if (reply.statusCode === 401) reply.header('WWW-Authenticate', challenge)
+      return payload
+    },
     handler: isLoopbackUrl(options.baseUrl) ? withLocalOrigin(handleMessage) : handleMessage,
   })
 }

@@ -1,0 +1,47 @@
+// Authorizations of programs (OAuth).
+
+/** What a program may do with the sites of an account. Each scope includes those before it. */
+export const PROGRAM_SCOPES = ['read', 'publish', 'manage'] as const
+
+export type ProgramScope = (typeof PROGRAM_SCOPES)[number]
+
+/** `GET /api/v1/authorizations/:id`: a program that asks for access. */
+export interface AuthorizationRequest {
+  /** As the program calls itself, unverified. */
+  program: string
+  /** The host that gets the access, or the scheme of a program on this device. */
+  returnsTo: string
+  scope: ProgramScope
+  /** Until when the access would last. */
+  expiresAt: string
+}
+
+/** `POST /api/v1/authorizations/:id`. */
+export interface AuthorizationDecision {
+  allow: boolean
+}
+
+/** Where the browser continues. */
+export interface AuthorizationResult {
+  url: string
+}
+
+/** A program with access to the account. */
+export interface AuthorizedProgram {
+  id: string
+  program: string
+  scope: ProgramScope
+  createdAt: string
+  expiresAt: string
+}
+
+/** `GET /api/v1/me/programs`, newest first. */
+export interface ProgramList {
+  programs: AuthorizedProgram[]
+}
+
+/** `DELETE /api/v1/me/programs/:id`. */
+export interface ProgramRevokedResponse {
+  id: string
+  revoked: true
+}
