@@ -5,6 +5,11 @@ export const PROGRAM_SCOPES = ['read', 'publish', 'manage'] as const
 
 export type ProgramScope = (typeof PROGRAM_SCOPES)[number]
 
+/** Whether what is granted permits what is needed. */
+export function includesScope(granted: ProgramScope, needed: ProgramScope): boolean {
+  return PROGRAM_SCOPES.indexOf(granted) >= PROGRAM_SCOPES.indexOf(needed)
+}
+
 /** `GET /api/v1/authorizations/:id`: a program that asks for access. */
 export interface AuthorizationRequest {
   /** As the program calls itself, unverified. */

@@ -1,3 +1,4 @@
+import type { ProgramScope } from '../../protocol/api/programs.ts'
 import type { PublishedWith, SiteRole } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { toIsoOrNull } from '../lib/time.ts'
@@ -14,6 +15,8 @@ export interface Caller {
   address: string
   /** The kind of credential, if any. */
   signedInWith: PublishedWith
+  /** What the token of a program permits, if the caller has one. Only routes that check it accept such a token. */
+  programScope?: ProgramScope
   /** The hash of the API key, if the caller signed in with one. */
   keyHash?: string
 }

@@ -92,8 +92,11 @@ async function authenticate(
     caller.signedInWith = 'dashboard'
     request.sessionToken = value
   } else if (request.routeOptions.config.programs && !isApiKey(value)) {
-    caller.account = (await programs.find(value))?.account
-    if (caller.account) caller.signedInWith = 'key'
+    const found = await programs.find(value)
+    if (!found) return
+    caller.account = found.account
+    caller.signedInWith = 'key'
+    caller.programScope = found.scope
   } else {
     const keyHash = hashToken(value)
     caller.account = limits.findFlooding(keyHash) ?? (await accounts.findByKeyHash(keyHash))

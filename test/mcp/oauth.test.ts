@@ -64,6 +64,22 @@ describe('the authorization of programs', () => {
     assert.equal((await account.client.details(slug)).role, 'owner')
   })
 
+  test('a token permits what its user has allowed, and asks for more where it does not', async () => {
+    const { access_token: token } = await program.tokens(account.key, { scope: 'read unknown' })
+    assert.equal(await statusOf(token), 200)
+    await using agent = await Agent.connect(api.baseUrl, { key: token })
+    const { slug } = await api.publish(account.client, { 'index.html': 'x' })
+    const refused: [tool: string, args: object][] = [
+      ['publish_site', { files: [{ path: 'index.html', content: 'y' }] }],
+      ['update_files', { slug, delete: ['index.html'] }],
+      ['delete_site', { slug }],
+      ['set_metadata', { slug, title: 'T' }],
+    ]
+    for (const [tool, args] of refused)
+      await assert.rejects(agent.send(tool, args), /Insufficient scope: required/, tool)
+    assert.equal((await agent.call('get_site', { slug })).title, undefined)
+  })
+
   test('a code is used once: a second use ends the access', async () => {
     const code = await program.code(account.key)
     const { access_token: token } = (await (await program.exchange(code)).json()) as Tokens
@@ -116,7 +132,10 @@ describe('the authorization of programs', () => {
       const response = await fetch(program.authorizationUrl(changes), { redirect: 'manual' })
       const target = new URL(response.headers.get('location')!)
       assert.deepEqual(
-        [target.origin + target.pathname, target.searchParams.get('error')],
+        [
+          target.origin + target.pathname,
+          target.searchParams.get('error') ?? new URLSearchParams(target.hash.slice(1)).get('error'),
+        ],
         [REDIRECT_URI, error],
       )
     }

@@ -6,6 +6,7 @@ import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
 import { storeFleet } from './fleet.ts'
+import { storeOAuth } from './oauth.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
@@ -42,6 +43,7 @@ export function storeContract(
   storeQueries(promises)
   storeBlobs(promises)
   storeSignIns(promises)
+  storeOAuth(promises)
   storeVisits(promises)
   storeCertificates(promises)
   storeFleet(promises)

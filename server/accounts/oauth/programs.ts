@@ -33,7 +33,6 @@ const MAX_NAME_LENGTH = 64
 export interface ProgramCaller {
   account: Account
   scope: ProgramScope
-  expiresAt: number
 }
 
 /** Programs that act for accounts, with tokens of OAuth. Only hashes of codes and tokens are stored. */
@@ -58,7 +57,7 @@ export class Programs {
     if (!found) return undefined
     const { aud, scope } = readPayload(found.record)
     if (aud !== resource) return undefined
-    return { account: found.account, scope: widest(scope), expiresAt: found.record.expiresAt }
+    return { account: found.account, scope: widest(scope) }
   }
 
   /**

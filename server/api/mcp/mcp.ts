@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { includesScope, type ProgramScope } from '../../../protocol/api/programs.ts'
 import { isLoopbackUrl } from '../../../protocol/loopback.ts'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
@@ -46,7 +47,10 @@ function messageHandler(options: ToolServerOptions): RouteHandlerMethod {
     // A service that no program calls does not need the tools and the library of the protocol.
     opening ??= import('./tool-server.ts').then(({ openToolServer }) => openToolServer(options))
     const server = await opening
-    if (!caller.account && server.needsAccount(calledTool(body))) throw signInRequired()
+    const tool = server.find(calledTool(body))
+    if (!caller.account && tool?.needsAccount) throw signInRequired()
+    if (tool && caller.programScope && !includesScope(caller.programScope, tool.scope))
+      return refuseScope(reply, tool.scope, options.baseUrl)
     const call = new AbortController()
     const timer = setTimeout(() => call.abort(), MAX_CALL_MS)
     reply.raw.once('close', () => call.abort())
@@ -77,6 +81,18 @@ function assertSingleMessage(body: unknown): void {
 function calledTool(body: unknown): unknown {
   const { method, params } = (body ?? {}) as { method?: unknown; params?: { name?: unknown } | null }
   return method === 'tools/call' ? params?.name : undefined
+}
+
+/** Asks the program for a token that permits more (RFC 6750, section 3.1). */
+function refuseScope(reply: FastifyReply, scope: ProgramScope, baseUrl: string): FastifyReply {
+  const url = resourceMetadataUrl(baseUrl)
+  return reply
+    .code(403)
+    .header(
+      'WWW-Authenticate',
+      `Bearer error="insufficient_scope", scope="${scope}", resource_metadata="${url}"`,
+    )
+    .send({ error: 'insufficient_scope', scope })
 }
 
 function signInRequired(): ApiError {

@@ -77,6 +77,7 @@ export function publishTools(maxFiles: number): Tool[] {
       output: publishOutput,
       annotations: REPLACE,
       needsAccount: false,
+      scope: 'publish',
       call: publishSite,
     },
     {
@@ -94,6 +95,7 @@ export function publishTools(maxFiles: number): Tool[] {
       output: publishOutput,
       annotations: REPLACE,
       needsAccount: false,
+      scope: 'publish',
       call: (api, args) => publishSite(api, { files: [], ...args, merge: true }),
     },
     {
@@ -104,6 +106,7 @@ export function publishTools(maxFiles: number): Tool[] {
       output: claimed.schema,
       annotations: { ...ADD, idempotentHint: true },
       needsAccount: true,
+      scope: 'manage',
       call: async (api, { slug, claimToken }) =>
         claimed.of(await api.call('claimSite', { params: { slug }, body: { claimToken } })),
     },

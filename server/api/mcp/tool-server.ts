@@ -37,8 +37,8 @@ export interface Exchange {
 
 /** The tools behind the library of the protocol. */
 export interface ToolServer {
-  /** Whether the tool of this name needs an account; false for an unknown one. */
-  needsAccount(name: unknown): boolean
+  /** The tool of this name. */
+  find(name: unknown): Tool | undefined
   /** Handles the message in the parsed body of the exchange. */
   handle(message: Request, exchange: Exchange): Promise<Response>
 }
@@ -79,7 +79,7 @@ export function openToolServer({ baseUrl, version, log, handle, ...options }: To
     onerror: (error) => log.debug('a message to /mcp was refused', { error: error.message }),
   })
   return {
-    needsAccount: (name) => tools.get(name)?.needsAccount === true,
+    find: (name) => tools.get(name),
     handle: (message, exchange) =>
       handler.fetch(message, {
         parsedBody: exchange.request.body,
