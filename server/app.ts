@@ -3,6 +3,8 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { DeviceSignIns } from './accounts/device-sign-in.ts'
+import { NamedKeys } from './accounts/named-keys.ts'
 import { Programs } from './accounts/oauth/programs.ts'
 import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
@@ -23,7 +25,7 @@ import {
 } from './backends.ts'
 import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
-import { reencryptKeys } from './certificates/reencrypt-keys.ts'
+import { type ReencryptedKeys, type ReencryptOptions, reencryptKeys } from './certificates/reencrypt-keys.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
@@ -84,10 +86,10 @@ export interface OperatorContext {
   accounts: Accounts
   sweepOptions: SweepOptions
   /**
-   * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret; returns
-   * the number of these.
+   * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
+   * discards those of a secret that is lost; returns their numbers.
    */
-  shareSettings(): Promise<number>
+  shareSettings(options?: Pick<ReencryptOptions, 'discardsLostKeys'>): Promise<ReencryptedKeys>
 }
 
 export interface Service extends AsyncDisposable {
@@ -99,6 +101,8 @@ export interface Service extends AsyncDisposable {
   baseUrl: string
   /** Background precompression. */
   precompressor: Precompressor
+  /** The engine of the blobs, which tests observe. */
+  blobs: Blobs
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[]): Promise<void> | undefined
   /** Loads in the background what the first requests would otherwise wait for. */
@@ -253,6 +257,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     internalPort: onDemandTls?.port,
     baseUrl,
     precompressor: services.precompressor,
+    blobs,
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
@@ -265,6 +270,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
       }
       // Watchers would delay draining.
       const ended = services.domains.endWatching()
+      edge.endWaiting()
       await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])
       await opened.disposeAsync()
     },
@@ -291,15 +297,17 @@ export async function openForOperator(
   const stack = new AsyncDisposableStack()
   stack.use(store)
   stack.use(precompressor)
-  const shareSettings = async () => {
-    const count = await reencryptKeys(store, backends.secretBox).catch((error) => {
+  const { clock } = store
+  const shareSettings: OperatorContext['shareSettings'] = async ({ discardsLostKeys } = {}) => {
+    const { secretBox } = backends
+    const keys = await reencryptKeys({ store, secretBox, clock, discardsLostKeys }).catch((error) => {
       if (!(error instanceof UndecryptableError)) throw error
       throw new ConfigError(
-        `${error.message}: set SLIPWAY_SECRET_PREVIOUS to the secret that encrypted it. The other nodes keep their settings`,
+        `${error.message}: set SLIPWAY_SECRET_PREVIOUS to the secret that encrypted it, or run \`slipway-server settings share --discard-lost-keys\` if that secret is lost: every certificate is then ordered again. The other nodes keep their settings`,
       )
     })
     if (config.databaseUrl !== '') await replaceSharedSettings(store, { ...config, secret: backends.secret })
-    return count
+    return keys
   }
   return {
     store,
@@ -454,6 +462,8 @@ export function createServices(
     addresses,
     injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    namedKeys: new NamedKeys({ store, clock }),
+    deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
     sessions,
     programs: new Programs({
       baseUrl,
@@ -488,9 +498,10 @@ export function createServices(
         perNetwork: Math.ceil(config.spoolBytes / 2),
       }),
       clock,
+      pendingLifetime: config.pendingLifetime,
     }),
     names,
-    previews: new Previews({ store, addresses, versions, clock }),
+    previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
     sites: new Sites({ store, blobs, addresses, precompressor, clock }),

@@ -35,6 +35,8 @@ export interface StartOptions {
   showCode?: ShowCode
   /** Milliseconds since 1970. */
   clock?: () => number
+  /** Opens another store than that of the settings, for example one that a test observes. */
+  openStore?: () => Promise<Store>
   /** Identifies this run of the service for all of its processes; see `blobs/disk.ts`. */
   bootId?: string
   /** Ends a start that waits for the database. */
@@ -98,7 +100,8 @@ async function openAnyDatabase(config: Config, startOptions: StartOptions): Prom
   const { secretPrevious } = config
   const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
   const counters = new Counters()
-  const store = await openStore(config, folder, { ...startOptions, counters })
+  const open = startOptions.openStore ?? (() => openStore(config, folder, { ...startOptions, counters }))
+  const store = await open()
   return { secret, counters, folder, store }
 }
 

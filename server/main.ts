@@ -3,11 +3,12 @@ import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { npxCommand } from '../protocol/client-package.ts'
-import { formatBytes, pluralize, stripControlChars } from '../protocol/format.ts'
+import { formatBytes, formatNumber, pluralize, stripControlChars } from '../protocol/format.ts'
 import { hasSecureCookies } from './api/cookies.ts'
 import type { Service } from './app.ts'
 import type { StorageSettings } from './backends.ts'
 import { assertDataFolder } from './config/data-folder.ts'
+import { bucketUrl, databaseUrl, readValue, text } from './config/setting-types.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from './config/settings.ts'
 import type { MoveProgress } from './fleet/move.ts'
 import { formatNodes } from './fleet/node-list.ts'
@@ -26,7 +27,9 @@ const HELP = `slipway-server: run the Slipway service
   slipway-server account plan EMAIL PLAN    set the plan of an account: free or hobby
   slipway-server certificates               list the certificates with expiry, next check and last error
   slipway-server settings                   list the settings (environment variables)
-  slipway-server settings share             make this secret, base URL and domains those of all nodes
+  slipway-server settings share             make this secret, base URL and domains those of all nodes; with
+                                            --discard-lost-keys also when the former secret is lost:
+                                            certificates are then ordered again
   slipway-server nodes [--json]             list the nodes of the database
   slipway-server move --to-data FOLDER      copy all data of a stopped service to another data folder, or with
                                             --to-database URL and --to-blobs URL to a database or a bucket;
@@ -40,6 +43,12 @@ const REPORT_INTERVAL_MS = 1000
 
 /** As few as tolerate the outage of one. */
 const DEFAULT_MACHINES = 2
+
+const MOVE_OPTIONS = [
+  { key: 'data', setting: text('--to-data', '', 'Folder') },
+  { key: 'databaseUrl', setting: databaseUrl('--to-database', 'URL of a database') },
+  { key: 'blobsUrl', setting: bucketUrl('--to-blobs', 'URL of a bucket') },
+] as const
 
 const CHECK_MARKS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' }
 
@@ -264,16 +273,23 @@ async function listCertificates(config: Config, log: Log): Promise<number> {
   return 0
 }
 
-async function shareSettings(config: Config, log: Log, rest: string[]): Promise<number> {
-  if (rest.length !== 1 || rest[0] !== 'share')
-    return usageError(`Unknown command: settings ${rest.join(' ')}. Use settings, or settings share.`)
+async function shareSettings(config: Config, log: Log, [verb, ...options]: string[]): Promise<number> {
+  if (verb !== 'share')
+    return usageError(`Unknown command: settings ${verb}. Use settings, or settings share.`)
+  if (options.some((option) => option !== '--discard-lost-keys'))
+    return usageError(`settings share takes only --discard-lost-keys: ${options.join(' ')}`)
   await using context = await openData(config, log, { acceptsOtherSettings: true })
-  const count = await context.shareSettings()
+  const discardsLostKeys = options.length > 0
+  const { encrypted, discarded } = await context.shareSettings({ discardsLostKeys })
   if (config.databaseUrl !== '')
     print(
       'The secret, base URL and domains of this machine are those of all nodes now. Nodes with others do not start.',
     )
-  print(`${pluralize(count, 'key')} encrypted with this secret.`)
+  print(`${pluralize(encrypted, 'key')} encrypted with this secret.`)
+  if (discardsLostKeys)
+    print(
+      `${pluralize(discarded, 'key')} of a lost secret discarded. Their certificates are ordered again, within the limits of the CA.`,
+    )
   return 0
 }
 
@@ -322,7 +338,7 @@ async function moveTo(config: Config, log: Log, rest: string[]): Promise<number>
   const report = ({ files, ofFiles, bytes }: MoveProgress) => {
     if (performance.now() - reportedAt < REPORT_INTERVAL_MS && files < ofFiles) return
     reportedAt = performance.now()
-    print(`${files} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
+    print(`${formatNumber(files)} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
   }
   const { files, rows, damaged } = await moveData(config, target, { log, version, report })
   for (const hash of damaged) print(`The file with SHA-256 ${hash} is lost or damaged; it was not copied.`)
@@ -335,16 +351,16 @@ async function moveTo(config: Config, log: Log, rest: string[]): Promise<number>
 
 /** Data stay in the folder unless the target is in a database or a bucket. Values, which may have passwords, are not shown. */
 function parseMoveTarget(args: string[], databaseUrl: string): Partial<StorageSettings> | string {
-  const names = { '--to-data': 'data', '--to-database': 'databaseUrl', '--to-blobs': 'blobsUrl' } as const
   const to: { -readonly [Name in keyof StorageSettings]?: string } = databaseUrl ? { databaseUrl } : {}
   for (let at = 0; at < args.length; at += 2) {
-    const name = names[args[at] as keyof typeof names]
+    const option = MOVE_OPTIONS.find(({ setting }) => setting.name === args[at])
     const value = args[at + 1]
-    if (name === undefined || !value) {
-      const option = /^--[a-z-]+/.exec(args[at]!)?.[0] ?? 'a value without an option'
-      return `move takes ${Object.keys(names).join(', ')}, each followed by a value: ${option}`
+    if (option === undefined || !value) {
+      const given = /^--[a-z-]+/.exec(args[at]!)?.[0] ?? 'a value without an option'
+      const known = MOVE_OPTIONS.map(({ setting }) => setting.name)
+      return `move takes ${known.join(', ')}, each followed by a value: ${given}`
     }
-    to[name] = value
+    to[option.key] = readValue(option.setting, value)
   }
   if (to.data !== undefined || (to.databaseUrl !== undefined && to.blobsUrl !== undefined)) return to
   return 'move needs --to-data FOLDER, unless both --to-database (or SLIPWAY_MOVE_DATABASE_URL) and --to-blobs are set.'
@@ -432,7 +448,7 @@ function reportError(error: unknown): number {
   const expected =
     error instanceof ConfigError ||
     error instanceof ApiError ||
-    ['ListenError', 'DatabaseInUseError'].includes((error as Error).name)
+    ['ListenError', 'DatabaseInUseError', 'SettingError'].includes((error as Error).name)
   process.stderr.write(
     `slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`,
   )

@@ -11,18 +11,18 @@ export type Action = (
 ) => Promise<void>
 
 /**
- * The action of this name. Throws a UsageError with a suggestion: `add` for a word that `operand` matches, else the
- * nearest name.
+ * The action of this name. Throws a UsageError with a suggestion: `add` for a word that `operand` matches, if given, else
+ * the nearest name.
  */
 export function findAction(
   actions: Record<string, Action>,
   name: string,
-  { command, program, operand }: { command: string; program: string; operand: RegExp },
+  { command, program, operand }: { command: string; program: string; operand?: RegExp },
 ): Action {
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined
   if (action) return action
   const typed = stripControlChars(name)
-  const near = operand.test(name) ? `add ${typed}` : findNearest(name, Object.keys(actions))
+  const near = operand?.test(name) ? `add ${typed}` : findNearest(name, Object.keys(actions))
   const hints = near === undefined ? [] : [`Did you mean: ${program} ${command} ${near}`]
   throw new UsageError(`Unknown action "${typed}"`, ...hints, `See: ${program} help ${command}`)
 }

@@ -35,6 +35,10 @@ export interface PublishPlan {
   /** Note about the version. */
   message: string | undefined
   live: boolean
+  /** The name of the preview to publish to. */
+  preview: string | undefined
+  /** Open pages of the preview reload after each update. */
+  liveReload: boolean
   /** Keeps a version with warnings as a draft. */
   strict: boolean
   /** Undefined asks before most of a site is replaced. */
@@ -55,7 +59,7 @@ export async function publishToSite(
   files: HashedFile[],
   observer: PublishObserver,
 ): Promise<ResumableResult> {
-  const { server, key, slug, viewer, strict, name, message } = plan
+  const { server, key, slug, viewer, strict, name, message, preview, liveReload } = plan
   const merge = plan.mode === 'merge'
   try {
     const result = await publishRemembered({
@@ -64,22 +68,30 @@ export async function publishToSite(
       files,
       name,
       message,
+      preview,
+      ...(liveReload && { liveReload }),
       live: plan.live && !strict,
       ...(merge && { merge }),
       slug,
-      manifest: manifestDigest({ ...viewer, message }, files, merge),
+      manifest: manifestDigest({ ...viewer, message, preview }, files, merge),
       memory: createMemory(work, plan),
       hasAccount: key !== undefined,
       connect: (withAccount) => work.connect(server, withAccount ? key : undefined),
       signal: work.signal,
       onReplace: (site, refusal) => confirmNewSite(work, site, refusal),
     })
+    if (preview !== undefined && strict) assertNoWarnings(result)
     return plan.live && strict ? await goLiveWithoutWarnings(work, plan, result) : result
   } catch (error) {
     if (isSlipwayError(error, 'NAME_TAKEN') && name !== undefined)
       throw new NameTakenError(stripControlChars(error.message), ...(await suggestName(work, plan, name)))
     throw error instanceof SiteOwnedError ? ownedError(work, plan, error) : error
   }
+}
+
+function assertNoWarnings({ published }: ResumableResult): void {
+  const warnings = formatWarnings(published)
+  if (warnings.length > 0) throw new RefusedError('The preview has warnings', ...warnings)
 }
 
 async function goLiveWithoutWarnings(
@@ -153,7 +165,7 @@ function ownedError(
 
 /** A digest of the files, the metadata, and whether the files are added. */
 function manifestDigest(
-  metadata: SiteMetadata & Pick<PublishPlan, 'message'>,
+  metadata: SiteMetadata & Pick<PublishPlan, 'message' | 'preview'>,
   files: HashedFile[],
   merge: boolean,
 ): string {

@@ -27,10 +27,11 @@ import {
 import { chooseFolder } from './publish-folder.ts'
 import { type PublishPlan, publishToSite } from './publish-target.ts'
 import { confirmReplacement, MergeInstead } from './replacement.ts'
-import { progressObserver, report } from './report.ts'
+import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
 import { applyName, assertName, NAME_OPTION } from './site-name.ts'
 import { browse } from './terminal/browser.ts'
+import { watchFolder } from './watch.ts'
 
 /** `slipway publish [folder]` */
 export const publish: Command = {
@@ -63,6 +64,11 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
       help: 'Replace the site without asking, even if most of its files are removed',
     },
     draft: { type: 'boolean', help: 'Publish a draft with its own URL; the site stays as it is' },
+    preview: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Publish to a preview, whose URL stays the same; the site stays as it is (needs an account)',
+    },
     name: NAME_OPTION,
     message: {
       type: 'string',
@@ -72,6 +78,10 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     },
     ...METADATA_OPTIONS,
     strict: { type: 'boolean', help: 'Treat warnings as errors: the site stays as it is (exit code 6)' },
+    watch: {
+      type: 'boolean',
+      help: 'Publish each change of the folder until Ctrl-C; open pages of a preview reload',
+    },
     open: { type: 'boolean', help: 'Open the site in the browser' },
     'dry-run': { type: 'boolean', help: 'List the files without publishing' },
     json: JSON_OPTION,
@@ -82,6 +92,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     const found = scanOrThrow(folder)
     if (options['dry-run'] === true) return printFiles(work, options, found)
     const plan = await claimRemembered(work, buildPlan(work, options, folder))
+    assertCanPreview(work, plan)
     await assertName(work, plan)
     const password = await passwordFor(work, options, plan)
     printNotices(work, options, notices(found, folder, plan.mode === 'merge'))
@@ -92,18 +103,33 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     const outcome = await withExpiry(work, plan, await applyName(work, plan, reached))
     report(work, { ...outcome, ...summary, live: plan.live, startedAt }, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
-    if (options.open === true)
-      await browse(plan.live ? outcome.site.siteUrl : outcome.published.previewUrl, work)
+    if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
+    if (options.watch === true) await watchPublished(work, plan, { ...done, outcome })
   },
+}
+
+/** Publishes each change of the folder after the first publish. */
+async function watchPublished(work: CommandContext, plan: PublishPlan, first: PublishOutcome): Promise<void> {
+  const { site } = first.outcome
+  const toPublished = ({ files, outcome }: PublishOutcome) => {
+    return { files, versionId: outcome.published.versionId }
+  }
+  const publishAll = async () => {
+    const remembered = work.siteMemory.find(plan.folder, plan.server)
+    const again = { ...plan, slug: site.slug, remembered, name: undefined, password: undefined }
+    const mode = plan.mode ?? 'replace'
+    return toPublished(await publishWithReread(work, { ...again, mode }, scanOrThrow(plan.folder)))
+  }
+  await watchFolder(work, { plan, site, first: toPublished(first), publishAll })
 }
 
 /** With the time at which a site of an account expires, when this publish changed it. */
 async function withExpiry(
   work: CommandContext,
-  { server, key, viewer }: PublishPlan,
+  { server, key, viewer, preview }: PublishPlan,
   outcome: ResumableResult,
 ): Promise<ResumableResult> {
-  if (!viewer.ttlSeconds || key === undefined) return outcome
+  if (!viewer.ttlSeconds || key === undefined || preview !== undefined) return outcome
   const { expiresAt } = await work.connect(server, key).details(outcome.site.slug)
   return expiresAt === null ? outcome : { ...outcome, site: { ...outcome.site, expiresAt } }
 }
@@ -134,7 +160,10 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
   const named = namedServer(stringOption(options, 'server'), work.settings)
   const slug = stringOption(options, 'site')
   const isNew = options.new === true
+  const preview = stringOption(options, 'preview')
   assertNotBoth(options, 'new', 'site')
+  for (const other of ['draft', 'name', 'password', 'no-password']) assertNotBoth(options, 'preview', other)
+  for (const other of ['draft', 'strict', 'json']) assertNotBoth(options, 'watch', other)
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
   const server = chooseServer(named, known?.server, work)
   if (isNew && known?.claimUrl) {
@@ -158,10 +187,19 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
     viewer: readMetadata(options),
     name: stringOption(options, 'name'),
     message: stringOption(options, 'message'),
-    live: options.draft !== true,
+    live: options.draft !== true && preview === undefined,
+    preview,
+    liveReload: options.watch === true && preview !== undefined,
     strict: options.strict === true,
     mode,
   }
+}
+
+/** Throws an AuthError when the plan is a preview of a site without an owner. */
+function assertCanPreview(work: CommandContext, { server, key, preview, remembered }: PublishPlan): void {
+  if (preview === undefined || (key !== undefined && remembered?.claimToken === undefined)) return
+  const hint = key === undefined ? loginCommand(work, server) : `${work.settings.program} claim`
+  throw new AuthError('Previews need an account', `First: ${hint}`)
 }
 
 function publishMode(options: OptionValues): PublishPlan['mode'] {

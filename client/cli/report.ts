@@ -59,22 +59,30 @@ export function report(
   options: OptionValues,
 ): void {
   const { published, files, merged, live } = summary
+  const { preview } = published
   const { program } = settings
   const elapsed = (retryPolicy.now() - summary.startedAt) / 1000
-  const done = !live ? 'Saved draft of' : merged ? 'Merged' : 'Published'
+  const done = merged ? 'Merged' : live || preview ? 'Published' : 'Saved draft of'
   const result = published.unchanged
-    ? 'No changes. Already live.'
-    : `${done} ${formatFileCount(files)}${describeMerge(summary)} in ${elapsed.toFixed(1)} s${describeUpload(summary)}`
+    ? `No changes. ${preview ? `${preview.name} is up to date.` : 'Already live.'}`
+    : `${done} ${formatFileCount(files)}${describeMerge(summary)}${preview ? ` as ${preview.name}` : ''} in ${elapsed.toFixed(1)} s${describeUpload(summary)}`
   terminal.printNote(`${terminal.green('✓')} ${result}`)
   printWarnings(terminal, published)
-  const address = live ? published.siteUrl : published.previewUrl
+  const address = publishedUrl(summary, live)
   terminal.print(options.json === true ? JSON.stringify(toJson(summary), undefined, 2) : address)
-  if (!live && !published.unchanged) terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
+  if (!live && (preview || !published.unchanged))
+    terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
   for (const line of describeExpiry(summary, program, retryPolicy.now())) terminal.printNote(line)
+}
+
+/** Where the result of a publish is. */
+export function publishedUrl({ published }: Pick<ResumableResult, 'published'>, live: boolean): string {
+  return live ? published.siteUrl : (published.preview?.url ?? published.previewUrl)
 }
 
 /** Only an owner can restore. */
 function suggestNextStep({ published, site }: PublishSummary, program: string): string {
+  if (published.preview) return `${program} promote ${published.preview.name}`
   return site.claimToken === undefined ? `${program} restore ${published.versionId}` : `${program} publish`
 }
 
@@ -97,19 +105,20 @@ function describeUpload({ published, files }: PublishSummary): string {
 }
 
 function toJson({ published, site, files, live }: PublishSummary) {
-  const { slug, siteUrl, versionId, previewUrl, unchanged, warnings } = published
+  const { slug, siteUrl, versionId, previewUrl, preview, unchanged, warnings } = published
   const { claimUrl, expiresAt } = site
   const bytes = sumSizes(files)
   const about = { slug, siteUrl, versionId, previewUrl, live, files: files.length, bytes }
-  return { ...about, unchanged, claimUrl, expiresAt, warnings }
+  return { ...about, preview, unchanged, claimUrl, expiresAt, warnings }
 }
 
-function describeExpiry({ site }: PublishSummary, program: string, now: number): string[] {
+function describeExpiry({ site, published }: PublishSummary, program: string, now: number): string[] {
+  const expiresAt = published.preview?.expiresAt ?? site.expiresAt
   const expiry =
-    site.expiresAt === undefined
+    expiresAt === undefined
       ? []
       : [
-          `Expires in ${formatDuration((Date.parse(site.expiresAt) - now) / 1000)} (${formatLocalTime(site.expiresAt, now)}).`,
+          `Expires in ${formatDuration((Date.parse(expiresAt) - now) / 1000)} (${formatLocalTime(expiresAt, now)}).`,
         ]
   if (site.claimToken === undefined) return expiry
   const link = site.claimUrl === undefined ? '' : `, or open ${site.claimUrl}`

@@ -28,7 +28,7 @@ function formatVersions(found: VersionSummary[], now: number): string[] {
   const head = ['VERSION', 'STATE', 'CREATED', 'BY', 'CHANGES', 'FILES', 'SIZE', 'URL', 'MESSAGE']
   const rows = found.map((version) => [
     version.versionId,
-    version.current ? 'live' : version.publishedAt === null ? 'draft' : 'saved',
+    formatState(version),
     formatLocalTime(version.createdAt, now),
     stripControlChars(formatAuthor(version)),
     formatChanges(version),
@@ -40,6 +40,12 @@ function formatVersions(found: VersionSummary[], now: number): string[] {
   return formatTable([head, ...rows])
 }
 
+function formatState({ current, preview, publishedAt }: VersionSummary): string {
+  if (current) return 'live'
+  if (preview) return stripControlChars(preview.name)
+  return publishedAt === null ? 'draft' : 'saved'
+}
+
 function formatAuthor({ publishedBy, publishedWith }: VersionSummary): string {
   if (publishedWith === 'anonymous') return 'anonymous'
   if (publishedBy)
@@ -47,7 +53,8 @@ function formatAuthor({ publishedBy, publishedWith }: VersionSummary): string {
   return publishedWith ? 'a deleted account' : UNKNOWN
 }
 
-function formatChanges({ changes: counts }: VersionSummary): string {
+/** The numbers of files that differ from the compared version. */
+export function formatChanges({ changes: counts }: Pick<VersionSummary, 'changes'>): string {
   if (!counts) return UNKNOWN
   const { added, changed, removed } = counts
   const parts = [

@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { AuthorizedProgram, ProgramScope } from '../../protocol/api/programs.ts'
+import type { KeyScope } from '../../protocol/api/keys.ts'
+import type { AuthorizedProgram } from '../../protocol/api/programs.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
@@ -11,7 +12,7 @@ import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
 
-const SCOPES: Record<ProgramScope, string> = {
+const SCOPES: Record<KeyScope, string> = {
   read: 'May see your sites',
   publish: 'May see your sites and publish',
   manage: 'May see, publish, change and delete your sites, and manage your domains',

@@ -1,5 +1,6 @@
 import { useRoute } from 'preact-iso'
-import type { AuthorizationRequest, ProgramScope } from '../../protocol/api/programs.ts'
+import type { KeyScope } from '../../protocol/api/keys.ts'
+import type { AuthorizationRequest } from '../../protocol/api/programs.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
@@ -13,7 +14,7 @@ import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime } from '../kit/time.tsx'
 
 /** What each scope adds to those before it. */
-const PERMISSIONS: Record<ProgramScope, string> = {
+const PERMISSIONS: Record<KeyScope, string> = {
   read: 'See your sites, their files, versions and visits',
   publish: 'Publish new sites, and new versions of your sites',
   manage: 'Change the settings of your sites, delete them, and manage your domains',
@@ -78,7 +79,7 @@ function Question({ id, request }: { id: string; request: AuthorizationRequest }
   )
 }
 
-function permissionsOf(scope: ProgramScope): string[] {
-  const scopes = Object.keys(PERMISSIONS) as ProgramScope[]
+function permissionsOf(scope: KeyScope): string[] {
+  const scopes = Object.keys(PERMISSIONS) as KeyScope[]
   return scopes.slice(0, scopes.indexOf(scope) + 1).map((one) => PERMISSIONS[one])
 }

@@ -16,14 +16,17 @@ export function OverviewVersions({ site, onRestored }: { site: SiteDetails; onRe
   const versions = useVersions(site, onRestored)
   const { value, error, loading, reload } = versions
   const restore = useAction(versions.restore)
+  const listed = value?.versions.filter(
+    ({ preview, publishedAt }) => preview === null || publishedAt !== null,
+  )
   return (
     <Panel title="Latest versions" actions={<a href={`/sites/${site.slug}/versions`}>View all</a>}>
       <ErrorNotice error={error} onRetry={reload} />
       <ErrorNotice error={restore.error} />
       {!value && loading && <Loading what="the versions" />}
-      {value?.versions.length === 0 && <p class="quiet">No versions yet.</p>}
+      {listed?.length === 0 && <p class="quiet">No versions yet.</p>}
       <ol class="plain-list latest-versions">
-        {value?.versions.slice(0, LATEST).map((version) => (
+        {listed?.slice(0, LATEST).map((version) => (
           <LatestVersion
             key={version.versionId}
             site={site}

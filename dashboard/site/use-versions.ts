@@ -5,12 +5,14 @@ import { serverNow } from '../api/server-clock.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
 import { undoVersion } from './undo-version.ts'
-import { describeLive } from './version-labels.ts'
+import { describeLive, type PreviewedVersion } from './version-labels.ts'
 
 export interface SiteVersions extends Resource<VersionList> {
   /** Makes a version live, which the list shows immediately, and offers to undo it. */
   restore(version: VersionSummary): Promise<void>
   remove(version: VersionSummary): Promise<void>
+  /** Deletes the preview that shows a version. */
+  removePreview(version: PreviewedVersion): Promise<void>
 }
 
 /** The versions of a site. `onRestored` is called when another version is live. */
@@ -53,6 +55,11 @@ export function useVersions(
     async remove({ versionId }) {
       await slipway.deleteVersion(slug, versionId)
       versions.set((known) => withoutVersion(known, versionId))
+      versions.reload()
+    },
+    async removePreview({ preview, versionId, publishedAt }) {
+      await slipway.deletePreview(slug, preview.name)
+      if (publishedAt === null) versions.set((known) => withoutVersion(known, versionId))
       versions.reload()
     },
   }

@@ -1,10 +1,19 @@
 import type { PublishedWith, VersionSummary } from '../../protocol/api/sites.ts'
 import { pluralize } from '../../protocol/format.ts'
+import { serverNow } from '../api/server-clock.ts'
 
 const PUBLISHED_WITH_LABELS: Record<PublishedWith, string> = {
   key: 'with an API key',
   dashboard: 'from the browser',
   anonymous: 'anonymously',
+}
+
+/** A version that a preview shows. */
+export type PreviewedVersion = VersionSummary & { preview: NonNullable<VersionSummary['preview']> }
+
+/** Whether a preview shows the version now. */
+export function isPreviewed(version: VersionSummary): version is PreviewedVersion {
+  return version.preview !== null && Date.parse(version.preview.expiresAt) > serverNow()
 }
 
 /** "You, with an API key", "ada@example.com, from the browser"; empty when it was not recorded. */

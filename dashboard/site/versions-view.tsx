@@ -4,6 +4,8 @@ import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { useVersions } from './use-versions.ts'
+import { isPreviewed } from './version-labels.ts'
+import { PreviewsPanel } from './versions-previews.tsx'
 import { VersionRow } from './versions-row.tsx'
 
 interface VersionsViewProps {
@@ -21,16 +23,19 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
     // The pressed button was removed.
     list.current?.focus()
   }
-  return (
+  const all = versions.value?.versions
+  const previews = all?.filter(isPreviewed) ?? []
+  const listed = all?.filter(({ preview, publishedAt }) => preview === null || publishedAt !== null)
+  const panel = (
     <Panel
       title="Versions"
       lead="Every publish creates a version. The last 10 are kept; roll back instantly. Each is compared with the version that was live before it."
     >
       <ErrorNotice error={versions.error} onRetry={versions.reload} />
       {!versions.value && versions.loading && <Loading what="the versions" />}
-      {versions.value?.versions.length === 0 && <p class="quiet">No versions yet.</p>}
+      {listed?.length === 0 && <p class="quiet">No versions yet.</p>}
       <ol class="plain-list versions" ref={list} tabIndex={-1} aria-label="Versions, newest first">
-        {versions.value?.versions.map((version) => (
+        {listed?.map((version) => (
           <VersionRow
             key={version.versionId}
             site={site}
@@ -42,5 +47,13 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
         ))}
       </ol>
     </Panel>
+  )
+  return previews.length === 0 ? (
+    panel
+  ) : (
+    <>
+      <PreviewsPanel site={site} previews={previews} onPromote={restore} onDelete={versions.removePreview} />
+      {panel}
+    </>
   )
 }

@@ -1,5 +1,7 @@
 // Sign-in and the account (spec 4.1, 4.2 and 5; contract, "Sign-in").
 
+import type { KeyPermissions } from './keys.ts'
+
 /** Spec 4.1. */
 export interface RequestCodeResponse {
   message: string
@@ -50,6 +52,8 @@ export interface Me {
   createdAt: string
   /** Whether there is an API key without a name, or the request carries a key; it cannot be shown again. */
   hasKey: boolean
+  /** The named key of the request; `null` for another credential. */
+  key: (KeyPermissions & { name: string }) | null
   /** Whether emails remind of sites that expire and confirm deletions. */
   reminders: boolean
   /** `UNLIMITED` (9007199254740991) is a limit that the operator removed. */

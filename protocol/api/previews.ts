@@ -4,7 +4,7 @@ import type { PreviewAddress } from './publish.ts'
 import type { VersionSummary } from './sites.ts'
 
 /** A preview with the version that it shows, compared with the live one. */
-export interface Preview extends PreviewAddress, VersionSummary {}
+export interface Preview extends PreviewAddress, Omit<VersionSummary, 'preview'> {}
 
 /** `GET …/:slug/previews`. */
 export interface PreviewList {

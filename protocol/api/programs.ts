@@ -1,14 +1,6 @@
 // Authorizations of programs (OAuth).
 
-/** What a program may do with the sites of an account. Each scope includes those before it. */
-export const PROGRAM_SCOPES = ['read', 'publish', 'manage'] as const
-
-export type ProgramScope = (typeof PROGRAM_SCOPES)[number]
-
-/** Whether what is granted permits what is needed. */
-export function includesScope(granted: ProgramScope, needed: ProgramScope): boolean {
-  return PROGRAM_SCOPES.indexOf(granted) >= PROGRAM_SCOPES.indexOf(needed)
-}
+import type { KeyScope } from './keys.ts'
 
 /** `GET /api/v1/authorizations/:id`: a program that asks for access. */
 export interface AuthorizationRequest {
@@ -16,7 +8,7 @@ export interface AuthorizationRequest {
   program: string
   /** The host that gets the access, or the scheme of a program on this device. */
   returnsTo: string
-  scope: ProgramScope
+  scope: KeyScope
   /** Until when the access would last. */
   expiresAt: string
 }
@@ -35,7 +27,7 @@ export interface AuthorizationResult {
 export interface AuthorizedProgram {
   id: string
   program: string
-  scope: ProgramScope
+  scope: KeyScope
   createdAt: string
   expiresAt: string
 }

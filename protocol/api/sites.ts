@@ -1,6 +1,6 @@
 // Sites and their versions (spec 2.1 and 4.7 to 4.12; contract, "Sites").
 
-import type { FileChanges, FileEntry, SiteMetadata } from './publish.ts'
+import type { FileChanges, FileEntry, PreviewAddress, SiteMetadata } from './publish.ts'
 
 /** What the caller is to a site. A collaborator reads it and publishes to it; the owner also manages it. */
 export type SiteRole = 'owner' | 'collaborator'
@@ -177,7 +177,7 @@ export interface VersionSummary {
   current: boolean
   previewUrl: string
   /** The preview that shows it; `null` for none. */
-  previewName: string | null
+  preview: PreviewAddress | null
   /** What its publisher noted about it. */
   message: string | null
   thumbnailUrl: string | null

@@ -26,7 +26,8 @@ import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.t
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { codeEmail, lockEmail } from './emails.ts'
-import { addNamedKey, readKeyName } from './named-keys.ts'
+import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
+import { FULL_GRANT } from './permissions.ts'
 import { type Sessions, sessionId } from './session.ts'
 import {
   CODE_SECONDS,
@@ -43,8 +44,7 @@ import { describeUserAgent } from './user-agent.ts'
 const MAX_CONCURRENT_MESSAGES = { total: 64, perKey: 16 }
 
 const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
-const NAMED_KEY_WARNING =
-  'Save this key now: it is shown only once. An earlier key of the same name no longer works.'
+const NEW_NAMED_KEY_WARNING = `${NAMED_KEY_WARNING} An earlier key of the same name no longer works.`
 
 /** The client of a sign-in call. */
 export interface SignInClient {
@@ -108,12 +108,11 @@ export class Accounts {
     signIn: SignIn & { keyName?: string | undefined },
     client: SignInClient,
   ): Promise<VerifyCodeResponse> {
-    const apiKey = newApiKey()
-    const keyHash = hashToken(apiKey)
+    let apiKey = newApiKey()
     const name = signIn.keyName === undefined ? undefined : readKeyName(signIn.keyName)
-    const { account, isNewUser } = await this.#redeem(signIn, client, async (tx, { id }) => {
-      if (name === undefined) await tx.accounts.setKey(id, keyHash)
-      else await addNamedKey(tx, { accountId: id, name, keyHash, createdAt: this.#clock() })
+    const { account, isNewUser } = await this.#redeem(signIn, client, async (tx, { id: accountId }) => {
+      if (name === undefined) await tx.accounts.setKey(accountId, hashToken(apiKey))
+      else ({ apiKey } = await mintKey(tx, { accountId, name, grant: FULL_GRANT }, this.#clock()))
     })
     return {
       message: isNewUser ? 'Welcome to Slipway' : 'Welcome back',
@@ -122,7 +121,7 @@ export class Accounts {
       plan: account.plan,
       isNewUser,
       ...(name !== undefined && { keyName: name }),
-      warning: name === undefined ? KEY_WARNING : NAMED_KEY_WARNING,
+      warning: name === undefined ? KEY_WARNING : NEW_NAMED_KEY_WARNING,
     }
   }
 
@@ -143,11 +142,6 @@ export class Accounts {
     return { email: account.email, plan: account.plan, isNewUser, token }
   }
 
-  /** The account of a key with this hash, or undefined. */
-  findByKeyHash(keyHash: string): Promise<Account | undefined> {
-    return this.#store.read.accounts.byKeyHash(keyHash)
-  }
-
   /** Creates a new key for a signed-in account; the previous one ends, as after verifying again. */
   async renewKey(account: Account): Promise<NewKeyResponse> {
     const apiKey = newApiKey()
@@ -160,7 +154,7 @@ export class Accounts {
 
   /** Ends a key, named or not. */
   async endKey(keyHash: string): Promise<void> {
-    await this.#store.write('durable', INDEPENDENT, (tx) => tx.accounts.deleteKey(keyHash))
+    await this.#store.write('durable', INDEPENDENT, (tx) => tx.keys.delete(keyHash))
   }
 
   /** The usage that `GET /api/v1/me` reports beside the request counter. */

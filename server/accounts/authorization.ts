@@ -1,4 +1,3 @@
-import type { ProgramScope } from '../../protocol/api/programs.ts'
 import type { PublishedWith, SiteRole } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { toIsoOrNull } from '../lib/time.ts'
@@ -6,6 +5,7 @@ import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Queries } from '../store/store.ts'
+import type { Grant } from './permissions.ts'
 
 /**
  * The caller of an operation: its account when a valid key or session was sent, and its address in any case.
@@ -15,8 +15,8 @@ export interface Caller {
   address: string
   /** The kind of credential, if any. */
   signedInWith: PublishedWith
-  /** What the token of a program permits, if the caller has one. Only routes that check it accept such a token. */
-  programScope?: ProgramScope
+  /** What the credential permits; required for a caller with an account. */
+  grant?: Grant
   /** The hash of the API key, if the caller signed in with one. */
   keyHash?: string
 }

@@ -1,28 +1,261 @@
+import type {
+  CreatedKey,
+  CreateKeyRequest,
+  KeyList,
+  KeyRevokedResponse,
+  KeySummary,
+} from '../../protocol/api/keys.ts'
+import { pluralize } from '../../protocol/format.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
-import type { NamedKey } from '../store/contract/accounts.ts'
-import type { WriteTransaction } from '../store/store.ts'
+import { MINUTE_MS, toIso, toIsoOrNull } from '../lib/time.ts'
+import { hashToken, newApiKey } from '../lib/tokens.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { NamedKey } from '../store/contract/keys.ts'
+import type { Queries, Store, WriteScope, WriteTransaction } from '../store/store.ts'
+import { assertNotBeingDeleted, type Caller, requireAccess } from './authorization.ts'
+import { type Access, assertPermitted, FULL_GRANT, type Grant, isFullGrant } from './permissions.ts'
 
-/** Maximum number of named keys of one account (contract, "Keys"). */
+/** Maximum number of keys of one account that were created by name (contract, "Keys"). */
 export const MAX_NAMED_KEYS = 50
 
+/** Maximum number of valid keys that the service issued for one account. */
+const MAX_ISSUED_KEYS = 500
+
+/** Resolution of the last use of a key: how often its requests write. */
+const USE_RESOLUTION_MS = 5 * MINUTE_MS
+
+/** Writes of last uses at a time; further ones are dropped, and recorded by a later request. */
+const MAX_CONCURRENT_USES = 16
+
+/** The id of a key: useless for signing in. */
+const KEY_ID_LENGTH = 16
+
+export const NAMED_KEY_WARNING = 'Save this key now: it is shown only once.'
+
+/** What identifies a caller with a key. */
+export interface KeyCaller {
+  account: Account
+  /** As it is stored. */
+  keyHash: string
+  grant: Grant
+}
+
+/** A key to create. */
+export interface NewKey {
+  accountId: string
+  name: string
+  grant: Grant
+  /** What the service issues it for, such as a program: it is then not in the account's list of keys. */
+  issuedBy?: string
+}
+
+interface NamedKeysOptions {
+  store: Store
+  clock: () => number
+}
+
+/** API keys with a name, permissions and an expiry (contract, "Keys"). Only hashes of keys are stored. */
+export class NamedKeys {
+  readonly #store: Store
+  readonly #clock: () => number
+  #uses = 0
+
+  constructor({ store, clock }: NamedKeysOptions) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** The account and the grant of a key, named or not; undefined when it is invalid. UNAUTHORIZED when it has expired. */
+  async find(apiKey: string): Promise<KeyCaller | undefined> {
+    const found = await this.#store.read.keys.find(keyHashes(apiKey))
+    if (!found) return undefined
+    const { account, key } = found
+    if (key === null) return { account, keyHash: account.keyHash!, grant: FULL_GRANT }
+    const now = this.#clock()
+    if (key.expiresAt !== null && key.expiresAt <= now) throw expired(key.expiresAt)
+    if (key.lastUsedAt === null || key.lastUsedAt <= now - USE_RESOLUTION_MS)
+      this.#recordUse(key.keyHash, now)
+    const { keyHash, scope, sites, expiresAt } = key
+    return { account, keyHash, grant: { scope, sites, expiresAt } }
+  }
+
+  /** See `assertPermitted`. */
+  assertPermitted(caller: Caller, access: Access, slug?: string): Promise<void> {
+    return assertPermitted(this.#store.read, caller, access, slug)
+  }
+
+  /** The keys that the account created by name, newest first. */
+  async list({ id }: Account, keyHash: string | undefined): Promise<KeyList> {
+    const { read } = this.#store
+    const keys = await read.keys.list(id)
+    const slugs = await currentSlugs(read, keys)
+    return { keys: keys.map((key) => summarize(key, slugs, keyHash)) }
+  }
+
+  /**
+   * Creates a key. VALIDATION_ERROR for an invalid field, NOT_FOUND for a site that the account has no access to,
+   * NAME_TAKEN when it has a key of this name, KEY_LIMIT_REACHED beyond the limit.
+   */
+  async create(account: Account, request: CreateKeyRequest): Promise<CreatedKey> {
+    const name = readKeyName(request.name, 'name')
+    const { scope, sites: slugs, expiresInSeconds } = request
+    const now = this.#clock()
+    const expiresAt = expiresInSeconds ? now + expiresInSeconds * 1000 : null
+    return this.#store.write('durable', keyScope(account), async (tx) => {
+      await assertNotBeingDeleted(tx, account)
+      const keys = await tx.keys.list(account.id)
+      if (keys.some((key) => key.name === name)) throw nameTaken(name)
+      const sites = slugs ? await findSites(tx, { account, slugs, now }) : null
+      const grant = { scope, sites, expiresAt }
+      const { apiKey, key } = await mintKey(tx, { accountId: account.id, name, grant }, now)
+      return {
+        ...summarize(key, await currentSlugs(tx, [key]), undefined),
+        apiKey,
+        warning: NAMED_KEY_WARNING,
+      }
+    })
+  }
+
+  /** Ends a key of the account. NOT_FOUND when it has none with this id. */
+  async revoke(account: Account, id: string): Promise<KeyRevokedResponse> {
+    await this.#store.write('durable', keyScope(account), async (tx) => {
+      const found = (await tx.keys.list(account.id)).find((key) => keyId(key) === id)
+      if (!found) throw new ApiError('NOT_FOUND', 'Key not found. It may have been revoked or replaced.')
+      await tx.keys.delete(found.keyHash)
+    })
+    return { id, revoked: true }
+  }
+
+  /** What a key of the account is, for the account itself; undefined for a credential that is no named key. */
+  async describe({ account, keyHash }: Caller): Promise<KeySummary | undefined> {
+    if (!account || keyHash === undefined) return undefined
+    const { read } = this.#store
+    const key = (await read.keys.find([keyHash]))?.key
+    return key ? summarize(key, await currentSlugs(read, [key]), keyHash) : undefined
+  }
+
+  /** Never delays or fails the request that uses the key. */
+  #recordUse(keyHash: string, now: number): void {
+    if (this.#uses >= MAX_CONCURRENT_USES) return
+    this.#uses++
+    this.#store
+      .execute('relaxed', ({ keys }) => keys.recordUse(keyHash, now, now - USE_RESOLUTION_MS))
+      .catch(() => undefined)
+      .finally(() => this.#uses--)
+  }
+}
+
 /** A name without surrounding spaces. VALIDATION_ERROR when it is empty or contains control characters. */
-export function readKeyName(typed: string): string {
+export function readKeyName(typed: string, field = 'keyName'): string {
   const name = typed.trim()
   if (name !== '' && !/[\p{Cc}\p{Cs}]/u.test(name)) return name
-  throw validationError([
-    { field: 'keyName', message: 'must be 1 to 64 characters, without control characters' },
-  ])
+  throw validationError([{ field, message: 'must be 1 to 64 characters, without control characters' }])
+}
+
+/** The names of a write that creates or ends keys of an account: signing in by email does it under the address. */
+export function keyScope({ id, email }: Account): WriteScope {
+  return { account: id, address: email }
 }
 
 /**
- * Adds a key to an account; the earlier key of the same name ends. KEY_LIMIT_REACHED beyond the limit. The key of spec
- * 2.5 stays as it is.
+ * Creates a key within a write of `keyScope`; the key is in the result only. KEY_LIMIT_REACHED beyond the limit. A key
+ * by name replaces an earlier one of its name; the key of spec 2.5 stays as it is.
  */
-export async function addNamedKey(tx: WriteTransaction, key: NamedKey): Promise<void> {
-  await tx.accounts.deleteNamedKey(key.accountId, key.name)
-  if ((await tx.accounts.countNamedKeys(key.accountId)) >= MAX_NAMED_KEYS) {
-    const sentence = `This account has ${MAX_NAMED_KEYS} named keys, which is the limit`
-    throw new ApiError('KEY_LIMIT_REACHED', sentence)
+export async function mintKey(
+  tx: WriteTransaction,
+  { accountId, name, grant, issuedBy }: NewKey,
+  now: number,
+): Promise<{ apiKey: string; key: NamedKey }> {
+  const apiKey = newApiKey()
+  const keyHash = isFullGrant(grant) ? hashToken(apiKey) : hashLimitedKey(apiKey)
+  const key: NamedKey = {
+    ...{ ...grant, keyHash, accountId, createdAt: now, lastUsedAt: null },
+    // Names of an account's keys are unique.
+    name: issuedBy === undefined ? name : `${name} ${keyHash.slice(0, KEY_ID_LENGTH)}`,
+    issuedBy: issuedBy ?? null,
   }
-  await tx.accounts.addNamedKey(key)
+  if (issuedBy === undefined) await makeRoom(tx, key, now)
+  else if ((await tx.keys.countIssued(accountId)) >= MAX_ISSUED_KEYS) throw limitReached(MAX_ISSUED_KEYS)
+  await tx.keys.add(key)
+  return { apiKey, key }
+}
+
+/** Ends the earlier key of the same name; beyond the limit, expired keys. */
+async function makeRoom(tx: WriteTransaction, { accountId, name }: NamedKey, now: number): Promise<void> {
+  const keys = await tx.keys.list(accountId)
+  const ended = keys.filter((key) => key.name === name || (key.expiresAt !== null && key.expiresAt <= now))
+  for (const { keyHash } of ended) await tx.keys.delete(keyHash)
+  if (keys.length - ended.length >= MAX_NAMED_KEYS) throw limitReached(MAX_NAMED_KEYS)
+}
+
+/**
+ * The stored form of a key with limits. Releases before limits existed look keys up by `hashToken`: such a key is
+ * invalid for them, where it would otherwise have no limits.
+ */
+function hashLimitedKey(apiKey: string): string {
+  return hashToken(`limited ${apiKey}`)
+}
+
+/** The hashes under which a key may be stored. */
+export function keyHashes(apiKey: string): string[] {
+  return [hashToken(apiKey), hashLimitedKey(apiKey)]
+}
+
+function keyId({ keyHash }: NamedKey): string {
+  return keyHash.slice(0, KEY_ID_LENGTH)
+}
+
+function summarize(
+  key: NamedKey,
+  slugs: ReadonlyMap<string, string>,
+  current: string | undefined,
+): KeySummary {
+  const { name, scope, sites, createdAt, expiresAt, lastUsedAt, keyHash } = key
+  return {
+    id: keyId(key),
+    name,
+    scope,
+    sites: sites?.map((site) => slugs.get(site) ?? site) ?? null,
+    current: keyHash === current,
+    createdAt: toIso(createdAt),
+    expiresAt: toIsoOrNull(expiresAt),
+    lastUsedAt: toIsoOrNull(lastUsedAt),
+  }
+}
+
+/** The slugs that the sites of keys have now, by their `visitsKey`. */
+async function currentSlugs({ sites }: Queries, keys: readonly NamedKey[]): Promise<Map<string, string>> {
+  const wanted = [...new Set(keys.flatMap((key) => key.sites ?? []))]
+  return new Map((await sites.currentSlugs(wanted)).map(({ visitsKey, slug }) => [visitsKey, slug]))
+}
+
+async function findSites(
+  tx: WriteTransaction,
+  { account, slugs, now }: { account: Account; slugs: readonly string[]; now: number },
+): Promise<string[]> {
+  const found = new Set<string>()
+  for (const typed of slugs) {
+    const slug = (await tx.sites.findCurrentName(typed)) ?? typed
+    found.add((await requireAccess(tx, 'publish', { slug, account, now })).visitsKey)
+  }
+  return [...found]
+}
+
+function nameTaken(name: string): ApiError {
+  return new ApiError('NAME_TAKEN', `The account has a key with the name '${name}'`, {
+    hint: 'Choose another name, or revoke that key first: DELETE /api/v1/me/keys/{id}.',
+  })
+}
+
+function limitReached(max: number): ApiError {
+  return new ApiError(
+    'KEY_LIMIT_REACHED',
+    `This account has ${pluralize(max, 'named key')}, which is the limit`,
+  )
+}
+
+function expired(at: number): ApiError {
+  return new ApiError('UNAUTHORIZED', `The API key expired at ${toIso(at)}`, {
+    hint: 'Create a key: in the dashboard under Account, with slipway keys create, or with POST /api/v1/me/keys.',
+  })
 }

@@ -3,6 +3,7 @@ import { HOUR_MS } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './authorization.ts'
+import type { KeyCaller } from './named-keys.ts'
 import type { Plans } from './plans.ts'
 
 /** A caller's state in the current window (spec 8.1). */
@@ -50,8 +51,8 @@ export class RateLimits {
   #window = 0
   /** Callers that exceeded the limit, and how many of their requests were refused since. */
   readonly #exhausted = new Map<string, number>()
-  /** Accounts by the hash of a key of theirs. */
-  readonly #flooding = new Map<string, { account: Account; at: number }>()
+  /** Callers by the stored hash of their key. */
+  readonly #flooding = new Map<string, { caller: KeyCaller; at: number }>()
   /** Accounts that were cached: a request that had one of them does not extend its lifetime. */
   readonly #fromCache = new WeakSet<Account>()
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
@@ -76,10 +77,10 @@ export class RateLimits {
     return this.#toStatus(limit, count, window)
   }
 
-  /** The account of a key, at most a second old, when it is far beyond its limit: its requests cost no statement. */
-  findFlooding(keyHash: string): Account | undefined {
-    const found = this.#flooding.get(keyHash)
-    return found && this.#options.clock() - found.at < KEY_TTL_MS ? found.account : undefined
+  /** The caller with a key, at most a second old, when it is far beyond its limit: its requests cost no statement. */
+  findFlooding(keyHashes: readonly string[]): KeyCaller | undefined {
+    const [found] = keyHashes.flatMap((hash) => this.#flooding.get(hash) ?? [])
+    return found && this.#options.clock() - found.at < KEY_TTL_MS ? found.caller : undefined
   }
 
   /** A caller's state without charging, at most a second old. */
@@ -99,12 +100,12 @@ export class RateLimits {
     return this.#toStatus(limit, 0, window)
   }
 
-  #cacheKey({ account, keyHash }: Caller): void {
-    if (!account || keyHash === undefined || this.#fromCache.has(account) || this.findFlooding(keyHash))
-      return
+  #cacheKey({ account, keyHash, grant }: Caller): void {
+    if (!account || keyHash === undefined || !grant) return
+    if (this.#fromCache.has(account) || this.findFlooding([keyHash])) return
     if (this.#flooding.size >= MAX_EXHAUSTED_CALLERS) this.#flooding.clear()
     this.#fromCache.add(account)
-    this.#flooding.set(keyHash, { account, at: this.#options.clock() })
+    this.#flooding.set(keyHash, { caller: { account, keyHash, grant }, at: this.#options.clock() })
   }
 
   #remember(key: string, count: number): void {

@@ -131,7 +131,7 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
     handle,
   })
   const document = openApiDocument(table, options)
-  api.get('/api/openapi.json', { config: { charge: 'none', auth: 'none' } }, () => document)
+  api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, () => document)
   handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
 }
 
@@ -152,6 +152,7 @@ function routeOptions(route: Route, services: ApiServices & { manifestBytes: num
     config: {
       charge: route.charge ?? 'api',
       ends: route.ends,
+      access: route.access,
       auth: route.auth ?? 'required',
       ...(route.archives ? { accepts: ARCHIVE_TYPES } : {}),
     },

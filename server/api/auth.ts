@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pluralize } from '../../protocol/format.ts'
-import type { Accounts } from '../accounts/account.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
+import { keyHashes, type NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
+import { type Access, FULL_GRANT } from '../accounts/permissions.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
-import { hashToken, isApiKey } from '../lib/tokens.ts'
+import { isApiKey } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
 import { findInternalRequest } from './internal-requests.ts'
@@ -24,8 +25,10 @@ declare module 'fastify' {
     charge?: LimitKind | 'none' | 'handler'
     /** Not charged for a caller with this kind of credential, which the request ends and which is valid only once. */
     ends?: Caller['signedInWith'] | undefined
-    /** Whether a key or session is required, optional, or ignored. Default `required`. */
-    auth?: 'required' | 'optional' | 'none'
+    /** See `RouteAccess`; a request of a route without one fails. */
+    access?: RouteAccess
+    /** Whether a request without a key or session is refused. Default `required`. */
+    auth?: 'required' | 'optional'
     /** Whether tokens of programs are accepted, which are for one resource only. */
     programs?: true
     /** Content-Types that the route accepts beside JSON. */
@@ -33,8 +36,14 @@ declare module 'fastify' {
   }
 }
 
+/**
+ * What a route needs of the credential of a request: the one place that says it, for the check and for the OpenAPI
+ * document. `any`: a valid one, whatever it permits. `public`: the route ignores credentials.
+ */
+export type RouteAccess = Access | 'any' | 'public'
+
 interface AdmissionOptions {
-  accounts: Accounts
+  namedKeys: NamedKeys
   sessions: Sessions
   programs: Programs
   limits: RateLimits
@@ -43,8 +52,8 @@ interface AdmissionOptions {
 }
 
 /**
- * Authenticates the caller and charges the rate limit before the body is read. Every response under /api/
- * carries the three headers of spec 8.1.
+ * Authenticates the caller, charges the rate limit and checks the permissions of the credential before the body is
+ * read. Every response under /api/ carries the three headers of spec 8.1.
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   const { limits, clientIp } = options
@@ -53,7 +62,8 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', EXPOSED)
-    const { charge = 'api', auth = 'required', ends } = request.routeOptions.config
+    const { charge = 'api', auth = 'required', access, ends } = request.routeOptions.config
+    if (access === undefined) throw new Error('The route does not declare its access')
     const internal = findInternalRequest(request.raw)
     const caller: Caller = internal
       ? { ...internal.caller }
@@ -62,7 +72,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     request.sessionToken = undefined
     const kind = charge === 'sign-in' ? charge : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
-    const credential = auth === 'none' || internal ? undefined : readCredential(request, options.baseUrl)
+    const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
     const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
       if (credential) await authenticate(request, credential, options)
@@ -75,7 +85,10 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       else await applyCharge(reply, { limits, caller, kind })
     }
     if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new key.')
-    if (auth === 'required') requireAccount(caller, isAboutSite(request) ? SITE_HINT : undefined)
+    if (access === 'public') return
+    const { slug } = request.params as { slug?: string }
+    if (auth === 'required') requireAccount(caller, slug === undefined ? undefined : SITE_HINT)
+    if (access !== 'any') await options.namedKeys.assertPermitted(caller, access, slug)
   })
 }
 
@@ -83,26 +96,21 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 async function authenticate(
   request: FastifyRequest,
   { kind, value }: Credential,
-  { accounts, sessions, programs, limits }: AdmissionOptions,
+  { namedKeys, programs, sessions, limits }: AdmissionOptions,
 ): Promise<void> {
   const { caller } = request
   if (kind === 'session') {
     caller.account = await sessions.account(value)
     if (!caller.account) return
     caller.signedInWith = 'dashboard'
+    caller.grant = FULL_GRANT
     request.sessionToken = value
   } else if (request.routeOptions.config.programs && !isApiKey(value)) {
     const found = await programs.find(value)
-    if (!found) return
-    caller.account = found.account
-    caller.signedInWith = 'key'
-    caller.programScope = found.scope
+    if (found) Object.assign(caller, found, { signedInWith: 'key' })
   } else {
-    const keyHash = hashToken(value)
-    caller.account = limits.findFlooding(keyHash) ?? (await accounts.findByKeyHash(keyHash))
-    if (!caller.account) return
-    caller.signedInWith = 'key'
-    caller.keyHash = keyHash
+    const found = limits.findFlooding(keyHashes(value)) ?? (await namedKeys.find(value))
+    if (found) Object.assign(caller, found, { signedInWith: 'key' })
   }
 }
 
@@ -111,12 +119,9 @@ export async function charge(
   limits: RateLimits,
   request: FastifyRequest,
   reply: FastifyReply,
+  kind: LimitKind = 'api',
 ): Promise<void> {
-  await applyCharge(reply, { limits, caller: request.caller, kind: 'api' })
-}
-
-function isAboutSite({ params }: FastifyRequest): boolean {
-  return (params as { slug?: string } | undefined)?.slug !== undefined
+  await applyCharge(reply, { limits, caller: request.caller, kind })
 }
 
 /** An anonymous site accepts updates with its claim token, and nothing else before it has an owner. */

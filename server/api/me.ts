@@ -11,10 +11,14 @@ import { endCookie } from './sign-in.ts'
 export function show({
   accounts,
   limits,
+  namedKeys,
   pendingVersions,
   plans,
   versions,
-}: Pick<ApiServices, 'accounts' | 'limits' | 'pendingVersions' | 'plans' | 'versions'>): RouteHandlerMethod {
+}: Pick<
+  ApiServices,
+  'accounts' | 'limits' | 'namedKeys' | 'pendingVersions' | 'plans' | 'versions'
+>): RouteHandlerMethod {
   return async (request): Promise<Me> => {
     const account = requireCallerAccount(request)
     // The limit of the plan, also for a browser session, which is counted separately.
@@ -26,6 +30,7 @@ export function show({
       planName: plans[account.plan].name,
       createdAt: toIso(account.createdAt),
       hasKey: account.keyHash !== null || request.caller.signedInWith === 'key',
+      key: (await namedKeys.describe(request.caller)) ?? null,
       reminders: account.reminders,
       limits: {
         requestsPerHour: limit,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { PROGRAM_SCOPES } from '../../protocol/api/programs.ts'
+import { KEY_SCOPES } from '../../protocol/api/keys.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { OAUTH_ROUTES } from '../accounts/oauth/authorization-server.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
@@ -35,16 +35,16 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
     resource: baseUrl + MCP_PATH,
     resource_name: 'Slipway',
     authorization_servers: [baseUrl],
-    scopes_supported: PROGRAM_SCOPES,
+    scopes_supported: KEY_SCOPES,
     bearer_methods_supported: ['header'],
     resource_documentation: `${baseUrl}/docs/agents`,
   }
-  const open = { charge: 'none', auth: 'none' } as const
+  const open = { charge: 'none', access: 'public', auth: 'optional' } as const
   for (const url of [RESOURCE_METADATA_PATH, RESOURCE_METADATA_PATH + MCP_PATH])
     app.get(url, { config: open }, () => metadata)
   const handler = forwarder(options)
   // These two create records for requests without a credential.
-  const limited = { charge: 'sign-in', auth: 'none' } as const
+  const limited = { charge: 'sign-in', access: 'public', auth: 'optional' } as const
   const { authorization, registration, token, revocation, jwks } = OAUTH_ROUTES
   for (const [method, url, config] of [
     ['GET', SERVER_METADATA_PATH, open],
@@ -107,8 +107,8 @@ function withScope(target: string): string {
   const url = new URL(target, 'http://localhost')
   if (url.pathname !== OAUTH_ROUTES.authorization) return target
   const asked = (url.searchParams.get('scope') ?? '').split(' ')
-  const known = PROGRAM_SCOPES.filter((scope) => asked.includes(scope))
-  url.searchParams.set('scope', (known.length > 0 ? known : PROGRAM_SCOPES).join(' '))
+  const known = KEY_SCOPES.filter((scope) => asked.includes(scope))
+  url.searchParams.set('scope', (known.length > 0 ? known : KEY_SCOPES).join(' '))
   return url.pathname + url.search
 }
 

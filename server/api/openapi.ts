@@ -24,7 +24,7 @@ const PATH_PARAMETERS: Record<string, Schema> = {
   slug,
   versionId,
   id: text(
-    'The id of a session, from listSessions; of a program, from listPrograms; of an authorization, from the URL of its page',
+    'The id, from listSessions, listKeys or listPrograms; of an authorization, from the URL of its page',
   ),
   domain: text('The host name'),
   path: text('The path of the file. Its slashes may be sent as they are or as %2F'),
@@ -70,7 +70,8 @@ export function openApiDocument(table: readonly Route[], { baseUrl, version }: D
         key: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key: sl_live_ and 32 hex characters',
+          description:
+            'An API key: sl_live_ and 32 hex characters. Operations list the scope that they need: read, publish, which includes read, or manage, which includes both.',
         },
       },
     },
@@ -114,19 +115,18 @@ function toTemplate(url: string): string {
 }
 
 function operation(route: Route, schemas: SchemaComponents): object {
-  const { id, tag, summary, auth, method, url } = route
+  const { id, tag, summary, method, url } = route
   const parameters = [
     ...[...toTemplate(url).matchAll(/\{(\w+)\}/g)].map(([, name]) => pathParameter(name!)),
     ...listParameters('query', route.query, schemas),
     ...listParameters('header', route.headers, schemas),
   ]
   const requestBody = body(route, schemas)
-  const key = { key: [] }
   return {
     operationId: id,
     tags: [tag],
     summary,
-    security: auth === 'none' ? [] : auth === 'optional' ? [key, {}] : [key],
+    security: security(route),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody && method !== 'GET' ? { requestBody } : {}),
     responses: {
@@ -136,6 +136,13 @@ function operation(route: Route, schemas: SchemaComponents): object {
       '5XX': { $ref: '#/components/responses/ServerError' },
     },
   }
+}
+
+/** The scope that a key needs is listed as a role (OpenAPI 3.1, Security Requirement Object). */
+function security({ access, auth }: Route): Record<string, string[]>[] {
+  if (access === 'public') return []
+  const key = { key: access === 'any' ? [] : [access.scope] }
+  return auth === 'optional' ? [key, {}] : [key]
 }
 
 function pathParameter(name: string): object {

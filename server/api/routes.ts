@@ -1,10 +1,14 @@
 import type { RouteHandlerMethod } from 'fastify'
+import type { KeyScope } from '../../protocol/api/keys.ts'
 import { MAX_THUMBNAIL_BYTES } from '../../protocol/api/sites.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
+import type { RouteAccess } from './auth.ts'
 import * as collaborators from './collaborators.ts'
+import * as device from './device.ts'
 import { DIRECT_UPLOAD_PATH, uploadDirectly } from './direct-upload.ts'
 import { domainEvents } from './domain-events.ts'
 import * as domains from './domains.ts'
+import * as keys from './keys.ts'
 import * as me from './me.ts'
 import * as previews from './previews.ts'
 import * as programs from './programs.ts'
@@ -12,6 +16,8 @@ import * as publish from './publish.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
 import * as collaboratorShape from './schemas/collaborators.ts'
+import * as deviceShape from './schemas/device.ts'
+import * as keyShape from './schemas/keys.ts'
 import * as previewShape from './schemas/previews.ts'
 import * as programShape from './schemas/programs.ts'
 import * as versionShape from './schemas/versions.ts'
@@ -41,8 +47,10 @@ export interface Route {
   charge?: 'sign-in' | 'none' | 'handler'
   /** See `auth.ts`. */
   ends?: 'key' | 'dashboard'
+  /** See `auth.ts`. */
+  access: RouteAccess
   /** See `auth.ts`; default `required`. */
-  auth?: 'optional' | 'none'
+  auth?: 'optional'
   /** Accepts an archive as its body, beside JSON where it has `body`. */
   archives?: true
   /**
@@ -56,6 +64,19 @@ export interface Route {
 }
 
 const SITE = '/api/v1/publish/:slug'
+
+/** Replaces credentials, or everything: not for a credential that expires. */
+const FOR_CREDENTIALS: RouteAccess = { scope: 'manage', reach: 'credentials' }
+
+/** For keys of this scope; also for one that is limited to the site of the path. */
+function forSite(scope: KeyScope): RouteAccess {
+  return { scope, reach: 'site' }
+}
+
+/** For keys of this scope that are not limited to sites. */
+function forAccount(scope: KeyScope): RouteAccess {
+  return { scope, reach: 'account' }
+}
 
 /** Every route of the API (spec 4, contract). */
 export function routes(services: ApiServices): Route[] {
@@ -73,22 +94,29 @@ export function routes(services: ApiServices): Route[] {
 function signInRoutes(services: ApiServices): Route[] {
   const tag = 'Sign-in'
   return [
-    { id: 'requestCode', method: 'POST', url: '/api/auth/agent/request-code', tag, summary: 'Send a sign-in code by email', body: accountShape.requestCodeRequest, answer: [200, accountShape.requestCodeResponse], charge: 'sign-in', auth: 'none', handle: signIn.requestCode(services) },
-    { id: 'verifyCode', method: 'POST', url: '/api/auth/agent/verify-code', tag, summary: 'Exchange a code for an API key, which replaces the earlier key; with keyName, only the key of the same name', body: accountShape.verifyKeyRequest, answer: [200, accountShape.verifyCodeResponse], charge: 'sign-in', auth: 'none', handle: signIn.verifyCode(services) },
-    { id: 'openSession', method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays valid', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionResponse], charge: 'sign-in', auth: 'none', handle: signIn.openSession(services) },
-    { id: 'closeSession', method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, accountShape.signedOutResponse], charge: 'sign-in', ends: 'dashboard', auth: 'optional', handle: signIn.closeSession(services) },
-    { id: 'getAccount', method: 'GET', url: '/api/v1/me', tag, summary: 'Get the account, its limits and its usage', answer: [200, accountShape.meResponse], handle: me.show(services) },
-    { id: 'updateAccount', method: 'PATCH', url: '/api/v1/me', tag, summary: 'Turn reminders by email on or off', body: accountShape.meChange, answer: [200, accountShape.meChange], handle: me.update(services) },
-    { id: 'deleteAccount', method: 'DELETE', url: '/api/v1/me', tag, summary: 'Delete the account with all its sites and domains permanently', body: accountShape.deleteAccountRequest, answer: [200, accountShape.deleteAccountResponse], handle: me.deleteAccount(services) },
-    { id: 'listSessions', method: 'GET', url: '/api/v1/me/sessions', tag, summary: 'List the signed-in browsers, newest first', answer: [200, accountShape.sessionList], handle: me.sessions(services) },
-    { id: 'endOtherSessions', method: 'DELETE', url: '/api/v1/me/sessions', tag, summary: 'Sign out every other browser', answer: [200, accountShape.sessionsEndedResponse], handle: me.endOtherSessions(services) },
-    { id: 'endSession', method: 'DELETE', url: '/api/v1/me/sessions/:id', tag, summary: 'Sign one browser out', answer: [200, accountShape.sessionsEndedResponse], handle: me.endSession(services) },
-    { id: 'getAuthorization', method: 'GET', url: '/api/v1/authorizations/:id', tag, summary: 'Get what a program asks for, in the browser in which it asks', answer: [200, programShape.authorizationRequest], handle: programs.describe(services) },
-    { id: 'decideAuthorization', method: 'POST', url: '/api/v1/authorizations/:id', tag, summary: 'Give a program access to the account, or refuse it', body: programShape.authorizationDecision, answer: [200, programShape.authorizationResult], handle: programs.decide(services) },
-    { id: 'listPrograms', method: 'GET', url: '/api/v1/me/programs', tag, summary: 'List the programs with access to the account, newest first', answer: [200, programShape.programList], handle: programs.list(services) },
-    { id: 'revokeProgram', method: 'DELETE', url: '/api/v1/me/programs/:id', tag, summary: 'End the access of a program', answer: [200, programShape.programRevokedResponse], handle: programs.revoke(services) },
-    { id: 'renewKey', method: 'POST', url: '/api/v1/me/key', tag, summary: 'Create an API key, which replaces the earlier one', answer: [200, accountShape.newKeyResponse], handle: me.renewKey(services) },
-    { id: 'endKey', method: 'DELETE', url: '/api/v1/me/key', tag, summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], ends: 'key', handle: me.endKey(services) },
+    { id: 'requestCode', method: 'POST', url: '/api/auth/agent/request-code', tag, summary: 'Send a sign-in code by email', body: accountShape.requestCodeRequest, answer: [200, accountShape.requestCodeResponse], charge: 'sign-in', access: 'public', handle: signIn.requestCode(services) },
+    { id: 'verifyCode', method: 'POST', url: '/api/auth/agent/verify-code', tag, summary: 'Exchange a code for an API key, which replaces the earlier key; with keyName, only the key of the same name', body: accountShape.verifyKeyRequest, answer: [200, accountShape.verifyCodeResponse], charge: 'sign-in', access: 'public', handle: signIn.verifyCode(services) },
+    { id: 'openSession', method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays valid', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionResponse], charge: 'sign-in', access: 'public', handle: signIn.openSession(services) },
+    { id: 'closeSession', method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, accountShape.signedOutResponse], charge: 'sign-in', ends: 'dashboard', access: 'any', auth: 'optional', handle: signIn.closeSession(services) },
+    { id: 'requestDeviceCode', method: 'POST', url: '/api/auth/device', tag, summary: 'Sign in a program without a browser (RFC 8628): get a code to show to its user', body: deviceShape.deviceCodeRequest, answer: [200, deviceShape.deviceCodeResponse], charge: 'sign-in', access: 'public', handle: device.start(services) },
+    { id: 'exchangeDeviceCode', method: 'POST', url: '/api/auth/device/token', tag, summary: 'Get the key of a program after its user has allowed it', body: deviceShape.deviceTokenRequest, answer: [200, deviceShape.deviceTokenResponse], charge: 'handler', access: 'public', handle: device.exchange(services) },
+    { id: 'getDeviceRequest', method: 'POST', url: '/api/v1/me/device', tag, summary: 'Get what the program asks for that shows this code', body: deviceShape.deviceRequestQuestion, answer: [200, deviceShape.deviceRequest], access: FOR_CREDENTIALS, handle: device.describe(services) },
+    { id: 'decideDeviceRequest', method: 'POST', url: '/api/v1/me/device/decision', tag, summary: 'Give the program that shows this code a key, or refuse it', body: deviceShape.deviceDecisionRequest, answer: [200, deviceShape.deviceDecision], access: FOR_CREDENTIALS, handle: device.decide(services) },
+    { id: 'getAccount', method: 'GET', url: '/api/v1/me', tag, summary: 'Get the account, its limits and its usage', answer: [200, accountShape.meResponse], access: 'any', handle: me.show(services) },
+    { id: 'updateAccount', method: 'PATCH', url: '/api/v1/me', tag, summary: 'Turn reminders by email on or off', body: accountShape.meChange, answer: [200, accountShape.meChange], access: forAccount('manage'), handle: me.update(services) },
+    { id: 'deleteAccount', method: 'DELETE', url: '/api/v1/me', tag, summary: 'Delete the account with all its sites and domains permanently', body: accountShape.deleteAccountRequest, answer: [200, accountShape.deleteAccountResponse], access: FOR_CREDENTIALS, handle: me.deleteAccount(services) },
+    { id: 'listSessions', method: 'GET', url: '/api/v1/me/sessions', tag, summary: 'List the signed-in browsers, newest first', answer: [200, accountShape.sessionList], access: forAccount('manage'), handle: me.sessions(services) },
+    { id: 'endOtherSessions', method: 'DELETE', url: '/api/v1/me/sessions', tag, summary: 'Sign out every other browser', answer: [200, accountShape.sessionsEndedResponse], access: forAccount('manage'), handle: me.endOtherSessions(services) },
+    { id: 'endSession', method: 'DELETE', url: '/api/v1/me/sessions/:id', tag, summary: 'Sign one browser out', answer: [200, accountShape.sessionsEndedResponse], access: forAccount('manage'), handle: me.endSession(services) },
+    { id: 'renewKey', method: 'POST', url: '/api/v1/me/key', tag, summary: 'Create an API key, which replaces the earlier one', answer: [200, accountShape.newKeyResponse], access: FOR_CREDENTIALS, handle: me.renewKey(services) },
+    { id: 'listKeys', method: 'GET', url: '/api/v1/me/keys', tag, summary: 'List the named API keys, newest first', answer: [200, keyShape.keyList], access: forAccount('manage'), handle: keys.list(services) },
+    { id: 'createKey', method: 'POST', url: '/api/v1/me/keys', tag, summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], access: FOR_CREDENTIALS, handle: keys.create(services) },
+    { id: 'revokeKey', method: 'DELETE', url: '/api/v1/me/keys/:id', tag, summary: 'Revoke a named API key', answer: [200, keyShape.keyRevokedResponse], access: forAccount('manage'), handle: keys.revoke(services) },
+    { id: 'endKey', method: 'DELETE', url: '/api/v1/me/key', tag, summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], ends: 'key', access: 'any', handle: me.endKey(services) },
+    { id: 'getAuthorization', method: 'GET', url: '/api/v1/authorizations/:id', tag, summary: 'Get what a program asks for, in the browser in which it asks', answer: [200, programShape.authorizationRequest], access: forAccount('manage'), handle: programs.describe(services) },
+    { id: 'decideAuthorization', method: 'POST', url: '/api/v1/authorizations/:id', tag, summary: 'Give a program access to the account, or refuse it', body: programShape.authorizationDecision, answer: [200, programShape.authorizationResult], access: FOR_CREDENTIALS, handle: programs.decide(services) },
+    { id: 'listPrograms', method: 'GET', url: '/api/v1/me/programs', tag, summary: 'List the programs with access to the account, newest first', answer: [200, programShape.programList], access: forAccount('manage'), handle: programs.list(services) },
+    { id: 'revokeProgram', method: 'DELETE', url: '/api/v1/me/programs/:id', tag, summary: 'End the access of a program', answer: [200, programShape.programRevokedResponse], access: forAccount('manage'), handle: programs.revoke(services) },
   ]
 }
 
@@ -97,14 +125,14 @@ function publishRoutes(services: ApiServices): Route[] {
   const publishRequest = shape.publishRequest(services.pendingVersions.maxFiles)
   const tag = 'Publish'
   return [
-    { id: 'createSite', method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, from contents or from an archive', body: publishRequest, query: shape.archiveQuery, answer: [201, shape.createResponse], auth: 'optional', archives: true, handle: publish.create(services) },
-    { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], auth: 'optional', archives: true, handle: publish.update(services) },
-    { id: 'uploadSite', method: 'PUT', url: '/', tag, summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', query: shape.archiveQuery, answer: [201, shape.createResponse], auth: 'optional', archives: true, bytes: '*/*', handle: uploadDirectly(services) },
-    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], auth: 'optional', archives: true, bytes: '*/*', handle: uploadDirectly(services) },
-    { id: 'uploadBundle', method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload several files in one tar', query: bundleShape.bundleQuery, answer: [200, bundleShape.bundleReceipt], charge: 'none', auth: 'none', bytes: 'application/x-tar', handle: uploads.receiveBundle(services) },
-    { id: 'uploadFile', method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed URL', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', auth: 'none', bytes: '*/*', handle: uploads.receive(services) },
-    { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], auth: 'optional', handle: publish.refresh(services) },
-    { id: 'finalizeVersion', method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, headers: shape.claimTokenHeader, answer: [200, shape.finalizeResponse], charge: 'handler', auth: 'optional', handle: publish.finalize(services) },
+    { id: 'createSite', method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, from contents or from an archive', body: publishRequest, query: shape.archiveQuery, answer: [201, shape.createResponse], archives: true, access: forAccount('publish'), auth: 'optional', handle: publish.create(services) },
+    { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, access: forSite('publish'), auth: 'optional', handle: publish.update(services) },
+    { id: 'uploadSite', method: 'PUT', url: '/', tag, summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', query: shape.archiveQuery, answer: [201, shape.createResponse], archives: true, bytes: '*/*', access: forAccount('publish'), auth: 'optional', handle: uploadDirectly(services) },
+    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, bytes: '*/*', access: forSite('publish'), auth: 'optional', handle: uploadDirectly(services) },
+    { id: 'uploadBundle', method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload several files in one tar', query: bundleShape.bundleQuery, answer: [200, bundleShape.bundleReceipt], charge: 'none', access: 'public', bytes: 'application/x-tar', handle: uploads.receiveBundle(services) },
+    { id: 'uploadFile', method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed URL', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', access: 'public', bytes: '*/*', handle: uploads.receive(services) },
+    { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], access: forSite('publish'), auth: 'optional', handle: publish.refresh(services) },
+    { id: 'finalizeVersion', method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, headers: shape.claimTokenHeader, answer: [200, shape.finalizeResponse], charge: 'handler', access: forSite('publish'), auth: 'optional', handle: publish.finalize(services) },
   ]
 }
 
@@ -112,20 +140,20 @@ function publishRoutes(services: ApiServices): Route[] {
 function siteRoutes(services: ApiServices): Route[] {
   const tag = 'Sites'
   return [
-    { id: 'listSites', method: 'GET', url: '/api/v1/publishes', tag, summary: 'List your sites and those that are shared with you, newest first, or the trash', query: shape.listQuery, answer: [200, shape.siteList], handle: sites.list(services) },
-    { id: 'getSite', method: 'GET', url: SITE, tag, summary: 'Get the details of a site', answer: [200, shape.siteDetails], handle: sites.details(services) },
-    { id: 'updateMetadata', method: 'PATCH', url: `${SITE}/metadata`, tag, summary: 'Change the title, password and other settings of a site', body: shape.metadataRequest, answer: [200, shape.siteDetails], handle: sites.updateMetadata(services) },
-    { id: 'getVisits', method: 'GET', url: `${SITE}/analytics`, tag, summary: 'Get the visits of a site, with the most requested paths', query: visitShape.visitsQuery, answer: [200, visitShape.visitsResponse], handle: visits.show(services) },
-    { id: 'renameSite', method: 'PATCH', url: `${SITE}/name`, tag, summary: 'Rename a site; the former name redirects for 30 days', body: shape.renameRequest, answer: [200, shape.renameResponse], handle: sites.rename(services) },
-    { id: 'checkName', method: 'GET', url: '/api/v1/names/:name', tag, summary: 'Check whether a name is available', answer: [200, shape.nameCheck], handle: sites.checkName(services) },
-    { id: 'duplicateSite', method: 'POST', url: `${SITE}/duplicate`, tag, summary: 'Copy a site to a new site, which is live immediately', answer: [201, shape.duplicateResponse], handle: sites.duplicate(services) },
-    { id: 'deleteSite', method: 'DELETE', url: SITE, tag, summary: 'Delete a site; it can be restored for 30 days by default', query: shape.deleteQuery, answer: [200, shape.deleteResponse], handle: sites.remove(services) },
-    { id: 'undeleteSite', method: 'POST', url: `${SITE}/undelete`, tag, summary: 'Restore a deleted site from the trash', answer: [200, shape.siteDetails], handle: sites.undelete(services) },
-    { id: 'listCollaborators', method: 'GET', url: `${SITE}/collaborators`, tag, summary: 'List the collaborators of a site', answer: [200, collaboratorShape.collaboratorList], handle: collaborators.list(services) },
-    { id: 'addCollaborator', method: 'POST', url: `${SITE}/collaborators`, tag, summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], handle: collaborators.add(services) },
-    { id: 'removeCollaborator', method: 'DELETE', url: `${SITE}/collaborators`, tag, summary: 'Remove a collaborator from a site, or leave it', body: collaboratorShape.collaboratorRequest, answer: [200, collaboratorShape.removeCollaboratorResponse], handle: collaborators.remove(services) },
-    { id: 'claimSite', method: 'POST', url: `${SITE}/claim`, tag, summary: 'Claim an anonymous site', body: shape.claimRequest, answer: [200, shape.claimResponse], handle: sites.claim(services) },
-    { id: 'previewClaim', method: 'POST', url: `${SITE}/claim/preview`, tag, summary: 'Get the site of a claim link', body: shape.claimRequest, answer: [200, shape.claimPreview], charge: 'sign-in', auth: 'none', handle: sites.claimPreview(services) },
+    { id: 'listSites', method: 'GET', url: '/api/v1/publishes', tag, summary: 'List your sites and those that are shared with you, newest first, or the trash', query: shape.listQuery, answer: [200, shape.siteList], access: forAccount('read'), handle: sites.list(services) },
+    { id: 'getSite', method: 'GET', url: SITE, tag, summary: 'Get the details of a site', answer: [200, shape.siteDetails], access: forSite('read'), handle: sites.details(services) },
+    { id: 'updateMetadata', method: 'PATCH', url: `${SITE}/metadata`, tag, summary: 'Change the title, password and other settings of a site', body: shape.metadataRequest, answer: [200, shape.siteDetails], access: forSite('manage'), handle: sites.updateMetadata(services) },
+    { id: 'getVisits', method: 'GET', url: `${SITE}/analytics`, tag, summary: 'Get the visits of a site, with the most requested paths', query: visitShape.visitsQuery, answer: [200, visitShape.visitsResponse], access: forSite('read'), handle: visits.show(services) },
+    { id: 'renameSite', method: 'PATCH', url: `${SITE}/name`, tag, summary: 'Rename a site; the former name redirects for 30 days', body: shape.renameRequest, answer: [200, shape.renameResponse], access: forSite('manage'), handle: sites.rename(services) },
+    { id: 'checkName', method: 'GET', url: '/api/v1/names/:name', tag, summary: 'Check whether a name is available', answer: [200, shape.nameCheck], access: forAccount('read'), handle: sites.checkName(services) },
+    { id: 'duplicateSite', method: 'POST', url: `${SITE}/duplicate`, tag, summary: 'Copy a site to a new site, which is live immediately', answer: [201, shape.duplicateResponse], access: forAccount('publish'), handle: sites.duplicate(services) },
+    { id: 'deleteSite', method: 'DELETE', url: SITE, tag, summary: 'Delete a site; it can be restored for 30 days by default', query: shape.deleteQuery, answer: [200, shape.deleteResponse], access: forSite('manage'), handle: sites.remove(services) },
+    { id: 'undeleteSite', method: 'POST', url: `${SITE}/undelete`, tag, summary: 'Restore a deleted site from the trash', answer: [200, shape.siteDetails], access: forSite('manage'), handle: sites.undelete(services) },
+    { id: 'listCollaborators', method: 'GET', url: `${SITE}/collaborators`, tag, summary: 'List the collaborators of a site', answer: [200, collaboratorShape.collaboratorList], access: forSite('manage'), handle: collaborators.list(services) },
+    { id: 'addCollaborator', method: 'POST', url: `${SITE}/collaborators`, tag, summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], access: forSite('manage'), handle: collaborators.add(services) },
+    { id: 'removeCollaborator', method: 'DELETE', url: `${SITE}/collaborators`, tag, summary: 'Remove a collaborator from a site, or leave it', body: collaboratorShape.collaboratorRequest, answer: [200, collaboratorShape.removeCollaboratorResponse], access: forSite('manage'), handle: collaborators.remove(services) },
+    { id: 'claimSite', method: 'POST', url: `${SITE}/claim`, tag, summary: 'Claim an anonymous site', body: shape.claimRequest, answer: [200, shape.claimResponse], access: forAccount('publish'), handle: sites.claim(services) },
+    { id: 'previewClaim', method: 'POST', url: `${SITE}/claim/preview`, tag, summary: 'Get the site of a claim link', body: shape.claimRequest, answer: [200, shape.claimPreview], charge: 'sign-in', access: 'public', handle: sites.claimPreview(services) },
   ]
 }
 
@@ -133,15 +161,15 @@ function siteRoutes(services: ApiServices): Route[] {
 function versionRoutes(services: ApiServices): Route[] {
   const tag = 'Versions'
   return [
-    { id: 'listVersions', method: 'GET', url: `${SITE}/versions`, tag, summary: 'List the kept versions, newest first', answer: [200, versionShape.versionList], handle: versions.list(services) },
-    { id: 'getVersion', method: 'GET', url: `${SITE}/versions/:versionId`, tag, summary: 'Get a version with its files and changes', answer: [200, versionShape.versionDetails], handle: versions.details(services) },
-    { id: 'restoreVersion', method: 'POST', url: `${SITE}/versions/:versionId/restore`, tag, summary: 'Make a kept version live again', answer: [200, shape.finalizeResponse], handle: versions.restore(services) },
-    { id: 'deleteVersion', method: 'DELETE', url: `${SITE}/versions/:versionId`, tag, summary: 'Delete a version permanently', answer: [200, versionShape.deleteVersionResponse], handle: versions.remove(services) },
-    { id: 'createPreviewLink', method: 'POST', url: `${SITE}/preview`, tag, summary: 'Create a URL that shows the site without its password for 10 minutes', query: versionShape.versionQuery, answer: [200, versionShape.previewLink], handle: versions.createPreviewLink(services) },
-    { id: 'putThumbnail', method: 'PUT', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Store the thumbnail of a version: WebP of at most 20,000 bytes', headers: shape.claimTokenHeader, answer: [200, versionShape.thumbnailResponse], charge: 'handler', auth: 'optional', bytes: 'image/webp', bodyLimit: MAX_THUMBNAIL_BYTES, handle: versions.putThumbnail(services) },
-    { id: 'getThumbnail', method: 'GET', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Get the thumbnail of a version', query: versionShape.thumbnailQuery, answer: [200, 'bytes'], charge: 'none', auth: 'optional', handle: versions.thumbnail(services) },
-    { id: 'downloadFile', method: 'GET', url: `${SITE}/files/*`, tag, summary: 'Download one file', query: versionShape.versionQuery, answer: [200, 'bytes'], handle: versions.file(services) },
-    { id: 'downloadArchive', method: 'GET', url: `${SITE}/archive`, tag, summary: 'Download a version as tar.gz or zip', query: versionShape.archiveQuery, answer: [200, 'bytes'], handle: versions.archive(services) },
+    { id: 'listVersions', method: 'GET', url: `${SITE}/versions`, tag, summary: 'List the kept versions, newest first', answer: [200, versionShape.versionList], access: forSite('read'), handle: versions.list(services) },
+    { id: 'getVersion', method: 'GET', url: `${SITE}/versions/:versionId`, tag, summary: 'Get a version with its files and changes', answer: [200, versionShape.versionDetails], access: forSite('read'), handle: versions.details(services) },
+    { id: 'restoreVersion', method: 'POST', url: `${SITE}/versions/:versionId/restore`, tag, summary: 'Make a kept version live again', answer: [200, shape.finalizeResponse], access: forSite('publish'), handle: versions.restore(services) },
+    { id: 'deleteVersion', method: 'DELETE', url: `${SITE}/versions/:versionId`, tag, summary: 'Delete a version permanently', answer: [200, versionShape.deleteVersionResponse], access: forSite('manage'), handle: versions.remove(services) },
+    { id: 'createPreviewLink', method: 'POST', url: `${SITE}/preview`, tag, summary: 'Create a URL that shows the site without its password for 10 minutes', query: versionShape.versionQuery, answer: [200, versionShape.previewLink], access: forSite('read'), handle: versions.createPreviewLink(services) },
+    { id: 'putThumbnail', method: 'PUT', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Store the thumbnail of a version: WebP of at most 20,000 bytes', headers: shape.claimTokenHeader, answer: [200, versionShape.thumbnailResponse], charge: 'handler', bytes: 'image/webp', bodyLimit: MAX_THUMBNAIL_BYTES, access: forSite('publish'), auth: 'optional', handle: versions.putThumbnail(services) },
+    { id: 'getThumbnail', method: 'GET', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Get the thumbnail of a version', query: versionShape.thumbnailQuery, answer: [200, 'bytes'], charge: 'none', access: forSite('read'), auth: 'optional', handle: versions.thumbnail(services) },
+    { id: 'downloadFile', method: 'GET', url: `${SITE}/files/*`, tag, summary: 'Download one file', query: versionShape.versionQuery, answer: [200, 'bytes'], access: forSite('read'), handle: versions.file(services) },
+    { id: 'downloadArchive', method: 'GET', url: `${SITE}/archive`, tag, summary: 'Download a version as tar.gz or zip', query: versionShape.archiveQuery, answer: [200, 'bytes'], access: forSite('read'), handle: versions.archive(services) },
   ]
 }
 
@@ -149,10 +177,10 @@ function versionRoutes(services: ApiServices): Route[] {
 function previewRoutes(services: ApiServices): Route[] {
   const tag = 'Previews'
   return [
-    { id: 'listPreviews', method: 'GET', url: `${SITE}/previews`, tag, summary: 'List the previews of a site, the last changed one first', answer: [200, previewShape.previewList], handle: previews.list(services) },
-    { id: 'getPreview', method: 'GET', url: `${SITE}/previews/:name`, tag, summary: 'Get a preview', answer: [200, previewShape.preview], handle: previews.details(services) },
-    { id: 'promotePreview', method: 'POST', url: `${SITE}/previews/:name/promote`, tag, summary: 'Make the version of a preview live', query: previewShape.promoteQuery, answer: [200, shape.finalizeResponse], handle: previews.promote(services) },
-    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', answer: [200, previewShape.deletePreviewResponse], handle: previews.remove(services) },
+    { id: 'listPreviews', method: 'GET', url: `${SITE}/previews`, tag, summary: 'List the previews of a site, the last changed one first', answer: [200, previewShape.previewList], access: forSite('read'), handle: previews.list(services) },
+    { id: 'getPreview', method: 'GET', url: `${SITE}/previews/:name`, tag, summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read'), handle: previews.details(services) },
+    { id: 'promotePreview', method: 'POST', url: `${SITE}/previews/:name/promote`, tag, summary: 'Make the version of a preview live', query: previewShape.promoteQuery, answer: [200, shape.finalizeResponse], access: forSite('publish'), handle: previews.promote(services) },
+    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', answer: [200, previewShape.deletePreviewResponse], access: forSite('publish'), handle: previews.remove(services) },
   ]
 }
 
@@ -160,10 +188,10 @@ function previewRoutes(services: ApiServices): Route[] {
 function domainRoutes(services: ApiServices): Route[] {
   const tag = 'Domains'
   return [
-    { id: 'listDomains', method: 'GET', url: '/api/v1/domains', tag, summary: 'List your domains', answer: [200, shape.domainList], handle: domains.list(services) },
-    { id: 'addDomain', method: 'POST', url: '/api/v1/domains', tag, summary: 'Add a domain to a site', body: shape.domainRequest, answer: [201, shape.domainResponse], handle: domains.add(services) },
-    { id: 'checkDomain', method: 'GET', url: '/api/v1/domains/:domain', tag, summary: 'Check the DNS records of a domain now', answer: [200, shape.domainResponse], handle: domains.check(services) },
-    { id: 'followDomain', method: 'GET', url: '/api/v1/domains/:domain/events', tag, summary: 'Follow a domain: get its record now and after each change', answer: [200, 'events'], handle: domainEvents(services) },
-    { id: 'removeDomain', method: 'DELETE', url: '/api/v1/domains/:domain', tag, summary: 'Remove a domain', answer: [200, shape.deleteDomainResponse], handle: domains.remove(services) },
+    { id: 'listDomains', method: 'GET', url: '/api/v1/domains', tag, summary: 'List your domains', answer: [200, shape.domainList], access: forAccount('read'), handle: domains.list(services) },
+    { id: 'addDomain', method: 'POST', url: '/api/v1/domains', tag, summary: 'Add a domain to a site', body: shape.domainRequest, answer: [201, shape.domainResponse], access: forAccount('manage'), handle: domains.add(services) },
+    { id: 'checkDomain', method: 'GET', url: '/api/v1/domains/:domain', tag, summary: 'Check the DNS records of a domain now', answer: [200, shape.domainResponse], access: forAccount('read'), handle: domains.check(services) },
+    { id: 'followDomain', method: 'GET', url: '/api/v1/domains/:domain/events', tag, summary: 'Follow a domain: get its record now and after each change', answer: [200, 'events'], access: forAccount('read'), handle: domainEvents(services) },
+    { id: 'removeDomain', method: 'DELETE', url: '/api/v1/domains/:domain', tag, summary: 'Remove a domain', answer: [200, shape.deleteDomainResponse], access: forAccount('manage'), handle: domains.remove(services) },
   ]
 }

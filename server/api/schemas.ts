@@ -9,10 +9,9 @@ import {
 } from '../sites/site-metadata.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { bundleTarget, uploadReceipt } from './schemas/bundles.ts'
-import { previewAddress } from './schemas/previews.ts'
 import { bool, integer, list, named, nullable, object, type Schema, text, time } from './schemas/schema.ts'
 import { base64File, fileEntry, kind, siteUrl, slug, textFile, versionId } from './schemas/site.ts'
-import { fileChanges } from './schemas/versions.ts'
+import { fileChanges, previewAddress } from './schemas/versions.ts'
 
 export type { Schema }
 export { uploadReceipt }

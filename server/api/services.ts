@@ -1,4 +1,6 @@
 import type { Accounts } from '../accounts/account.ts'
+import type { DeviceSignIns } from '../accounts/device-sign-in.ts'
+import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
 import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
@@ -24,6 +26,8 @@ import type { Versions } from '../sites/version-history.ts'
 export interface ApiServices {
   baseUrl: string
   accounts: Accounts
+  namedKeys: NamedKeys
+  deviceSignIns: DeviceSignIns
   sessions: Sessions
   programs: Programs
   accountDeletion: AccountDeletion

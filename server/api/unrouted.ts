@@ -33,7 +33,7 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
   app.route({
     method: app.supportedMethods.filter((method) => method !== 'OPTIONS'),
     url: API_PREFIX_PATTERN,
-    config: { auth: 'optional' },
+    config: { access: 'any', auth: 'optional' },
     onRequest: async (request, reply) => {
       const allow = allowed(request)
       throw allow === undefined ? unknownEndpoint(request, allowed) : methodError(request, reply, allow)
@@ -41,7 +41,7 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
     handler: () => undefined,
   })
   app.options(API_PREFIX_PATTERN, {
-    config: { charge: 'none', auth: 'none' },
+    config: { charge: 'none', access: 'public' },
     onRequest: async (request, reply) => {
       const allow = allowed(request)
       if (allow === undefined) throw unknownEndpoint(request, allowed)

@@ -23,6 +23,9 @@ const BATCH_WINDOW_MS = 30 * SECOND_MS
 
 const MAINTENANCE_INTERVAL_MS = 60 * MINUTE_MS
 
+/** A change may be visible this much later than its time says. */
+const MAX_WRITE_MS = MINUTE_MS
+
 /** Initial and maximum pause after the CA was unreachable. */
 const MIN_BACKOFF_MS = 10 * SECOND_MS
 const MAX_BACKOFF_MS = 5 * MINUTE_MS
@@ -38,6 +41,8 @@ export class CertificateManager implements AsyncDisposable {
   readonly #stopping = Promise.withResolvers<void>()
   #stopped = false
   #maintainedAt = Number.NEGATIVE_INFINITY
+  /** All sites that changed last before this time had certificates. */
+  #coveredUntil = 0
   /** Consecutive failures to reach the CA, and the current pause. */
   #breaker = { failures: 0, openedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 }
 
@@ -103,7 +108,7 @@ export class CertificateManager implements AsyncDisposable {
     await this.#maintain()
     const now = clock()
     if (this.#isPaused(now)) return 0
-    await requestSiteCertificates(this.#deps)
+    if (await requestSiteCertificates(this.#deps, this.#coveredUntil - MAX_WRITE_MS)) this.#coveredUntil = now
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
     const paused = (await store.read.acme.nthLatestRequest({ kind: 'pause' }, 1, now)) !== undefined
@@ -120,6 +125,7 @@ export class CertificateManager implements AsyncDisposable {
     if (isWithin(MAINTENANCE_INTERVAL_MS, this.#maintainedAt, now)) return
     await maintain(this.#deps)
     this.#maintainedAt = now
+    this.#coveredUntil = 0
   }
 
   /**

@@ -37,20 +37,24 @@ export async function requestCertificate(tx: WriteTransaction, name: string, now
 export const SITES_SHARE = 'sites'
 
 /**
- * Requests certificates for some of the sites without one, while the budget has room: so the queue stays short, and
- * names without a site are never requested.
+ * Requests certificates for some of the sites without one that changed since a time, while the budget has room: so the
+ * queue stays short, and names without a site are never requested. Returns whether all of these sites had one.
  */
-export async function requestSiteCertificates({ store, clock, sites }: IssuingDeps): Promise<void> {
-  if (!sites) return
+export async function requestSiteCertificates(
+  { store, clock, sites }: IssuingDeps,
+  changedSince = 0,
+): Promise<boolean> {
+  if (!sites) return true
   const { domain, perWeek } = sites
-  const names = await store.read.certificates.missingSites(domain, SITES_PER_RUN)
-  if (names.length === 0) return
+  const names = await store.read.certificates.missingSites(domain, SITES_PER_RUN, changedSince)
+  if (names.length === 0) return true
   await store.write('relaxed', { host: names, ...BUDGET_SCOPE }, async (tx) => {
     const now = clock()
     if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return
     for (const name of names)
       if (!(await tx.certificates.findSummary(name))) await requestCertificate(tx, name, now)
   })
+  return false
 }
 
 /** Removes the schedule of a name; its certificate is kept for some days. */

@@ -1,44 +1,92 @@
-import type { SecretBox } from '../lib/secret-box.ts'
+import { type SecretBox, UndecryptableError } from '../lib/secret-box.ts'
+import { emptyCertificate } from '../store/contract/certificates.ts'
 import type { Store } from '../store/store.ts'
+import { generateKey } from './acme/jws.ts'
 import { accountKeyContext, certificateKeyContext, orderKeyContext } from './key-contexts.ts'
 
 const NAMES_PER_READ = 100
 
+export interface ReencryptOptions {
+  store: Store
+  secretBox: SecretBox
+  /** Milliseconds since 1970. */
+  clock: () => number
+  /** Discards keys that no accepted secret decrypts, in place of an error. */
+  discardsLostKeys?: boolean | undefined
+}
+
+/** Numbers of keys. */
+export interface ReencryptedKeys {
+  encrypted: number
+  discarded: number
+}
+
 /**
  * Encrypts the keys of certificates, orders and accounts with the current secret, where another accepted one encrypted
- * them; returns their number. UndecryptableError for a key that none of them decrypts. Keys of session tickets end within two days.
+ * them. UndecryptableError for a key that none of them decrypts, unless those are discarded: then the CA gets a new
+ * account, and the certificate is due. Keys of session tickets end within two days.
  */
-export async function reencryptKeys(store: Store, secretBox: SecretBox): Promise<number> {
-  let count = 0
-  for (const directory of await store.read.acme.directories())
-    count += await reencryptAccount(store, secretBox, directory)
+export async function reencryptKeys(options: ReencryptOptions): Promise<ReencryptedKeys> {
+  const replaced: Replacement[] = []
+  const { read } = options.store
+  for (const directory of await read.acme.directories())
+    replaced.push(await reencryptAccount(options, directory))
   for (let after = ''; ; ) {
-    const names = await store.read.certificates.names(after, NAMES_PER_READ)
-    for (const name of names) count += await reencryptCertificate(store, secretBox, name)
-    if (names.length < NAMES_PER_READ) return count
+    const names = await read.certificates.names(after, NAMES_PER_READ)
+    for (const name of names) replaced.push(...(await reencryptCertificate(options, name)))
+    if (names.length < NAMES_PER_READ) break
     after = names.at(-1)!
+  }
+  return {
+    encrypted: replaced.filter((key) => typeof key === 'string').length,
+    discarded: replaced.filter((key) => key === null).length,
   }
 }
 
-function reencryptAccount(store: Store, secretBox: SecretBox, directory: string): Promise<number> {
+/** What replaces an encrypted key: nothing, the key encrypted again, or null for one that is discarded. */
+type Replacement = string | null | undefined
+
+function replace(
+  { secretBox, discardsLostKeys }: ReencryptOptions,
+  sealed: string | null | undefined,
+  context: string,
+): Replacement {
+  try {
+    return sealed ? secretBox.reencrypt(sealed, context) : undefined
+  } catch (error) {
+    if (discardsLostKeys && error instanceof UndecryptableError) return null
+    throw error
+  }
+}
+
+function reencryptAccount(options: ReencryptOptions, directory: string): Promise<Replacement> {
+  const { store, secretBox } = options
   return store.write('durable', { authority: directory }, async ({ acme }) => {
-    const account = await acme.account(directory)
-    const key = account && secretBox.reencrypt(account.key, accountKeyContext(directory))
-    if (key === undefined) return 0
-    await acme.setAccountKey(directory, key)
-    return 1
+    const context = accountKeyContext(directory)
+    const key = replace(options, (await acme.account(directory))?.key, context)
+    if (key === null) await acme.setAccountUrl(directory, null)
+    if (key !== undefined)
+      await acme.setAccountKey(directory, key ?? secretBox.encrypt(generateKey(), context))
+    return key
   })
 }
 
-function reencryptCertificate(store: Store, secretBox: SecretBox, name: string): Promise<number> {
+function reencryptCertificate(options: ReencryptOptions, name: string): Promise<Replacement[]> {
+  const { store, clock } = options
   return store.write('durable', { host: name }, async ({ certificates }) => {
     const certificate = await certificates.find(name)
-    const reencrypt = (sealed: string | null | undefined, aad: string) =>
-      sealed ? secretBox.reencrypt(sealed, aad) : undefined
-    const key = reencrypt(certificate?.key, certificateKeyContext(name))
-    const orderKey = reencrypt(certificate?.orderKey, orderKeyContext(name))
-    const change = { ...(key && { key }), ...(orderKey && { orderKey }) }
+    if (!certificate) return []
+    const key = replace(options, certificate.key, certificateKeyContext(name))
+    const orderKey = replace(options, certificate.orderKey, orderKeyContext(name))
+    const { challengeType, unusedSince } = certificate
+    const dueAt = unusedSince === null ? clock() : null
+    const change = {
+      ...(orderKey === null && { orderUrl: null, dueAt }),
+      ...(orderKey !== undefined && { orderKey }),
+      ...(key === null && { ...emptyCertificate(name), challengeType, unusedSince, dueAt }),
+      ...(typeof key === 'string' && { key }),
+    }
     if (Object.keys(change).length > 0) await certificates.update(name, change)
-    return Object.keys(change).length
+    return [key, orderKey]
   })
 }

@@ -24,6 +24,21 @@ export interface Setting<T> {
   description: string
 }
 
+/** A value that is not allowed: a line with the name of its setting. */
+export class SettingError extends Error {
+  override name = 'SettingError'
+}
+
+/** Parses a value; SettingError without the value of a secret. */
+export function readValue<T>({ name, read, secret }: Setting<T>, given: string): T {
+  try {
+    return read(given)
+  } catch (error) {
+    const displayed = secret ? '(hidden)' : JSON.stringify(given)
+    throw new SettingError(`${name}=${displayed} is not allowed: ${(error as Error).message}`)
+  }
+}
+
 export function text(name: string, defaultValue: string, description: string): Setting<string> {
   return { name, defaultValue, description, read: (given) => given }
 }

@@ -26,6 +26,7 @@ import {
   origin,
   planName,
   program,
+  readValue,
   renamed,
   type Setting,
   secret,
@@ -459,14 +460,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
     const name = isSetByFormerName(setting, environment) ? setting.formerName! : setting.name
     const given = environment[name]
-    if (given === undefined || given === '') values[key] = setting.defaultValue
-    else {
-      try {
-        values[key] = setting.read(given)
-      } catch (error) {
-        const displayed = setting.secret ? '(hidden)' : JSON.stringify(given)
-        problems.push(`${name}=${displayed} is not allowed: ${(error as Error).message}`)
-      }
+    try {
+      values[key] = given ? readValue({ ...setting, name }, given) : setting.defaultValue
+    } catch (error) {
+      problems.push((error as Error).message)
     }
   }
   const known = new Set(Object.values(settings).map((setting) => setting.name as string))

@@ -192,7 +192,10 @@ export class DomainWatchers {
     const hashes = watchers.flatMap(({ sessionHash }) => sessionHash ?? [])
     const sessions = new Set(await store.read.signIns.openSessions(hashes, clock()))
     const keys = new Set(
-      await store.read.accounts.validKeys(watchers.flatMap(({ keyHash }) => keyHash ?? [])),
+      await store.read.keys.valid(
+        watchers.flatMap(({ keyHash }) => keyHash ?? []),
+        clock(),
+      ),
     )
     return ({ account, sessionHash, keyHash }) => {
       const now = accounts.get(account.id)

@@ -9,6 +9,7 @@ import { BodyCache } from './body/body-cache.ts'
 import { buildResponse } from './build-response.ts'
 import { ClientTracker } from './client-tracker.ts'
 import type { EdgeOptions } from './edge-options.ts'
+import { LiveReload } from './live-reload.ts'
 import { PasswordGate } from './password/password-gate.ts'
 import { type Host, Hosts } from './resolve/host.ts'
 import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
@@ -46,6 +47,7 @@ export class Edge implements HttpHandler {
   readonly #bodies: BodyCache
   readonly #gate: PasswordGate
   readonly #visitCounter: VisitCounter | undefined
+  readonly #liveReload: LiveReload
 
   constructor(options: EdgeOptions) {
     this.#options = options
@@ -54,6 +56,7 @@ export class Edge implements HttpHandler {
     this.#challenges = new AcmeHttpChallenges(options)
     this.#bodies = new BodyCache(options)
     this.#gate = new PasswordGate(options)
+    this.#liveReload = new LiveReload(options)
     const { recorder } = options
     this.#visitCounter = recorder && new VisitCounter({ ...options, recorder })
   }
@@ -78,6 +81,12 @@ export class Edge implements HttpHandler {
   /** Invalidates these sites or domains; everything when undefined. For `store.onChange`. */
   invalidate(names: readonly string[] | undefined): void {
     this.#siteResolver.invalidate(names)
+    this.#liveReload.invalidate(names)
+  }
+
+  /** Answers requests that wait for a change, so that the service can stop. */
+  endWaiting(): void {
+    this.#liveReload.end()
   }
 
   respond(request: HttpRequest): EdgeResult | Promise<EdgeResult> | undefined {
@@ -203,10 +212,13 @@ export class Edge implements HttpHandler {
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
     try {
       const resolution = this.#siteResolver.resolve(host, request.isSecure, request)
-      if (!(resolution instanceof Promise)) return this.#buildResult(host, resolution, request)
-      return resolution
-        .then((resolved) => this.#buildResult(host, resolved, request))
-        .catch((error: unknown) => uncounted(this.#failure(request, error)))
+      const result =
+        resolution instanceof Promise
+          ? resolution.then((resolved) => this.#buildResult(host, resolved, request))
+          : this.#buildResult(host, resolution, request)
+      return result instanceof Promise
+        ? result.catch((error: unknown) => uncounted(this.#failure(request, error)))
+        : result
     } catch (error) {
       return uncounted(this.#failure(request, error))
     }
@@ -228,7 +240,7 @@ export class Edge implements HttpHandler {
     return (await this.#serve(host, { ...request, isSecure: true })).response
   }
 
-  #buildResult(host: Host, resolution: Resolution, request: HttpRequest): EdgeResult {
+  #buildResult(host: Host, resolution: Resolution, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
     const notServable = this.#notServable(resolution, request)
     if (notServable) return uncounted(notServable)
     if (host.kind !== 'domain' && isValidation(request.target.path))
@@ -241,8 +253,24 @@ export class Edge implements HttpHandler {
     const now = this.#options.clock()
     if (site.previewUntil !== undefined && now >= site.previewUntil)
       return uncounted(VERSION_NOT_FOUND.for(request.headers))
+    if (site.liveReload !== undefined) {
+      const reply = this.#respondToReload(host, site, request)
+      if (reply !== undefined) return reply
+    }
     const visit = this.#visitCounter?.begin(site, now)
     return { response: buildResponse(site.table, request, now), visit }
+  }
+
+  #respondToReload(
+    host: Host,
+    { slug }: ResolvedSite,
+    request: HttpRequest,
+  ): EdgeResult | Promise<EdgeResult> | undefined {
+    const found = this.#liveReload.respond(request, slug, async () => {
+      const now = await this.#siteResolver.resolve(host, request.isSecure, request)
+      return now.kind === 'site' ? now.liveReload : undefined
+    })
+    return found instanceof Promise ? found.then(uncounted) : found && uncounted(found)
   }
 
   #notServable(resolution: Resolution, { target, headers }: HttpRequest): EdgeResponse | undefined {

@@ -4,7 +4,7 @@ import type { CertificateManager } from '../certificates/certificates.ts'
 import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import type { Log } from '../lib/log.ts'
-import { DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
+import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Precompressor } from '../precompress/precompressor.ts'
@@ -62,6 +62,9 @@ const OBJECTS_PER_REQUEST = 1000
 
 /** Failed requests after which a run ends: the bucket is probably unavailable. */
 const MAX_FAILED_REQUESTS = 3
+
+/** How long an expired key stays in the list of keys. */
+const EXPIRED_KEY_LIFETIME_MS = 7 * DAY_MS
 
 const STRAYS_CURSOR = 'stray objects'
 
@@ -131,7 +134,7 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'sign-ins',
     intervalSeconds: 600,
-    description: 'deletes used and expired codes, sessions and counters',
+    description: 'deletes used and expired codes, sessions, keys and counters',
     run: deleteExpiredSignIns,
   },
   {
@@ -329,9 +332,14 @@ async function enqueuePrecompression({ store, precompressor, clock }: SweepOptio
 
 async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<number> {
   const now = clock()
+  const expired = { now, before: now - EXPIRED_KEY_LIFETIME_MS, limit: ITEMS_PER_TRANSACTION }
+  const deleted = await repeatUntilEmpty(() =>
+    store.execute('relaxed', ({ keys }) => keys.deleteExpired(expired)),
+  )
   return store.write('relaxed', INDEPENDENT, async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
-    return counters + (await tx.signIns.deleteExpired(now))
+    const devices = await tx.deviceSignIns.deleteExpired(now)
+    return deleted + counters + devices + (await tx.signIns.deleteExpired(now))
   })
 }
 
@@ -340,7 +348,9 @@ async function deleteExpiredOAuthRecords({ store, clock }: SweepOptions): Promis
   let deleted = 0
   let last: number
   do {
-    last = await store.execute('relaxed', ({ oauth }) => oauth.deleteExpired(clock(), ITEMS_PER_TRANSACTION))
+    last = await store.write('relaxed', INDEPENDENT, ({ oauth }) =>
+      oauth.deleteExpired(clock(), ITEMS_PER_TRANSACTION),
+    )
     deleted += last
   } while (last === ITEMS_PER_TRANSACTION)
   return deleted

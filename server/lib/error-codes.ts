@@ -20,6 +20,22 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The sign-in code is incorrect, used or expired.',
     hint: 'Check the code in the latest email, or request a new one.',
   },
+  AUTHORIZATION_PENDING: {
+    meaning: 'The user has not entered the code of the program yet.',
+    hint: 'Send the request again after intervalSeconds.',
+  },
+  SLOW_DOWN: {
+    meaning: 'The program asks more often than intervalSeconds permits, which was raised.',
+    hint: 'Wait for details.intervalSeconds before each further request.',
+  },
+  ACCESS_DENIED: {
+    meaning: 'The user has refused the program.',
+    hint: 'Start the sign-in again only when the user asks for it.',
+  },
+  DEVICE_CODE_EXPIRED: {
+    meaning: 'The code of the program is unknown, used or older than ten minutes.',
+    hint: 'Start the sign-in again: POST /api/auth/device.',
+  },
   SIZE_MISMATCH: {
     meaning: 'The length of the body differs from the length that the manifest or Content-Length declares.',
     hint: 'Upload the file again, or publish again if it has changed.',
@@ -50,7 +66,7 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   },
   KEY_LIMIT_REACHED: {
     meaning: 'The account has the maximum number of named API keys.',
-    hint: 'Revoke a key with DELETE /api/v1/me/key or slipway logout, or reuse the name of an existing key to replace that key.',
+    hint: 'Revoke a key with DELETE /api/v1/me/keys/{id} or slipway keys revoke, or reuse the name of an existing key to replace that key.',
   },
   COLLABORATOR_LIMIT_REACHED: {
     meaning: 'The site has the maximum number of collaborators.',
@@ -65,6 +81,11 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
       'The site is shared with the account, and only the owner of the site can do this: delete or rename it, change its password or its expiry, manage its domains and its collaborators.',
     hint: 'Ask the owner of the site.',
   },
+  INSUFFICIENT_SCOPE: {
+    meaning:
+      'The API key is valid, but does not permit this: its scope is too narrow, it is limited to other sites, or it expires. details.requiredScope is the scope that is needed.',
+    hint: 'Use a key with this scope. slipway keys create, the account page of the dashboard or POST /api/v1/me/keys creates one.',
+  },
   NOT_FOUND: {
     meaning: 'The resource does not exist, or it belongs to another account.',
     hint: 'Check the path and the API key.',
@@ -74,7 +95,8 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     hint: 'Use a method from the Allow header.',
   },
   REQUEST_TIMEOUT: {
-    meaning: 'The body arrived at less than 1 kB per second, averaged over a minute.',
+    meaning:
+      'The body arrived at less than 1 kB per second, averaged over a minute, or an archive took longer than an upload may.',
     hint: 'Send the request again.',
   },
   UPLOADS_MISSING: {
@@ -100,7 +122,7 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     hint: 'Remove the domain from that site first, or choose another domain.',
   },
   NAME_TAKEN: {
-    meaning: 'Another site has or had the name.',
+    meaning: 'Another site has or had the name, or another API key of the account has it.',
     hint: 'Choose another name. GET /api/v1/names/{name} returns whether a name is available.',
   },
   VERSION_LIVE: {

@@ -13,7 +13,8 @@ import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
-import { type ApiError, validationError } from '../lib/errors.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { SECOND_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import { type ArchiveFile, type ArchiveKind, readArchive, readContents } from './archive/archive.ts'
@@ -49,6 +50,8 @@ interface ArchivePublisherOptions {
   spoolFolder: string
   spoolSpace: SpoolSpace
   clock: () => number
+  /** Seconds. Received files without a version may be deleted when they are older. */
+  pendingLifetime: number
 }
 
 interface UnpackedArchive {
@@ -145,7 +148,8 @@ export class ArchivePublisher {
     { source, include, keepTopFolder }: ArchiveRequest,
     limits: FileLimits,
   ): Promise<UnpackedArchive> {
-    const { blobs, spoolFolder } = this.#options
+    const { blobs, spoolFolder, clock, pendingLifetime } = this.#options
+    const endsAt = clock() + pendingLifetime * SECOND_MS
     const spoolSpace = this.#options.spoolSpace.shareOf(rateLimitSubnet(address))
     const found: StoredFile[] = []
     const archiveLimits = {
@@ -158,6 +162,8 @@ export class ArchivePublisher {
     const store = async ({ path, size, body, contentType = mediaType(path) }: ArchiveFile) => {
       const blob = await blobs.put(body, { size })
       received.push(blob)
+      if (clock() > endsAt) throw tooLong()
+
       found.push({ path, size, contentType, hash: blob.hash })
     }
     const assertSpace = (bytes: number) => blobs.assertSpace(bytes)
@@ -172,6 +178,13 @@ export class ArchivePublisher {
     if (problems.length > 0) throw validationError(problems)
     return { files, excluded, removedFolder }
   }
+}
+
+function tooLong(): ApiError {
+  return new ApiError(
+    'REQUEST_TIMEOUT',
+    'The archive took longer than the time in which an upload must be finalized.',
+  )
 }
 
 function nothingLeft({ kind }: ArchiveSource, excluded: readonly Exclusion[]): ApiError {

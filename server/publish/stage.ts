@@ -139,8 +139,7 @@ export class PendingVersionStore {
     await store.write('durable', { site: slug, account: caller.account?.id ?? [] }, async (tx) => {
       if (caller.account) await assertNotBeingDeleted(tx, caller.account)
       if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
-      await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }))
-      await tx.versions.insert(version)
+      await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }), version)
     })
     const anonymous = caller.account
       ? undefined

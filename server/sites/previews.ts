@@ -5,13 +5,11 @@ import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { VersionHeader } from '../store/contract/versions.ts'
 import type { Store } from '../store/store.ts'
-import { describePreview, endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
-import type { UrlBuilder } from './urls.ts'
+import { endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
 import type { Versions } from './version-history.ts'
 
 interface PreviewsOptions {
   store: Store
-  addresses: UrlBuilder
   versions: Versions
   clock: () => number
 }
@@ -70,13 +68,13 @@ export class Previews {
     slug: string,
     isWanted: (version: VersionHeader) => boolean,
   ): Promise<Preview[]> {
-    const { versions, addresses, clock } = this.#options
+    const { versions, clock } = this.#options
     const now = clock()
     const found = await versions.summarize(
       account,
       slug,
       (version) => isShown(version, now) && isWanted(version),
     )
-    return found.map(({ version, summary }) => ({ ...describePreview(addresses, version)!, ...summary }))
+    return found.flatMap(({ preview, ...version }) => (preview ? { ...preview, ...version } : []))
   }
 }

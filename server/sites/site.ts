@@ -152,8 +152,8 @@ export class Sites {
       const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
       if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
       const publisher = { publishedBy: account.id, publishedWith: caller.signedInWith }
-      await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now))
-      await tx.versions.insert({ ...versionCopy(live, copy, versionId, now), ...publisher })
+      const version = { ...versionCopy(live, copy, versionId, now), ...publisher }
+      await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now), version)
       await copyThumbnail(tx, live, versionId)
       await tx.blobs.addReferences(
         copy,

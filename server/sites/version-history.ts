@@ -18,7 +18,7 @@ import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
 import { countChanges, diffManifests } from './manifest-diff.ts'
-import { endPreview } from './preview.ts'
+import { describePreview, endPreview } from './preview.ts'
 import type { UrlBuilder } from './urls.ts'
 import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
@@ -65,8 +65,7 @@ export class Versions {
 
   /** The kept finalized versions, drafts included, newest first. */
   async list(account: Account, slug: string): Promise<VersionList> {
-    const listed = await this.summarize(account, slug, () => true)
-    return { versions: listed.map(({ summary }) => summary) }
+    return { versions: await this.summarize(account, slug, () => true) }
   }
 
   /** The kept finalized versions that are wanted, newest first. */
@@ -74,18 +73,18 @@ export class Versions {
     account: Account,
     slug: string,
     isWanted: (version: VersionHeader) => boolean,
-  ): Promise<{ version: VersionHeader; summary: VersionSummary }[]> {
+  ): Promise<VersionSummary[]> {
     const { read } = this.#store
     const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
     const ready = await listReady(read, slug)
     const wanted = ready.filter(isWanted)
     const authors = await findAuthors(read, wanted)
-    const described: { version: VersionHeader; summary: VersionSummary }[] = []
+    const versions: VersionSummary[] = []
     for (const version of wanted) {
       const changes = await this.#countChanges(version, findBase(ready, site, version))
-      described.push({ version, summary: this.#summary({ site, authors, version }, changes) })
+      versions.push(this.#summary({ site, authors, version }, changes))
     }
-    return described
+    return versions
   }
 
   /** A finalized version with its files, and the differences from the one that it replaced. */
@@ -137,7 +136,7 @@ export class Versions {
       totalBytes: version.totalBytes,
       current: version.id === site.liveVersionId,
       previewUrl: this.#addresses.preview(site.slug, version.id),
-      previewName: version.previewName,
+      preview: describePreview(this.#addresses, version) ?? null,
       message: version.message,
       thumbnailUrl: this.#addresses.thumbnail(version),
       changes: changes ?? null,

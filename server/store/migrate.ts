@@ -18,6 +18,7 @@ import * as objects from './migrations/015-objects.ts'
 import * as fleet from './migrations/016-fleet.ts'
 import * as claimsAndCounts from './migrations/017-claims-and-counts.ts'
 import { failuresAndStrays } from './migrations/018-failures-and-strays.ts'
+import * as keyScopes from './migrations/019-key-scopes.ts'
 import * as previews from './migrations/020-previews.ts'
 import * as oauth from './migrations/022-oauth.ts'
 import type { EngineName, Schema } from './schema.ts'
@@ -81,6 +82,12 @@ export const migrations: readonly Migration[] = [
     name: '018-failures-and-strays',
     compatibleWith: '014-growing-tables',
     indexes: failuresAndStrays,
+  },
+  { name: '019-key-scopes', compatibleWith: '014-growing-tables', up: keyScopes.up },
+  {
+    name: '019-named-keys-expiring',
+    compatibleWith: '014-growing-tables',
+    indexes: keyScopes.expiringKeys,
   },
   { name: '020-previews', compatibleWith: '014-growing-tables', up: previews.up },
   {

@@ -5,8 +5,10 @@ import { SqlBlobQueries } from './queries/blobs.ts'
 import { SqlCertificateQueries } from './queries/certificates.ts'
 import { SqlCollaboratorQueries } from './queries/collaborators.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
+import { SqlDeviceSignInQueries } from './queries/device-sign-ins.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlJobCursorQueries } from './queries/job-cursors.ts'
+import { SqlKeyQueries } from './queries/keys.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
@@ -25,6 +27,8 @@ import type { Queries } from './store.ts'
 export function createQueries(db: Kysely<Schema>): Queries {
   return {
     accounts: new SqlAccountQueries(db),
+    keys: new SqlKeyQueries(db),
+    deviceSignIns: new SqlDeviceSignInQueries(db),
     signIns: new SqlSignInQueries(db),
     oauth: new SqlOAuthQueries(db),
     sites: new SqlSiteQueries(db),

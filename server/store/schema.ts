@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type { Plan } from '../../protocol/api/account.ts'
+import type { KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
@@ -11,6 +12,7 @@ export type EngineName = 'sqlite' | 'postgres'
 export interface Schema {
   accounts: AccountRow
   named_keys: NamedKeyRow
+  device_sign_ins: DeviceSignInRow
   sign_in_codes: SignInCodeRow
   sign_in_sources: SignInSourceRow
   sessions: SessionRow
@@ -62,6 +64,30 @@ export interface NamedKeyRow {
   account_id: string
   name: string
   created_at: number
+  scope: KeyScope
+  /** JSON: the `visits_key` of each site that it is limited to; null for all. */
+  sites: string | null
+  expires_at: number | null
+  last_used_at: number | null
+  /** What the service issued it for; null for a key that the account created by its name. */
+  issued_by: string | null
+}
+
+/** A sign-in of a program without a browser (RFC 8628). */
+export interface DeviceSignInRow {
+  device_hash: string
+  user_code_hash: string
+  /** The program and the machine that ask, as they describe themselves. */
+  program: string
+  machine: string
+  created_at: number
+  expires_at: number
+  /** Minimum interval between polls. */
+  interval_ms: number
+  polled_at: number | null
+  state: 'pending' | 'approved' | 'denied'
+  /** The account that approved or denied it. */
+  account_id: string | null
 }
 
 /** An emailed code. An address may have several that are valid; each belongs to the attempt that requested it. */

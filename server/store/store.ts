@@ -4,8 +4,10 @@ import type { BlobQueries } from './contract/blobs.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
 import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
+import type { DeviceSignInQueries } from './contract/device-sign-ins.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { JobCursorQueries } from './contract/job-cursors.ts'
+import type { KeyQueries } from './contract/keys.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
@@ -21,6 +23,8 @@ import type { VisitQueries } from './contract/visits.ts'
 /** All queries and changes, by table group. */
 export interface Queries {
   accounts: AccountQueries
+  keys: KeyQueries
+  deviceSignIns: DeviceSignInQueries
   signIns: SignInQueries
   oauth: OAuthQueries
   sites: SiteQueries
@@ -90,7 +94,7 @@ export const INDEPENDENT: WriteScope = Object.freeze({})
  *   after another, over all nodes. An error thrown in `work` rolls it back and is rethrown.
  * - `work` may run more than once, when the engine rolled it back. Nothing outside the store happens in it.
  * - Reads outside a write see committed data only, and nothing older than this process's last write.
- * - Absence is `undefined`, never an error. A write that violates a unique constraint rejects.
+ * - Absence is `undefined`, never an error. A text with a NUL or half a surrogate pair is absent: features store none. A write that violates a unique constraint rejects.
  * - A write must not wait for the network or for another write.
  * - `UNAVAILABLE` when the engine is unreachable or overloaded, `INSUFFICIENT_STORAGE` when its disk is full.
  */

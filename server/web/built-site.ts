@@ -98,7 +98,7 @@ async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string,
       path: `/${name}`,
       file: { hash: hash('sha256', bytes), size: bytes.length },
       type: toFileType(mediaType(name)),
-      encodings,
+      findStored: () => ({ encodings }),
       modified,
       policy: { ...policy, cacheControl: name.startsWith('assets/') ? IMMUTABLE : 'no-cache' },
     })

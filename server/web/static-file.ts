@@ -38,7 +38,6 @@ export function staticFile({
     path,
     file: { hash: hash('sha256', bytes), size: bytes.length },
     type: toFileType(type),
-    encodings: undefined,
     modified,
     policy: { ...policy, cacheControl: 'no-cache' },
   })

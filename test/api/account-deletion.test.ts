@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openForOperator } from '../../server/app.ts'
-import { readConfig } from '../../server/config/settings.ts'
 import { AccountDeletion } from '../../server/jobs/account-deletion.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { Sites } from '../../server/sites/site.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Account as StoredAccount } from '../../server/store/contract/accounts.ts'
@@ -12,6 +9,7 @@ import { readBlob } from '../blobs/bytes.ts'
 import { domainRow } from '../store/rows.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { pausedBody } from '../support/paused-body.ts'
+import { openOperator } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
@@ -173,9 +171,7 @@ describe('a deletion that a power failure interrupts', () => {
   /** Starts the deletion of an account in a process whose store closes during it. */
   async function interrupted(account: Account): Promise<void> {
     const row = (await findAccount(account))!
-    const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-    const config = readConfig({ SLIPWAY_DATA: api.data, SLIPWAY_BASE_URL: api.baseUrl })
-    await using operator = await openForOperator(config, { log, version: 'test', clock: () => api.clock.now })
+    await using operator = await openOperator(api.running, {})
     let writes = 0
     const store: Store = {
       ...operator.store,
@@ -268,9 +264,9 @@ describe('a request that was in progress when its account was deleted', () => {
     const archive = make('tar', { 'index.html': 'x'.repeat(3_000_000), 'b.txt': 'b' })
     const { body, resume } = pausedBody(archive.subarray(0, 2_900_000), archive.subarray(2_900_000))
     const headers = { 'content-type': 'application/x-tar' }
-    const objects = watchObjects(api)
+    const objects = await watchObjects(api)
     const publishing = api.request('POST', '/api/v1/publish', { key: account.key, headers, body })
-    await waitFor(() => objects().length > 0)
+    await waitFor(() => objects.begun() > 0)
     const { id } = (await findAccount(account))!
     await account.client.deleteAccount(account.email)
     resume()

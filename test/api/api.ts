@@ -18,13 +18,11 @@ import {
 import type { Plan } from '../../protocol/api/account.ts'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
 import type { CreateResponse, UpdateResponse, UploadPlan } from '../../protocol/api/publish.ts'
-import { type OperatorContext, openForOperator } from '../../server/app.ts'
-import { readConfig } from '../../server/config/settings.ts'
+import type { OperatorContext } from '../../server/app.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import { makeLog } from '../../server/lib/log.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
-import { type RunningService, startTestService } from '../support/service.ts'
+import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toFiles, toManifest } from './content.ts'
 import { type ApiDocument, Conformance } from './document.ts'
@@ -58,6 +56,8 @@ export class Api implements AsyncDisposable {
   readonly #settings: Record<string, string>
   readonly anonymous: Slipway
   conformance: Conformance | undefined
+  /** The number of bodies that the service began to store as blobs. */
+  begunPuts = 0
   #accounts = 0
   #operator: Promise<OperatorContext & AsyncDisposable> | undefined
   readonly #transport = nodeTransport()
@@ -76,6 +76,12 @@ export class Api implements AsyncDisposable {
     this.running = running
     this.#settings = settings
     this.anonymous = this.client()
+    const { blobs } = running.service
+    const { put } = blobs
+    blobs.put = (body, expected) => {
+      this.begunPuts++
+      return put(body, expected)
+    }
   }
 
   get clock(): { now: number } {
@@ -209,7 +215,7 @@ export class Api implements AsyncDisposable {
 
   /** The parts of the service as the operator's commands open them, to check what is stored. */
   operator(): Promise<OperatorContext> {
-    this.#operator ??= this.#open()
+    this.#operator ??= openOperator(this.running, this.#settings)
     return this.#operator
   }
 
@@ -218,14 +224,6 @@ export class Api implements AsyncDisposable {
     this.#agent.destroy()
     await (await this.#operator)?.[Symbol.asyncDispose]()
     await this.running[Symbol.asyncDispose]()
-  }
-
-  #open(): Promise<OperatorContext & AsyncDisposable> {
-    const settings = { ...this.#settings, DATA: this.data, BASE_URL: this.baseUrl }
-    const environment = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
-    const config = readConfig(Object.fromEntries(environment))
-    const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-    return openForOperator(config, { log, version: 'test', clock: () => this.clock.now })
   }
 
   /** The SDK's transport, with a check of every JSON response. */

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -10,6 +12,7 @@ import { TAR_END, tar, tarPart } from '../archive/tar-file.ts'
 import { zip } from '../archive/zip-file.ts'
 import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { DAY_MS, HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
 import { assertKeepsNothing, filesIn, type Kind, make, part, send, TYPES } from './archive-requests.ts'
@@ -358,3 +361,27 @@ describe('an archive is refused without leaving files or rows when it', () => {
     }
   })
 })
+
+test('an archive that takes longer than an upload may is refused, and leaves nothing behind', async () => {
+  await using slow = await startApi({ PENDING_LIFETIME: '60', RATE_ANONYMOUS: '100' })
+  const account = await slow.account()
+  async function* body() {
+    for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) {
+      yield tarPart(part(`${name}.bin`, randomBytes(100 * KIB)))
+      await waitFor(() => countFiles(join(slow.data, 'blobs')) > index)
+      // The minimum rate allows this pause.
+      slow.pass(25_000)
+    }
+    yield TAR_END
+  }
+  const { status, json } = await assertKeepsNothing(slow, account, () =>
+    send(slow, 'tar', Readable.from(body()), { key: account.key }),
+  )
+  assert.deepEqual([status, json.code], [408, 'REQUEST_TIMEOUT'])
+  assert.match(json.error, /^The archive took longer/)
+})
+
+function countFiles(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    .length
+}

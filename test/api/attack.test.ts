@@ -10,7 +10,7 @@ import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { noise } from '../edge/fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Api, blobFolder, expectFailure, MINUTE_MS } from './api.ts'
-import { watchObjects } from './pending-version.ts'
+import { type ObjectWatch, watchObjects } from './pending-version.ts'
 
 // Attacks of one client on the service: each of these once exhausted a resource or got unauthorized access.
 
@@ -45,9 +45,9 @@ describe('the disk stores each file of a version once', () => {
       const { version, put } = await pending(size)
       const same = noise(size)
       for (const bytes of [noise(size), same, same, noise(size), same]) await put(bytes)
-      assert.equal(version.objects().length, 1)
+      assert.equal((await version.objects.list()).length, 1)
       await Promise.allSettled([noise(size), same, noise(size)].map(put))
-      await waitFor(() => version.objects().length <= 1)
+      await waitFor(async () => (await version.objects.list()).length <= 1)
       await put(same)
       await put(same)
       const { versionId, slug } = version
@@ -76,7 +76,8 @@ describe('the disk stores each file of a version once', () => {
     await client.delete(deleted.version.slug)
     for (const { put } of [finalized, deleted])
       for (let times = 0; times < 3; times++) await expectFailure(put(noise(1000)), 'UPLOAD_EXPIRED')
-    assert.deepEqual([finalized.version.objects().length, deleted.version.objects().length], [1, 0])
+    assert.equal((await finalized.version.objects.list()).length, 1)
+    assert.equal((await deleted.version.objects.list()).length, 0)
   })
 
   test('and none of a version that can never go live', async () => {
@@ -84,13 +85,13 @@ describe('the disk stores each file of a version once', () => {
     const { slug, versionId: baseVersionId } = await api.publish(client, { 'a.bin': 'one' })
     const { upload } = await client.update(slug, { files: [named('a.bin', 1000)], baseVersionId })
     await api.publish(client, { 'a.bin': 'two' }, { slug })
-    const objects = watchObjects(api)
+    const objects = await watchObjects(api)
     await client.upload(upload.uploads[0]!, noise(1000))
     await expectFailure(client.finalize(slug, { versionId: upload.versionId }), 'VERSION_CONFLICT')
-    assert.equal(objects().length, 1)
+    assert.equal((await objects.list()).length, 1)
     await client.deleteVersion(slug, upload.versionId)
     await api.sweep('blobs')
-    assert.deepEqual(objects(), [])
+    assert.deepEqual(await objects.list(), [])
   })
 })
 
@@ -107,11 +108,11 @@ test('an upload during finalize is UPLOAD_EXPIRED, not an internal error', async
     yield noise(150_000)
   }
   const late = put(slowly())
-  await waitFor(() => version.objects().length === 2)
+  await waitFor(() => version.objects.begun() === 2)
   await api.anonymous.finalize(version.slug, { versionId: version.versionId })
   go()
   await expectFailure(late, 'UPLOAD_EXPIRED')
-  await waitFor(() => version.objects().length === 1)
+  await waitFor(async () => (await version.objects.list()).length === 1)
 })
 
 describe('a body larger than the route accepts', () => {
@@ -178,7 +179,7 @@ test('correct passwords are rate limited, too, because they cost the same work',
 })
 
 interface Pending {
-  version: { slug: string; versionId: string; objects: () => string[] }
+  version: { slug: string; versionId: string; objects: ObjectWatch }
   put(bytes: Bytes): Promise<unknown>
 }
 
@@ -187,7 +188,7 @@ async function pending(size: number, client = api.anonymous): Promise<Pending> {
   const { slug, upload }: CreateResponse = await client.create({ files: [named('a.bin', size)] })
   const [target] = upload.uploads
   return {
-    version: { slug, versionId: upload.versionId, objects: watchObjects(api) },
+    version: { slug, versionId: upload.versionId, objects: await watchObjects(api) },
     put: (bytes) => client.upload(target!, bytes, { size }),
   }
 }

@@ -20,11 +20,18 @@ POST /api/auth/agent/request-code
 POST /api/auth/agent/verify-code
 POST /api/auth/session
 DELETE /api/auth/session
+POST /api/auth/device
+POST /api/auth/device/token
+POST /api/v1/me/device
+POST /api/v1/me/device/decision
 GET /api/v1/me
 PATCH /api/v1/me
 DELETE /api/v1/me
 POST /api/v1/me/key
 DELETE /api/v1/me/key
+GET /api/v1/me/keys
+POST /api/v1/me/keys
+DELETE /api/v1/me/keys/{id}
 GET /api/v1/me/sessions
 DELETE /api/v1/me/sessions
 DELETE /api/v1/me/sessions/{id}
@@ -262,6 +269,13 @@ async function everyCall(): Promise<void> {
   const { email, client, key } = await api.account()
   await client.me()
   await client.updateMe({ reminders: true })
+  const { deviceCode, userCode } = await client.requestDeviceCode({ program: 'test', machine: 'here' })
+  await client.deviceRequest(userCode)
+  await client.decideDevice(userCode, true)
+  await client.exchangeDeviceCode(deviceCode)
+  const { id } = await client.createKey({ name: 'ci', scope: 'publish' })
+  await client.keys()
+  await client.revokeKey(id)
   const { slug, versionId } = await api.publish(client, contents)
   await client.visits(slug)
   const { upload } = await api.update(client, slug, { ...contents, 'a.txt': 'b' })
@@ -304,10 +318,10 @@ async function everyCall(): Promise<void> {
   const anonymous = await api.publish(api.anonymous, contents)
   await api.anonymous.claimPreview(anonymous.slug, anonymous.claimToken!)
   await client.claim(anonymous.slug, anonymous.claimToken!)
-  const { id, cookie } = await (await Program.register(api.baseUrl)).begin()
-  const asked = { key, headers: { cookie } }
-  await api.request('GET', `/api/v1/authorizations/${id}`, asked)
-  await api.request('POST', `/api/v1/authorizations/${id}`, { ...asked, json: { allow: true } })
+  const begun = await (await Program.register(api.baseUrl)).begin()
+  const asked = { key, headers: { cookie: begun.cookie } }
+  await api.request('GET', `/api/v1/authorizations/${begun.id}`, asked)
+  await api.request('POST', `/api/v1/authorizations/${begun.id}`, { ...asked, json: { allow: true } })
   await client.revokeProgram((await client.programs()).programs[0]!.id)
   const { apiKey } = await client.newKey()
   await api.anonymous.requestCode(email)

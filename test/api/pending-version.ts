@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { globSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { BundleTarget, FileEntry, UploadTarget } from '../../protocol/api/publish.ts'
 import { TAR_END, tarPart } from '../archive/tar-file.ts'
-import { type Account, type Api, blobFolder, expectFailure, toTarget } from './api.ts'
+import { listObjects } from '../blobs/bytes.ts'
+import { type Account, type Api, expectFailure, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toManifest } from './content.ts'
 
@@ -68,11 +68,22 @@ export async function waitForMissing(
   assert.deepEqual(left, paths)
 }
 
-/** Lists the files of objects that were created after the call of this function. */
-export function watchObjects(api: Api): () => string[] {
-  const list = () => globSync('??/*', { cwd: blobFolder(api) })
-  const before = new Set(list())
-  return () => list().filter((path) => !before.has(path))
+/** Sees what is stored after the call of this function. */
+export async function watchObjects(api: Api): Promise<ObjectWatch> {
+  const { blobs } = await api.operator()
+  const begunBefore = api.begunPuts
+  const before = new Set(await listObjects(blobs))
+  return {
+    begun: () => api.begunPuts - begunBefore,
+    list: async () => (await listObjects(blobs)).filter((object) => !before.has(object)),
+  }
+}
+
+export interface ObjectWatch {
+  /** The number of bodies that the service began to store. */
+  begun(): number
+  /** The names of new objects. */
+  list(): Promise<string[]>
 }
 
 /** Finalizes, and asserts that every file is served as it was sent. */

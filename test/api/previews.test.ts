@@ -47,10 +47,10 @@ describe('a preview', () => {
     assert.deepEqual([await read(url, '/a.txt'), await read(siteUrl, '/a.txt')], ['b', 'a'])
     assert.equal((await owner.client.details(slug)).currentVersionId, versionId)
     assert.deepEqual(
-      (await owner.client.versions(slug)).versions.map((one) => [one.versionId, one.previewName]),
+      (await owner.client.versions(slug)).versions.map((one) => [one.versionId, one.preview?.name]),
       [
         [second.versionId, 'pr-42'],
-        [versionId, null],
+        [versionId, undefined],
       ],
     )
     await expectFailure(owner.client.version(slug, first.versionId), 'NOT_FOUND')
@@ -280,8 +280,8 @@ test('a site has a limited number of previews, which versions and drafts do not 
   for (const number of ['1', '2', '3'])
     await few.publish(client, { 'index.html': number }, { slug, live: number === '3' })
   await few.sweep('old-versions')
-  const named = (await client.versions(slug)).versions.map(({ previewName }) => previewName)
-  assert.deepEqual(named, [null, null, 'pr-2', 'pr-1'])
+  const named = (await client.versions(slug)).versions.map(({ preview }) => preview?.name)
+  assert.deepEqual(named, [undefined, undefined, 'pr-2', 'pr-1'])
   few.pass(7_201_000)
   await publish('pr-3')
   assert.deepEqual(

@@ -326,7 +326,14 @@ describe('an account', () => {
     const { email, client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'twelve bytes' })
     const { usage, limits, createdAt, ...rest } = await client.me()
-    assert.deepEqual(rest, { email, plan: 'free', planName: 'Free', hasKey: true, reminders: true })
+    assert.deepEqual(rest, {
+      email,
+      plan: 'free',
+      planName: 'Free',
+      hasKey: true,
+      key: null,
+      reminders: true,
+    })
     assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     assert.equal(limits.domains, 1)
     assert.equal(limits.filesPerSite, 1000)

@@ -1,20 +1,22 @@
-import { mkdir, rename, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type Api, blobFolder } from './api.ts'
+import type { BlobLocation } from '../../server/blobs/blobs.ts'
+import type { Api } from './api.ts'
 import { sha256 } from './content.ts'
 
-/** Makes the published blob of this content unreadable until dispose, by a folder in its place. */
-export async function makeUnreadable(api: Api, content: string | Buffer): Promise<AsyncDisposable> {
-  const { store } = await api.operator()
-  const { object } = (await store.read.blobs.find(sha256(content)))!
-  const place = join(blobFolder(api), object.slice(0, 2), object)
-  const aside = join(api.data, 'spool', object)
-  await rename(place, aside)
-  await mkdir(place)
-  return {
-    async [Symbol.asyncDispose]() {
-      await rmdir(place)
-      await rename(aside, place)
-    },
+/** Makes the blob of this content unreadable for the service until dispose. */
+export function makeUnreadable(api: Api, content: string | Buffer): Disposable {
+  const { blobs } = api.running.service
+  const { bytes, read } = blobs
+  const hash = sha256(content)
+  const assertReadable = (location: BlobLocation) => {
+    if (location.hash === hash) throw new Error('EIO')
   }
+  blobs.bytes = async (location) => {
+    assertReadable(location)
+    return bytes(location)
+  }
+  blobs.read = async (location, range) => {
+    assertReadable(location)
+    return read(location, range)
+  }
+  return { [Symbol.dispose]: () => void Object.assign(blobs, { bytes, read }) }
 }

@@ -19,7 +19,7 @@ const owner = await api.account()
 
 const createUpload = async (entry: FileEntry) => ({
   ...(await createPending(owner, [entry])),
-  objects: watchObjects(api),
+  objects: await watchObjects(api),
 })
 const put = (target: Pick<UploadTarget, 'url' | 'headers'>, body: string | Buffer | Readable, headers = {}) =>
   send(api, target, body, headers)
@@ -29,7 +29,7 @@ const putTo = (target: string, { target: { headers } }: PendingVersion) =>
 /** Asserts that the file is missing at finalize and on the disk. */
 async function assertNothingStored(upload: Awaited<ReturnType<typeof createUpload>>): Promise<void> {
   await assertMissing(owner, upload, [upload.target.path])
-  await waitFor(() => upload.objects().length === 0)
+  await waitFor(async () => (await upload.objects.list()).length === 0)
 }
 
 describe('an upload', () => {
@@ -277,9 +277,9 @@ describe('a newer upload of a file replaces one in progress', () => {
     const bodies = Array.from({ length: 12 }, () => pausedBody(HALF, BYTES.subarray(SIZE / 2)))
     const answers = []
     for (const { body } of bodies) {
-      const before = new Set(upload.objects())
+      const begun = upload.objects.begun()
       answers.push(put(upload.target, body))
-      await waitFor(() => upload.objects().some((name) => !before.has(name)))
+      await waitFor(() => upload.objects.begun() > begun)
     }
     for (const answer of answers.slice(0, -1)) {
       const { status, json } = await answer
@@ -288,7 +288,7 @@ describe('a newer upload of a file replaces one in progress', () => {
     }
     for (const { resume } of bodies) resume()
     assert.equal((await answers.at(-1)!).status, 200)
-    await waitFor(() => upload.objects().length === 1)
+    await waitFor(async () => (await upload.objects.list()).length === 1)
     await owner.client.finalize(upload.slug, { versionId: upload.versionId })
     assert.ok((await api.visit(upload.siteUrl, '/a.bin')).body.equals(BYTES))
   })
@@ -303,7 +303,7 @@ describe('a newer upload of a file replaces one in progress', () => {
     for (const socket of sockets) socket.write(`${head}beginning`)
     await waitFor(() => answered === sockets.length - 1)
     for (const socket of sockets) socket.destroy()
-    await waitFor(() => upload.objects().length === 0)
+    await waitFor(async () => (await upload.objects.list()).length === 0)
   })
 
   test('and keeps an earlier complete copy until the new one is complete', async () => {
@@ -311,32 +311,32 @@ describe('a newer upload of a file replaces one in progress', () => {
     assert.equal((await put(upload.target, BYTES)).status, 200)
     const [first, second] = [pausedBody(HALF, HALF), pausedBody(HALF, BYTES)]
     const older = put(upload.target, first.body)
-    await waitFor(() => upload.objects().length === 2)
+    await waitFor(() => upload.objects.begun() === 2)
     const newer = put(upload.target, second.body)
     assert.equal((await older).status, 410)
     for (const { resume } of [first, second]) resume()
     assert.equal((await newer).json.code, 'SIZE_MISMATCH')
-    await waitFor(() => upload.objects().length === 1)
+    await waitFor(async () => (await upload.objects.list()).length === 1)
     await owner.client.finalize(upload.slug, { versionId: upload.versionId })
   })
 
   test('also in a bundle, by another bundle or a single upload', async () => {
     const { upload } = await owner.client.create({ files: [toEntry('a.bin', BYTES)] })
-    const objects = watchObjects(api)
+    const objects = await watchObjects(api)
     const [target] = upload.uploads
     const part = tarPart({ name: 'a.bin', data: BYTES })
     const bodies = [1, 2].map(() => pausedBody(part.subarray(0, SIZE / 2), part.subarray(SIZE / 2)))
     const answers = []
     for (const { body } of bodies) {
-      const before = new Set(objects())
+      const begun = objects.begun()
       answers.push(put(upload.bundle!, body))
-      await waitFor(() => objects().some((name) => !before.has(name)))
+      await waitFor(() => objects.begun() > begun)
     }
     assert.deepEqual([(await answers[0])!.status, (await answers[0])!.json.code], [410, 'UPLOAD_EXPIRED'])
     assert.equal((await put(target!, BYTES)).status, 200)
     assert.equal((await answers[1])!.status, 410)
     for (const { resume } of bodies) resume()
-    await waitFor(() => objects().length === 1)
+    await waitFor(async () => (await objects.list()).length === 1)
   })
 })
 
@@ -354,11 +354,11 @@ test('an upload in progress is refused when its version is deleted', async () =>
   const upload = await createUpload(toEntry('a.bin', BYTES))
   const { body, resume } = pausedBody(HALF, BYTES.subarray(SIZE / 2))
   const late = put(upload.target, body)
-  await waitFor(() => upload.objects().length === 1)
+  await waitFor(() => upload.objects.begun() === 1)
   await owner.client.deleteVersion(upload.slug, upload.versionId)
   resume()
   assert.deepEqual([(await late).status, (await late).json.code], [410, 'UPLOAD_EXPIRED'])
   await expectFailure(owner.client.finalize(upload.slug, { versionId: upload.versionId }), 'NOT_FOUND')
   await api.sweep('blobs')
-  assert.deepEqual(upload.objects(), [])
+  assert.deepEqual(await upload.objects.list(), [])
 })

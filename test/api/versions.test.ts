@@ -48,7 +48,7 @@ describe('the versions of a site', () => {
       totalBytes: 5,
       current: true,
       previewUrl: siteUrl.replace('://', `://${ids[1]}--`),
-      previewName: null,
+      preview: null,
       message: null,
       thumbnailUrl: null,
       changes: { added: 0, changed: 1, removed: 0 },

@@ -96,7 +96,7 @@ test('a finalize that cannot read a blob publishes nothing, and succeeds when it
   await api.upload(upload, contents)
   const body = { key: owner.key, json: { versionId: upload.versionId } }
   {
-    await using _rules = await makeUnreadable(api, RULES._redirects)
+    using _rules = makeUnreadable(api, RULES._redirects)
     const { status, json } = await api.request('POST', `/api/v1/publish/${slug}/finalize`, body)
     assert.deepEqual([status, json.code], [503, 'UNAVAILABLE'])
     assert.equal((await owner.client.details(slug)).currentVersionId, versionId)

@@ -108,6 +108,13 @@ class PublishingNode {
   }
 }
 
+interface NodesOptions {
+  /** Opens the blobs of a node; by default all nodes share them in memory. */
+  openBlobs?(clock: () => number): Blobs
+  /** Called after each action. */
+  onAction?(name: string): void
+}
+
 /**
  * Random publishes, restores, deletions and collections on several nodes at the same time. Each site is changed by one
  * worker at a time; all sites share their contents.
@@ -115,17 +122,25 @@ class PublishingNode {
 export class PublishingNodes {
   readonly #random: Random
   readonly #nodes: readonly PublishingNode[]
-  readonly #blobs: ReturnType<typeof memoryBlobs>
+  readonly #blobs: Blobs
+  readonly #onAction: (name: string) => void
   readonly #clock: { now: number }
   readonly #postponed: (() => Promise<void>)[] = []
   readonly done = new Map<string, number>()
 
-  constructor(stores: readonly Store[], random: Random) {
+  constructor(stores: readonly Store[], random: Random, { openBlobs, onAction }: NodesOptions = {}) {
     this.#random = random
+    this.#onAction = onAction ?? (() => undefined)
     this.#clock = { now: Date.now() }
     const clock = () => this.#clock.now
-    this.#blobs = memoryBlobs(clock)
-    this.#nodes = stores.map((store) => new PublishingNode(store, this.#blobs, clock))
+    const open =
+      openBlobs ??
+      (
+        (blobs) => () =>
+          blobs
+      )(memoryBlobs(clock))
+    this.#blobs = open(clock)
+    this.#nodes = stores.map((store) => new PublishingNode(store, open(clock), clock))
   }
 
   /** Runs these steps, checks that what is kept can be read, and that nothing else is left in the end. */
@@ -139,7 +154,7 @@ export class PublishingNodes {
     await this.#assertNothingElse()
     for (const slug of sites.flat()) await this.#deleteSite(slug)
     await this.#collectAll()
-    assert.deepEqual([...this.#blobs.objects.keys()], [], 'nothing is left after the last site')
+    assert.deepEqual(await listObjects(this.#blobs), [], 'nothing is left after the last site')
   }
 
   get #node(): PublishingNode {
@@ -292,6 +307,7 @@ export class PublishingNodes {
 
   #count(action: string): void {
     this.done.set(action, (this.done.get(action) ?? 0) + 1)
+    this.#onAction(action)
   }
 }
 

@@ -1,9 +1,7 @@
-import { type OperatorContext, openForOperator } from '../../server/app.ts'
-import { readConfig } from '../../server/config/settings.ts'
+import type { OperatorContext } from '../../server/app.ts'
 import { type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import { type RunningService, startTestService } from '../support/service.ts'
-import { silentLog } from '../support/silent-log.ts'
+import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 /** A service, and its dependencies once more beside it as another process opens them. */
@@ -33,14 +31,4 @@ export async function startServiceWithInternals(
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
-}
-
-/** Opens the dependencies of a running service once more, for example to run its jobs immediately. */
-export function openOperator(
-  { data, baseUrl, clock }: RunningService,
-  settings: Record<string, string>,
-): Promise<OperatorContext & AsyncDisposable> {
-  const given = Object.entries({ BASE_URL: baseUrl, ...settings, DATA: data })
-  const config = readConfig(Object.fromEntries(given.map(([name, value]) => [`SLIPWAY_${name}`, value])))
-  return openForOperator(config, { log: silentLog, version: 'test', clock: () => clock.now })
 }

@@ -158,3 +158,23 @@ test('sites of accounts get certificates of their own within the budget, and nam
   await pass(7 * DAY_MS)
   assert.ok(ca.certificates > 45, 'the next week')
 })
+
+test('a site that changes after all others have certificates gets one, too, and no other site is read again', async (t) => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node({ sites: { domain: 'sites.test', perWeek: 30 } })
+  const live = { ownerId: 'ann', liveVersionId: 'v', createdAt: 1, updatedAt: 1 }
+  await store.write('durable', {}, async (tx) => {
+    await tx.sites.insert(siteRow('first', live))
+    await tx.sites.insert(siteRow('claimed', { ...live, ownerId: null }))
+  })
+  for (let run = 0; run < 2; run++) await certificates.runDue()
+  const missingSites = t.mock.method(store.read.certificates, 'missingSites')
+  // A change that was committed after the last run.
+  const change = { ownerId: 'ann', updatedAt: time.now - SECOND_MS }
+  await store.write('durable', {}, (tx) => tx.sites.update('claimed', change))
+  await certificates.runDue()
+  assert.deepEqual([...ca.ordered.keys()].sort(), ['claimed.sites.test', 'first.sites.test'])
+  const since = missingSites.mock.calls.map((call) => call.arguments[2])
+  assert.deepEqual(since, [time.now - MINUTE_MS])
+})

@@ -1,12 +1,11 @@
-import { join } from 'node:path'
 import { CertificateManager } from '../../server/certificates/certificates.ts'
 import type { IssuingDeps } from '../../server/certificates/deps.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
-import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
+import { openTestStore } from '../support/engines.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { fakeCodec, readFakeCertificate, SimulatedCa, type SimulatedCaOptions } from './simulated-ca.ts'
 
@@ -18,8 +17,8 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
   const time = { now: Date.UTC(2030, 0, 1) }
   const clock = () => time.now
   const folder = stack.use(await memoryFolder())
-  const file = join(folder.path, 'slipway.db')
-  const store = stack.use(await sqliteStore({ file, clock }))
+  const openStore = async () => stack.use(await openTestStore({ folder: folder.path, clock }))
+  const store = await openStore()
   const log: Record<string, unknown>[] = []
   const secretBox = new SecretBox('a secret of thirty-two characters')
   const ca = new SimulatedCa({ clock, life: 90 * DAY_MS, ...options })
@@ -45,7 +44,7 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
     node,
     row,
     /** Opens the store as another process does. */
-    openStore: async () => stack.use(await sqliteStore({ file, clock })),
+    openStore,
     /** The stored certificate of a name, with whether its key matches. */
     async served(name = NAME) {
       const { chain, key } = await row(name)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { symlinkSync } from 'node:fs'
+import { realpathSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { digestAll } from '../../client/cli/folder/digest.ts'
@@ -54,7 +54,8 @@ describe('scanning a folder', () => {
       using cli = new CliHarness()
       cli.write(files)
       for (const [path, target] of Object.entries(links)) symlinkSync(target, join(cli.cwd, path))
-      const scanned = scan(cli.cwd)
+      const { folders, ...scanned } = scan(cli.cwd)
+      assert.equal(folders[0], realpathSync(cli.cwd))
       const none = { ignored: [], empty: [], links: [], unsupported: [] }
       const paths = scanned.files.map(({ path }) => path)
       assert.deepEqual({ ...scanned, files: paths }, { ...none, ...found })

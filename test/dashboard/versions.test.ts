@@ -148,6 +148,37 @@ describe('the versions of a site', requiresBrowser, () => {
   })
 })
 
+test(
+  'previews are listed with their addresses beside the versions, promoted and deleted',
+  requiresBrowser,
+  async () => {
+    const { page, slug, siteUrl } = await versions()
+    for (const [preview, text] of Object.entries({ staging: 'Staging', 'pr-42': 'Change' }))
+      await ada.client.publish({ slug, preview, files: toFiles({ ...SECOND, 'index.html': text }) })
+    await opened(slug)
+    assert.equal(await rows().count(), 3)
+    const previews = page.getByRole('list', { name: 'Previews' }).locator('> li')
+    assert.match(
+      (await previews.allTextContents())[0]!,
+      /^pr-42Promote.*You, with an API key · 1 file changed · Expires /,
+    )
+    const href = await page.getByRole('link', { name: 'pr-42' }).getAttribute('href')
+    assert.equal(await visited(href!), 'Change')
+    await ada.assertReadable()
+    await page.getByRole('button', { name: 'Promote pr-42' }).click()
+    await previews.first().getByText('Live', { exact: true }).waitFor()
+    assert.equal(await visited(siteUrl), 'Change')
+    await page.getByRole('button', { name: 'Actions for preview staging' }).click()
+    await page.getByRole('menuitem', { name: 'Delete preview' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete preview' }).click()
+    await previews.nth(1).waitFor({ state: 'detached' })
+    assert.deepEqual(
+      (await ada.client.previews(slug)).previews.map(({ name }) => name),
+      ['pr-42'],
+    )
+  },
+)
+
 test('files dropped on a site in the list are its next version', requiresBrowser, async () => {
   const { slug, siteUrl, page } = await versions()
   await page.goto(web.url('/sites'))

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
 import { postgresServer } from '../store/postgres-server.ts'
-import { PATIENT_TIMEOUTS } from '../store/test-database.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
 type Options = Omit<Parameters<typeof postgresStore>[0], 'url' | 'timeouts'>

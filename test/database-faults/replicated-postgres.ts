@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
-import { PATIENT_TIMEOUTS } from '../store/test-database.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { type Postgres, startPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 

@@ -3,8 +3,10 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { Dns, DnsRecords } from '../../server/domains/dns/dns.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
+import type { Account } from '../../server/store/contract/accounts.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { DomainFixture, expectFailure, needsDns, sharedTestDns } from './domain-fixture.ts'
 
 const testDns = sharedTestDns()
@@ -27,6 +29,22 @@ describe('checking domains', needsDns, () => {
     return { user, names }
   }
 
+  /** Checks domains at the same time: no lookup ends before all checks have begun one or returned without one. */
+  const checkTogether = async (slow: SlowDns, checks: { account: Account; name: string }[]) => {
+    const { promise: held, resolve: resume } = Promise.withResolvers<void>()
+    slow.held = held
+    const domains = fixture.createDomainService({ dns: slow })
+    let returned = 0
+    const records = checks.map(({ account, name }) =>
+      domains.check(account, name).finally(() => {
+        returned++
+      }),
+    )
+    await waitFor(() => slow.lookups.size + returned === checks.length)
+    resume()
+    return Promise.all(records)
+  }
+
   test('checks a limited number of due domains per run, with limited concurrency', async () => {
     await addMany(450)
     const slow = new SlowDns()
@@ -42,8 +60,10 @@ describe('checking domains', needsDns, () => {
   test('returns the last result when the concurrency limit is reached', async () => {
     const { user, names } = await addMany(100)
     const slow = new SlowDns()
-    const domains = fixture.createDomainService({ dns: slow })
-    const records = await Promise.all(names.map((name) => domains.check(user.account, name)))
+    const records = await checkTogether(
+      slow,
+      names.map((name) => ({ account: user.account, name })),
+    )
     assert.ok(slow.maxConcurrent <= 32, `${slow.maxConcurrent} at the same time`)
     assert.equal(slow.lookups.size, slow.maxConcurrent)
     assert.equal(records.filter(({ checkedAt }) => checkedAt !== null).length, slow.lookups.size)
@@ -56,11 +76,11 @@ describe('checking domains', needsDns, () => {
     await fixture.store.write('relaxed', {}, (tx) =>
       tx.domains.insert(domainRow(domain, { accountId: other.account.id, nextCheckAt: fixture.clock.now })),
     )
-    const domains = fixture.createDomainService({ dns: new SlowDns() })
-    const checks = names.map((name) => domains.check(user.account, name))
-    const { checkedAt } = await domains.check(other.account, domain)
-    assert.notEqual(checkedAt, null)
-    const records = await Promise.all(checks)
+    const records = await checkTogether(new SlowDns(), [
+      ...names.map((name) => ({ account: user.account, name })),
+      { account: other.account, name: domain },
+    ])
+    assert.notEqual(records.pop()!.checkedAt, null)
     assert.equal(records.filter((record) => record.checkedAt !== null).length, 8)
   })
 
@@ -233,6 +253,8 @@ class SlowDns implements Dns {
   maxConcurrent = 0
   brokenName: string | undefined
   onFirst: () => void = () => undefined
+  /** No lookup ends before. */
+  held: Promise<void> | undefined
   #now = 0
 
   async cname(name: string): Promise<DnsRecords> {
@@ -241,6 +263,7 @@ class SlowDns implements Dns {
     this.lookups.add(name)
     this.maxConcurrent = Math.max(this.maxConcurrent, ++this.#now)
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    await this.held
     this.#now--
     return { values: [] }
   }

@@ -17,6 +17,7 @@ import { SECOND_MS } from '../../server/lib/time.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
 import type { Store } from '../../server/store/store.ts'
 import { accountRow, siteRow } from '../store/rows.ts'
+import { withEngines } from '../support/engines.ts'
 import { DEFAULT_PLANS } from '../support/plans.ts'
 import { type Knot, startKnot } from '../tools/knot.ts'
 import { requires } from '../tools/part.ts'
@@ -106,8 +107,8 @@ export class DomainFixture implements AsyncDisposable {
       SLIPWAY_PROXY_HOST: PROXY,
       SLIPWAY_SITE_DOMAIN: SITE_DOMAIN,
     })
-    const clock = () => this.clock.now
-    return this.#stack.use(await openForOperator(config, { log: this.#openLog(), version: 'test', clock }))
+    const options = { log: this.#openLog(), version: 'test', clock: () => this.clock.now }
+    return this.#stack.use(await openForOperator(...(await withEngines(config, options))))
   }
 
   /** Creates another domain service on the same store. */

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { beforeEach, describe, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
@@ -28,14 +26,13 @@ describe('the bodies of files', () => {
     test(`a lost blob of ${size} bytes is a logged error that is not cached`, async () => {
       const bytes = noise(size)
       const slug = await edge.publish({ 'a/b.bin': bytes, '404.html': 'lost' })
-      const { object } = await edge.locate(bytes)
-      await edge.blobs.remove([object])
+      const lost = edge.loseBlobs(bytes)
       const { status, headers } = await edge.get(slug, '/a/b.bin')
       assert.deepEqual([status, headers['cache-control'], headers.etag], [500, 'no-store', undefined])
       const { level, fields } = edge.logged.at(-1)!
       assert.equal(level, 'error')
       assert.deepEqual([fields.host, fields.path, fields.hash], [edge.host(slug), 'a/b.bin', sha256(bytes)])
-      await writeFile(join(edge.folder, 'blobs', object.slice(0, 2), object), bytes)
+      lost[Symbol.dispose]()
       assert.equal((await edge.get(slug, '/a/b.bin')).status, 200)
     })
   }
@@ -152,7 +149,7 @@ describe('the bodies of files', () => {
       for (const [name, bytes] of Object.entries(contents))
         assert.ok((await small.get(slug, `/${name}`)).body.equals(bytes))
     }
-    await rm(join(small.folder, 'blobs'), { recursive: true })
+    small.loseBlobs()
     const left = await Promise.all(
       Object.keys(contents).map(async (name) => (await small.get(slug, `/${name}`)).status),
     )

@@ -11,7 +11,6 @@ import { after, before } from 'node:test'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { BlobLocation, Blobs, StoredBlob } from '../../server/blobs/blobs.ts'
-import { diskBlobs } from '../../server/blobs/disk.ts'
 import type { Encoding } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { Edge } from '../../server/edge/edge.ts'
@@ -31,10 +30,10 @@ import type { BlobEncodings } from '../../server/store/contract/blobs.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
 import { emptySite, type Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
-import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { domainRow, versionRow } from '../store/rows.ts'
+import { openTestBlobs, openTestStore } from '../support/engines.ts'
 import { type HttpResponse, type RequestSpec, sendRequest } from '../support/http-client.ts'
 import { makeLookupLimits } from '../support/lookup-limits.ts'
 import { WatchedStore } from '../support/watched-store.ts'
@@ -114,11 +113,10 @@ export class EdgeFixture {
     this.folder = folder ?? mkdtempSync(join(tmpdir(), 'slipway-edge-'))
     if (!folder) this.#stack.defer(() => rmSync(this.folder, { recursive: true }))
     // Tests get changes of other processes by `pollChanges`.
-    const openSqlite = () =>
-      sqliteStore({ file: join(this.folder, 'slipway.db'), clock, pollIntervalMs: 60_000 })
-    const real = this.#stack.use(await (openStore ?? openSqlite)())
+    const open = () => openTestStore({ folder: this.folder, clock, pollIntervalMs: 60_000 })
+    const real = this.#stack.use(await (openStore ?? open)())
     this.store = new WatchedStore(real)
-    this.blobs = diskBlobs({ folder: join(this.folder, 'blobs'), bootId: 'test', clock })
+    this.blobs = await openTestBlobs({ folder: this.folder, clock })
     const log = makeLog({ level: 'debug', text: false, write: () => undefined })
     for (const level of ['debug', 'info', 'warn', 'error'] as const) {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
@@ -238,6 +236,16 @@ export class EdgeFixture {
   /** Where the store says that a published content is. */
   async locate(content: string | Buffer): Promise<BlobLocation> {
     return (await this.store.real.read.blobs.find(sha256(content)))!
+  }
+
+  /** Makes the blob of this content, or all, absent until disposal. */
+  loseBlobs(content?: string | Buffer): Disposable {
+    const { bytes, read } = this.blobs
+    const hash = content === undefined ? undefined : sha256(content)
+    const isLost = (location: BlobLocation) => hash === undefined || location.hash === hash
+    this.blobs.bytes = async (location) => (isLost(location) ? undefined : bytes(location))
+    this.blobs.read = async (location, range) => (isLost(location) ? undefined : read(location, range))
+    return { [Symbol.dispose]: () => void Object.assign(this.blobs, { bytes, read }) }
   }
 
   /** Creates a site with a live version. */

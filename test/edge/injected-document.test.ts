@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { rename } from 'node:fs/promises'
-import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { sha256 } from '../api/content.ts'
 import { EdgeFixture, noise } from './fixture.ts'
@@ -92,7 +90,7 @@ describe('the root document of a site with metadata', () => {
   test('is read once, however often the site is loaded', async () => {
     const { slug, id } = await publishWithTitle(`${PUBLISHED}read once`)
     await edge.get(slug)
-    await using _lost = await lose(`${PUBLISHED}read once`)
+    using _lost = edge.loseBlobs(`${PUBLISHED}read once`)
     await edge.updateSite(slug, { spaMode: true })
     for (const host of [slug, `${id}--${slug}`])
       assert.equal((await edge.get(host)).text, `${FRONT}read once`)
@@ -100,19 +98,11 @@ describe('the root document of a site with metadata', () => {
 
   test('does not affect other files when it is lost', async () => {
     const { slug } = await publishWithTitle(`${PUBLISHED}lost`)
-    await using _lost = await lose(`${PUBLISHED}lost`)
+    using _lost = edge.loseBlobs(`${PUBLISHED}lost`)
     assert.equal((await edge.get(slug)).status, 500)
     assert.equal((await edge.get(slug, '/docs/')).text, 'docs')
   })
 })
-
-/** Removes the blob of some content until disposal. */
-async function lose(content: string): Promise<AsyncDisposable> {
-  const { object } = await edge.locate(content)
-  const path = join(edge.folder, 'blobs', object.slice(0, 2), object)
-  await rename(path, `${path}.lost`)
-  return { [Symbol.asyncDispose]: () => rename(`${path}.lost`, path) }
-}
 
 describe('a root document of more than 256 KiB, which is streamed', () => {
   const rest = noise(600_000)

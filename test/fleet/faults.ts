@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../support/random.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetNode } from './fleet-node.ts'
+import { measureRecovery } from './publishing-probe.ts'
 import type { Report } from './report.ts'
 
 interface FaultsOptions {
@@ -11,18 +12,22 @@ interface FaultsOptions {
   /** Time between two faults. */
   pauseMs: number
   rounds: number
+  kinds: FaultKinds
 }
 
-const FAULTS = [killNode, stopNode, cutOffNode, failOver]
+/** Faults of all parts, or of the database only. */
+export type FaultKinds = 'all' | 'failovers'
 
 /**
  * Kills and stops nodes, cuts them off from their database, and lets the database fail over: one at a time, each kind once
  * before any of them again. Resolves after `rounds` of all kinds, or when the signal is aborted.
  */
 export async function causeFaults(options: FaultsOptions, signal: AbortSignal): Promise<void> {
-  const { fleet, random, report, pauseMs, rounds } = options
+  const { fleet, random, report, pauseMs, rounds, kinds } = options
+  const faults = kinds === 'failovers' ? [failOver] : [killNode, stopNode, cutOffNode, failOver]
+  if (kinds === 'all' && fleet.bucket) faults.push(cutOffStorage)
   for (let round = 0; round < rounds; round++) {
-    for (const fault of random.shuffle(fleet.bucket ? [...FAULTS, cutOffStorage] : FAULTS)) {
+    for (const fault of random.shuffle(faults)) {
       await pause(pauseMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       report.count(`faults: ${fault.name}`)
@@ -80,6 +85,9 @@ async function cutOffStorage({ fleet, random, report }: Fault): Promise<void> {
 
 async function failOver({ fleet, random, report }: Fault): Promise<void> {
   report.event('the primary is killed')
-  await fleet.failOver(() => pause(random.below(2000)))
+  await fleet.failOver({
+    beforePromotion: () => pause(random.below(2000)),
+    afterPromotion: () => measureRecovery(fleet, report),
+  })
   report.event('the former standby is the primary, with a new standby')
 }

@@ -24,6 +24,12 @@ interface FleetOptions {
   settings?: Settings
 }
 
+interface FailoverSteps {
+  beforePromotion(): Promise<void>
+  /** Durable writes do not wait for a standby yet. */
+  afterPromotion(): Promise<void>
+}
+
 /** Limits that no client reaches. */
 const LIMITS: Settings = { RATE_SIGN_IN: '1000000000', DOMAINS_FREE: '1000' }
 
@@ -130,15 +136,16 @@ export class Fleet implements AsyncDisposable {
     await this.#primary.run(this.#primary.url(), 'select')
   }
 
-  /** Kills the primary; after `pauseMs` its standby takes its place, and gets a standby of its own. */
-  async failOver(promoteAfter: () => Promise<void>): Promise<void> {
+  /** Kills the primary; its standby takes its place, and gets a standby of its own. */
+  async failOver({ beforePromotion, afterPromotion }: FailoverSteps): Promise<void> {
     for (const { cutOff } of this.nodes) cutOff.begin()
     const former = this.#primary
     await former.kill()
-    await promoteAfter()
+    await beforePromotion()
     await this.#standby.promote()
     for (const { cutOff } of this.nodes) cutOff.end()
     this.#primary = this.#standby
+    await afterPromotion()
     this.#standby = await this.#primary.startStandby()
     for (const node of this.nodes)
       for (const proxy of node.databases)

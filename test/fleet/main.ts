@@ -1,17 +1,36 @@
 import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed } from '../support/random.ts'
+import { type Ceph, startCeph } from '../tools/ceph.ts'
+import { type Postgres, startPostgres } from '../tools/postgres.ts'
+import { runCollection } from './collection.ts'
+import { runKills } from './kills.ts'
+import { runMove } from './move.ts'
+import type { Report } from './report.ts'
 import { runRollingRestart } from './rolling.ts'
 import { runFleet } from './run.ts'
+import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
 
 // `npm run fleet -- [--minutes N] [--seed N]`: the long run of test/fleet.test.ts.
+// `npm run fleet -- failovers [--times N]`: kills the primary and promotes its standby again and again.
 // `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
-// Both exit with 1 when a promise was broken.
+// `npm run fleet -- move [--sites N]`: moves a machine into a fleet and back.
+// `npm run fleet -- kills [--kills N]`: kills a node at all events of a publish, or at N random ones of each kind.
+// `npm run fleet -- collection [--steps N]`: publishes, deletes and collects on three nodes over S3.
+// They exit with 1 when a promise was broken.
+// `npm run fleet -- tests [part of a test file's path …]`: the tests of the API, the edge, domains, visits and
+// certificates on PostgreSQL and S3.
+// `npm run fleet -- repeated-writes [part …]`: the tests of the API with the work of each write executed twice.
+// They exit with 1 when a test failed.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '10' },
+    times: { type: 'string', default: '20' },
+    sites: { type: 'string', default: '10000' },
+    kills: { type: 'string' },
+    steps: { type: 'string', default: '200000' },
     visits: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(anySeed()) },
   },
@@ -24,14 +43,46 @@ if (missing) {
   console.error(`npm run fleet ${missing}`)
   process.exit(2)
 }
+const [command = 'faults', ...parts] = positionals
+const testRuns: Record<string, (parts: readonly string[]) => Promise<boolean>> = {
+  tests: runTestsOnFleet,
+  'repeated-writes': runTestsRepeatingWrites,
+}
+const runTests = testRuns[command]
+if (runTests) process.exit((await runTests(parts)) ? 0 : 1)
 const seed = Number(values.seed)
 console.log(`seed ${seed}`)
-const options = { seed, nodes: 4, storage: 's3', visitors: 8, log: console.log } as const
-const report = await (positionals[0] === 'rolling'
-  ? runRollingRestart({ ...options, visits: Number(values.visits) })
-  : runFleet({ ...options, seconds: Number(values.minutes) * 60, publishers: 4, pauseMs: 4000 }))
+const log = console.log
+const options = { seed, nodes: 4, storage: 's3', visitors: 8, log } as const
+const load = { ...options, publishers: 4, pauseMs: 4000 } as const
+const runs: Record<string, () => Promise<Report>> = {
+  faults: () => runFleet({ ...load, seconds: Number(values.minutes) * 60 }),
+  failovers: () => runFleet({ ...load, faults: 'failovers', rounds: Number(values.times) }),
+  rolling: () => runRollingRestart({ ...options, visits: Number(values.visits) }),
+  move: () => runMove({ sites: Number(values.sites), log }),
+  kills: () =>
+    withServers((servers) =>
+      runKills({ ...servers, seed, log, ...(values.kills && { kills: Number(values.kills) }) }),
+    ),
+  collection: () =>
+    withServers((servers) => runCollection({ ...servers, seed, log, steps: Number(values.steps) })),
+}
+const run = runs[command]
+if (!run) {
+  console.error(`npm run fleet has these runs: ${Object.keys({ ...runs, ...testRuns }).join(', ')}`)
+  process.exit(2)
+}
+const report = await run()
 console.log(`\nseed ${seed}\n${report.lines.join('\n')}\n`)
 console.log(
   report.violations.length === 0 ? 'no promise was broken' : `BROKEN:\n${report.violations.join('\n')}`,
 )
 process.exitCode = report.violations.length === 0 ? 0 : 1
+
+async function withServers(
+  run: (servers: { ceph: Ceph; postgres: Postgres }) => Promise<Report>,
+): Promise<Report> {
+  await using ceph = await startCeph()
+  await using postgres = await startPostgres()
+  return await run({ ceph, postgres })
+}

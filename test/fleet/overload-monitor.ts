@@ -15,13 +15,14 @@ export async function monitorOverload(fleet: Fleet, report: Report, signal: Abor
   while (!signal.aborted) {
     const startedAt = performance.now()
     await pause(INTERVAL_MS)
+    const delayMs = performance.now() - startedAt - INTERVAL_MS
     const isAnswered = await fleet.queryPrimary().then(
       () => true,
       () => false,
     )
-    const latencyMs = performance.now() - startedAt - INTERVAL_MS
     // Without an answer there is a fault, which the fleet knows.
-    if (!isAnswered || latencyMs < MAX_LATENCY_MS) continue
+    const latencyMs = isAnswered ? performance.now() - startedAt - INTERVAL_MS : delayMs
+    if (latencyMs < MAX_LATENCY_MS) continue
     report.count('times that the machine was overloaded')
     report.max('longest delay by overload, ms', latencyMs)
     fleet.overload.begin(startedAt - latencyMs)

@@ -59,8 +59,9 @@ export class PublishingClient {
       const code = isSlipwayError(error) ? error.code : String(error)
       report.count(`${name}: ${code}`)
       report.max(`${name}: longest until it failed, ms`, performance.now() - startedAt)
-      if (site?.mayBeDeleted && code === 'SITE_NOT_FOUND') this.#own = this.#own.filter((one) => one !== site)
-      else if (!isTemporary(error)) report.violation(`${name} of ${site?.slug ?? 'a new site'}: ${error}`)
+      if (site?.mayBeDeleted && code === 'NOT_FOUND') this.#own = this.#own.filter((one) => one !== site)
+      else if (!isTemporary(error) && !isTooLate(site, code))
+        report.violation(`${name} of ${site?.slug ?? 'a new site'}: ${error}`)
     }
   }
 
@@ -131,6 +132,11 @@ function deadline(): AbortSignal {
 /** A change could end after the site. */
 function isExpiring({ expiresAt }: SiteHistory): boolean {
   return expiresAt !== undefined && Date.now() > expiresAt - MAX_REQUEST_MS
+}
+
+/** Whether a new site without an account expired while it was published. */
+function isTooLate(site: SiteHistory | undefined, code: string): boolean {
+  return site === undefined && code === 'SITE_EXPIRED'
 }
 
 /** Whether the service, or the network, says that it can be tried again. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Settings } from '../operator/program.ts'
 import { Random } from '../support/random.ts'
-import { causeFaults } from './faults.ts'
+import { causeFaults, type FaultKinds } from './faults.ts'
 import { Fleet, type Storage } from './fleet.ts'
 import { monitorOverload } from './overload-monitor.ts'
 import { PublishingClient } from './publishing-client.ts'
@@ -21,6 +21,8 @@ interface RunOptions {
   visitors: number
   /** Between two faults. */
   pauseMs: number
+  /** All by default. */
+  faults?: FaultKinds
   log?: (line: string) => void
 }
 
@@ -36,7 +38,7 @@ const SETTLE_MS = 5000
 
 /** Publishes to a fleet and visits it while faults come, then checks that every node has all that was acknowledged. */
 export async function runFleet(options: RunOptions): Promise<Report> {
-  const { seconds, rounds = Number.POSITIVE_INFINITY, pauseMs, seed, log } = options
+  const { seconds, rounds = Number.POSITIVE_INFINITY, pauseMs, seed, log, faults: kinds = 'all' } = options
   const report = new Report(log)
   const random = new Random(seed)
   await using fleet = await Fleet.open({ ...options, settings: SETTINGS })
@@ -56,7 +58,7 @@ export async function runFleet(options: RunOptions): Promise<Report> {
     () => new Visitor({ ...parts, random: random.fork() }),
   )
   const stop = new AbortController()
-  const faults = causeFaults({ fleet, report, random: random.fork(), pauseMs, rounds }, stop.signal)
+  const faults = causeFaults({ fleet, report, random: random.fork(), pauseMs, rounds, kinds }, stop.signal)
   const loads = [...publishers, ...visitors].map((one) => one.run(stop.signal))
   const ended = Promise.all([faults, monitorOverload(fleet, report, stop.signal), ...loads])
   await Promise.race([faults, ...loads, ...(seconds === undefined ? [] : [pause(seconds * 1000)])])

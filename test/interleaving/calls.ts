@@ -28,10 +28,12 @@ import {
   CAT,
   CLAIM_TOKEN,
   CODE,
+  DEVICE_CODE,
   DRAFT,
   FILE,
   KEY,
   LIVE,
+  NAMED_KEY_HASH,
   NEW_PREVIEWS,
   OTHER_CONTENT,
   OTHER_FILE,
@@ -56,6 +58,7 @@ type Subject =
   | 'the name'
   | 'ann'
   | 'keys'
+  | 'devices'
   | 'sessions'
   | 'codes'
   | 'domains of ann'
@@ -332,7 +335,7 @@ export const CALLS: Record<string, CallSpec> = {
   'encrypt keys again': {
     changes: ['shop.test'],
     isDivisible: true,
-    run: ({ issuing }) => reencryptKeys(issuing.store, issuing.secretBox),
+    run: ({ issuing }) => reencryptKeys(issuing),
   },
   'present a challenge': {
     changes: ['shop.test'],
@@ -375,6 +378,28 @@ export const CALLS: Record<string, CallSpec> = {
       accounts.verifyCode({ email: ANN.email, code: 'WXYZ-WXYZ', attempt: ATTEMPT }, CLIENT),
   },
   'renew the key': { changes: ['keys'], reads: ['ann'], run: ({ accounts }) => accounts.renewKey(ANN) },
+  'create a key': {
+    changes: ['keys'],
+    reads: ['ann', 'bakery'],
+    run: ({ namedKeys }) => namedKeys.create(ANN, { name: 'ci', scope: 'publish', sites: ['bakery'] }),
+  },
+  'ask for a device': {
+    changes: ['devices'],
+    run: ({ deviceSignIns }) => deviceSignIns.start({ program: 'p', machine: 'm' }),
+  },
+  'allow a device': {
+    changes: ['devices', 'counters'],
+    run: ({ deviceSignIns }) => deviceSignIns.decide(ANN, CODE, true),
+  },
+  'fetch the key of a device': {
+    changes: ['devices', 'keys'],
+    reads: ['ann'],
+    run: ({ deviceSignIns }) => deviceSignIns.exchange(DEVICE_CODE),
+  },
+  'revoke a key': {
+    changes: ['keys'],
+    run: ({ namedKeys }) => namedKeys.revoke(ANN, NAMED_KEY_HASH.slice(0, 16)),
+  },
   'end the key': { changes: ['keys'], run: ({ accounts }) => accounts.endKey(hashToken(KEY)) },
   'turn reminders off': { changes: ['ann'], run: ({ accounts }) => accounts.setReminders(ANN, false) },
   'set the plan': { changes: ['ann'], run: ({ accounts }) => accounts.setPlan(ANN.email, 'hobby') },
@@ -416,7 +441,7 @@ export const CALLS: Record<string, CallSpec> = {
     uploads: ['blobs'],
     blobs: ['blobs'],
     unnamed: ['blobs'],
-    'sign-ins': ['codes', 'counters', 'sessions'],
+    'sign-ins': ['codes', 'counters', 'devices', 'keys', 'sessions'],
     'held-domains': ['domains of ann'],
     'former-names': ['cafe', 'renames'],
     emails: ['notices', 'ann'],

@@ -5,7 +5,7 @@ import type { Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
-import { accountRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
+import { accountRow, domainRow, keyRow, siteRow, versionRow } from '../store/rows.ts'
 
 /** The time at which all calls begin. */
 export const NOW = Date.UTC(2030, 0, 15, 12, 30)
@@ -16,6 +16,8 @@ export const CODE = 'ABCD-EFGH'
 export const ATTEMPT = 'the attempt of ann'
 export const SESSION = 'the session of ann'
 export const KEY = 'the key of ann'
+export const DEVICE_CODE = 'the code of a device'
+export const NAMED_KEY_HASH = sha256('named key 0')
 
 /** The bytes of all files. */
 export const CONTENT = '<!doctype html><title>A page</title>'
@@ -98,11 +100,16 @@ function day(time: number): number {
 
 async function insertSignIns(tx: WriteTransaction): Promise<void> {
   for (let number = 0; number < 49; number++)
-    await tx.accounts.addNamedKey({
-      keyHash: sha256(`named key ${number}`),
-      accountId: 'ann',
-      name: `key ${number}`,
-      createdAt: NOW - DAY_MS,
+    await tx.keys.add(
+      keyRow(sha256(`named key ${number}`), { name: `key ${number}`, createdAt: NOW - DAY_MS }),
+    )
+  for (const state of ['pending', 'approved'] as const)
+    await tx.deviceSignIns.add({
+      ...{ program: 'a program', machine: 'a machine', state },
+      deviceHash: state === 'approved' ? hashToken(DEVICE_CODE) : 'a pending one',
+      userCodeHash: new Signer(SECRET, 'device codes').sign([state === 'pending' ? CODE : 'another']),
+      ...{ createdAt: NOW, expiresAt: NOW + MINUTE_MS, intervalMs: 5000, polledAt: null },
+      accountId: state === 'approved' ? ANN.id : null,
     })
   await tx.signIns.addCode({
     attemptHash: hashToken(ATTEMPT),

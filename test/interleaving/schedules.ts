@@ -174,7 +174,7 @@ function findEnd(statements: readonly string[], index: number): number {
 }
 
 function isEnd(statement: string): boolean {
-  return /^\d: (commit|rollback)$/.test(statement)
+  return /(?:^\d: |;)(?:commit|rollback)$/.test(statement)
 }
 
 function isSame(one: Outcome, other: Outcome): boolean {

@@ -70,19 +70,3 @@ export function withoutScope(kind: keyof WriteScope): Wrap {
     },
   })
 }
-
-/** Runs each work twice, and rolls the first run back, as PostgreSQL does after a deadlock. */
-export const repeated: Wrap = (store) => ({
-  ...store,
-  write: async (durability, scope, work) => {
-    await store
-      .write(durability, scope, async (tx) => {
-        await work(tx)
-        throw new RolledBack()
-      })
-      .catch(() => undefined)
-    return store.write(durability, scope, work)
-  },
-})
-
-class RolledBack extends Error {}

@@ -325,8 +325,11 @@ function sitesWithOnePage(id: string): unknown {
   const files = ['index.html', 'app.js', 'app.css'].map(toStoredFile)
   const find = (slug: string) => {
     const version = versionRow(id, slug, { files })
-    const blobs = files.map((file) => toBlobRecord(file))
-    return parse({ site: siteRow(slug, { liveVersionId: id }), live: version, requested: version, blobs })
+    const blobs = new Map(files.map((file) => [file.hash!, toBlobRecord(file)]))
+    return {
+      ...parse({ site: siteRow(slug, { liveVersionId: id }), live: version, requested: version }),
+      blobs,
+    }
   }
   return {
     serving: {

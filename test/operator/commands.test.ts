@@ -53,6 +53,17 @@ for (const [args, named] of [
     assert.doesNotMatch(stderr, /hush/)
   })
 
+for (const [option, value] of [
+  ['--to-database', 'mysql://user:hush@host/slipway'],
+  ['--to-blobs', 's3:hush'],
+] as const)
+  test(`a malformed value of an option is refused in one line with the name of the option: ${option}`, async () => {
+    const { code, stderr } = await run(['move', '--to-data', 'target', option, value])
+    assert.equal(code, 1)
+    assert.match(stderr, new RegExp(`^slipway-server: ${option}=\\(hidden\\) is not allowed: it .*\n$`))
+    assert.doesNotMatch(stderr, /hush/)
+  })
+
 test('the target database of a move can be in a variable, which other users of the machine cannot read', async () => {
   const { code, stderr } = await run(['move', '--to-data', 'target'], {
     DATABASE_URL: URL_WITH_PASSWORD,

@@ -25,6 +25,8 @@ const HIGH_LIMITS: Settings = {
 }
 
 interface ProgramOptions {
+  /** A command and its arguments; by default it serves. */
+  args?: string[]
   /** Preloaded into each of its processes. */
   modules?: string[]
   /** Arguments of Node itself. */
@@ -82,7 +84,7 @@ export class Program implements AsyncDisposable {
   }
 
   private constructor(settings: Settings, options: ProgramOptions) {
-    this.child = start([], settings, options)
+    this.child = start(options.args ?? [], settings, options)
     const kill = () => void this.kill()
     options.signal?.addEventListener('abort', kill)
     let stderr = ''

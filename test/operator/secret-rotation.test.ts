@@ -58,7 +58,7 @@ test('a key in the store is encrypted again with the new secret only when it has
   assert.throws(() => both.reencrypt(sealed, 'certificate b.example'), UndecryptableError)
 })
 
-test('settings are not shared while a key has an unknown secret, and the error says how to make it known', async () => {
+test('settings are not shared while a key has an unknown secret, unless it is lost', async () => {
   await using folder = await memoryFolder()
   {
     await using _ = await startTestService({ DATA: folder.path, SECRET: NEW })
@@ -72,9 +72,14 @@ test('settings are not shared while a key has an unknown secret, and the error s
   )
   await assert.rejects(context.shareSettings(), (error) => {
     assert.ok(error instanceof ConfigError)
-    assert.match(error.message, /key of acme account .*: set SLIPWAY_SECRET_PREVIOUS/)
+    assert.match(
+      error.message,
+      /key of acme account .*: set SLIPWAY_SECRET_PREVIOUS .* or run .* --discard-lost-keys/,
+    )
     return true
   })
+  const { discarded } = await context.shareSettings({ discardsLostKeys: true })
+  assert.equal(discarded, 1)
 })
 
 async function sign(data: string, settings: Record<string, string>): Promise<Signed> {

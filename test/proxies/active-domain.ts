@@ -1,6 +1,5 @@
-import { join } from 'node:path'
-import { sqliteStore } from '../../server/store/sqlite.ts'
 import { domainRow } from '../store/rows.ts'
+import { openTestStore } from '../support/engines.ts'
 import type { RunningService } from '../support/service.ts'
 
 /** TTL of the service's cache of unknown host names. */
@@ -14,7 +13,7 @@ export async function giveDomain(
   status: 'pending' | 'active' = 'active',
 ): Promise<void> {
   const clock = () => service.clock.now
-  await using store = await sqliteStore({ file: join(service.data, 'slipway.db'), clock })
+  await using store = await openTestStore({ folder: service.data, clock })
   const site = (await store.read.sites.bySlug(slug))!
   await store.write('durable', {}, async (tx) => {
     const isActive = status === 'active'

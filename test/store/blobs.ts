@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createObjectName } from '../../server/blobs/object-names.ts'
 import type { BlobEncodings } from '../../server/store/contract/blobs.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
+import { anySeed, Random } from '../support/random.ts'
 import type { Promises } from './contract.ts'
 import { blob, siteRow, storedBlob, versionRow } from './rows.ts'
 
@@ -78,6 +79,45 @@ export function storeBlobs(promises: Promises): void {
     })
     assert.deepEqual(remaining, [0, 0, 0, 0, 1])
   })
+
+  promises(
+    'the last owners of a blob lose it while another site publishes the same bytes: it stays',
+    async (open) => {
+      const [one, two, third, collector] = await Promise.all([open(), open(), open(), open()])
+      const seed = anySeed()
+      const random = new Random(seed)
+      for (let round = 0; round < 10; round++) {
+        const x = storedBlob(round, `${round}-shared`)
+        const later = storedBlob(round, `${round}-later`)
+        const collect = () => collector.write('durable', {}, (tx) => tx.blobs.collect(round, 10))
+        await one.write('durable', { site: ['one', 'two'] }, async (tx) => {
+          await tx.blobs.add('one', [x])
+          await tx.blobs.add('two', [x])
+        })
+        const calls = [
+          () =>
+            one.write('durable', { site: 'one' }, (tx) => tx.blobs.removeReferences('one', [x.hash], round)),
+          () =>
+            two.write('durable', { site: 'two' }, (tx) => tx.blobs.removeReferences('two', [x.hash], round)),
+          () => third.write('durable', { site: 'third' }, (tx) => tx.blobs.add('third', [later])),
+          collect,
+          collect,
+        ]
+        await Promise.all(random.shuffle(calls).map((call) => call()))
+        await collect()
+        const where = `round ${round} of seed ${seed}`
+        const { object } = (await third.read.blobs.find(x.hash)) ?? assert.fail(`no blob in ${where}`)
+        const isAddedAnew = object === later.object
+        assert.deepEqual(await third.read.blobs.listDiscarded(0, 10), isAddedAnew ? [x.object] : [], where)
+        await third.write('durable', {}, async (tx) => {
+          await tx.blobs.removeReferences('third', [x.hash], round)
+          await tx.blobs.forgetDiscarded([x.object])
+        })
+        assert.equal((await collect()).deleted, 1, where)
+        await third.write('durable', {}, (tx) => tx.blobs.forgetDiscarded([object]))
+      }
+    },
+  )
 
   promises('a new reference ends the grace period; its removal starts a new one', async (open) => {
     const { read, write } = await open()

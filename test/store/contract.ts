@@ -8,7 +8,7 @@ import { storeChanges } from './changes.ts'
 import { storeFleet } from './fleet.ts'
 import { storeOAuth } from './oauth.ts'
 import { storeQueries } from './queries.ts'
-import { accountRow, blob, domainRow, plain, siteRow, versionRow } from './rows.ts'
+import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
 import { storeSignIns } from './sign-ins.ts'
 import { TaskProcesses } from './task-processes.ts'
@@ -203,9 +203,8 @@ const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) =
   'an address has one account': (tx, time) => tx.accounts.insert(accountRow(time, { email: 'a@b.test' })),
   'a key belongs to one account': (tx, time) => tx.accounts.insert(accountRow(time, { keyHash: 'a hash' })),
   'a named key belongs to one account': (tx, time) =>
-    tx.accounts.addNamedKey({ keyHash: 'a hash', accountId: time, name: time, createdAt: 0 }),
-  'a name of a key is used once': (tx, time) =>
-    tx.accounts.addNamedKey({ keyHash: time, accountId: 'ann', name: 'a name', createdAt: 0 }),
+    tx.keys.add(keyRow('a hash', { accountId: time, name: time })),
+  'a name of a key is used once': (tx, time) => tx.keys.add(keyRow(time, { name: 'a name' })),
   'a slug is given out once': (tx, time) => tx.sites.insert(siteRow('a-site', { title: time })),
   'a version id is given out once': (tx, time) => tx.versions.insert(versionRow('v1', time)),
   'an account has a domain once': (tx, time) => tx.domains.insert(domainRow('a.test', { slug: time })),

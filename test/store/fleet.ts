@@ -73,8 +73,9 @@ export function storeFleet(promises: Promises): void {
       const key = old.encrypt('key of the account', accountKeyContext(directory))
       await acme.getOrCreateAccount({ directory, key, url: null, createdAt: 0 })
     })
-    await assert.rejects(reencryptKeys(store, current), UndecryptableError)
-    assert.equal(await reencryptKeys(store, both), 2 * names.length + 1)
+    const reencrypt = (secretBox: SecretBox) => reencryptKeys({ store, secretBox, clock: () => 5 })
+    await assert.rejects(reencrypt(current), UndecryptableError)
+    assert.deepEqual(await reencrypt(both), { encrypted: 2 * names.length + 1, discarded: 0 })
     for (const name of names) {
       const { key, orderKey } = (await store.read.certificates.find(name))!
       assert.equal(current.decrypt(key!, certificateKeyContext(name)), `key of ${name}`)
@@ -82,6 +83,43 @@ export function storeFleet(promises: Promises): void {
     }
     const account = (await store.read.acme.account(directory))!
     assert.equal(current.decrypt(account.key, accountKeyContext(directory)), 'key of the account')
-    assert.equal(await reencryptKeys(store, both), 0)
+    assert.deepEqual(await reencrypt(both), { encrypted: 0, discarded: 0 })
+  })
+
+  promises('keys of a lost secret are discarded on request, and what they belong to is due', async (open) => {
+    const store = await open()
+    const [lost, secretBox] = [new SecretBox('lost secret'), new SecretBox('new secret')]
+    const directory = 'https://ca.example/directory'
+    const seal = (name: string, box = lost) => ({
+      ...emptyCertificate(name),
+      chain: 'chain',
+      key: box.encrypt('key', certificateKeyContext(name)),
+      notAfter: 9,
+    })
+    const orderKey = lost.encrypt('order', orderKeyContext('order.example'))
+    const certificates = [
+      { ...seal('lost.example'), challengeType: 'http-01' as const, dueAt: 8 },
+      { ...seal('unused.example'), unusedSince: 3 },
+      { ...seal('order.example', secretBox), orderUrl: 'order/1', orderKey, dueAt: 8 },
+      seal('intact.example', secretBox),
+    ]
+    await store.write('durable', {}, async (tx) => {
+      for (const one of certificates) await tx.certificates.insert(one)
+      const key = lost.encrypt('key of the account', accountKeyContext(directory))
+      await tx.acme.getOrCreateAccount({ directory, key, url: 'account/1', createdAt: 0 })
+    })
+    const options = { store, secretBox, clock: () => 5, discardsLostKeys: true }
+    assert.deepEqual(await reencryptKeys(options), { encrypted: 0, discarded: 4 })
+    const found = await Promise.all(certificates.map(({ name }) => store.read.certificates.find(name)))
+    assert.deepEqual(found, [
+      { ...emptyCertificate('lost.example'), challengeType: 'http-01', dueAt: 5 },
+      { ...emptyCertificate('unused.example'), unusedSince: 3 },
+      { ...certificates[2], orderUrl: null, orderKey: null, dueAt: 5 },
+      certificates[3],
+    ])
+    const account = (await store.read.acme.account(directory))!
+    assert.equal(account.url, null)
+    assert.notEqual(secretBox.decrypt(account.key, accountKeyContext(directory)), undefined)
+    assert.deepEqual(await reencryptKeys(options), { encrypted: 0, discarded: 0 })
   })
 }

@@ -6,6 +6,7 @@ const SITES = 20_000
 const ROWS: Record<string, number> = {
   accounts: 10_000,
   named_keys: 10_000,
+  device_sign_ins: 10_000,
   sign_in_codes: 10_000,
   sign_in_sources: 10_000,
   sessions: 10_000,
@@ -42,7 +43,11 @@ const VALUES: Record<string, Record<string, string>> = {
     reminders: '1',
     leaving_since: 'case when i % 1000 = 0 then i end',
   },
-  named_keys: { account_id: `'id ' || i % 5000` },
+  named_keys: {
+    account_id: `'id ' || i % 5000`,
+    expires_at: 'case when i % 100 = 0 then i end',
+    issued_by: `case when i % 10 = 0 then 'issued_by ' || i end`,
+  },
   sessions: { account_id: `'id ' || i % 5000` },
   oauth_records: {
     kind: `'Grant'`,

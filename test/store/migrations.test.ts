@@ -7,10 +7,11 @@ import { parseConnectionUrl } from '../../server/store/postgres/connection-url.t
 import { migratePostgres } from '../../server/store/postgres/migrate.ts'
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY } from '../tools/postgres.ts'
 import { postgresServer } from './postgres-server.ts'
-import { openStore, PATIENT_TIMEOUTS } from './test-database.ts'
+import { openStore } from './test-database.ts'
 
 const LOCK = 1234n
 const NODES = 20

@@ -8,7 +8,7 @@ import { requires } from '../tools/part.ts'
 import { EMPTY } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
 import { postgresServer } from './postgres-server.ts'
-import { siteRow } from './rows.ts'
+import { siteRow, storedBlob } from './rows.ts'
 import { openStore } from './test-database.ts'
 
 storeContract(
@@ -43,6 +43,37 @@ test('nodes add visits of the same sites without deadlocks', requires('postgres'
   await Promise.all(Array.from({ length: 20 }, (_, number) => add(number)))
   assert.equal(runs, 20, 'a deadlock makes a write run again')
 })
+
+test(
+  'new content that two sites publish at the same time is stored once, for both',
+  requires('postgres'),
+  async () => {
+    const { createDatabase, run } = await postgresServer()
+    const url = await createDatabase()
+    await using store = await openStore(url)
+    const [first, second] = [storedBlob('x', 1), storedBlob('x', 2)]
+    const added = Promise.withResolvers<void>()
+    let runs = 0
+    const one = store.write('durable', { site: 'one' }, async (tx) => {
+      await tx.blobs.add('one', [first])
+      added.resolve()
+      const waiting = `select from pg_locks where not granted and locktype = 'transactionid'`
+      while ((await run(url, waiting)).rowCount === 0) await turn()
+    })
+    await added.promise
+    const other = store.write('durable', { site: 'two' }, (tx) => {
+      runs++
+      return tx.blobs.add('two', [second, storedBlob('y')])
+    })
+    await one
+    assert.deepEqual(await other, new Set([first.object, storedBlob('y').object]))
+    assert.equal(runs, 2)
+    await store.write('durable', {}, async (tx) => {
+      await tx.blobs.removeReferences('one', [first.hash], 1)
+      assert.deepEqual(await tx.blobs.collect(1, 10), { examined: 1, deleted: 0 }, 'the other site needs it')
+    })
+  },
+)
 
 test('a change that is committed after later ones is noticed', requires('postgres'), async () => {
   const url = await (await postgresServer()).createDatabase()

@@ -51,6 +51,16 @@ export function storeQueries(promises: Promises): void {
     assert.deepEqual(await store.read.blobs.listDiscarded(6, 5000), ['another'])
   })
 
+  promises('a text with a NUL or half a surrogate pair finds nothing', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, (tx) => tx.sites.insert(siteRow('a-b')))
+    for (const text of ['a\0b', '\0', 'a\ud800b']) {
+      assert.equal(await read.sites.bySlug(text), undefined)
+      assert.equal(await read.versions.header(text), undefined)
+      await write('durable', {}, (tx) => tx.domains.remove('ann', text))
+    }
+  })
+
   promises('a decrement of a counter undoes an increment', async (open) => {
     const { write } = await open()
     const add = (caller: string) => write('relaxed', {}, (tx) => tx.counters.add(caller, 0))

@@ -1,6 +1,6 @@
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Queries } from '../../server/store/store.ts'
-import { accountRow, domainRow, siteRow, versionRow } from './rows.ts'
+import { accountRow, domainRow, keyRow, siteRow, versionRow } from './rows.ts'
 
 type Arguments = {
   [Group in keyof Queries]: {
@@ -27,12 +27,17 @@ const oauthRecord = {
   kind: 'Grant',
   grantHash: 'n',
   accountId: 'id 7',
-  payload: '{}',
+  payload: {},
   createdAt: 1,
   expiresAt: 1,
   consumedAt: null,
 }
 const session = { tokenHash: 'n', accountId: 'id 7', createdAt: 1, expiresAt: 1, browser: null }
+const deviceSignIn = {
+  ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm' },
+  ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null },
+  state: 'pending',
+} as const
 const challenge = { type: 'http-01', name: 'n', token: 't', keyAuthorization: 'k', expiresAt: 1 } as const
 const lease = { name: 'name 7', holder: 'h', until: 100_000 }
 const schedule = { renewAt: 1, informationAt: 1, dueAt: 1, hasRenewalInfo: true }
@@ -50,19 +55,34 @@ export const QUERY_ARGUMENTS: Arguments = {
     byId: ['id 7'],
     byIds: [['id 7', 'id 8']],
     byEmail: ['email 7'],
-    byKeyHash: ['key 7'],
-    validKeys: [['key 7', 'key_hash 8']],
     insert: [accountRow('new')],
     setKey: ['id 7', 'a key'],
-    deleteKey: ['key 7'],
-    addNamedKey: [{ keyHash: 'n', accountId: 'id 7', name: 'n', createdAt: 1 }],
-    countNamedKeys: ['id 7'],
-    deleteNamedKey: ['id 7', 'name 7'],
     setPlan: ['id 7', 'hobby'],
     setReminders: ['id 7', false],
     markBeingDeleted: ['id 7', 1],
     beingDeleted: [100],
     remove: ['id 7'],
+  },
+  keys: {
+    find: [['key 7', 'key_hash 8']],
+    valid: [['key 7', 'key_hash 8'], 1],
+    list: ['id 7'],
+    add: [keyRow('n', { accountId: 'id 7' })],
+    delete: ['key 7'],
+    countIssued: ['id 7'],
+    deleteIssued: ['id 7', 'issued_by 7'],
+    recordUse: ['key_hash 8', 2, 1],
+    deleteExpired: [{ now: 100, before: 50, limit: 100 }],
+  },
+  deviceSignIns: {
+    add: [deviceSignIn],
+    find: ['device_hash 7'],
+    findPending: [['user_code_hash 7', 'user_code_hash 8'], 1],
+    decide: [['user_code_hash 7', 'user_code_hash 8'], { state: 'approved', accountId: 'id 7' }, 1],
+    recordPoll: ['device_hash 7', 1],
+    setInterval: ['device_hash 7', 1],
+    remove: ['device_hash 7'],
+    deleteExpired: [50],
   },
   signIns: {
     codes: ['email 7'],
@@ -100,10 +120,11 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   sites: {
     bySlug: ['slug 7'],
-    insert: [siteRow('new')],
+    insert: [siteRow('new'), versionRow('new', 'new')],
     update: ['slug 7', { title: 't' }],
     rename: ['slug 7', 'new', 1],
     findCurrentName: ['slug 50'],
+    currentSlugs: [['slug 7', 'slug 8']],
     releaseName: ['slug 7'],
     countRenames: ['id 7', 1],
     endRedirects: [50, 'slug 51'],

@@ -2,6 +2,7 @@ import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
 import { type Certificate, emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
+import type { NamedKey } from '../../server/store/contract/keys.ts'
 import { emptySite, type Site } from '../../server/store/contract/sites.ts'
 import { emptyVersion, type Version } from '../../server/store/contract/versions.ts'
 import { sha256 } from '../api/content.ts'
@@ -25,6 +26,21 @@ export function accountRow(id: string, change: Partial<Account> = {}): Account {
     reminders: true,
     createdAt: 1000,
     deletionStartedAt: null,
+    ...change,
+  }
+}
+
+export function keyRow(keyHash: string, change: Partial<NamedKey> = {}): NamedKey {
+  return {
+    keyHash,
+    accountId: 'ann',
+    name: keyHash,
+    createdAt: 1000,
+    scope: 'manage',
+    sites: null,
+    expiresAt: null,
+    lastUsedAt: null,
+    issuedBy: null,
     ...change,
   }
 }

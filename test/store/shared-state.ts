@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { Accounts } from '../../server/accounts/account.ts'
+import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
 import { Sessions } from '../../server/accounts/session.ts'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
@@ -55,23 +56,29 @@ export function storeSharedState(promises: Promises): void {
   promises('the key of a caller far beyond its limit is looked up once a second', async (open) => {
     const clock = { now: 1000 * HOUR_MS }
     const limits = rateLimits(await open(), () => clock.now)
-    const lookUp = () =>
-      ({ account: accountRow('ann'), keyHash: 'a hash', address: '', signedInWith: 'key' }) as const
+    const lookUp = () => ({
+      ...{ account: accountRow('ann'), keyHash: 'a hash', grant: FULL_GRANT },
+      ...({ address: '', signedInWith: 'key' } as const),
+    })
     const caller = lookUp()
     for (let request = 0; request < RATES.session + 100; request++) await limits.charge(caller, 'api')
-    assert.equal(limits.findFlooding('a hash'), undefined)
+    assert.equal(limits.findFlooding(['a hash']), undefined)
     await limits.charge(caller, 'api')
     await limits.charge(caller, 'api')
-    assert.equal(limits.findFlooding('a hash')?.id, 'ann')
+    assert.equal(limits.findFlooding(['a hash'])?.account.id, 'ann')
     clock.now += 1000
-    assert.equal(limits.findFlooding('a hash'), undefined)
+    assert.equal(limits.findFlooding(['a hash']), undefined)
     await limits.charge(caller, 'api')
-    assert.equal(limits.findFlooding('a hash'), undefined, 'an account from the cache does not return to it')
+    assert.equal(
+      limits.findFlooding(['a hash']),
+      undefined,
+      'an account from the cache does not return to it',
+    )
     await limits.charge(lookUp(), 'api')
-    assert.equal(limits.findFlooding('a hash')?.id, 'ann')
+    assert.equal(limits.findFlooding(['a hash'])?.account.id, 'ann')
     clock.now += HOUR_MS
     assert.equal((await limits.charge(caller, 'api')).admitted, true)
-    assert.equal(limits.findFlooding('a hash'), undefined)
+    assert.equal(limits.findFlooding(['a hash']), undefined)
   })
 
   promises('parallel guesses of a password never exceed the limit, over all nodes', async (open) => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
+import { ChangeHints } from '../../server/store/postgres/change-feed.ts'
+import type { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { requires } from '../tools/part.ts'
 import { postgresServer } from './postgres-server.ts'
 import { recordStatements } from './statements.ts'
@@ -30,3 +32,20 @@ test(
     for (const statement of statements) assert.match(statement, /^insert into "counters".*'off'/)
   },
 )
+
+test('a change is announced to other nodes immediately, and many changes every 10 ms', (t) => {
+  let now = 1000
+  t.mock.method(performance, 'now', () => now)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let sent = 0
+  const pool = { use: async () => void sent++ } as unknown as PrimaryPool
+  using hints = new ChangeHints(pool, 1000)
+  const counts: number[] = []
+  for (const passedMs of [0, 1, 8, 1, 9, 1, 30]) {
+    now += passedMs
+    t.mock.timers.tick(passedMs)
+    hints.send()
+    counts.push(sent)
+  }
+  assert.deepEqual(counts, [1, 1, 1, 2, 2, 3, 4])
+})

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 
 /** The database of one test. Other processes can open it by its address. */
 export interface TestDatabase extends AsyncDisposable {
@@ -12,9 +13,6 @@ export interface TestDatabase extends AsyncDisposable {
   /** The address of another database, without tables. */
   createEmpty(): Promise<string>
 }
-
-/** Independent of the load of the test machine. */
-export const PATIENT_TIMEOUTS = { acquire: 60_000, read: 60_000, poll: 60_000 }
 
 /** Opens the database at an address, as another process does. */
 export function openStore(address: string): Promise<Store> {

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
-import { type Service, startService } from '../../server/app.ts'
+import { type OperatorContext, openForOperator, type Service, startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { withEngines } from './engines.ts'
+import { silentLog } from './silent-log.ts'
 
 /** A real service in this process, on a free port and in a temporary folder. */
 export interface RunningService extends AsyncDisposable {
@@ -55,11 +57,12 @@ export async function startTestService(
   const log: Record<string, unknown>[] = []
   const clock = { now }
   const config = readConfig(Object.fromEntries(environment))
-  const service = await startService(config, {
+  const options = {
     log: makeLog({ level: config.log, text: false, write: (line) => void log.push(JSON.parse(line)) }),
     version: 'test',
     clock: () => clock.now,
-  })
+  }
+  const service = await startService(...(await withEngines(config, options)))
   const transport = nodeTransport({})
   const client = (key?: string) =>
     new Slipway({ baseUrl: service.baseUrl, send: transport.send, ...(key === undefined ? {} : { key }) })
@@ -84,6 +87,18 @@ export async function startTestService(
       if (settings.DATA === undefined) await rm(data, { recursive: true, force: true })
     },
   }
+}
+
+/** Opens the parts of a running service once more, as the commands of its operator do. */
+export async function openOperator(
+  { data, baseUrl, clock }: RunningService,
+  settings: Record<string, string>,
+): Promise<OperatorContext & AsyncDisposable> {
+  const given = Object.entries({ BASE_URL: baseUrl, ...settings, DATA: data })
+  const config = readConfig(Object.fromEntries(given.map(([name, value]) => [`SLIPWAY_${name}`, value])))
+  const options = { log: silentLog, version: 'test', clock: () => clock.now }
+  // A service without a base URL has one with its port, which is not that of its settings.
+  return openForOperator(...(await withEngines(config, options)), { acceptsOtherSettings: true })
 }
 
 async function newestCode(folder: string, email: string): Promise<string> {

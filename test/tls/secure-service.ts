@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { type IncomingHttpHeaders, request as requestPlain } from 'node:http'
 import { request as requestSecurely } from 'node:https'
 import { connect as connectPlain, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { prepareDataFolder } from '../../server/config/data-folder.ts'
@@ -10,11 +9,11 @@ import { SecretBox } from '../../server/lib/secret-box.ts'
 import type { StoredChallenge } from '../../server/store/contract/acme.ts'
 import type { Certificate } from '../../server/store/contract/certificates.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
-import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { tar } from '../archive/tar-file.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
+import { openTestStore } from '../support/engines.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 
 /** The base URL and the site domain of services in these tests. */
@@ -54,8 +53,7 @@ export class SecureService implements AsyncDisposable {
       ACME_URL: 'https://127.0.0.1:1/directory',
       ...settings,
     })
-    const file = join(running.data, 'slipway.db')
-    const store = await sqliteStore({ file, clock: () => running.clock.now })
+    const store = await openTestStore({ folder: running.data, clock: () => running.clock.now })
     return new SecureService(running, store, prepareDataFolder(running.data, settings.SECRET ?? '').secret)
   }
 

@@ -11,6 +11,8 @@ import { type Daemon, startDaemon, UNPRIVILEGED_USER } from './daemon.ts'
 const MIGRATED = 'migrated'
 export const EMPTY = 'template0'
 
+type Template = typeof MIGRATED | typeof EMPTY
+
 const MAX_RESTARTS = 100
 
 interface StandbyOptions {
@@ -41,23 +43,10 @@ export class Postgres implements AsyncDisposable {
   }
 
   /** Creates a database, with all migrations or empty; returns its URL. */
-  readonly createDatabase = async (template: typeof MIGRATED | typeof EMPTY = MIGRATED): Promise<string> => {
-    const name = `test_${randomUUID().replaceAll('-', '')}`
-    await this.run(this.url(), `create database ${name} template ${template}`)
-    return this.url(name)
-  }
+  readonly createDatabase = (template?: Template): Promise<string> => createDatabase(this.url(), template)
 
   /** Runs SQL as its superuser, in the database of the URL. */
-  readonly run = async (url: string, sql: string): Promise<pg.QueryResult> => {
-    const client = new pg.Client({ connectionString: url })
-    client.on('error', () => undefined)
-    await client.connect()
-    try {
-      return await client.query(sql)
-    } finally {
-      await client.end()
-    }
-  }
+  readonly run = runSql
 
   /** Ends the server with SIGKILL, without a checkpoint; resolves when its first process has ended. */
   kill(): Promise<void> {
@@ -133,6 +122,25 @@ export async function startPostgres({ isDurable = false }: ServerOptions = {}): 
   await server.run(server.url(), `create database ${MIGRATED}`)
   await (await postgresStore({ url: server.url(MIGRATED) }))[Symbol.asyncDispose]()
   return server
+}
+
+/** Creates a database on the server that `startPostgres` has started at this URL; returns its URL. */
+export async function createDatabase(server: string, template: Template = MIGRATED): Promise<string> {
+  const url = new URL(server)
+  url.pathname = `test_${randomUUID().replaceAll('-', '')}`
+  await runSql(server, `create database ${url.pathname.slice(1)} template ${template}`)
+  return url.href
+}
+
+async function runSql(url: string, sql: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return await client.query(sql)
+  } finally {
+    await client.end()
+  }
 }
 
 /** Starts a server over the data that `createData` puts into a folder. */

@@ -9,11 +9,11 @@ import type { EdgeResponse } from '../../server/edge/response.ts'
 import { VisitCounter } from '../../server/edge/visit-counter.ts'
 import { type Log, makeLog } from '../../server/lib/log.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
-import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { siteRow } from '../store/rows.ts'
-import { freshSqlite } from '../store/test-database.ts'
 import { withMethods } from '../store/with-methods.ts'
+import { openTestStore } from '../support/engines.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 
 const REQUEST_COUNT = 100_000
 
@@ -71,9 +71,9 @@ test('responses that are all different do not fill the memory', () => {
 /** A recorder with a store that can be made unavailable, and its log messages. */
 async function openRecorder(options: { maxVisitorsPerDay?: number } = {}) {
   const stack = new AsyncDisposableStack()
-  const place = stack.use(await freshSqlite())
+  const { path: folder } = stack.use(await memoryFolder())
   const clock = { now: 10 * DAY_MS }
-  const store = stack.use(await sqliteStore({ file: place.file, clock: () => clock.now }))
+  const store = stack.use(await openTestStore({ folder, clock: () => clock.now }))
   await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
   const state = { unavailable: false, writes: 0, mostRows: 0 }
   const watched = (visits: WriteTransaction['visits']) =>

@@ -16,6 +16,8 @@ export interface FoundFile extends NamedFile {
 /** The contents of a folder. Paths of folders end with `/`. */
 export interface FolderScan {
   files: FoundFile[]
+  /** The folders that were read, or that of a single file; the first contains the others. */
+  folders: string[]
   /** OS metadata, secrets and matches of `.slipwayignore`. */
   ignored: string[]
   /** Empty files, which the service rejects. */
@@ -28,10 +30,11 @@ export interface FolderScan {
 
 /** Scans a folder or a single file. Reads names and sizes only. Results are sorted by path. */
 export function scan(root: string): FolderScan {
-  const found: FolderScan = { files: [], ignored: [], empty: [], links: [], unsupported: [] }
+  const found: FolderScan = { files: [], folders: [], ignored: [], empty: [], links: [], unsupported: [] }
   const isFolder = statSync(root).isDirectory()
   const top = realpathSync(isFolder ? root : dirname(root))
   if (!isFolder) {
+    found.folders.push(top)
     if (isExcludedFile(root)) found.ignored.push(basename(root))
     else addFile(found, root, basename(root))
     return found
@@ -82,6 +85,7 @@ class FolderWalker {
 
   /** `above` are the real paths of the folders on the way, including this one. */
   folder(source: string, prefix: string, above: string[]): void {
+    this.#scan.folders.push(source)
     for (const entry of readdirSync(source, { withFileTypes: true })) {
       this.#entry(entry, join(source, entry.name), prefix + entry.name, above)
     }

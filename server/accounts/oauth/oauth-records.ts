@@ -44,7 +44,7 @@ export function oauthAdapter(
         kind,
         grantHash: grantId === undefined ? null : oauthIdHash('Grant', grantId),
         accountId: payload.accountId ?? null,
-        payload: JSON.stringify(rest),
+        payload: rest,
         createdAt: now,
         expiresAt: now + (expiresIn === undefined ? CLIENT_LIFETIME_MS : expiresIn * 1000),
         consumedAt: null,
@@ -74,6 +74,5 @@ export function oauthAdapter(
 }
 
 function toPayload({ payload, consumedAt }: OAuthRecord, id: string): AdapterPayload {
-  const rest = JSON.parse(payload) as AdapterPayload
-  return { ...rest, jti: id, ...(consumedAt === null ? {} : { consumed: Math.floor(consumedAt / 1000) }) }
+  return { ...payload, jti: id, ...(consumedAt === null ? {} : { consumed: Math.floor(consumedAt / 1000) }) }
 }

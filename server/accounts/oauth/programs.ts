@@ -1,11 +1,10 @@
-import {
-  type AuthorizationRequest,
-  type AuthorizationResult,
-  type AuthorizedProgram,
-  PROGRAM_SCOPES,
-  type ProgramList,
-  type ProgramRevokedResponse,
-  type ProgramScope,
+import { KEY_SCOPES, type KeyScope } from '../../../protocol/api/keys.ts'
+import type {
+  AuthorizationRequest,
+  AuthorizationResult,
+  AuthorizedProgram,
+  ProgramList,
+  ProgramRevokedResponse,
 } from '../../../protocol/api/programs.ts'
 import { stripControlChars } from '../../../protocol/format.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -14,6 +13,7 @@ import { constantTimeEqual } from '../../lib/tokens.ts'
 import type { Account } from '../../store/contract/accounts.ts'
 import type { OAuthRecord } from '../../store/contract/oauth.ts'
 import { assertNotBeingDeleted } from '../authorization.ts'
+import type { Grant } from '../permissions.ts'
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
@@ -32,7 +32,7 @@ const MAX_NAME_LENGTH = 64
 /** What a token permits. */
 export interface ProgramCaller {
   account: Account
-  scope: ProgramScope
+  grant: Grant
 }
 
 /** Programs that act for accounts, with tokens of OAuth. Only hashes of codes and tokens are stored. */
@@ -50,14 +50,17 @@ export class Programs {
     return this.#server
   }
 
-  /** The account and the scope of a token for this service; undefined when it is invalid. */
+  /** The account and the grant of a token for this service; undefined when it is invalid. */
   async find(token: string): Promise<ProgramCaller | undefined> {
     const { store, clock, resource } = this.#options
     const found = await store.read.oauth.findWithAccount(oauthIdHash('AccessToken', token), clock())
     if (!found) return undefined
-    const { aud, scope } = readPayload(found.record)
+    const { aud, scope } = found.record.payload
     if (aud !== resource) return undefined
-    return { account: found.account, scope: widest(scope) }
+    return {
+      account: found.account,
+      grant: { scope: widest(scope), sites: null, expiresAt: found.record.expiresAt },
+    }
   }
 
   /**
@@ -103,9 +106,9 @@ export class Programs {
     const { store, clock } = this.#options
     const now = clock()
     const grants = await store.read.oauth.list(id, 'Grant', now)
-    const clientHash = (grant: OAuthRecord) => oauthIdHash('Client', String(readPayload(grant).clientId))
+    const clientHash = (grant: OAuthRecord) => oauthIdHash('Client', String(grant.payload.clientId))
     const clients = await store.read.oauth.findAll([...new Set(grants.map(clientHash))], now)
-    const names = new Map(clients.map((client) => [client.idHash, readPayload(client).client_name]))
+    const names = new Map(clients.map((client) => [client.idHash, client.payload.client_name]))
     return { programs: grants.map((grant) => this.#summarize(grant, names.get(clientHash(grant)))) }
   }
 
@@ -150,7 +153,7 @@ export class Programs {
   }
 
   #summarize(grant: OAuthRecord, name: unknown): AuthorizedProgram {
-    const { resources } = readPayload(grant)
+    const { resources } = grant.payload
     const scope = (resources as Record<string, string> | undefined)?.[this.#options.resource]
     return {
       id: programId(grant),
@@ -160,10 +163,6 @@ export class Programs {
       expiresAt: toIso(grant.expiresAt),
     }
   }
-}
-
-function readPayload({ payload }: OAuthRecord): Record<string, unknown> {
-  return JSON.parse(payload) as Record<string, unknown>
 }
 
 function programId({ idHash }: OAuthRecord): string {
@@ -176,13 +175,13 @@ function programName(name: unknown): string {
 }
 
 /** The widest of the scopes of a request or token; the narrowest for one without. */
-function widest(scope: unknown): ProgramScope {
+function widest(scope: unknown): KeyScope {
   const names = String(scope ?? '').split(' ')
-  return PROGRAM_SCOPES.findLast((one) => names.includes(one)) ?? PROGRAM_SCOPES[0]
+  return KEY_SCOPES.findLast((one) => names.includes(one)) ?? KEY_SCOPES[0]
 }
 
-function scopesUpTo(scope: ProgramScope): readonly ProgramScope[] {
-  return PROGRAM_SCOPES.slice(0, PROGRAM_SCOPES.indexOf(scope) + 1)
+function scopesUpTo(scope: KeyScope): readonly KeyScope[] {
+  return KEY_SCOPES.slice(0, KEY_SCOPES.indexOf(scope) + 1)
 }
 
 /** The host of a redirect URI; of a program on the device, its scheme. */

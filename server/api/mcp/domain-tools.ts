@@ -21,7 +21,6 @@ export const DOMAIN_TOOLS: readonly Tool[] = [
     output: domain.schema,
     annotations: { ...ADD, idempotentHint: true },
     needsAccount: true,
-    scope: 'manage',
     call: async (api, { domain: host, slug }) =>
       domain.of(await api.call('addDomain', { body: { domain: host, siteSlug: slug } })),
   },
@@ -33,7 +32,6 @@ export const DOMAIN_TOOLS: readonly Tool[] = [
     output: domain.schema,
     annotations: { ...READ, openWorldHint: true },
     needsAccount: true,
-    scope: 'read',
     call: async (api, { domain: host }) =>
       domain.of(await api.call('checkDomain', { params: { domain: host } })),
   },

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { includesScope, type ProgramScope } from '../../../protocol/api/programs.ts'
+import type { KeyScope } from '../../../protocol/api/keys.ts'
 import { isLoopbackUrl } from '../../../protocol/loopback.ts'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
@@ -29,7 +29,7 @@ export async function mcp(app: FastifyInstance, options: ToolServerOptions): Pro
     url: MCP_PATH,
     bodyLimit: MAX_BODY_BYTES,
     // A call is charged by the routes that it calls.
-    config: { auth: 'optional', charge: 'handler', programs: true },
+    config: { access: 'any', auth: 'optional', charge: 'handler', programs: true },
     onSend: async (_, reply, payload) => {
       if (reply.statusCode === 401) reply.header('WWW-Authenticate', challenge)
       return payload
@@ -47,10 +47,7 @@ function messageHandler(options: ToolServerOptions): RouteHandlerMethod {
     // A service that no program calls does not need the tools and the library of the protocol.
     opening ??= import('./tool-server.ts').then(({ openToolServer }) => openToolServer(options))
     const server = await opening
-    const tool = server.find(calledTool(body))
-    if (!caller.account && tool?.needsAccount) throw signInRequired()
-    if (tool && caller.programScope && !includesScope(caller.programScope, tool.scope))
-      return refuseScope(reply, tool.scope, options.baseUrl)
+    if (!caller.account && server.needsAccount(calledTool(body))) throw signInRequired()
     const call = new AbortController()
     const timer = setTimeout(() => call.abort(), MAX_CALL_MS)
     reply.raw.once('close', () => call.abort())
@@ -62,7 +59,8 @@ function messageHandler(options: ToolServerOptions): RouteHandlerMethod {
         const response = await server.handle(message, exchange)
         // The stream of a response ends after the call.
         const text = await response.text()
-        if (exchange.isRefused) throw signInRequired()
+        if (exchange.missing === 'account') throw signInRequired()
+        if (exchange.missing) return refuseScope(reply, exchange.missing, options.baseUrl)
         return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(text)
       })
     } finally {
@@ -84,7 +82,7 @@ function calledTool(body: unknown): unknown {
 }
 
 /** Asks the program for a token that permits more (RFC 6750, section 3.1). */
-function refuseScope(reply: FastifyReply, scope: ProgramScope, baseUrl: string): FastifyReply {
+function refuseScope(reply: FastifyReply, scope: KeyScope, baseUrl: string): FastifyReply {
   const url = resourceMetadataUrl(baseUrl)
   return reply
     .code(403)

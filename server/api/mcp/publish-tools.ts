@@ -77,7 +77,6 @@ export function publishTools(maxFiles: number): Tool[] {
       output: publishOutput,
       annotations: REPLACE,
       needsAccount: false,
-      scope: 'publish',
       call: publishSite,
     },
     {
@@ -95,7 +94,6 @@ export function publishTools(maxFiles: number): Tool[] {
       output: publishOutput,
       annotations: REPLACE,
       needsAccount: false,
-      scope: 'publish',
       call: (api, args) => publishSite(api, { files: [], ...args, merge: true }),
     },
     {
@@ -106,7 +104,6 @@ export function publishTools(maxFiles: number): Tool[] {
       output: claimed.schema,
       annotations: { ...ADD, idempotentHint: true },
       needsAccount: true,
-      scope: 'manage',
       call: async (api, { slug, claimToken }) =>
         claimed.of(await api.call('claimSite', { params: { slug }, body: { claimToken } })),
     },

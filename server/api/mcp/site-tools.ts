@@ -47,7 +47,6 @@ export const SITE_TOOLS: readonly Tool[] = [
     output: object({ sites: list(summary.schema, 'Newest first') }, { nextCursor: text('The next page') }),
     annotations: READ,
     needsAccount: true,
-    scope: 'read',
     call: async (api, { q, cursor, limit = DEFAULT_LISTED }) => {
       const { publishes, nextCursor } = await api.call<SiteList>('listSites', { query: { q, cursor, limit } })
       return { sites: publishes.map(summary.of), ...(nextCursor === null ? {} : { nextCursor }) }
@@ -61,7 +60,6 @@ export const SITE_TOOLS: readonly Tool[] = [
     output: detailsOutput,
     annotations: READ,
     needsAccount: true,
-    scope: 'read',
     call: async (api, { slug }) => toDetails(api, await api.call('getSite', { params: { slug } })),
   },
   {
@@ -72,7 +70,6 @@ export const SITE_TOOLS: readonly Tool[] = [
     output: detailsOutput,
     annotations: REPLACE,
     needsAccount: true,
-    scope: 'manage',
     call: async (api, { slug, ...body }) =>
       toDetails(api, await api.call('updateMetadata', { params: { slug }, body })),
   },
@@ -84,7 +81,6 @@ export const SITE_TOOLS: readonly Tool[] = [
     output: shape.duplicateResponse,
     annotations: ADD,
     needsAccount: true,
-    scope: 'publish',
     call: (api, { slug }) => api.call('duplicateSite', { params: { slug } }),
   },
   {
@@ -95,7 +91,6 @@ export const SITE_TOOLS: readonly Tool[] = [
     output: shape.deleteResponse,
     annotations: REPLACE,
     needsAccount: true,
-    scope: 'manage',
     call: (api, { slug }) => api.call('deleteSite', { params: { slug } }),
   },
 ]

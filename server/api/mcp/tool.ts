@@ -1,4 +1,3 @@
-import type { ProgramScope } from '../../../protocol/api/programs.ts'
 import type { Schema } from '../schemas/schema.ts'
 
 /** The arguments of a call, which match the input schema of its tool. */
@@ -37,8 +36,6 @@ export interface Tool {
   annotations: ToolAnnotations
   /** Whether a call needs an account: a claim token does not suffice. */
   needsAccount: boolean
-  /** What the token of a program must permit. */
-  scope: ProgramScope
   call(api: ApiClient, args: Arguments): Promise<object>
 }
 

@@ -36,7 +36,6 @@ export const VERSION_TOOLS: readonly Tool[] = [
     ),
     annotations: READ,
     needsAccount: true,
-    scope: 'read',
     call: readFile,
   },
   {
@@ -56,7 +55,6 @@ export const VERSION_TOOLS: readonly Tool[] = [
     }),
     annotations: READ,
     needsAccount: true,
-    scope: 'read',
     call: async (api, { slug, limit = DEFAULT_LISTED }) => {
       const { versions } = await api.call<VersionList>('listVersions', { params: { slug } })
       return {
@@ -74,7 +72,6 @@ export const VERSION_TOOLS: readonly Tool[] = [
     output: published.schema,
     annotations: REPLACE,
     needsAccount: true,
-    scope: 'publish',
     call: async (api, { slug, versionId }) =>
       published.of(await api.call('restoreVersion', { params: { slug, versionId } })),
   },

@@ -1,4 +1,5 @@
 import { UNLIMITED } from '../../../protocol/format.ts'
+import { currentKey } from './keys.ts'
 import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
 
 const email = text('Email address', { maxLength: 254 })
@@ -64,6 +65,7 @@ export const meResponse = named(
     hasKey: bool(
       'There is an API key without a name, or the request carries a key; it cannot be shown again',
     ),
+    key: nullable(currentKey),
     reminders,
     limits: object({
       requestsPerHour: integer(

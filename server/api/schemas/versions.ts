@@ -7,7 +7,16 @@ export const fileChanges = object({
   removed: integer('Removed paths'),
 })
 
-export const versionSummary = {
+/** Of a preview. */
+export const addressFields = {
+  name: text('Its name'),
+  url: text('Shows the newest version of this name; never indexed'),
+  expiresAt: time('When it ends, unless it is published again'),
+}
+
+export const previewAddress = object(addressFields, {}, { title: 'PreviewAddress' })
+
+export const versionFields = {
   versionId,
   createdAt: time('Creation'),
   publishedAt: nullable(time('When it first went live; null for a draft')),
@@ -23,7 +32,6 @@ export const versionSummary = {
   totalBytes: integer('Bytes'),
   current: bool('Whether it is live'),
   previewUrl: text('Its own URL'),
-  previewName: nullable(text('The preview that shows it; null for none')),
   message: nullable(text('The note of its publisher')),
   thumbnailUrl: nullable(text('URL of its thumbnail; null without one')),
   changes: {
@@ -32,16 +40,21 @@ export const versionSummary = {
   },
 }
 
+const summary = {
+  ...versionFields,
+  preview: { ...nullable(previewAddress), description: 'The preview that shows it; null for none' },
+}
+
 const paths = (description: string) => list({ type: 'string' }, description)
 
 export const versionList = named(
   'VersionList',
-  object({ versions: list(named('Version', object(versionSummary)), 'Newest first') }),
+  object({ versions: list(named('Version', object(summary)), 'Newest first') }),
 )
 export const versionDetails = named(
   'VersionDetails',
   object({
-    ...versionSummary,
+    ...summary,
     files: list(fileEntry, 'Its files'),
     comparedWith: nullable(
       text('The version with which it is compared: the one that it replaced, a draft with the live one'),

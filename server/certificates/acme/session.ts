@@ -71,8 +71,7 @@ const EAB_SETTINGS = 'SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY'
 /**
  * Requests to a CA: its directory, its nonces, and the account that signs. The account is shared by all nodes;
  * its key is stored before it is registered, so that any node finds the same account again (RFC 8555, 7.3.1).
- * A key that cannot be decrypted is an error and never creates a second account: an operator must delete
- * it from the store.
+ * A key that cannot be decrypted is an error and never creates a second account: an operator must discard it.
  */
 export class AcmeSession {
   readonly #options: AcmeSessionOptions

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { HOUR_MS } from '../../lib/time.ts'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
-import type { BlobRecord } from '../../store/contract/blobs.ts'
+import type { BlobRecords } from '../../store/contract/blobs.ts'
 import type { ServedSite, ServedVersion } from '../../store/contract/serving.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { EdgeOptions } from '../edge-options.ts'
@@ -39,14 +39,18 @@ export async function buildLiveSite(
   return buildRouteTable({ ...input, previousFiles: previousFiles && { files: previousFiles, until } })
 }
 
-/** The requested version of a site, at a host of its own. */
+/** The requested version of a site, at a host of its own. `tail` is appended to its HTML documents. */
 export async function buildPreviewSite(
   { site, requested, blobs }: ServedSite,
   options: BuildOptions,
+  tail?: Buffer,
 ): Promise<RouteTable | undefined> {
   if (!requested) return undefined
   const policy = previewPolicy(getTimestamps(site, requested.publishedAt ?? requested.createdAt))
-  return buildRouteTable(await loadSiteInput({ site, version: requested, blobs, policy }, options))
+  return buildRouteTable({
+    ...(await loadSiteInput({ site, version: requested, blobs, policy }, options)),
+    tail,
+  })
 }
 
 /** Includes the metadata: it can change, and change back, without a new version. */
@@ -60,7 +64,7 @@ function getTimestamps(site: Site, since: number): Pick<Policy, 'publishedAt' | 
 interface VersionToBuild {
   site: Site
   version: ServedVersion
-  blobs: readonly BlobRecord[]
+  blobs: BlobRecords
   policy: Policy
 }
 
@@ -78,7 +82,7 @@ async function loadSiteInput(
     policy,
     rules: rules ?? undefined,
     injectedIndex,
-    blobs: new Map(blobs.map((record) => [record.hash, record])),
+    blobs,
     metadata: effectiveMetadata(site, version, files),
     toUrl: (name) => addresses.file(site.slug, name),
     spaMode: site.spaMode,

@@ -29,6 +29,8 @@ export interface ResolvedSite {
   preview: boolean
   /** Of a preview, and of a preview link of the owner: when it ends. */
   previewUntil?: number | undefined
+  /** The version that a preview with live reload shows. */
+  liveReload?: string | undefined
   /** Undefined when nothing is published there: no live version, or no such finalized version. */
   table: RouteTable | undefined
 }

@@ -3,14 +3,14 @@ import { isRuleFile } from '../../../protocol/manifest/rule-files.ts'
 import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import type { HeadMetadata } from '../../sites/page-metadata/head-metadata.ts'
-import type { InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
-import type { BlobRecord } from '../../store/contract/blobs.ts'
+import { appendToDocument, type InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
+import type { BlobRecord, BlobRecords } from '../../store/contract/blobs.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView } from '../respond/pages/root-page.ts'
 import type { Policy } from '../respond/policy.ts'
 import { RedirectResponse } from '../respond/redirect-response.ts'
-import { type Encodings, type FileType, ServedFile, toFileType } from '../respond/served-file.ts'
+import { type FileType, ServedFile, type StoredContent, toFileType } from '../respond/served-file.ts'
 import { SiteHeaders } from '../respond/site-headers.ts'
 import { SiteRedirects } from '../respond/site-redirects.ts'
 
@@ -47,8 +47,10 @@ export interface SiteInput {
   rules?: SiteRules | undefined
   /** Replaces the root document. */
   injectedIndex?: InjectedDocument | undefined
+  /** Is appended to HTML documents. */
+  tail?: Buffer | undefined
   /** What is stored of the files, of those of the previous version and of the injected document, by hash. */
-  blobs?: ReadonlyMap<string, BlobRecord>
+  blobs?: BlobRecords
   /** The previous version, and until when its files are served. */
   previousFiles?: { files: readonly StoredFile[]; until: number } | undefined
   metadata: HeadMetadata
@@ -59,6 +61,9 @@ export interface SiteInput {
 
 /** `/page.html` is also `/page`; `.html` and `..html` have no such name. */
 const HTML_EXTENSION = /(?<!\/\.{0,2})\.html$/
+
+/** Without XHTML, which has nothing after its root element. */
+const HTML = /^text\/html\s*(?:;|$)/i
 
 const INDEX = 'index.html'
 const NOT_FOUND_PAGE = '404.html'
@@ -109,30 +114,48 @@ function buildServedFiles({ files, injectedIndex, ...published }: SiteInput): Se
 function createFileFactory({
   blobs,
   policy,
-}: Pick<SiteInput, 'blobs' | 'policy'>): (file: StoredFile, injected?: InjectedDocument) => ServedFile {
+  tail,
+}: Pick<SiteInput, 'blobs' | 'policy' | 'tail'>): (
+  file: StoredFile,
+  injected?: InjectedDocument,
+) => ServedFile {
   // One object per type instead of per file, to save memory over many sites.
   const types = new Map<string, FileType>()
   return (file, injected) => {
-    const bytes = injected ?? { hash: file.hash!, size: file.size }
     const type = types.get(file.contentType) ?? toFileType(file.contentType)
     types.set(file.contentType, type)
+    const bytes = injected ?? { hash: file.hash!, size: file.size }
+    const document = tail && HTML.test(type.name) ? appendToDocument(bytes, tail) : injected
+    const record = blobs?.get((document ?? bytes).hash)
+    const published = document ? blobs?.get(document.publishedHash) : record
     const modified = file.path === INDEX ? policy.metadataChangedAt : policy.publishedAt
     return new ServedFile({
       path: encodePath(file.path),
-      file: bytes,
-      location: blobs?.get(injected?.publishedHash ?? bytes.hash)?.location ?? undefined,
+      file: document ?? bytes,
       type,
-      encodings: toEncodings(blobs?.get(bytes.hash)),
+      findStored: storedContentFinder(record, published),
       modified,
       policy,
     })
   }
 }
 
-/** Undefined when there are no encodings. */
-function toEncodings(record: BlobRecord | undefined): Encodings | undefined {
-  const encodings = record?.encodings
-  return encodings && ENCODINGS.some((encoding) => encodings[encoding] !== null) ? encodings : undefined
+/**
+ * Reads the records of the served and of the published document, which differ in an injected document. The function
+ * keeps only these records in memory.
+ */
+function storedContentFinder(
+  record: BlobRecord | undefined,
+  published: BlobRecord | undefined,
+): () => StoredContent {
+  return () => {
+    const { encodings } = record ?? {}
+    return {
+      location: published?.location ?? undefined,
+      encodings:
+        encodings && ENCODINGS.some((encoding) => encodings[encoding] !== null) ? encodings : undefined,
+    }
+  }
 }
 
 function buildEntries(

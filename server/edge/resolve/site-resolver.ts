@@ -5,6 +5,7 @@ import { isId } from '../../lib/tokens.ts'
 import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
 import type { ServedSite, VersionReference } from '../../store/contract/serving.ts'
 import type { EdgeOptions } from '../edge-options.ts'
+import { reloadTag } from '../live-reload.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite, previousFilesSince } from './build-site.ts'
 import type { Host } from './host.ts'
 import type { Redirect, Resolution } from './resolution.ts'
@@ -140,9 +141,17 @@ export class SiteResolver {
     const found = await this.#find(slug, { withLive: !isCached, version })
     const site = await getOwner(slug, isCached ? undefined : () => this.#buildSite(found))
     if (site.kind !== 'site') return this.#previewWithoutSite(site, slug, label)
-    const table = found && (await buildPreviewSite(found, this.#options))
-    const previewUntil = isId(label) ? undefined : (found?.requested?.previewUntil ?? undefined)
-    return { ...site, preview: true, table, previewUntil }
+    if (isId(label) || !found?.requested) {
+      const table = found && (await buildPreviewSite(found, this.#options))
+      return { ...site, preview: true, table }
+    }
+    const { id, previewUntil, liveReload } = found.requested
+    const table = await buildPreviewSite(found, this.#options, liveReload ? reloadTag(id) : undefined)
+    return {
+      ...{ ...site, preview: true, table },
+      previewUntil: previewUntil ?? undefined,
+      liveReload: liveReload ? id : undefined,
+    }
   }
 
   async #previewWithoutSite(site: CachedHost, slug: string, label: string): Promise<Resolution> {

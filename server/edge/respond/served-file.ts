@@ -13,6 +13,8 @@ type StoredBytes = BlobLocation | { size: number }
 /** The encodings of a file; null where there is none. */
 export type Encodings = Readonly<Record<Encoding, StoredBytes | null>>
 
+const NOTHING_STORED: StoredContent = {}
+
 /** A content type and its properties. */
 export interface FileType {
   name: string
@@ -29,13 +31,20 @@ export function toFileType(name: string): FileType {
 /** The bytes of a file: a blob, or a published document with an injected head. */
 export type ServedBytes = { hash: string; size: number } | InjectedDocument
 
+/** What is stored of a file. */
+export interface StoredContent {
+  /** Of the blob, or of the published document; undefined when it is absent, or in the memory of the caller. */
+  location?: BlobLocation | undefined
+  /** Undefined when there are none. */
+  encodings?: Encodings | undefined
+}
+
 interface FileOptions {
   path: string
   file: ServedBytes
-  /** Of the blob, or of the published document; undefined when it is absent, or in the memory of the caller. */
-  location?: BlobLocation | undefined
   type: FileType
-  encodings: Encodings | undefined
+  /** Called when the file is first served. */
+  findStored?: () => StoredContent
   modified: LastModified
   policy: Policy
 }
@@ -51,12 +60,12 @@ export class ServedFile {
   readonly modified: LastModified
   readonly policy: Policy
   readonly injected: InjectedDocument | undefined
-  readonly location: BlobLocation | undefined
-  readonly #encodings: Encodings | undefined
+  readonly #findStored: () => StoredContent
+  #stored: StoredContent | undefined
   #plain: Representation | undefined
   #encoded: Partial<Record<Encoding, Representation>> | undefined
 
-  constructor({ path, file, location, type, encodings, modified, policy }: FileOptions) {
+  constructor({ path, file, type, findStored = () => NOTHING_STORED, modified, policy }: FileOptions) {
     this.path = path
     this.hash = file.hash
     this.size = file.size
@@ -64,8 +73,7 @@ export class ServedFile {
     this.type = type
     this.modified = modified
     this.policy = policy
-    this.location = location
-    this.#encodings = encodings
+    this.#findStored = findStored
   }
 
   get kind(): 'file' {
@@ -74,13 +82,17 @@ export class ServedFile {
 
   /** The same bytes at another path, as another type. */
   withType(path: string, type: FileType): ServedFile {
-    const { location, modified, policy } = this
-    return new ServedFile({ path, file: this, location, type, encodings: this.#encodings, modified, policy })
+    const { modified, policy } = this
+    return new ServedFile({ path, file: this, type, findStored: this.#findStored, modified, policy })
+  }
+
+  get location(): BlobLocation | undefined {
+    return this.#getStored().location
   }
 
   /** The representation for a client that accepts these codings; the file itself when it accepts no other. */
   representation(acceptEncoding: string | undefined): Representation {
-    const encodings = this.#encodings
+    const { encodings } = this.#getStored()
     if (encodings !== undefined && acceptEncoding !== undefined) {
       for (const coding of parseAcceptEncoding(acceptEncoding)) {
         if (coding === 'identity') break
@@ -90,6 +102,11 @@ export class ServedFile {
     }
     this.#plain ??= new Representation(this, this)
     return this.#plain
+  }
+
+  #getStored(): StoredContent {
+    this.#stored ??= this.#findStored()
+    return this.#stored
   }
 
   #encodedAs(encoding: Encoding, bytes: StoredBytes): Representation {

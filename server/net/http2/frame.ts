@@ -50,6 +50,8 @@ export const MAX_FRAME_BYTES = 16_384
 
 export const MAX_WINDOW_BYTES = 2 ** 31 - 1
 
+export const MAX_STREAM_ID = 2 ** 31 - 1
+
 /** The initial window size (RFC 9113, 6.9.2). */
 export const INITIAL_WINDOW_BYTES = 65_535
 

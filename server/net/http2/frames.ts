@@ -41,6 +41,8 @@ interface FrameHandlerOptions {
   onEmpty: () => void
   /** The client sent GOAWAY. */
   onGoAway: () => void
+  /** The client acknowledged a PING. */
+  onPingAck: () => void
   onFault: (error: unknown) => void
   /** The client has used up its flood budget: it is to send no further requests. */
   onFlood: () => void
@@ -51,6 +53,7 @@ export class FrameHandler {
   readonly #writeBuffer: WriteBuffer
   readonly #onProgress: () => void
   readonly #onGoAway: () => void
+  readonly #onPingAck: () => void
   readonly #floodGuard: FloodGuard
   readonly #streams: Streams
   readonly #responder: Responder
@@ -69,6 +72,7 @@ export class FrameHandler {
     this.#memory = memory
     this.#onProgress = onProgress
     this.#onGoAway = options.onGoAway
+    this.#onPingAck = options.onPingAck
     const floodGuard = new FloodGuard({ clock: server.clock, onExhausted: options.onFlood })
     const streams = new Streams({
       writeBuffer,
@@ -285,7 +289,7 @@ export class FrameHandler {
     this.#floodGuard.charge(1)
     if (stream !== 0) throw new ConnectionError(CODE.protocol, 'PING on a stream')
     if (length !== 8) throw new ConnectionError(CODE.frameSize, 'PING frame is not 8 bytes')
-    if ((flags & FLAG.ack) !== 0) return
+    if ((flags & FLAG.ack) !== 0) return void this.#onPingAck()
     const pong = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length)
     writeFrameHead(pong, 0, { type: TYPE.ping, flags: FLAG.ack, stream, length })
     bytes.copy(pong, FRAME_HEADER_BYTES, at, at + length)

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { buildFrame, CODE, type Code, ConnectionError, TYPE } from './frame.ts'
+import { buildFrame, CODE, type Code, ConnectionError, MAX_STREAM_ID, TYPE } from './frame.ts'
 import { FrameReader } from './frame-reader.ts'
 import { FrameHandler } from './frames.ts'
 import { Progress } from './progress.ts'
@@ -16,6 +16,15 @@ const MAX_IGNORED_BYTES = 2 ** 20
 /** Idle checks after which a closed connection is destroyed. */
 const CLOSING_TICKS = 2
 
+/**
+ * GOAWAY that refuses no request yet, and a PING: its acknowledgment follows all requests that the client sent before it
+ * received GOAWAY (RFC 9113, 6.8).
+ */
+const SHUTDOWN_NOTICE = Buffer.concat([
+  buildFrame({ type: TYPE.goAway, flags: 0, stream: 0 }, MAX_STREAM_ID, CODE.noError),
+  buildFrame({ type: TYPE.ping, flags: 0, stream: 0 }, 0, 0),
+])
+
 const EMPTY = Buffer.alloc(0)
 
 /** An HTTP/2 connection (RFC 9113). No input makes it throw. */
@@ -28,7 +37,9 @@ export class Http2Session {
   /** Unprocessed input while output is queued. */
   #unprocessed = EMPTY
   #isPaused = false
-  /** Whether GOAWAY was sent. */
+  /** The idle check at which the end of the connection was announced, if it was. */
+  #announcedAtTick: number | undefined
+  /** Whether requests are refused. */
   #isGoingAway = false
   /** The idle check at which reading ended, if it has. */
   #endedAtTick: number | undefined
@@ -57,9 +68,10 @@ export class Http2Session {
       memory: server.clientMemory.reserve(address),
       onProgress: this.#onProgress,
       onEmpty: () => this.#isGoingAway && this.#end(),
-      onGoAway: () => this.close(),
+      onGoAway: () => this.#refuse(CODE.noError),
+      onPingAck: () => this.#announcedAtTick !== undefined && this.#refuse(CODE.noError),
       onFault: (error) => this.#fail(error),
-      onFlood: () => this.close(CODE.enhanceYourCalm),
+      onFlood: () => this.#refuse(CODE.enhanceYourCalm),
     })
     this.#reader = new FrameReader(this.#frames.handle)
     socket.setNoDelay(true)
@@ -76,19 +88,17 @@ export class Http2Session {
     server.read(socket, this.#onData)
   }
 
-  /** Refuses new requests and closes after those in progress (RFC 9113, 6.8). */
-  close(code: Code = CODE.noError): void {
-    if (this.#endedAtTick !== undefined || (this.#isGoingAway && code === CODE.noError)) return
-    this.#isGoingAway = true
-    this.#frames.goAway()
-    this.#goAway(code)
-    if (this.#frames.isIdle) this.#end()
+  /** Closes after the requests that the client sends before it knows of the end, which it then need not repeat. */
+  close(): void {
+    if (this.#endedAtTick !== undefined || this.#isGoingAway || this.#announcedAtTick !== undefined) return
+    this.#announcedAtTick = this.#server.pool.ticks
+    this.#writeBuffer.add(SHUTDOWN_NOTICE)
   }
 
   /** Closes a connection after its idle time-out. */
   timeout(): void {
     if (this.isAwaitingRequest || !this.#frames.isIdle) this.destroy()
-    else this.close()
+    else this.#refuse(CODE.noError)
   }
 
   destroy(): void {
@@ -102,6 +112,8 @@ export class Http2Session {
 
   checkIdle(limit: number): number {
     const { ticks } = this.#server.pool
+    // A client that does not acknowledge the PING.
+    if (this.#announcedAtTick !== undefined && ticks > this.#announcedAtTick + 1) this.#refuse(CODE.noError)
     if (this.#endedAtTick !== undefined) {
       if (ticks - this.#endedAtTick > CLOSING_TICKS) this.destroy()
       return 0
@@ -172,6 +184,15 @@ export class Http2Session {
       this.#fail(error)
     }
     this.#writeBuffer.end()
+  }
+
+  /** Refuses new requests and closes after those in progress (RFC 9113, 6.8). */
+  #refuse(code: Code): void {
+    if (this.#endedAtTick !== undefined || (this.#isGoingAway && code === CODE.noError)) return
+    this.#isGoingAway = true
+    this.#frames.goAway()
+    this.#goAway(code)
+    if (this.#frames.isIdle) this.#end()
   }
 
   #fail(error: unknown): void {

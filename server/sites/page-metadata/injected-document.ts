@@ -13,17 +13,21 @@ const MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
 /** Documents in memory at a time while they are parsed; a load of each site may wait. */
 const INJECTIONS = { running: 8, waiting: MAX_CONCURRENT_LOADS }
 
+const NO_BYTES = Buffer.alloc(0)
+
 /** Measured: what an injected document takes in memory beside its head. */
 const DOCUMENT_BYTES = 600
 
-/** A published document with injected head tags: a head of its own, then the published bytes from `tailStart`. */
+/** A published document with injected tags: a head of its own, the published bytes from `tailStart`, and a tail. */
 export interface InjectedDocument {
-  /** SHA-256 of all bytes. Its encodings are stored under this hash, the bytes themselves are not. */
+  /** Identifies the bytes: without a tail their SHA-256. Its encodings are stored under this hash, the bytes are not. */
   hash: string
   size: number
   head: Buffer
   publishedHash: string
   tailStart: number
+  /** After the published bytes; such a document has no encodings. */
+  tail?: Buffer
 }
 
 /** The injected document, or why there is none; neither when the published document is absent. */
@@ -101,9 +105,24 @@ async function injectDocument(
 /** All bytes of an injected document, from those of the published one; undefined when these are absent. */
 export function readInjected(
   bytes: Buffer | undefined,
-  { head, tailStart }: InjectedDocument,
+  { head, tailStart, tail = NO_BYTES }: InjectedDocument,
 ): Buffer | undefined {
-  return bytes && Buffer.concat([head, bytes.subarray(tailStart)])
+  return bytes && Buffer.concat([head, bytes.subarray(tailStart), tail])
+}
+
+/** A published or an injected document with these bytes after it. */
+export function appendToDocument(
+  document: { hash: string; size: number } | InjectedDocument,
+  tail: Buffer,
+): InjectedDocument {
+  const before =
+    'head' in document ? document : { head: NO_BYTES, publishedHash: document.hash, tailStart: 0 }
+  return {
+    ...before,
+    hash: hash('sha256', JSON.stringify([document.hash, tail.toString()])),
+    size: document.size + tail.length,
+    tail,
+  }
 }
 
 /** Identifies the inputs of an injected document. */

@@ -12,15 +12,7 @@ export interface Account {
   deletionStartedAt: number | null
 }
 
-/** A key beside the account's own one. */
-export interface NamedKey {
-  keyHash: string
-  accountId: string
-  name: string
-  createdAt: number
-}
-
-/** Accounts. Ids, addresses and key hashes are unique, and so are the names of an account's keys. A change of an absent account changes nothing. */
+/** Accounts. Ids, addresses and key hashes are unique. A change of an absent account changes nothing. */
 export interface AccountQueries {
   byId(id: string): Promise<Account | undefined>
 
@@ -29,25 +21,10 @@ export interface AccountQueries {
 
   byEmail(email: string): Promise<Account | undefined>
 
-  /** The account of a key, named or not. */
-  byKeyHash(hash: string): Promise<Account | undefined>
-
-  /** Those of these hashes that belong to a key, named or not. */
-  validKeys(hashes: readonly string[]): Promise<string[]>
-
   insert(account: Account): Promise<void>
 
   /** The previous key is no longer valid; named keys stay. */
   setKey(id: string, keyHash: string): Promise<void>
-
-  /** Ends a key, named or not. Idempotent. */
-  deleteKey(keyHash: string): Promise<void>
-
-  addNamedKey(key: NamedKey): Promise<void>
-
-  countNamedKeys(id: string): Promise<number>
-
-  deleteNamedKey(id: string, name: string): Promise<void>
 
   setPlan(id: string, plan: Plan): Promise<void>
 

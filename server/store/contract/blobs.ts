@@ -17,6 +17,9 @@ export interface BlobRecord {
   encodings: EncodingLocations | null
 }
 
+/** Records by their hash. */
+export type BlobRecords = Pick<ReadonlyMap<string, BlobRecord>, 'get'>
+
 /** The encodings of a blob, all in one object. */
 export interface BlobEncodings extends EncodingLocations {
   /** Of the blob. */

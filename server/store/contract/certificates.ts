@@ -124,8 +124,11 @@ export interface CertificateQueries {
   /** The active domains without a requested certificate among the next `limit` active domains after that one. */
   missing(after: string, limit: number): Promise<NamesPage>
 
-  /** Hosts below the domain of live sites that have an owner and no certificate, those created last first. */
-  missingSites(siteDomain: string, limit: number): Promise<string[]>
+  /**
+   * Hosts below the domain of live sites that have an owner and no certificate, those created last first. With
+   * `changedSince`, only of sites that changed since then: without it, all sites are read when none is missing.
+   */
+  missingSites(siteDomain: string, limit: number, changedSince?: number): Promise<string[]>
 
   /**
    * Among the next `limit` names with a requested certificate after that one, those that are neither active domains, nor

@@ -8,8 +8,7 @@ export interface OAuthRecord {
   /** The hash of the grant that it belongs to; that of a grant itself, too. */
   grantHash: string | null
   accountId: string | null
-  /** JSON. */
-  payload: string
+  payload: Readonly<Record<string, unknown>>
   createdAt: number
   expiresAt: number
   /** The first use of what can be used once. */

@@ -1,4 +1,4 @@
-import type { BlobRecord } from './blobs.ts'
+import type { BlobRecords } from './blobs.ts'
 import type { Site } from './sites.ts'
 import type { ManifestFile, Version } from './versions.ts'
 
@@ -19,8 +19,8 @@ export interface ServedSite {
   requested: ServedVersion | undefined
   /** The manifest of the previous version, when the live one is newer than requested. */
   previousFiles: readonly ManifestFile[] | undefined
-  /** What is stored of the files of these versions, each content once, in no order. */
-  blobs: readonly BlobRecord[]
+  /** What is stored of the files of these versions. */
+  blobs: BlobRecords
 }
 
 /** An active custom domain with its site. A domain that redirects has no versions. */

@@ -1,4 +1,5 @@
 import type { Domain } from './domains.ts'
+import type { Version } from './versions.ts'
 
 /**
  * A site. It is never removed, so that its slug is never reused; a deleted one has no versions, unless it is in the
@@ -84,7 +85,8 @@ export interface SiteQueries {
   bySlug(slug: string): Promise<Site | undefined>
 
   /** Rejects when the slug was ever used. */
-  insert(site: Site): Promise<void>
+  /** With its first version, if it has one: in one statement where the engine allows that. */
+  insert(site: Site, version?: Version): Promise<void>
 
   /** Properties that are absent stay; an absent site stays absent. */
   update(slug: string, change: Partial<Omit<Site, 'slug'>>): Promise<void>
@@ -98,6 +100,9 @@ export interface SiteQueries {
 
   /** The current name of a site that had this one; undefined when it does not redirect. */
   findCurrentName(slug: string): Promise<string | undefined>
+
+  /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, in no order. */
+  currentSlugs(visitsKeys: readonly string[]): Promise<Pick<Site, 'slug' | 'visitsKey'>[]>
 
   /** Removes the row of a former or abandoned name, so that it can be given again. */
   releaseName(name: string): Promise<void>

@@ -277,26 +277,32 @@ async function currentSnapshot(connection: Connection, timeoutMs: number): Promi
 
 /** Makes the other nodes poll earlier. A lost hint costs them one poll interval. */
 export class ChangeHints implements Disposable {
-  readonly #send: () => Promise<unknown>
+  readonly #notify: () => Promise<unknown>
+  #sentAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
   constructor(pool: PrimaryPool, timeoutMs: number) {
-    this.#send = () => pool.use((connection) => connection.query({ text: `notify ${CHANNEL}` }, timeoutMs))
+    this.#notify = () => pool.use((connection) => connection.query({ text: `notify ${CHANNEL}` }, timeoutMs))
   }
 
   /**
-   * Sends a hint at most once in `NOTIFY_INTERVAL_MS`, without waiting for it. In a transaction of its own: NOTIFY
-   * within a write would make all commits of the cluster wait for each other.
+   * Sends a hint, without waiting for it: immediately, or `NOTIFY_INTERVAL_MS` after the last one. In a transaction of
+   * its own: NOTIFY within a write would make all commits of the cluster wait for each other.
    */
   send(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      void this.#send().catch(() => undefined)
-    }, NOTIFY_INTERVAL_MS)
-    this.#timer.unref()
+    if (this.#timer) return
+    const delayMs = this.#sentAt + NOTIFY_INTERVAL_MS - performance.now()
+    if (delayMs <= 0) this.#sendNow()
+    else this.#timer = setTimeout(() => this.#sendNow(), delayMs).unref()
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer)
+  }
+
+  #sendNow(): void {
+    this.#timer = undefined
+    this.#sentAt = performance.now()
+    void this.#notify().catch(() => undefined)
   }
 }

@@ -19,7 +19,7 @@ type Send = (query: Query) => Promise<pg.QueryResult>
 export function createKysely(send: Send): Kysely<Schema> {
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-      const { rows, rowCount } = await send({ text: sql, values: [...parameters] })
+      const { rows, rowCount } = await send({ text: sql, values: parameters.map(replaceNul) })
       return { rows: rows as Row[], numAffectedRows: BigInt(rowCount ?? 0) }
     },
     streamQuery() {
@@ -34,6 +34,11 @@ export function createKysely(send: Send): Kysely<Schema> {
       createIntrospector: (db) => new PostgresIntrospector(db),
     },
   })
+}
+
+/** PostgreSQL has no text with a NUL: U+FFFD takes its place, as the encoding to UTF-8 has it for half a surrogate pair. */
+function replaceNul(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value
 }
 
 class ConnectionDriver implements Driver {

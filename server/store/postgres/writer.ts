@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type pg from 'pg'
+import pg from 'pg'
 import type { Counters } from '../../lib/counters.ts'
 import { createQueries } from '../queries.ts'
 import type { Durability, Queries, WriteScope, WriteTransaction } from '../store.ts'
@@ -118,16 +118,16 @@ export class Writer {
     let xid: string | undefined
     try {
       // A message that fails at a lock leaves a transaction, too.
-      await query({ text: begin.text }, begin.mayWait ? WRITE_TIMEOUT_MS : readTimeoutMs)
+      const begun = await query({ text: begin.text }, begin.mayWait ? WRITE_TIMEOUT_MS : readTimeoutMs)
       const result = await work({
         ...createQueries(createKysely((statement) => query(statement, WRITE_TIMEOUT_MS))),
         notifyChanged: async (name) => {
           changed.add(name)
         },
       })
-      if (changed.size > 0) xid = await recordChanges(query, [...changed])
+      if (changed.size > 0) xid = lastResult<{ xid: string }>(begun).rows[0]!.xid
       if (xid !== undefined) feed.addOwn(xid)
-      await commit(connection)
+      await commit(connection, [...changed])
       return { result, changed: [...changed] }
     } catch (error) {
       // A connection that cannot roll back was lost, and the server rolls back without it.
@@ -169,8 +169,9 @@ interface Begin {
 }
 
 /**
- * Begins a transaction with the locks of its scope, in one message. Sorted, so that two writes cannot wait for each
- * other. Settings are local to the transaction: a transaction pooler gives the next one another connection.
+ * Begins a transaction with the locks of its scope, in one message, which returns the id of the transaction. Sorted, so
+ * that two writes cannot wait for each other. Settings are local to the transaction: a transaction pooler gives the next
+ * one another connection.
  */
 function beginMessage(durability: Durability, scope: WriteScope): Begin {
   const keys = Object.entries(scope).flatMap(([kind, names]) =>
@@ -184,6 +185,7 @@ function beginMessage(durability: Durability, scope: WriteScope): Begin {
     `set local lock_timeout = ${LOCK_TIMEOUT_MS}`,
     `set local idle_in_transaction_session_timeout = ${WRITE_TIMEOUT_MS}`,
     ...locks.map((key) => `select pg_advisory_xact_lock(${key})`),
+    'select pg_current_xact_id()::text as xid',
   ].join(';')
   return { text, mayWait: locks.length > 0 }
 }
@@ -200,14 +202,20 @@ export function lockKey(kind: string, name: string): bigint {
     .readBigInt64BE()
 }
 
-async function recordChanges(query: Connection['query'], names: readonly string[]): Promise<string> {
-  const text = 'insert into changes (name) select unnest($1::text[]) returning xid::text'
-  const { rows } = await query<{ xid: string }>({ text, values: [names] }, WRITE_TIMEOUT_MS)
-  return rows[0]!.xid
+/**
+ * Commits, and records the changed names in the same message. The server answers the commit of a transaction in which a
+ * statement failed with ROLLBACK.
+ */
+async function commit(connection: Connection, changed: readonly string[]): Promise<void> {
+  const rows = changed.map((name) => `(${pg.escapeLiteral(name)})`)
+  const record = rows.length === 0 ? '' : `insert into changes (name) values ${rows};`
+  const { command } = lastResult(await connection.query({ text: `${record}commit` }, COMMIT_TIMEOUT_MS))
+  if (command !== 'COMMIT') throw new Error(`a failed statement was ignored: the server answered ${command}`)
 }
 
-/** The server answers the commit of a transaction in which a statement failed with ROLLBACK. */
-async function commit(connection: Connection): Promise<void> {
-  const { command } = await connection.query({ text: 'commit' }, COMMIT_TIMEOUT_MS)
-  if (command !== 'COMMIT') throw new Error(`a failed statement was ignored: the server answered ${command}`)
+/** The result of the last statement of a message; `pg` returns an array for several. */
+function lastResult<Row extends object>(
+  results: pg.QueryResult<object> | pg.QueryResult<object>[],
+): pg.QueryResult<Row> {
+  return [results].flat().at(-1) as pg.QueryResult<Row>
 }

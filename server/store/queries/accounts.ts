@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { Account, AccountQueries, NamedKey } from '../contract/accounts.ts'
+import type { Account, AccountQueries } from '../contract/accounts.ts'
 import { flag, RowMapper } from '../row-mapper.ts'
-import type { AccountRow, NamedKeyRow, Schema } from '../schema.ts'
+import type { AccountRow, Schema } from '../schema.ts'
 
 export const accountMapper = new RowMapper<Account, AccountRow>({
   id: 'id',
@@ -11,13 +11,6 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   createdAt: 'created_at',
   reminders: flag('reminders'),
   deletionStartedAt: 'leaving_since',
-})
-
-const namedKeyMapper = new RowMapper<NamedKey, NamedKeyRow>({
-  keyHash: 'key_hash',
-  accountId: 'account_id',
-  name: 'name',
-  createdAt: 'created_at',
 })
 
 const { toEntities, toEntityIfFound } = accountMapper
@@ -41,46 +34,12 @@ export class SqlAccountQueries implements AccountQueries {
     return toEntityIfFound(await this.#all().where('email', '=', email).executeTakeFirst())
   }
 
-  async byKeyHash(hash: string) {
-    const named = this.#all().where('id', 'in', this.#namedKeys([hash]).select('account_id'))
-    return toEntityIfFound(await this.#all().where('key_hash', '=', hash).unionAll(named).executeTakeFirst())
-  }
-
-  async validKeys(hashes: readonly string[]) {
-    if (hashes.length === 0) return []
-    const own = this.#db.selectFrom('accounts').select('key_hash').where('key_hash', 'in', hashes)
-    const rows = await own.unionAll(this.#namedKeys(hashes).select('key_hash')).execute()
-    return rows.flatMap(({ key_hash }) => key_hash ?? [])
-  }
-
   async insert(account: Account) {
     await this.#db.insertInto('accounts').values(accountMapper.toRow(account)).execute()
   }
 
   async setKey(id: string, keyHash: string) {
     await this.#db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
-  }
-
-  async deleteKey(keyHash: string) {
-    await this.#db.deleteFrom('named_keys').where('key_hash', '=', keyHash).execute()
-    await this.#db.updateTable('accounts').set({ key_hash: null }).where('key_hash', '=', keyHash).execute()
-  }
-
-  async addNamedKey(key: NamedKey) {
-    await this.#db.insertInto('named_keys').values(namedKeyMapper.toRow(key)).execute()
-  }
-
-  async countNamedKeys(id: string) {
-    const counted = await this.#db
-      .selectFrom('named_keys')
-      .select((e) => e.fn.countAll().as('keys'))
-      .where('account_id', '=', id)
-      .executeTakeFirstOrThrow()
-    return Number(counted.keys)
-  }
-
-  async deleteNamedKey(id: string, name: string) {
-    await this.#db.deleteFrom('named_keys').where('account_id', '=', id).where('name', '=', name).execute()
   }
 
   async setPlan(id: string, plan: Account['plan']) {
@@ -112,10 +71,6 @@ export class SqlAccountQueries implements AccountQueries {
 
   async remove(id: string) {
     await this.#db.deleteFrom('accounts').where('id', '=', id).execute()
-  }
-
-  #namedKeys(hashes: readonly string[]) {
-    return this.#db.selectFrom('named_keys').where('key_hash', 'in', hashes)
   }
 
   #all() {

@@ -4,13 +4,14 @@ import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
 import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
-import { BLOB_RECORD_COLUMNS, type BlobRecordRow, toBlobRecord, toLocation } from './blob-records.ts'
+import { BLOB_RECORD, parseBlobRecord, toLocation } from './blob-records.ts'
 import { findEncodedHash, listEncodingObjects, toEncodingRow } from './encoding-rows.ts'
-import { selectManifestHashes } from './manifest-hashes.ts'
+import { isPostgres, selectManifestHashes } from './manifest-hashes.ts'
 
 type NewBlobRow = Omit<BlobRow, 'unreferenced_since'> & { slug: string }
+type StoredBlobRow = Pick<BlobRow, 'hash' | 'object' | 'slug'>
 
-/** Five parameters each; PostgreSQL allows 65,535 of one statement, SQLite 32,766. */
+/** Five parameters each; SQLite allows 32,766 of one statement. */
 const BLOBS_PER_STATEMENT = 2000
 
 export class SqlBlobQueries implements BlobQueries {
@@ -35,10 +36,10 @@ export class SqlBlobQueries implements BlobQueries {
     const rows = await this.#db
       .selectFrom('blobs')
       .leftJoin('encodings', 'encodings.hash', 'blobs.hash')
-      .select(BLOB_RECORD_COLUMNS.map((column, index) => sql`${sql.ref(column)}`.as(`${index}`)))
+      .select(BLOB_RECORD.as('record'))
       .where('blobs.hash', 'in', sql<string>`(${hashes})`)
       .execute()
-    return rows.map((row) => toBlobRecord(Object.values(row) as BlobRecordRow))
+    return rows.map(({ record }) => parseBlobRecord(record))
   }
 
   async add(slug: string, blobs: readonly StoredBlob[]) {
@@ -171,20 +172,7 @@ export class SqlBlobQueries implements BlobQueries {
     const sorted = [...byHash.values()].sort((one, other) => (one.hash < other.hash ? -1 : 1))
     const objects = new Set<string>()
     for (const batch of toBatches(sorted, BLOBS_PER_STATEMENT)) {
-      const stored = await this.#db
-        .insertInto('blobs')
-        .values(batch)
-        .onConflict((c) =>
-          c.column('hash').doUpdateSet({
-            unreferenced_since: null,
-            slug: sql`coalesce(blobs.slug, excluded.slug)`,
-            object: sql`coalesce(blobs.object, excluded.object)`,
-            size: sql`case when blobs.object is null then excluded.size else blobs.size end`,
-            pieces_hash: sql`case when blobs.object is null then excluded.pieces_hash else blobs.pieces_hash end`,
-          }),
-        )
-        .returning(['hash', 'object', 'slug'])
-        .execute()
+      const stored = await (isPostgres(this.#db) ? this.#updateOrInsert(batch) : this.#insertOrUpdate(batch))
       for (const { object } of stored) if (object !== null) objects.add(object)
       await this.#addNames(
         stored
@@ -193,6 +181,42 @@ export class SqlBlobQueries implements BlobQueries {
       )
     }
     return objects
+  }
+
+  async #insertOrUpdate(rows: readonly NewBlobRow[]): Promise<StoredBlobRow[]> {
+    return this.#db
+      .insertInto('blobs')
+      .values(rows)
+      .onConflict((c) => c.column('hash').doUpdateSet(referencedAgain('excluded')))
+      .returning(['hash', 'object', 'slug'])
+      .execute()
+  }
+
+  /**
+   * Without ON CONFLICT, which writes 48 bytes more to the log for each row. When another transaction inserts one of the
+   * rows at the same time, this one fails once that has committed, and is repeated.
+   */
+  async #updateOrInsert(rows: readonly NewBlobRow[]): Promise<StoredBlobRow[]> {
+    const columns = ['hash', 'object', 'size', 'pieces_hash', 'slug'] as const
+    const lists = columns.map((column) => {
+      const type = sql.raw(column === 'size' ? 'bigint' : 'text')
+      return sql`${rows.map((row) => row[column])}::${type}[]`
+    })
+    const names = sql.join(columns.map((column) => sql.ref(column)))
+    const changes = Object.entries(referencedAgain('given')).map(
+      ([column, value]) => sql`${sql.ref(column)} = ${value}`,
+    )
+    const found = await sql<StoredBlobRow>`
+      with given (${names}) as (select * from unnest(${sql.join(lists)})),
+      updated as (
+        update blobs set ${sql.join(changes)} from given where blobs.hash = given.hash
+        returning blobs.hash, blobs.object, blobs.slug),
+      inserted as (
+        insert into blobs (${names}) select * from given
+        where not exists (select from updated where updated.hash = given.hash) order by hash
+        returning hash, object, slug)
+      select * from updated union all select * from inserted`.execute(this.#db)
+    return found.rows
   }
 
   /** References beside those in `blobs`. */
@@ -298,5 +322,19 @@ export class SqlBlobQueries implements BlobQueries {
       .where('object', 'is', null)
       .execute()
     return rows.flatMap(listEncodingObjects)
+  }
+}
+
+/** The changes of a row by a new reference; the table of the new row. */
+function referencedAgain(table: 'excluded' | 'given') {
+  const given = (column: keyof NewBlobRow) => sql.ref(`${table}.${column}`)
+  const unlessStored = (column: keyof NewBlobRow) =>
+    sql<never>`case when blobs.object is null then ${given(column)} else ${sql.ref(`blobs.${column}`)} end`
+  return {
+    unreferenced_since: sql<null>`null`,
+    slug: sql<string>`coalesce(blobs.slug, ${given('slug')})`,
+    object: unlessStored('object'),
+    size: unlessStored('size'),
+    pieces_hash: unlessStored('pieces_hash'),
   }
 }

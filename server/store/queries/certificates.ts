@@ -151,13 +151,14 @@ export class SqlCertificateQueries implements CertificateQueries {
     return toPage(rows, limit, ({ certificate }) => certificate === null)
   }
 
-  async missingSites(siteDomain: string, limit: number) {
+  async missingSites(siteDomain: string, limit: number, changedSince = 0) {
     const rows = await this.#db
       .selectFrom('sites')
       .select(sql<string>`sites.slug || ${`.${siteDomain}`}`.as('name'))
       .where('gone_at', 'is', null)
       .where('owner_id', 'is not', null)
       .where('live_version_id', 'is not', null)
+      .$if(changedSince > 0, (sites) => sites.where('updated_at', '>=', changedSince))
       .where(
         sql<boolean>`not exists (select 1 from certificates where name = sites.slug || ${`.${siteDomain}`})`,
       )

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { OAuthQueries, OAuthRecord } from '../contract/oauth.ts'
-import { RowMapper } from '../row-mapper.ts'
+import { json, RowMapper } from '../row-mapper.ts'
 import type { OAuthRecordRow, Schema } from '../schema.ts'
 import { accountMapper } from './accounts.ts'
 
@@ -9,7 +9,7 @@ const mapper = new RowMapper<OAuthRecord, OAuthRecordRow>({
   kind: 'kind',
   grantHash: 'grant_hash',
   accountId: 'account_id',
-  payload: 'payload',
+  payload: json('payload'),
   createdAt: 'created_at',
   expiresAt: 'expires_at',
   consumedAt: 'consumed_at',
@@ -50,11 +50,12 @@ export class SqlOAuthQueries implements OAuthQueries {
   }
 
   async save(record: OAuthRecord) {
-    const { payload, expiresAt } = record
+    const row = mapper.toRow(record)
+    const { payload, expires_at } = row
     await this.#db
       .insertInto('oauth_records')
-      .values(mapper.toRow(record))
-      .onConflict((c) => c.column('id_hash').doUpdateSet({ payload, expires_at: expiresAt }))
+      .values(row)
+      .onConflict((c) => c.column('id_hash').doUpdateSet({ payload, expires_at }))
       .execute()
   }
 
@@ -92,18 +93,17 @@ export class SqlOAuthQueries implements OAuthQueries {
   }
 
   async deleteExpired(now: number, limit: number) {
-    const expired = this.#db
+    const expired = await this.#db
       .selectFrom('oauth_records')
       .select('id_hash')
       .where('expires_at', '<=', now)
       .orderBy('expires_at')
       .limit(limit)
-    const deleted = await this.#db
-      .deleteFrom('oauth_records')
-      .where('id_hash', 'in', expired)
-      .returning('id_hash')
       .execute()
-    return deleted.length
+    const hashes = expired.map(({ id_hash }) => id_hash)
+    if (hashes.length > 0)
+      await this.#db.deleteFrom('oauth_records').where('id_hash', 'in', hashes).execute()
+    return hashes.length
   }
 
   #valid(now: number) {

@@ -9,8 +9,8 @@ import type {
 import type { ManifestFile } from '../contract/versions.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow, VersionRow } from '../schema.ts'
-import { BLOB_RECORD_COLUMNS, type BlobRecordRow, toBlobRecord } from './blob-records.ts'
-import { isPostgres, selectManifestHashes } from './manifest-hashes.ts'
+import { BLOB_RECORDS, BlobRecordLines } from './blob-records.ts'
+import { selectManifestHashes } from './manifest-hashes.ts'
 import { siteMapper } from './sites.ts'
 
 const versionMapper = new RowMapper<ServedVersion, VersionRow>({
@@ -26,7 +26,7 @@ const versionMapper = new RowMapper<ServedVersion, VersionRow>({
 
 interface SiteWithVersions extends SiteRow {
   previous_files: string | null
-  /** JSON of arrays with the values of `BLOB_RECORD_COLUMNS`; null without blobs. */
+  /** `BLOB_RECORDS`; null without blobs. */
   blobs: string | null
 }
 
@@ -77,12 +77,8 @@ export class SqlServingQueries implements ServingQueries {
   }
 
   #selectBlobs(versions: readonly string[]): RawBuilder<string | null> {
-    const columns = sql.join(BLOB_RECORD_COLUMNS.map((column) => sql.ref(column)))
-    const list = isPostgres(this.#db)
-      ? sql`json_agg(json_build_array(${columns}))::text`
-      : sql`json_group_array(json_array(${columns}))`
     const ids = sql.join(versions.map((name) => sql.ref(`${name}.id`)))
-    return sql`(select ${list} from blobs left join encodings on encodings.hash = blobs.hash
+    return sql`(select ${BLOB_RECORDS} from blobs left join encodings on encodings.hash = blobs.hash
       where blobs.hash in (${selectManifestHashes(this.#db, sql`versions.id in (${ids})`)}))`
   }
 }
@@ -115,14 +111,13 @@ function isTrue(condition: boolean): RawBuilder<unknown> {
 }
 
 function toServedSite(row: SiteWithVersions): ServedSite {
-  const lists = JSON.parse(row.blobs ?? '[]') as unknown[][]
   return {
     site: siteMapper.toEntity(row),
     live: toServedVersion(row, 'live'),
     requested: toServedVersion(row, 'requested'),
     previousFiles:
       row.previous_files === null ? undefined : (JSON.parse(row.previous_files) as ManifestFile[]),
-    blobs: lists.map((values) => toBlobRecord(values as BlobRecordRow)),
+    blobs: new BlobRecordLines(row.blobs),
   }
 }
 

@@ -1,8 +1,10 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, type QueryCreator, type RawBuilder, sql } from 'kysely'
 import { emptySite, type OwnerPage, type Site, type SiteQueries } from '../contract/sites.ts'
+import type { Version } from '../contract/versions.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow } from '../schema.ts'
-import { selectManifestHashes } from './manifest-hashes.ts'
+import { isPostgres, selectManifestHashes } from './manifest-hashes.ts'
+import { versionMapper } from './versions.ts'
 
 export const siteMapper = new RowMapper<Site, SiteRow>({
   slug: 'slug',
@@ -40,8 +42,16 @@ export class SqlSiteQueries implements SiteQueries {
     return toEntityIfFound(await this.#all().where('slug', '=', slug).executeTakeFirst())
   }
 
-  async insert(site: Site) {
-    await this.#db.insertInto('sites').values(siteMapper.toRow(site)).execute()
+  async insert(site: Site, version?: Version) {
+    const insertSite = (db: QueryCreator<Schema>) => db.insertInto('sites').values(siteMapper.toRow(site))
+    const insertVersion = (db: QueryCreator<Schema>) =>
+      db.insertInto('versions').values(versionMapper.toRow(version!))
+    if (version && isPostgres(this.#db)) {
+      await insertVersion(this.#db.with('site', insertSite)).execute()
+    } else {
+      await insertSite(this.#db).execute()
+      if (version) await insertVersion(this.#db).execute()
+    }
   }
 
   async update(slug: string, change: Partial<Site>) {
@@ -76,6 +86,16 @@ export class SqlSiteQueries implements SiteQueries {
       .where('slug', '=', slug)
       .executeTakeFirst()
     return row?.renamed_to ?? undefined
+  }
+
+  async currentSlugs(visitsKeys: readonly string[]) {
+    if (visitsKeys.length === 0) return []
+    return this.#db
+      .selectFrom('sites')
+      .select(['slug', 'visits_key as visitsKey'])
+      .where('visits_key', 'in', visitsKeys)
+      .where((e) => e.or([e('gone_reason', 'is', null), e('gone_reason', '!=', 'renamed')]))
+      .execute()
   }
 
   async releaseName(name: string) {

@@ -40,7 +40,7 @@ const HEADER: Fields<VersionHeader, VersionRow> = {
 
 const headerMapper = new RowMapper<VersionHeader, VersionRow>(HEADER)
 
-const mapper = new RowMapper<Version, VersionRow>({
+export const versionMapper = new RowMapper<Version, VersionRow>({
   ...HEADER,
   files: json('files'),
   rules: json('rules'),
@@ -75,7 +75,7 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async byId(id: string) {
-    return mapper.toEntityIfFound(
+    return versionMapper.toEntityIfFound(
       await this.#db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
     )
   }
@@ -91,11 +91,11 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async insert(version: Version) {
-    await this.#db.insertInto('versions').values(mapper.toRow(version)).execute()
+    await this.#db.insertInto('versions').values(versionMapper.toRow(version)).execute()
   }
 
   async update(id: string, change: Partial<Version>) {
-    await this.#db.updateTable('versions').set(mapper.toRow(change)).where('id', '=', id).execute()
+    await this.#db.updateTable('versions').set(versionMapper.toRow(change)).where('id', '=', id).execute()
   }
 
   async remove(id: string) {
@@ -186,7 +186,7 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async newestPending(slug: string) {
-    return mapper.toEntityIfFound(
+    return versionMapper.toEntityIfFound(
       await this.#db
         .selectFrom('versions')
         .selectAll()
@@ -344,41 +344,43 @@ export class SqlVersionQueries implements VersionQueries {
 
   /** Records files of one version. `repeated` have the bytes of an earlier upload, which stays. */
   async #replaceArrivals(id: string, files: readonly Arrival[]) {
+    const inserted = await this.#insertArrivals(files)
+    const again = files.filter(({ fileNumber }) => !inserted.has(fileNumber))
+    if (again.length === 0) return { replaced: [], repeated: [] }
     const earlier = await this.#db
       .selectFrom('arrivals')
       .select(['file_number', 'hash', 'size'])
       .where('version_id', '=', id)
-      .where(
-        'file_number',
-        'in',
-        files.map(({ fileNumber }) => fileNumber),
-      )
+      .where('file_number', 'in', listNumbers(again))
       .execute()
     const byNumber = new Map(earlier.map((row) => [row.file_number, row]))
-    const isRepeated = ({ fileNumber, hash, size }: Arrival) => {
+    const { repeated = [], changed = [] } = Object.groupBy(again, ({ fileNumber, hash, size }) => {
       const before = byNumber.get(fileNumber)
-      return before?.hash === hash && before.size === size
-    }
-    const repeated = files.filter(isRepeated)
-    const added = files.filter((one) => !isRepeated(one))
-    const changed = added.filter(({ fileNumber }) => byNumber.has(fileNumber))
-    const replaced = changed.length === 0 ? [] : await this.#takeFiles(id, changed)
-    if (added.length > 0)
-      await this.#db
-        .insertInto('arrivals')
-        .values(added.map((one) => arrivalMapper.toRow(one)))
-        .onConflict((c) => c.doNothing())
-        .execute()
+      return before?.hash === hash && before.size === size ? 'repeated' : 'changed'
+    })
+    if (changed.length === 0) return { replaced: [], repeated }
+    const replaced = await this.#takeFiles(id, changed)
+    await this.#insertArrivals(changed)
     return { replaced, repeated }
   }
 
+  /** Returns the numbers of the files of which there was no upload. */
+  async #insertArrivals(arrivals: readonly Arrival[]): Promise<Set<number>> {
+    const rows = await this.#db
+      .insertInto('arrivals')
+      .values(arrivals.map((one) => arrivalMapper.toRow(one)))
+      .onConflict((c) => c.doNothing())
+      .returning('file_number')
+      .execute()
+    return new Set(rows.map((row) => row.file_number))
+  }
+
   async #takeFiles(id: string, files: readonly Arrival[]): Promise<Arrival[]> {
-    const numbers = files.map(({ fileNumber }) => fileNumber)
     return arrivalMapper.toEntities(
       await this.#db
         .deleteFrom('arrivals')
         .where('version_id', '=', id)
-        .where('file_number', 'in', numbers)
+        .where('file_number', 'in', listNumbers(files))
         .returningAll()
         .execute(),
     )
@@ -408,6 +410,10 @@ function injectedHash(column: string | null): string | null {
 function listHashes({ files, front }: Pick<VersionRow, 'files' | 'front'>): string[] {
   const hashes = (JSON.parse(files) as ManifestFile[]).flatMap(({ hash }) => hash ?? [])
   return [...hashes, injectedHash(front) ?? []].flat()
+}
+
+function listNumbers(arrivals: readonly Arrival[]): number[] {
+  return arrivals.map(({ fileNumber }) => fileNumber)
 }
 
 function fileKey({ versionId, fileNumber }: Arrival): string {

@@ -6,7 +6,7 @@ import { type Language, negotiateLanguage, TEXTS } from './language.ts'
 import type { PageText, VisitorTexts } from './languages/visitor-texts.ts'
 import { THEME } from './theme.ts'
 
-/** The path of the password form: the only path of a site that the site does not own. */
+/** The path of the password form, which the site does not own. */
 export const PASSWORD_PATH = '/_slipway/password'
 
 /** Headers of error pages: they are never cached (contract, "Serving", 6). */
@@ -210,7 +210,8 @@ export function unavailable(seconds: number): LocalizedPage {
 export const FORM_TOO_LARGE = errorPage(413, 'unreadableForm')
 export const FORM_UNSUPPORTED = errorPage(415, 'unreadableForm')
 
-function inlineResponse(
+/** A response that is never cached. */
+export function inlineResponse(
   status: number,
   type: string,
   text: string,

@@ -1,0 +1,98 @@
+import type { Preview } from '../../protocol/api/previews.ts'
+import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { isSlipwayError } from '../sdk/slipway-error.ts'
+import { openSite } from './account.ts'
+import { type Action, findAction } from './action.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
+import { type Command, type CommandContext, printResult, SITE_OPTIONS } from './command.ts'
+import { isInTrash } from './format-error.ts'
+import { choose } from './terminal/choose.ts'
+import { formatTable } from './terminal/table.ts'
+import { formatLocalTime } from './terminal/time.ts'
+import { formatChanges } from './versions.ts'
+
+const ACTIONS: Record<string, Action> = { list, delete: remove }
+
+/** `slipway previews` */
+export const previews: Command = {
+  name: 'previews',
+  operands: '[action] [name]',
+  choices: Object.keys(ACTIONS),
+  maxOperands: 2,
+  summary: 'List and delete the previews of a site',
+  about: `
+A preview shows a version at a URL that stays the same. Publish to it with publish --preview NAME, and make its version
+live with promote.
+
+  previews                list the previews of a site, compared with the live version
+  previews delete NAME    delete a preview`,
+  options: SITE_OPTIONS,
+  async run(work, options, [action = 'list', name]) {
+    const { program } = work.settings
+    await findAction(ACTIONS, action, { command: 'previews', program })(work, options, name)
+  },
+}
+
+async function list(...[work, options]: Parameters<Action>): Promise<void> {
+  const { slug, slipway } = await openSite(work, options)
+  const { previews: found } = await slipway.previews(slug)
+  const { terminal, settings, retryPolicy } = work
+  printResult(work, options, found, () => {
+    if (found.length === 0)
+      return terminal.printNote(`No previews yet. Publish one: ${settings.program} publish --preview NAME`)
+    for (const line of formatPreviews(found, retryPolicy.now())) terminal.print(line)
+    terminal.printNote(`Make one live: ${settings.program} promote NAME`)
+  })
+}
+
+async function remove(...[work, options, name]: Parameters<Action>): Promise<void> {
+  if (name === undefined)
+    throw new UsageError('Name a preview', `Such as: ${work.settings.program} previews delete pr-42`)
+  const { slug, slipway } = await openSite(work, options)
+  const removed = await slipway.deletePreview(slug, name).catch((error: unknown) => {
+    throw toUnknownPreview(work, error)
+  })
+  const { terminal } = work
+  printResult(work, options, removed, () =>
+    terminal.printNote(`${terminal.green('✓')} Deleted the preview ${stripControlChars(removed.name)}`),
+  )
+}
+
+/** The name that was typed; on a terminal without it, the one that is picked from the list. */
+export async function resolvePreview(
+  { terminal, settings }: CommandContext,
+  find: () => Promise<{ previews: Preview[] }>,
+  typed: string | undefined,
+): Promise<string> {
+  if (typed !== undefined) return typed
+  if (!terminal.interactive) throw new UsageError('Name a preview', `List them: ${settings.program} previews`)
+  const others = (await find()).previews.filter(({ current }) => !current)
+  if (others.length === 0) throw new RefusedError('There is no preview that differs from the live version')
+  return choose(
+    terminal,
+    'Which preview?',
+    others.map(({ name, url }) => [name, stripControlChars(`${name}  ${url}`)]),
+  )
+}
+
+/** Says which previews there are, instead of that something was not found. */
+export function toUnknownPreview({ settings }: CommandContext, error: unknown): unknown {
+  if (!isSlipwayError(error, 'NOT_FOUND') || isInTrash(error)) return error
+  return new RefusedError(stripControlChars(error.message), `List the previews: ${settings.program} previews`)
+}
+
+function formatPreviews(found: Preview[], now: number): string[] {
+  const head = ['NAME', 'STATE', 'PUBLISHED', 'CHANGES', 'FILES', 'SIZE', 'ENDS', 'URL', 'MESSAGE']
+  const rows = found.map((preview) => [
+    stripControlChars(preview.name),
+    preview.current ? 'live' : 'preview',
+    formatLocalTime(preview.createdAt, now),
+    formatChanges(preview),
+    formatNumber(preview.fileCount),
+    formatBytes(preview.totalBytes),
+    formatLocalTime(preview.expiresAt, now),
+    preview.url,
+    stripControlChars(preview.message ?? ''),
+  ])
+  return formatTable([head, ...rows])
+}

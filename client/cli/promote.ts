@@ -1,0 +1,28 @@
+import { openSite } from './account.ts'
+import { type Command, SITE_OPTIONS } from './command.ts'
+import { resolvePreview, toUnknownPreview } from './previews.ts'
+import { reportRestored } from './restore.ts'
+
+/** `slipway promote [preview]` */
+export const promote: Command = {
+  name: 'promote',
+  operands: '[preview]',
+  maxOperands: 1,
+  summary: 'Make the version of a preview live',
+  about: `
+Makes exactly the version of a preview live, immediately and without uploading. With --version it is refused if the
+preview shows another one. On a terminal, leave the preview out to choose from a list.`,
+  options: {
+    ...SITE_OPTIONS,
+    version: { type: 'string', value: 'ID', help: 'Refuse if the preview shows another version' },
+  },
+  async run(work, options, [typed]) {
+    const { slug, slipway } = await openSite(work, options)
+    const name = await resolvePreview(work, () => slipway.previews(slug), typed)
+    const versionId = typeof options.version === 'string' ? options.version.toLowerCase() : undefined
+    const promoted = await slipway.promote(slug, name, versionId).catch((error: unknown) => {
+      throw toUnknownPreview(work, error)
+    })
+    reportRestored(work, options, promoted)
+  },
+}

@@ -1,0 +1,205 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import type { ContentsRequest, FileContent, FinalizeResponse } from '../../protocol/api/publish.ts'
+import { formatDuration, pluralize, stripControlChars } from '../../protocol/format.ts'
+import { isSlipwayError } from '../sdk/slipway-error.ts'
+import type { CommandContext } from './command.ts'
+import { digestAll, type HashedFile } from './folder/digest.ts'
+import { FolderWatcher } from './folder/folder-watcher.ts'
+import { scanOrThrow } from './folder/read-site.ts'
+import type { FolderScan, FoundFile } from './folder/scan.ts'
+import { describeError } from './format-error.ts'
+import type { PublishPlan } from './publish-target.ts'
+import { formatLocalTime } from './terminal/time.ts'
+import { printWarnings } from './warnings.ts'
+
+/** Changes up to this size are sent in one request, in bytes; the server accepts 2 MiB, of base64 too. */
+const MAX_INLINE_BYTES = 1024 * 1024
+/** Minimum interval between the beginnings of two publishes. */
+const MIN_INTERVAL_MS = 200
+/** Pause after a failed publish, without a Retry-After. */
+const RETRY_MS = 2000
+
+/** Failures after which the whole folder is published: what the changes were made on is no longer there. */
+const OUTDATED_CODES = ['VALIDATION_ERROR', 'VERSION_CONFLICT', 'SITE_PENDING', 'UPLOADS_MISSING'] as const
+
+interface WatchOptions {
+  plan: PublishPlan
+  /** The published site. */
+  site: { slug: string; claimToken?: string | undefined }
+  /** What was published. */
+  first: PublishedFolder
+  /** Publishes the whole folder. */
+  publishAll: () => Promise<PublishedFolder>
+}
+
+interface PublishedFolder {
+  files: readonly HashedFile[]
+  versionId: string
+}
+
+/** Publishes each change of a folder until the signal aborts. A failure is printed, and the change is published later. */
+export async function watchFolder(work: CommandContext, options: WatchOptions): Promise<void> {
+  const { terminal, signal, platform } = work
+  const { folder } = options.plan
+  using watcher = new FolderWatcher({ platform, signal })
+  const published = new PublishedFiles(options.first)
+  terminal.printNote(`Watching ${stripControlChars(folder)}. Ctrl-C stops.`)
+  let isDue = watcher.watch(scanOrThrow(folder).folders)
+  while (isDue || (await watcher.next())) {
+    isDue = false
+    const startedAt = performance.now()
+    try {
+      const found = scanOrThrow(folder)
+      isDue = watcher.watch(found.folders)
+      const change = await published.compare(found)
+      if (change !== undefined) {
+        const done = await publishChange(work, options, { ...change, baseVersionId: published.versionId })
+        published.apply(change, done.versionId)
+        report(work, change, done, startedAt)
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      isDue = isSlipwayError(error, ...OUTDATED_CODES)
+        ? await publishAgain(work, options, published)
+        : isVanishedFile(error, folder) || (await reportFailure(work, error))
+    }
+    await pause(work, Math.max(0, MIN_INTERVAL_MS - (performance.now() - startedAt)))
+    if (signal.aborted) return
+  }
+}
+
+/** What differs from the published files. */
+interface FolderChange {
+  changed: HashedFile[]
+  sources: ReadonlyMap<string, string>
+  removed: string[]
+  stamps: ReadonlyMap<string, string>
+}
+
+/** The published files with the state of each on the disk, so that only files that may have changed are read. */
+class PublishedFiles {
+  readonly #hashes = new Map<string, string>()
+  #stamps: ReadonlyMap<string, string> = new Map()
+  versionId = ''
+
+  constructor(published: PublishedFolder) {
+    this.replace(published)
+  }
+
+  replace({ files, versionId }: PublishedFolder): void {
+    this.versionId = versionId
+    this.#hashes.clear()
+    for (const { path, hash } of files) this.#hashes.set(path, hash)
+  }
+
+  /** Undefined without a change. A file that is empty while it is written keeps its contents. */
+  async compare({ files, empty }: FolderScan): Promise<FolderChange | undefined> {
+    const stamps = new Map(files.map((file) => [file.path, stampOf(file)]))
+    const candidates = files.filter(({ path }) => stamps.get(path) !== this.#stamps.get(path))
+    const changed = (await digestAll(candidates)).filter(
+      ({ path, hash, size }) => size > 0 && this.#hashes.get(path) !== hash,
+    )
+    const present = new Set([...stamps.keys(), ...empty])
+    const removed = [...this.#hashes.keys()].filter((path) => !present.has(path))
+    if (changed.length === 0 && removed.length === 0) {
+      this.#stamps = stamps
+      return undefined
+    }
+    return { changed, removed, stamps, sources: new Map(files.map(({ path, source }) => [path, source])) }
+  }
+
+  apply({ changed, removed, stamps }: FolderChange, versionId: string): void {
+    this.versionId = versionId
+    for (const { path, hash } of changed) this.#hashes.set(path, hash)
+    for (const path of removed) this.#hashes.delete(path)
+    this.#stamps = stamps
+  }
+}
+
+function stampOf({ source }: FoundFile): string {
+  const { mtimeMs, ctimeMs, ino, size } = statSync(source)
+  return [mtimeMs, ctimeMs, ino, size].join(' ')
+}
+
+/**
+ * One update that is laid over the present version: in one request, unless it is large. VERSION_CONFLICT when the preview
+ * shows another version than the last one, or was deleted.
+ */
+async function publishChange(
+  work: CommandContext,
+  { plan, site }: WatchOptions,
+  { changed, removed, sources, baseVersionId }: FolderChange & { baseVersionId: string },
+): Promise<FinalizeResponse> {
+  const { slug, claimToken } = site
+  const { server, key, preview, viewer } = plan
+  const client = work.connect(server, claimToken === undefined ? key : undefined)
+  const fields = {
+    ...(preview !== undefined && { ...viewer, preview, liveReload: true, baseVersionId }),
+    ...(claimToken !== undefined && { claimToken }),
+    merge: true,
+    delete: removed,
+    ifChanged: true,
+  }
+  const bytes = changed.reduce((sum, { size }) => sum + size, 0)
+  if (changed.length === 0 || bytes > MAX_INLINE_BYTES)
+    return client.publish({ ...fields, slug, files: changed })
+  const files = changed.map(({ path }): FileContent => {
+    return { path, contentBase64: readFileSync(sources.get(path)!).toString('base64') }
+  })
+  const request: ContentsRequest = { ...fields, files }
+  return client.publishContents(request, slug)
+}
+
+/** Publishes the whole folder; returns whether changes have to be published again. */
+async function publishAgain(
+  work: CommandContext,
+  { publishAll }: WatchOptions,
+  published: PublishedFiles,
+): Promise<boolean> {
+  try {
+    published.replace(await publishAll())
+    work.terminal.printNote(`${work.terminal.green('✓')} Published the whole folder`)
+    return false
+  } catch (error) {
+    return reportFailure(work, error)
+  }
+}
+
+/** A file that was deleted after its folder was read. */
+function isVanishedFile(error: unknown, folder: string): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT' && existsSync(folder)
+}
+
+function report(
+  { terminal, retryPolicy }: CommandContext,
+  { changed, removed }: FolderChange,
+  published: FinalizeResponse,
+  startedAt: number,
+): void {
+  const counts = [
+    ...(changed.length > 0 ? [`${pluralize(changed.length, 'file')} changed`] : []),
+    ...(removed.length > 0 ? [`${pluralize(removed.length, 'file')} removed`] : []),
+  ].join(', ')
+  const time = formatLocalTime(new Date(retryPolicy.now()).toISOString(), retryPolicy.now())
+  const elapsed = Math.round(performance.now() - startedAt)
+  terminal.printNote(`${terminal.green('✓')} ${time}  ${counts} in ${elapsed} ms`)
+  printWarnings(terminal, published)
+}
+
+/** Prints a failure. One of a request is repeated after a pause; returns whether it is one. */
+async function reportFailure(work: CommandContext, error: unknown): Promise<boolean> {
+  const { terminal } = work
+  const { message, hints } = describeError(error, work)
+  terminal.printNote(`${terminal.red('Error:')} ${message}`)
+  for (const hint of hints) terminal.printNote(`  ${hint}`)
+  if (!isSlipwayError(error)) return false
+  const { retryAfterSeconds } = error
+  if (retryAfterSeconds !== undefined)
+    terminal.printNote(`  Publishing again in ${formatDuration(retryAfterSeconds)}`)
+  await pause(work, retryAfterSeconds === undefined ? RETRY_MS : retryAfterSeconds * 1000)
+  return true
+}
+
+async function pause({ retryPolicy, signal }: CommandContext, milliseconds: number): Promise<void> {
+  if (milliseconds > 0) await retryPolicy.wait(milliseconds, signal).catch(() => undefined)
+}

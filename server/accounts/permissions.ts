@@ -1,0 +1,78 @@
+import { KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
+import { pluralize } from '../../protocol/format.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { Queries } from '../store/store.ts'
+
+/** What a credential permits, within the rights of its account. */
+export interface Grant {
+  scope: KeyScope
+  /** The sites it is limited to, each by its `visitsKey`; null for all, and for everything else of the account. */
+  sites: readonly string[] | null
+  expiresAt: number | null
+}
+
+/** The grant of browser sessions and of keys without limits. */
+export const FULL_GRANT: Grant = Object.freeze({ scope: 'manage', sites: null, expiresAt: null })
+
+/**
+ * What an operation needs of the credential that requests it. `reach` is what it affects: one site, the account, or its
+ * credentials, which a credential with an expiry must not replace by one without.
+ */
+export interface Access {
+  scope: KeyScope
+  reach: 'site' | 'account' | 'credentials'
+}
+
+/** Whether a grant has no limits: keys with limits are unknown to releases that would not apply them. */
+export function isFullGrant({ scope, sites, expiresAt }: Grant): boolean {
+  return scope === 'manage' && sites === null && expiresAt === null
+}
+
+/**
+ * Checks the credential of a caller with an account: INSUFFICIENT_SCOPE unless it permits the operation. `slug` is a
+ * present or former slug of the site that the operation is about.
+ */
+export async function assertPermitted(
+  queries: Queries,
+  { account, grant }: { account: Account | undefined; grant?: Grant },
+  access: Access,
+  slug?: string,
+): Promise<void> {
+  if (!account) return
+  if (!grant) throw new Error('A caller with an account has a grant')
+  if (rank(grant.scope) < rank(access.scope)) throw scopeMissing(grant.scope, access.scope)
+  if (access.reach === 'credentials' && grant.expiresAt !== null) throw expiringKey()
+  if (grant.sites === null) return
+  const site = access.reach === 'site' && slug !== undefined ? await queries.sites.bySlug(slug) : undefined
+  if (!site || !grant.sites.includes(site.visitsKey)) throw otherSite(access, grant.sites.length)
+}
+
+function rank(scope: KeyScope): number {
+  return KEY_SCOPES.indexOf(scope)
+}
+
+function scopeMissing(scope: KeyScope, requiredScope: KeyScope): ApiError {
+  return new ApiError(
+    'INSUFFICIENT_SCOPE',
+    `This needs a key of scope ${requiredScope}. The key of the request has scope ${scope}.`,
+    { details: { requiredScope, scope } },
+  )
+}
+
+function otherSite({ scope, reach }: Access, sites: number): ApiError {
+  const needed = reach === 'site' ? 'this site' : 'the whole account'
+  return new ApiError(
+    'INSUFFICIENT_SCOPE',
+    `This needs a key of scope ${scope} for ${needed}. The key of the request is limited to ${pluralize(sites, 'site')}.`,
+    { details: { requiredScope: scope, requiredReach: reach } },
+  )
+}
+
+function expiringKey(): ApiError {
+  return new ApiError(
+    'INSUFFICIENT_SCOPE',
+    'This needs a key of scope manage that does not expire, or a browser session.',
+    { details: { requiredScope: 'manage', requiredReach: 'credentials' } },
+  )
+}

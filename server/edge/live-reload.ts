@@ -1,0 +1,168 @@
+import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import type { HttpRequest } from '../net/http-handler.ts'
+import type { EdgeOptions } from './edge-options.ts'
+import { inlineResponse, PAGE_NOT_FOUND } from './respond/pages/error-pages.ts'
+import type { EdgeResponse } from './response.ts'
+
+/** Paths of previews with live reload that the site does not own. */
+const SCRIPT_PATH = '/_slipway/reload.js'
+const CHANGE_PATH = '/_slipway/reload'
+
+/** Below the timeouts of idle connections, here and in proxies. */
+const MAX_WAIT_MS = 25_000
+
+/** Waiting requests of a process, and of one network. */
+const WAITING = { total: 1000, perKey: 100 }
+
+/**
+ * Waits for another version while the page is visible, because browsers limit the connections to a host. A page that is
+ * reloaded and still has the old version, from a cache, does not reload again.
+ */
+const SCRIPT = `(() => {
+  const version = new URL(document.currentScript.src).searchParams.get('version')
+  const key = 'slipway-reloaded'
+  if (window[key] || sessionStorage.getItem(key) === version) return
+  window[key] = true
+  let failures = 0
+  let waiting
+  const wait = async () => {
+    waiting = new AbortController()
+    const { signal } = waiting
+    try {
+      const { status } = await fetch('${CHANGE_PATH}?version=' + version, { cache: 'no-store', signal })
+      if (status === 200) {
+        sessionStorage.setItem(key, version)
+        return location.reload()
+      }
+      if (status >= 400 && status < 500) return
+      failures = status === 204 ? 0 : failures + 1
+    } catch {
+      failures++
+    }
+    if (!signal.aborted) setTimeout(begin, failures === 0 ? 0 : Math.min(30_000, 500 * 2 ** failures))
+  }
+  const begin = () => document.visibilityState === 'visible' && wait()
+  document.addEventListener('visibilitychange', () => {
+    waiting?.abort()
+    begin()
+  })
+  begin()
+})()
+`
+
+const SCRIPT_RESPONSE = inlineResponse(200, 'text/javascript; charset=utf-8', SCRIPT)
+const CHANGED = inlineResponse(200, 'text/plain; charset=utf-8', 'changed\n')
+const UNCHANGED: EdgeResponse = { status: 204, headers: ['Cache-Control', 'no-store'] }
+
+/** What is appended to the HTML documents of a version, so that their pages reload when the preview shows another one. */
+export function reloadTag(versionId: string): Buffer {
+  return Buffer.from(`\n<script src="${SCRIPT_PATH}?version=${versionId}" async></script>\n`)
+}
+
+interface LiveReloadOptions extends Pick<EdgeOptions, 'clientIp'> {
+  maxWaitMs?: number
+  waiting?: { total: number; perKey: number }
+}
+
+/** Answers the requests of open pages for the next version of their preview (docs/decisions/027-live-reload.md). */
+export class LiveReload {
+  readonly #clientIp: LiveReloadOptions['clientIp']
+  readonly #maxWaitMs: number
+  readonly #limiter: ConcurrencyLimiter
+  /** By the slug of the site. */
+  readonly #watches = new Map<string, Set<Watch>>()
+  #hasEnded = false
+
+  constructor({ clientIp, maxWaitMs = MAX_WAIT_MS, waiting = WAITING }: LiveReloadOptions) {
+    this.#clientIp = clientIp
+    this.#maxWaitMs = maxWaitMs
+    this.#limiter = new ConcurrencyLimiter(waiting)
+  }
+
+  /**
+   * The response to a request of a page of a preview; undefined for paths of the site. `findVersionId` returns what the
+   * preview shows now, undefined without live reload. Rejects with UNAVAILABLE when too many requests wait.
+   */
+  respond(
+    request: HttpRequest,
+    slug: string,
+    findVersionId: () => Promise<string | undefined>,
+  ): EdgeResponse | Promise<EdgeResponse> | undefined {
+    const { path, query } = request.target
+    if (path === SCRIPT_PATH) return SCRIPT_RESPONSE
+    if (path !== CHANGE_PATH) return undefined
+    const known = new URLSearchParams(query).get('version')
+    return this.#limiter.run(rateLimitSubnet(this.#clientIp(request)), async () => {
+      using watch = this.#watch(slug)
+      for (;;) {
+        watch.isChanged = false
+        const versionId = await findVersionId()
+        if (versionId === undefined) return PAGE_NOT_FOUND.for(request.headers)
+        if (versionId !== known) return CHANGED
+        await watch.wait()
+        if (!watch.isChanged) return UNCHANGED
+      }
+    })
+  }
+
+  /** These sites have changed; all of them when undefined. */
+  invalidate(names: readonly string[] | undefined): void {
+    if (this.#watches.size === 0) return
+    for (const name of names ?? this.#watches.keys())
+      for (const watch of this.#watches.get(name) ?? []) watch.change()
+  }
+
+  /** Answers all waiting requests, so that the service can stop. */
+  end(): void {
+    this.#hasEnded = true
+    for (const watches of this.#watches.values()) for (const watch of watches) watch.end()
+  }
+
+  #watch(slug: string): Watch {
+    const watches = this.#watches.get(slug) ?? new Set()
+    const watch = new Watch(this.#hasEnded ? 0 : this.#maxWaitMs, () => {
+      watches.delete(watch)
+      if (watches.size === 0) this.#watches.delete(slug)
+    })
+    this.#watches.set(slug, watches.add(watch))
+    return watch
+  }
+}
+
+/** Waits for changes of a site, for a limited time. */
+class Watch implements Disposable {
+  isChanged = false
+  #isOver = false
+  #wake: () => void = () => undefined
+  readonly #timer: NodeJS.Timeout
+  readonly #release: () => void
+
+  constructor(maxWaitMs: number, release: () => void) {
+    this.#timer = setTimeout(() => this.end(), maxWaitMs)
+    this.#release = release
+  }
+
+  /** Resolves after a change, and when the time is over. */
+  wait(): Promise<void> {
+    if (this.isChanged || this.#isOver) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  change(): void {
+    this.isChanged = true
+    this.#wake()
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#wake()
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+    this.#release()
+  }
+}

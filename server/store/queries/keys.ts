@@ -1,0 +1,120 @@
+import { type Kysely, sql } from 'kysely'
+import type { KeyQueries, NamedKey } from '../contract/keys.ts'
+import { json, RowMapper } from '../row-mapper.ts'
+import type { AccountRow, NamedKeyRow, Schema } from '../schema.ts'
+import { accountMapper } from './accounts.ts'
+
+const mapper = new RowMapper<NamedKey, NamedKeyRow>({
+  keyHash: 'key_hash',
+  accountId: 'account_id',
+  name: 'name',
+  createdAt: 'created_at',
+  scope: 'scope',
+  sites: json('sites'),
+  expiresAt: 'expires_at',
+  lastUsedAt: 'last_used_at',
+  issuedBy: 'issued_by',
+})
+
+/** An account with the columns of a named key, which are null for its own key. */
+type FoundRow = AccountRow & {
+  [Column in keyof NamedKeyRow as `named_${Column}`]: NamedKeyRow[Column] | null
+}
+
+export class SqlKeyQueries implements KeyQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async find(hashes: readonly string[]) {
+    const own = this.#db
+      .selectFrom('accounts')
+      .selectAll()
+      .select(mapper.columns.map((column) => sql`null`.as(`named_${column}`)))
+      .where('key_hash', 'in', hashes)
+    const named = this.#db
+      .selectFrom('named_keys')
+      .innerJoin('accounts', 'accounts.id', 'named_keys.account_id')
+      .selectAll('accounts')
+      .select(mapper.columns.map((column) => sql.ref(`named_keys.${column}`).as(`named_${column}`)))
+      .where('named_keys.key_hash', 'in', hashes)
+    const row = (await own.unionAll(named).executeTakeFirst()) as FoundRow | undefined
+    if (!row) return undefined
+    const columns = mapper.columns.map((column) => [column, row[`named_${column}`]])
+    return {
+      account: accountMapper.toEntity(row),
+      key: row.named_key_hash === null ? null : mapper.toEntity(Object.fromEntries(columns)),
+    }
+  }
+
+  async valid(hashes: readonly string[], now: number) {
+    if (hashes.length === 0) return []
+    const own = this.#db.selectFrom('accounts').select('key_hash').where('key_hash', 'in', hashes)
+    const named = this.#db
+      .selectFrom('named_keys')
+      .select('key_hash')
+      .where('key_hash', 'in', hashes)
+      .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', now)]))
+    const rows = await own.unionAll(named).execute()
+    return rows.flatMap(({ key_hash }) => key_hash ?? [])
+  }
+
+  async list(accountId: string) {
+    const query = this.#ofAccount(accountId).selectAll().where('issued_by', 'is', null)
+    return mapper.toEntities(await query.orderBy('created_at', 'desc').orderBy('key_hash').execute())
+  }
+
+  async add(key: NamedKey) {
+    await this.#db.insertInto('named_keys').values(mapper.toRow(key)).execute()
+  }
+
+  async delete(keyHash: string) {
+    await this.#db.deleteFrom('named_keys').where('key_hash', '=', keyHash).execute()
+    await this.#db.updateTable('accounts').set({ key_hash: null }).where('key_hash', '=', keyHash).execute()
+  }
+
+  async countIssued(accountId: string) {
+    const counted = await this.#ofAccount(accountId)
+      .select((e) => e.fn.countAll().as('keys'))
+      .where('issued_by', 'is not', null)
+      .executeTakeFirstOrThrow()
+    return Number(counted.keys)
+  }
+
+  async deleteIssued(accountId: string, issuedBy: string) {
+    await this.#db
+      .deleteFrom('named_keys')
+      .where('account_id', '=', accountId)
+      .where('issued_by', '=', issuedBy)
+      .execute()
+  }
+
+  async recordUse(keyHash: string, now: number, before: number) {
+    await this.#db
+      .updateTable('named_keys')
+      .set({ last_used_at: now })
+      .where('key_hash', '=', keyHash)
+      .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<=', before)]))
+      .execute()
+  }
+
+  async deleteExpired({ now, before, limit }: { now: number; before: number; limit: number }) {
+    const expired = this.#db
+      .selectFrom('named_keys')
+      .select('key_hash')
+      .where('expires_at', '<=', now)
+      .where((e) => e.or([e('issued_by', 'is not', null), e('expires_at', '<=', before)]))
+      .limit(limit)
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('named_keys')
+      .where('key_hash', 'in', expired)
+      .executeTakeFirstOrThrow()
+    return Number(numDeletedRows)
+  }
+
+  #ofAccount(accountId: string) {
+    return this.#db.selectFrom('named_keys').where('account_id', '=', accountId)
+  }
+}

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { CreateKeyRequest, KeyScope } from '../../protocol/api/keys.ts'
+import { hashToken } from '../../server/lib/tokens.ts'
+import { DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
+import { browser } from './browser.ts'
+import { operations } from './document.ts'
+
+// The limits of requests have their own tests: these send thousands.
+const api = await startApi({ RATE_FREE: '100000', RATE_ANONYMOUS: '100000', RATE_SIGN_IN: '100000' })
+const owner = await api.account()
+const home = { 'index.html': 'home' }
+const [own, other] = [await api.publish(owner.client, home), await api.publish(owner.client, home)]
+
+/** What each operation needs of a key: `site` ones accept a key that is limited to the site of the path. */
+const ACCESS = {
+  public:
+    'requestCode verifyCode openSession uploadBundle uploadFile previewClaim requestDeviceCode exchangeDeviceCode',
+  any: 'closeSession getAccount endKey',
+  'read site':
+    'getSite getVisits listVersions getVersion createPreviewLink getThumbnail downloadFile downloadArchive listPreviews getPreview',
+  'read account': 'listSites checkName listDomains checkDomain followDomain',
+  'publish site':
+    'updateSite uploadVersion refreshUploads finalizeVersion restoreVersion putThumbnail promotePreview deletePreview',
+  'publish account': 'createSite uploadSite duplicateSite claimSite',
+  'manage site':
+    'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
+  'manage account':
+    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey addDomain removeDomain getDeviceRequest decideDeviceRequest',
+}
+
+/** Operations that a key with an expiry has no access to. */
+const CREDENTIALS = ['deleteAccount', 'renewKey', 'createKey', 'getDeviceRequest', 'decideDeviceRequest']
+
+const OPERATIONS = operations(api.conformance!.document).map(([name, { operationId, security }]) => {
+  const [method, path] = name.split(' ') as [string, string]
+  const [access] = Object.entries(ACCESS).find(([, ids]) => ids.split(' ').includes(operationId)) ?? []
+  assert.ok(access, `${operationId} is in the table`)
+  const target = (slug: string) =>
+    path
+      .replace('{slug}', slug)
+      .replace('{versionId}', own.versionId)
+      .replace(/\{\w+\}/g, 'index.html')
+  return { operationId, method, target, access, security }
+})
+
+let keys = 0
+
+/** A key of the owner. */
+async function keyWith(request: Partial<CreateKeyRequest>) {
+  const created = await owner.client.createKey({ name: `key ${++keys}`, scope: 'manage', ...request })
+  return { ...created, client: api.client(created.apiKey) }
+}
+
+/** The error code of a request of an operation; without a body, so that it changes nothing. */
+async function errorOf({ method, target }: (typeof OPERATIONS)[number], slug: string, key: string) {
+  const { status, json } = await api.request(method, target(slug), {
+    key,
+    headers: { accept: 'application/json' },
+  })
+  return status < 400 ? undefined : (json?.code as string | undefined)
+}
+
+describe('a key with a scope', () => {
+  test('is refused by every operation of a wider scope, which the OpenAPI document names', async () => {
+    const scopes: readonly KeyScope[] = ['read', 'publish']
+    for (const scope of scopes) {
+      const { apiKey } = await keyWith({ scope })
+      for (const operation of OPERATIONS) {
+        const { operationId, access, security } = operation
+        const [needed = ''] = access.split(' ')
+        const roles = security.flatMap((way) => Object.values(way)).flat()
+        assert.deepEqual(roles, ['public', 'any'].includes(access) ? [] : [needed], operationId)
+        const isTooNarrow = needed === 'manage' || (needed === 'publish' && scope === 'read')
+        if (!isTooNarrow) continue
+        assert.equal(await errorOf(operation, own.slug, apiKey), 'INSUFFICIENT_SCOPE', operationId)
+      }
+    }
+  })
+
+  test('does what its scope says, and the error says which scope is missing', async () => {
+    const [reader, publisher, manager] = await Promise.all(
+      (['read', 'publish', 'manage'] as const).map((scope) => keyWith({ scope })),
+    )
+    assert.equal((await reader!.client.details(own.slug)).slug, own.slug)
+    const failure = await expectFailure(api.publish(reader!.client, home), 'INSUFFICIENT_SCOPE')
+    assert.deepEqual(failure.details, { requiredScope: 'publish', scope: 'read' })
+    assert.match(failure.message, /scope publish.*scope read/)
+    const { slug } = await api.publish(publisher!.client, home)
+    await expectFailure(publisher!.client.delete(slug), 'INSUFFICIENT_SCOPE')
+    assert.equal((await manager!.client.delete(slug)).deleted, true)
+  })
+})
+
+describe('a key of one site', () => {
+  test('has no access to another site or to the account, with any operation', async () => {
+    const { apiKey } = await keyWith({ sites: [own.slug] })
+    for (const operation of OPERATIONS) {
+      const { operationId, access } = operation
+      if (['public', 'any'].includes(access)) continue
+      const expected = 'INSUFFICIENT_SCOPE'
+      assert.equal(await errorOf(operation, other.slug, apiKey), expected, `${operationId} of another site`)
+      assert.equal(
+        await errorOf(operation, 'no-such-site-234567', apiKey),
+        expected,
+        `${operationId} of no site`,
+      )
+      if (access.endsWith('account'))
+        assert.equal(await errorOf(operation, own.slug, apiKey), expected, `${operationId} of the account`)
+    }
+    assert.equal((await owner.client.versions(other.slug)).versions.length, 1)
+    const { json } = await api.request('GET', `/api/v1/publish/${other.slug}`, { key: apiKey })
+    assert.doesNotMatch(JSON.stringify(json), new RegExp(own.slug))
+  })
+
+  test('publishes to its site, also after the site was renamed', async () => {
+    const { slug } = await api.publish(owner.client, home)
+    const { client, id } = await keyWith({ scope: 'publish', sites: [slug, own.slug] })
+    await api.publish(client, { 'index.html': 'second' }, { slug })
+    const { slug: renamed } = await owner.client.renameSite(slug, 'renamed-bakery')
+    for (const name of [slug, renamed]) await api.publish(client, { 'index.html': name }, { slug: name })
+    const { keys } = await owner.client.keys()
+    assert.deepEqual(keys.find((key) => key.id === id)?.sites, [renamed, own.slug])
+    api.pass(31 * DAY_MS)
+    await api.publish(client, { 'index.html': 'third' }, { slug: renamed })
+    await expectFailure(api.publish(client, home), 'INSUFFICIENT_SCOPE')
+  })
+
+  test('can be limited only to sites that the account may publish to', async () => {
+    const stranger = await api.account()
+    const created = stranger.client.createKey({ name: 'ci', scope: 'publish', sites: [own.slug] })
+    await expectFailure(created, 'NOT_FOUND')
+    await owner.client.addCollaborator(own.slug, stranger.email)
+    const { apiKey } = await stranger.client.createKey({ name: 'ci', scope: 'manage', sites: [own.slug] })
+    assert.equal((await api.client(apiKey).details(own.slug)).slug, own.slug)
+    await expectFailure(api.client(apiKey).delete(own.slug), 'OWNER_REQUIRED')
+    await owner.client.removeCollaborator(own.slug, stranger.email)
+    await expectFailure(api.client(apiKey).details(own.slug), 'NOT_FOUND')
+  })
+})
+
+describe('a key with an expiry', () => {
+  test('is invalid afterwards with a sentence that says when it expired, and is listed for a week', async () => {
+    const { client, id, expiresAt } = await keyWith({ expiresInSeconds: 3600 })
+    assert.equal(expiresAt, new Date(api.clock.now + HOUR_MS).toISOString())
+    assert.equal((await client.me()).key?.expiresAt, expiresAt)
+    api.pass(HOUR_MS)
+    const { message } = await expectFailure(client.me(), 'UNAUTHORIZED')
+    assert.match(message, new RegExp(`expired at ${expiresAt}`))
+    const isListed = async () => (await owner.client.keys()).keys.some((key) => key.id === id)
+    await api.sweep('sign-ins')
+    assert.equal(await isListed(), true)
+    api.pass(7 * DAY_MS)
+    await api.sweep('sign-ins')
+    await api.sweep('sign-ins')
+    assert.equal(await isListed(), false)
+  })
+
+  test('cannot create a credential without one, or delete the account', async () => {
+    const { apiKey } = await keyWith({ expiresInSeconds: 60 })
+    for (const operation of OPERATIONS.filter(({ operationId }) => CREDENTIALS.includes(operationId)))
+      assert.equal(await errorOf(operation, own.slug, apiKey), 'INSUFFICIENT_SCOPE', operation.operationId)
+  })
+})
+
+describe('the list of keys', () => {
+  test('shows names, permissions and the last use, and never the key', async () => {
+    const { email, client } = await api.account()
+    const { siteUrl: _, slug } = await api.publish(client, home)
+    const ci = await client.createKey({
+      name: ' CI of bakery ',
+      scope: 'publish',
+      sites: [slug],
+      expiresInSeconds: 86_400,
+    })
+    api.pass()
+    const { apiKey, warning, ...laptop } = await client.createKey({ name: 'laptop', scope: 'manage' })
+    assert.match(apiKey, /^sl_live_[0-9a-f]{32}$/)
+    assert.match(warning, /shown only once/)
+    const { apiKey: secret, warning: __, ...expected } = ci
+    const { keys } = await client.keys()
+    assert.deepEqual(keys, [laptop, { ...expected, name: 'CI of bakery', sites: [slug], lastUsedAt: null }])
+    await api.client(secret).details(slug)
+    const usedAt = api.clock.now
+    const lastUse = async () => (await client.keys()).keys[1]!.lastUsedAt
+    while ((await lastUse()) === null) await new Promise(setImmediate)
+    api.pass(MINUTE_MS)
+    await api.client(secret).details(slug)
+    assert.equal(await lastUse(), new Date(usedAt).toISOString())
+    const [own] = (await api.client(apiKey).keys()).keys
+    assert.equal(own?.current, true)
+    assert.deepEqual((await api.client(secret).me()).key, {
+      ...{ name: 'CI of bakery', scope: 'publish', sites: [slug], expiresAt: ci.expiresAt },
+    })
+    assert.equal((await client.me()).key, null)
+    const { headers } = await browser(api, { email })
+    const answer = await api.request('GET', '/api/v1/me/keys', { headers })
+    assert.doesNotMatch(JSON.stringify(answer.json), /sl_live_/)
+  })
+
+  test('is unknown to a release that would not apply its limits', async () => {
+    const { store } = await api.operator()
+    const findAsBefore = async (request: Partial<CreateKeyRequest>) => {
+      const { apiKey } = await keyWith(request)
+      return store.read.keys.find([hashToken(apiKey)])
+    }
+    assert.equal((await findAsBefore({}))?.account.email, owner.email)
+    const limited: Partial<CreateKeyRequest>[] = [
+      { scope: 'read' },
+      { sites: [own.slug] },
+      { expiresInSeconds: 60 },
+    ]
+    for (const limits of limited) assert.equal(await findAsBefore(limits), undefined)
+  })
+
+  test('ends a key for its account only', async () => {
+    const { id, client } = await keyWith({})
+    const stranger = await api.account()
+    await expectFailure(stranger.client.revokeKey(id), 'NOT_FOUND')
+    assert.deepEqual(await owner.client.revokeKey(id), { id, revoked: true })
+    await expectFailure(client.me(), 'UNAUTHORIZED')
+    await expectFailure(owner.client.revokeKey(id), 'NOT_FOUND')
+  })
+
+  test('has at most fifty, each of another name; expired ones make room', async () => {
+    const { client } = await api.account()
+    for (let number = 0; number < 50; number++)
+      await client.createKey({
+        name: `key ${number}`,
+        scope: 'read',
+        expiresInSeconds: number === 7 ? 60 : null,
+      })
+    await expectFailure(client.createKey({ name: 'key 1', scope: 'read' }), 'NAME_TAKEN')
+    await expectFailure(client.createKey({ name: 'one more', scope: 'read' }), 'KEY_LIMIT_REACHED')
+    api.pass(MINUTE_MS)
+    await client.createKey({ name: 'one more', scope: 'read' })
+  })
+
+  test('refuses a request that is not one of its rules', async () => {
+    const valid = { name: 'ci', scope: 'read' }
+    for (const [field, change] of [
+      ['name', { name: ' ' }],
+      ['name', { name: 'a\u0007b' }],
+      ['scope', { scope: 'admin' }],
+      ['scope', { scope: undefined }],
+      ['sites', { sites: [] }],
+      ['sites', { sites: Array(51).fill(own.slug) }],
+      ['expiresInSeconds', { expiresInSeconds: 0 }],
+      ['expiresInSeconds', { expiresInSeconds: 1e12 }],
+    ] as const)
+      assertInvalid(await owner.request('POST', '/api/v1/me/keys', { ...valid, ...change }), field)
+  })
+})

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { getUrl, sendRequest } from '../support/http-client.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { slugOf, useRealService } from './real-cli.ts'
+
+const FILES = { 'site/index.html': 'live', 'site/a.txt': 'a' }
+
+describe('a preview', () => {
+  const start = useRealService()
+
+  /** A published site of an account. */
+  async function startOwned() {
+    const fixture = start(FILES)
+    await fixture.signIn()
+    const { stdout } = await fixture.cli.run(['publish', 'site'])
+    const read = async (url: string) => (await getUrl(url.trim())).text
+    const publish = async (text: string, ...args: string[]) => {
+      fixture.pass()
+      fixture.cli.write({ 'site/index.html': text })
+      return fixture.cli.run(['publish', 'site', ...args])
+    }
+    return { ...fixture, siteUrl: stdout.trim(), slug: slugOf(stdout), read, publish }
+  }
+
+  it('is published, listed, promoted and deleted, and its URL stays the same', async () => {
+    using fixture = await startOwned()
+    const { cli, siteUrl, slug, read, publish } = fixture
+    const first = await publish('1', '--preview', 'pr-42', '-m', 'A change')
+    assert.deepEqual([first.code, slugOf(first.stdout)], [0, `pr-42--${slug}`], first.stderr)
+    assert.match(first.stderr, /Published 2 files \(2 bytes\) as pr-42 in .* \(1 uploaded, 1 byte\)/)
+    assert.match(first.stderr, /Make it live: slipway promote pr-42\n.*Expires in 30 days/s)
+    const second = await publish('2', '--preview', 'pr-42', '--ttl', '2h')
+    assert.match(second.stderr, /Expires in 2 h/)
+    assert.deepEqual(
+      [second.stdout, await read(second.stdout), await read(siteUrl)],
+      [first.stdout, '2', 'live'],
+    )
+    assert.match((await publish('2', '--preview', 'pr-42')).stderr, /No changes\. pr-42 is up to date\./)
+    await publish('3', '--preview', 'staging')
+    const listed = await cli.run(['previews'])
+    assert.match(listed.stdout, /^NAME .*\nstaging +preview .*1 changed.*\npr-42 +preview .* http:.*\n$/)
+    assert.match((await cli.run(['versions'])).stdout, / pr-42 /)
+    const [, { versionId }] = JSON.parse((await cli.run(['previews', '--json'])).stdout)
+    assert.equal((await cli.run(['promote', 'pr-42', '--version', 'other'])).code, 6)
+    const promoted = await cli.run(['promote', 'pr-42', '--version', versionId])
+    assert.deepEqual([promoted.code, promoted.stdout, await read(siteUrl)], [0, `${siteUrl}\n`, '2'])
+    const picked = await cli.run(['promote'], { typed: ['1'] })
+    assert.deepEqual([picked.code, await read(siteUrl)], [0, '3'])
+    assert.equal((await cli.run(['previews', 'delete', 'pr-42'])).code, 0)
+    assert.notEqual(await read(first.stdout), '2')
+    const again = await cli.run(['previews', 'delete', 'pr-42', '--json'])
+    assert.deepEqual([again.code, JSON.parse(again.stdout).hint], [6, 'List the previews: slipway previews'])
+    assert.match((await cli.run(['previews'])).stdout, /staging +live /)
+  })
+
+  it('needs an account, and refuses what would change the site', async () => {
+    using fixture = await startOwned()
+    const { cli, publish, siteUrl, read } = fixture
+    for (const args of [['--draft'], ['--name', 'bakery'], ['--password']])
+      assert.equal((await publish('1', '--preview', 'pr-1', ...args)).code, 2)
+    assert.equal((await publish('1', '--preview', 'PR 1')).code, 2)
+    cli.write({ 'site/_redirects': '/a /b 999\n' })
+    const strict = await publish('1', '--preview', 'pr-1', '--strict')
+    assert.deepEqual([strict.code, await read(siteUrl)], [6, 'live'], strict.stderr)
+    assert.match(strict.stderr, /The preview has warnings\n.*_redirects:1/)
+    assert.equal((await cli.run(['previews', 'delete'])).code, 2)
+    assert.equal((await cli.run(['promote'])).code, 2)
+    cli.env.SLIPWAY_KEY = ''
+    const refused = await publish('1', '--preview', 'pr-1', '--new')
+    assert.match(refused.stderr, /Previews need an account\n.*First: slipway login/)
+  })
+})
+
+describe('a folder that is watched', () => {
+  const start = useRealService()
+
+  /** Publishes with --watch; `until` waits for a line on stderr after what it has returned before. */
+  async function watching(...args: string[]) {
+    const fixture = start(FILES)
+    const client = await fixture.signIn()
+    const published = await fixture.cli.run(['publish', 'site'])
+    const stop = new AbortController()
+    let stderr = ''
+    let seen = 0
+    const running = fixture.cli.run(['publish', 'site', '--watch', ...args], {
+      signal: stop.signal,
+      onStderr: (text) => {
+        stderr = text
+      },
+    })
+    const until = async (line: RegExp) => {
+      const rest = () => stderr.slice(seen)
+      await waitFor(() => line.test(rest()))
+      seen += line.exec(rest())!.index + line.exec(rest())![0].length
+    }
+    const slug = slugOf(published.stdout)
+    const read = async (path: string, label = `pr-1--${slug}`) => {
+      const { status, text } = await sendRequest(fixture.service.port, { site: label, path })
+      return status === 200 ? text.split('\n')[0] : status
+    }
+    await until(/Watching .*site\. Ctrl-C stops\./)
+    const end = () => {
+      stop.abort()
+      return running
+    }
+    return { ...fixture, client, slug, until, read, end }
+  }
+
+  it('has each change on its preview, with new and removed files and folders, and open pages reload', async () => {
+    using fixture = await watching('--preview', 'pr-1')
+    const { cli, until, read, slug, client, service } = fixture
+    const { versionId } = await client.preview(slug, 'pr-1')
+    const path = `/_slipway/reload?version=${versionId}`
+    const reload = sendRequest(service.port, { site: `pr-1--${slug}`, path })
+    cli.write({ 'site/index.html': 'changed' })
+    await until(/1 file changed in \d+ ms/)
+    assert.deepEqual(
+      [(await reload).status, await read('/'), await read('/', slug)],
+      [200, 'changed', 'live'],
+    )
+    cli.write({ 'site/new/folder/b.txt': 'b' })
+    await until(/1 file changed/)
+    assert.equal(await read('/new/folder/b.txt'), 'b')
+    cli.write({ 'site/new/folder/b.txt': 'later' })
+    await until(/1 file changed/)
+    rmSync(join(cli.cwd, 'site/new'), { recursive: true })
+    await until(/1 file removed/)
+    assert.deepEqual([await read('/new/folder/b.txt'), await read('/a.txt')], [404, 'a'])
+    cli.write({ 'site/large.bin': Buffer.alloc(1_500_000, 'x') })
+    await until(/1 file changed/)
+    assert.equal(await read('/large.bin'), 'x'.repeat(1_500_000))
+    assert.equal((await fixture.end()).code, 0)
+  })
+
+  it('continues after a failure, and publishes everything when the preview was deleted', async () => {
+    using fixture = await watching('--preview', 'pr-1', '--ttl', '1h')
+    const { cli, until, read, slug, client } = fixture
+    cli.write({ 'site/a.txt': '', 'site/_redirects': '/a /b 999\n' })
+    await until(/1 file changed in \d+ ms\nWarning: _redirects:1: /)
+    assert.equal(await read('/a.txt'), 'a', 'an empty file may be one that is being written')
+    await client.deletePreview(slug, 'pr-1')
+    rmSync(join(cli.cwd, 'site/_redirects'))
+    await until(/Published the whole folder/)
+    cli.write({ 'site/index.html': 'again' })
+    await until(/1 file changed/)
+    assert.equal(await read('/'), 'again')
+    const { expiresAt, createdAt } = await client.preview(slug, 'pr-1')
+    assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 3_600_000)
+    rmSync(join(cli.cwd, 'site'), { recursive: true })
+    await until(/Error: /)
+    cli.write({ 'site/index.html': 'back' })
+    assert.equal((await fixture.end()).code, 0)
+  })
+
+  it('can be the site itself, which has no live reload', async () => {
+    using fixture = await watching()
+    const { cli, until, read, slug } = fixture
+    cli.write({ 'site/index.html': 'changed' })
+    await until(/1 file changed/)
+    assert.equal(await read('/', slug), 'changed')
+    assert.equal((await fixture.end()).code, 0)
+    assert.equal((await cli.run(['publish', 'site', '--watch', '--json'])).code, 2)
+  })
+})

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { LiveReload } from '../../server/edge/live-reload.ts'
+import type { HttpRequest } from '../../server/net/http-handler.ts'
+import { toFiles } from '../api/content.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { startTestService } from '../support/service.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+describe('a preview with live reload', async () => {
+  const service = await startTestService()
+  after(() => service[Symbol.asyncDispose]())
+  const client = service.client(await service.signIn('ann@example.test'))
+  const { slug } = await client.publish({ files: toFiles({ 'index.html': 'live' }) })
+
+  async function publish(contents: Record<string, string>, liveReload = true) {
+    service.clock.now++
+    return client.publish({ slug, preview: 'pr-1', liveReload, files: toFiles(contents) })
+  }
+
+  function get(
+    path: string,
+    { label = 'pr-1', headers = {} }: { label?: string; headers?: Record<string, string> } = {},
+  ) {
+    return sendRequest(service.port, { site: `${label}--${slug}`, path, headers })
+  }
+
+  const tagOf = (versionId: string) =>
+    `\n<script src="/_slipway/reload.js?version=${versionId}" async></script>\n`
+
+  test('adds a script of its own host to each HTML document, and nothing to other files and hosts', async () => {
+    const long = `<p>${'long '.repeat(100_000)}`
+    const { versionId } = await publish({
+      'index.html': '<p>1',
+      'a/index.html': long,
+      '404.html': 'none',
+      'a.txt': 'text',
+      'a.xhtml': '<html/>',
+    })
+    const tag = tagOf(versionId)
+    const rows = {
+      '/': `<p>1${tag}`,
+      '/a/': long + tag,
+      '/missing': `none${tag}`,
+      '/a.txt': 'text',
+      '/a.xhtml': '<html/>',
+    }
+    for (const [path, expected] of Object.entries(rows)) {
+      const { text, headers } = await get(path, { headers: { 'accept-encoding': 'gzip, br' } })
+      assert.equal(text, expected, path)
+      assert.equal(headers['content-length'], `${Buffer.byteLength(expected)}`)
+    }
+    const whole = Buffer.from(long + tag)
+    for (const [start, end] of [
+      [whole.length - 10, whole.length - 1],
+      [long.length - 3, long.length + 3],
+      [0, 9],
+    ] as const) {
+      const { text } = await get('/a/', { headers: { range: `bytes=${start}-${end}` } })
+      assert.equal(text, whole.toString('latin1', start, end + 1))
+    }
+    assert.equal((await get('/', { label: versionId })).text, '<p>1')
+    await client.promote(slug, 'pr-1')
+    assert.equal((await sendRequest(service.port, { site: slug, path: '/' })).text, '<p>1')
+    const script = await get('/_slipway/reload.js?version=x')
+    assert.match(`${script.headers['content-type']} ${script.text}`, /^text\/javascript.*location\.reload/s)
+    assert.equal((await sendRequest(service.port, { site: slug, path: '/_slipway/reload.js' })).status, 404)
+  })
+
+  test('answers an open page when another version is shown, not when the site changes otherwise', async () => {
+    const { versionId } = await publish({ 'index.html': '2' })
+    const wait = (version: string) => get(`/_slipway/reload?version=${version}`)
+    assert.equal((await wait('an-earlier-one')).status, 200)
+    const waiting = wait(versionId)
+    await get('/')
+    await client.setMetadata(slug, { spaMode: true })
+    const next = await publish({ 'index.html': '3' })
+    assert.deepEqual([(await waiting).status, (await get('/')).text], [200, `3${tagOf(next.versionId)}`])
+    const later = wait(next.versionId)
+    await publish({ 'index.html': '3' }, false)
+    assert.equal((await later).status, 404, 'without live reload')
+    assert.equal((await get('/')).text, '3')
+  })
+
+  test('keeps its pages behind the password of the site', async () => {
+    const { versionId } = await publish({ 'index.html': '4' })
+    await client.setMetadata(slug, { password: 'secret' })
+    for (const path of [`/_slipway/reload?version=${versionId}`, '/_slipway/reload.js'])
+      assert.equal((await get(path)).status, 401)
+    await client.setMetadata(slug, { password: null })
+  })
+})
+
+describe('requests that wait for a change', () => {
+  const request = (address: string) =>
+    ({
+      target: { path: '/_slipway/reload', query: '?version=1' },
+      headers: {},
+      socket: { remoteAddress: address },
+    }) as HttpRequest
+  const clientIp = ({ socket }: Pick<HttpRequest, 'socket'>) => socket.remoteAddress!
+  const unchanged = async () => '1'
+
+  test('end without one when their time is over, and when the service stops', async () => {
+    const brief = new LiveReload({ clientIp, maxWaitMs: 1 })
+    assert.equal((await brief.respond(request('192.0.2.1'), 'a', unchanged))?.status, 204)
+    const stopping = new LiveReload({ clientIp })
+    const waiting = stopping.respond(request('192.0.2.1'), 'a', unchanged)
+    stopping.end()
+    assert.equal((await waiting)?.status, 204)
+    assert.equal((await stopping.respond(request('192.0.2.1'), 'a', unchanged))?.status, 204)
+  })
+
+  test('are limited in number, in total and for each network, and the others are refused', async () => {
+    const few = new LiveReload({ clientIp, waiting: { total: 3, perKey: 2 } })
+    const wait = async (address: string) => few.respond(request(address), 'a', unchanged)
+    const waiting = [wait('192.0.2.1'), wait('192.0.2.1')]
+    await assert.rejects(wait('192.0.2.1'), { code: 'UNAVAILABLE' })
+    waiting.push(wait('192.0.2.2'))
+    await assert.rejects(wait('192.0.2.3'), { code: 'UNAVAILABLE' })
+    few.end()
+    for (const one of waiting) assert.equal((await one)?.status, 204)
+  })
+
+  test('see a change that arrives while the version is looked up', async () => {
+    const racing = new LiveReload({ clientIp })
+    let looked = 0
+    const find = async () => {
+      looked++
+      if (looked === 2) racing.invalidate(['a'])
+      return looked < 3 ? '1' : '2'
+    }
+    const waiting = racing.respond(request('192.0.2.1'), 'a', find)
+    await waitFor(() => looked === 1)
+    racing.invalidate(['b'])
+    racing.invalidate(undefined)
+    assert.deepEqual([(await waiting)?.status, looked], [200, 3])
+  })
+})
