@@ -44,7 +44,7 @@ describe('the page on which a program asks for access', requiresBrowser, () => {
     await page.goto(web.url('/account'))
     await page.getByRole('button', { name: 'End access of Test chat' }).click()
     await page.getByText('Test chat has no access any more.').waitFor()
-    await assert.rejects(agent.call('list_sites'), UnauthorizedError)
+    await assert.rejects(agent.call('list_sites'), /grant request is invalid/)
   })
 
   test('returns a user who denies to the program', async () => {
