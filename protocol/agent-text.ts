@@ -1,3 +1,5 @@
+import { npxCommand } from './client-package.ts'
+
 interface AgentTextOptions {
   baseUrl: string
   /** Lifetime of a site without an owner, as text. */
@@ -28,7 +30,7 @@ ${tar} | curl -sS -X PUT --data-binary @- -H 'Content-Type: application/gzip' -H
 
 To change single files, send PUT with JSON files, "merge": true and "claimToken".
 
-An error response has "error" (the problem), "code" and "hint" (what to do next). After RATE_LIMITED, wait the number of seconds in the Retry-After header. When the user has claimed the site, updates need the user's API key in place of the claim token: -H 'Authorization: Bearer KEY'.
+An error response has "error" (the problem), "code" and "hint" (what to do next). After RATE_LIMITED, wait the number of seconds in the Retry-After header. When the user has claimed the site, updates need the user's API key in place of the claim token: -H 'Authorization: Bearer KEY'. With Node.js, run ${npxCommand(baseUrl)} login and show the user the link and the code that it prints: it waits until the user allows it, and later commands use the key.
 
 Everything else: ${baseUrl}/docs for people, ${baseUrl}/api/openapi.json for programs.
 `

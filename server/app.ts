@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { DeviceSignIns } from './accounts/device-sign-in.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
@@ -459,6 +460,7 @@ export function createServices(
     injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
     namedKeys: new NamedKeys({ store, clock }),
+    deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
     sessions,
     accountDeletion,
     versions,

@@ -84,7 +84,8 @@ async function signInFirst(work: CommandContext, { server, slug, claimToken }: C
   // Checks first that the site still exists, before asking to sign in.
   await work.connect(server, undefined).claimPreview(slug, claimToken)
   work.terminal.printNote(`Claiming needs an account at ${server}. Your email address is enough.`)
-  const verified = await signIn(work, server)
+  const email = await work.terminal.prompt('Email:')
+  const verified = await signIn(work, server, { email })
   if (verified === undefined) throw notSignedIn(work, server)
   return verified.apiKey
 }

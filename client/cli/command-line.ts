@@ -23,6 +23,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   delete: async () => (await import('./delete.ts')).remove,
   trash: async () => (await import('./trash.ts')).trash,
   undelete: async () => (await import('./undelete.ts')).undelete,
+  keys: async () => (await import('./keys.ts')).keys,
   login: async () => (await import('./login.ts')).login,
   logout: async () => (await import('./logout.ts')).logout,
   whoami: async () => (await import('./whoami.ts')).whoami,

@@ -63,7 +63,15 @@ function describeCliError({ message, hints, code, status, details, exitCode }: C
   return { message, hints, code, status, details, exitCode }
 }
 
-const AUTH_CODES = new Set(['UNAUTHORIZED', 'INVALID_CODE', 'INVALID_CLAIM_TOKEN', 'ALREADY_CLAIMED'])
+const AUTH_CODES = new Set([
+  'UNAUTHORIZED',
+  'INSUFFICIENT_SCOPE',
+  'ACCESS_DENIED',
+  'DEVICE_CODE_EXPIRED',
+  'INVALID_CODE',
+  'INVALID_CLAIM_TOKEN',
+  'ALREADY_CLAIMED',
+])
 const LIMIT_CODES = new Set([
   'RATE_LIMITED',
   'PAYLOAD_TOO_LARGE',
@@ -124,7 +132,7 @@ function suggestNextSteps(
     case 'UNAUTHORIZED':
       return work.settings.key
         ? [
-            `SLIPWAY_KEY is not a valid key of this server. Create a new one: ${login} --key-name ci --print-key`,
+            `SLIPWAY_KEY is not a valid key of this server. Create a new one: ${program} keys create ci --scope publish`,
           ]
         : [`Sign in: ${login}`]
     case 'INVALID_CODE':
@@ -150,7 +158,7 @@ function suggestNextSteps(
     case 'DOMAIN_LIMIT_REACHED':
       return [`List your domains: ${program} domains. Remove one: ${program} domains remove DOMAIN`]
     case 'KEY_LIMIT_REACHED':
-      return [`Run ${program} logout on a machine that you no longer use.`]
+      return [`Revoke one that you no longer use: ${program} keys revoke NAME`]
     case 'COLLABORATOR_LIMIT_REACHED':
       return [`Remove one first: ${program} people remove EMAIL`]
     case 'OWNER_REQUIRED':
@@ -170,6 +178,13 @@ export function isInTrash({ details }: SlipwayError): boolean {
 /** The hints of the server name requests, which no user of the command sends. `login` is set without a key. */
 function suggestForRefusal({ code }: SlipwayError, program: string, login: string | undefined): string[] {
   switch (code) {
+    case 'INSUFFICIENT_SCOPE':
+      return [
+        `See what your keys permit: ${program} keys. Create another one: ${program} keys create NAME --scope SCOPE`,
+      ]
+    case 'ACCESS_DENIED':
+    case 'DEVICE_CODE_EXPIRED':
+      return login === undefined ? [] : [`Start again: ${login}`]
     case 'NAME_TAKEN':
       return ['Choose another name with --name.']
     case 'DOMAIN_TAKEN':

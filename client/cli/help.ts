@@ -55,7 +55,7 @@ async function overview(table: CommandTable['commands'], program: string): Promi
 const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   failed: 'Other errors',
   usage: 'Invalid arguments, or a confirmation is required',
-  auth: 'Not signed in, or the key, code or claim token is invalid',
+  auth: 'Not signed in, or the key, code or claim token is invalid or does not permit this',
   limit: 'A rate limit or a limit of the plan is reached',
   network: "The server can't be reached or is temporarily unavailable",
   refused: 'The files or the request were refused; with --strict also warnings',

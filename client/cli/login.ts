@@ -8,16 +8,18 @@ export const login: Command = {
   name: 'login',
   operands: '',
   maxOperands: 0,
-  summary: 'Sign in with a code sent by email',
+  summary: 'Sign in',
   about: `
-Sends a code by email, asks for it, and stores an API key for this machine, readable only by you. The key has the name
-user@host: signing in again here replaces it, and keys of other machines and of CI stay valid.
+Shows a code and a link, waits until you allow it in a browser, on any device, and stores an API key for this machine,
+readable only by you. The key has the name user@host: signing in again here replaces it, and keys of other machines and of
+CI stay valid.
 
---print-key prints the key instead of storing it, for SLIPWAY_KEY in CI. It is shown once.
+--email ADDRESS sends a code by email instead, and asks for it. In a script, use two commands: --email ADDRESS, then
+--email ADDRESS --code CODE.
 
-In a script, sign in with two commands: --email ADDRESS, then --email ADDRESS --code CODE.`,
+--print-key prints the key instead of storing it. For CI, "keys create" makes one that permits less.`,
   options: {
-    email: { type: 'string', value: 'ADDRESS', help: 'Your email address, instead of asking' },
+    email: { type: 'string', value: 'ADDRESS', help: 'Sign in with a code sent to this address' },
     code: { type: 'string', value: 'CODE', help: 'The code that you received, instead of sending one' },
     'key-name': { type: 'string', value: 'NAME', help: 'Name of the key (default: user@host)' },
     'print-key': {

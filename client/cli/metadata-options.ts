@@ -1,7 +1,7 @@
 import type { SiteMetadata } from '../../protocol/api/publish.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type CommandOption, type OptionValues, stringOption } from './command.ts'
+import { parseDuration } from './duration.ts'
 
 /** Options that set the metadata of a site. */
 export const METADATA_OPTIONS: Record<string, CommandOption> = {
@@ -32,20 +32,8 @@ export function readMetadata(options: OptionValues): SiteMetadata {
     ...(description !== undefined && { description: description || null }),
     ...(options.spa === true && { spaMode: true }),
     ...(options['no-spa'] === true && { spaMode: false }),
-    ...(ttl !== undefined && { ttlSeconds: parseTtl(ttl) }),
+    ...(ttl !== undefined && { ttlSeconds: parseDuration('--ttl', ttl, 'For a week: --ttl 7d') || null }),
   }
-}
-
-const UNIT_SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
-
-/** Seconds of "3600", "10m", "24h" or "7d"; null for zero. */
-function parseTtl(ttl: string): number | null {
-  const [, amount, unit = 's'] = /^(\d{1,10})([smhd]?)$/.exec(ttl) ?? []
-  if (amount === undefined) {
-    const hint = 'For a week: --ttl 7d'
-    throw new UsageError(`--ttl must be a time such as 10m, 24h or 7d, not ${stripControlChars(ttl)}`, hint)
-  }
-  return Number(amount) * (UNIT_SECONDS[unit] ?? 1) || null
 }
 
 /** Throws a UsageError when both options are set. */

@@ -6,6 +6,7 @@ import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
 import { UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
+import { signInByDevice } from './device-sign-in.ts'
 
 /** How often a code may be typed; the server ends a code after five wrong tries. */
 const MAX_CODE_TRIES = 3
@@ -21,35 +22,30 @@ interface SignInInput {
   printsKey?: boolean
 }
 
+/** A key with its account. */
+type SignedIn = Pick<VerifyCodeResponse, 'apiKey' | 'email' | 'plan' | 'keyName'> & { isNewUser?: boolean }
+
 /**
- * Signs in with an emailed code and stores the key, which has a name of its own and leaves the keys of other machines
- * valid. Prompts for missing input; without a terminal it requests the code and returns undefined, to be called again with
- * the code.
+ * Signs in and stores the key, which has a name of its own and leaves the keys of other machines valid: in a browser, or
+ * with `email` by an emailed code. Without a terminal the latter requests the code and returns undefined, to be called
+ * again with the code.
  */
 export async function signIn(
   work: CommandContext,
   server: string,
-  { email: givenEmail, code, keyName: givenName, printsKey = false }: SignInInput = {},
-): Promise<VerifyCodeResponse | undefined> {
+  { email, code, keyName: givenName, printsKey = false }: SignInInput = {},
+): Promise<SignedIn | undefined> {
   const { terminal, credentials } = work
   const keyName = givenName ?? machineName()
-  if (!terminal.interactive && givenEmail === undefined) {
+  if (code !== undefined && email === undefined)
     throw new UsageError(
-      "Can't ask for your email address: this isn't an interactive terminal",
+      '--code needs the email address',
       `Pass it: ${loginCommand(work, server)} --email ADDRESS`,
     )
-  }
-  const email = givenEmail ?? (await terminal.prompt('Email:'))
-  const slipway = work.connect(server, undefined)
-  const verified =
-    code === undefined
-      ? await requestAndVerify(work, slipway, {
-          server,
-          email,
-          keyName,
-          again: sameKey(givenName, printsKey),
-        })
-      : await slipway.verifyCode(email, code, credentials.attemptFor(server, email), keyName)
+  const verified: SignedIn | undefined =
+    email === undefined
+      ? await signInByDevice(work, server, keyName)
+      : await signInByEmail(work, server, { email, code, keyName, again: sameKey(givenName, printsKey) })
   if (verified === undefined || printsKey) return verified
   credentials.remember(server, { key: verified.apiKey, email: verified.email, name: verified.keyName })
   const greeting = verified.isNewUser ? 'Welcome! Signed' : 'Signed'
@@ -57,6 +53,18 @@ export async function signIn(
     `${terminal.green('✓')} ${greeting} in to ${server} as ${stripControlChars(verified.email)}`,
   )
   return verified
+}
+
+async function signInByEmail(
+  work: CommandContext,
+  server: string,
+  given: { email: string; code: string | undefined; keyName: string; again: string },
+): Promise<SignedIn | undefined> {
+  const { email, code, keyName } = given
+  const slipway = work.connect(server, undefined)
+  return code === undefined
+    ? requestAndVerify(work, slipway, { server, ...given })
+    : slipway.verifyCode(email, code, work.credentials.attemptFor(server, email), keyName)
 }
 
 /** The options of the second command of a sign-in in two steps. */

@@ -1,5 +1,5 @@
 import type { Me } from '../../protocol/api/account.ts'
-import { formatNumber, pluralize, stripControlChars, UNLIMITED } from '../../protocol/format.ts'
+import { formatNumber, formatUtc, pluralize, stripControlChars, UNLIMITED } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Command, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
 
@@ -18,8 +18,19 @@ export const whoami: Command = {
     printResult(work, options, { server, ...me }, () => {
       terminal.print(stripControlChars(me.email))
       terminal.printNote(`${server} · ${formatUsage(me)}`)
+      if (me.key) terminal.printNote(formatKey(me.key))
     })
   },
+}
+
+function formatKey({ name, scope, sites, expiresAt }: NonNullable<Me['key']>): string {
+  const parts = [
+    `Key ${name}`,
+    `scope ${scope}`,
+    ...(sites === null ? [] : [`only ${sites.join(', ')}`]),
+    ...(expiresAt === null ? [] : [`until ${formatUtc(expiresAt)}`]),
+  ]
+  return stripControlChars(parts.join(' · '))
 }
 
 function formatUsage({ usage: { requestsThisHour }, limits: { requestsPerHour } }: Me): string {

@@ -10,8 +10,9 @@ import type {
   SessionsEndedResponse,
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
+import type * as device from '../../protocol/api/device.ts'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
-import type { CreatedKey, CreateKeyRequest, KeyList, KeyRevokedResponse } from '../../protocol/api/keys.ts'
+import type * as keys from '../../protocol/api/keys.ts'
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.ts'
 import type {
   ArchiveResponse,
@@ -226,6 +227,26 @@ export class Slipway {
     await this.#exchange('DELETE', '/api/auth/session')
   }
 
+  /** Starts the sign-in of a program without a browser (RFC 8628). */
+  requestDeviceCode(request: device.DeviceCodeRequest): Promise<device.DeviceCodeResponse> {
+    return this.#call('POST', '/api/auth/device', { json: request })
+  }
+
+  /** The key, once the user has entered the code; AUTHORIZATION_PENDING until then. */
+  exchangeDeviceCode(deviceCode: string): Promise<device.DeviceTokenResponse> {
+    return this.#call('POST', '/api/auth/device/token', { json: { deviceCode } })
+  }
+
+  /** What the program asks for that shows this code. */
+  deviceRequest(userCode: string): Promise<device.DeviceRequest> {
+    return this.#call('POST', '/api/v1/me/device', { json: { userCode } })
+  }
+
+  /** Gives the program that shows this code a key, or refuses it. */
+  decideDevice(userCode: string, allow: boolean): Promise<device.DeviceDecisionResponse> {
+    return this.#call('POST', '/api/v1/me/device/decision', { json: { userCode, allow } })
+  }
+
   me(): Promise<Me> {
     return this.#call('GET', '/api/v1/me')
   }
@@ -246,17 +267,17 @@ export class Slipway {
   }
 
   /** Named keys, newest first. */
-  keys(): Promise<KeyList> {
+  keys(): Promise<keys.KeyList> {
     return this.#call('GET', '/api/v1/me/keys')
   }
 
   /** Creates a named key; only this response contains it. */
-  createKey(request: CreateKeyRequest): Promise<CreatedKey> {
+  createKey(request: keys.CreateKeyRequest): Promise<keys.CreatedKey> {
     return this.#call('POST', '/api/v1/me/keys', { json: request })
   }
 
   /** Ends a named key. */
-  revokeKey(id: string): Promise<KeyRevokedResponse> {
+  revokeKey(id: string): Promise<keys.KeyRevokedResponse> {
     return this.#call('DELETE', `/api/v1/me/keys/${encodeURIComponent(id)}`)
   }
 

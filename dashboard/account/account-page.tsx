@@ -9,6 +9,7 @@ import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime } from '../kit/time.tsx'
 import { ApiKey } from './api-key.tsx'
 import { DeleteAccount } from './delete-account.tsx'
+import { NamedKeys } from './named-keys.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
 import { Reminders } from './reminders.tsx'
 import { Sessions } from './sessions.tsx'
@@ -51,6 +52,7 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
       <PlanAndUsage me={me} />
       <Reminders me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
       <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
+      <NamedKeys />
       <Sessions />
       <DeleteAccount me={me} />
     </>

@@ -1,13 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { npxCommand, quoteShell } from '../../protocol/client-package.ts'
+import { useRef, useState } from 'preact/hooks'
 import { useAction } from '../api/action.ts'
-import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
-import { CopyBlock, CopyLine } from '../kit/copy.tsx'
 import { Confirm } from '../kit/dialog.tsx'
-import { ErrorNotice, Notice } from '../kit/notice.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
+import { ShownKey, useClearOnPageHide } from './shown-key.tsx'
 
 interface ApiKeyProps {
   hasKey: boolean
@@ -45,7 +43,7 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
             </div>
           </>
         ) : (
-          <NewKey apiKey={key} onHide={hide} />
+          <ShownKey apiKey={key} onHide={hide} />
         )}
       </div>
       {isConfirming && (
@@ -63,37 +61,4 @@ export function ApiKey({ hasKey, onMade }: ApiKeyProps) {
       )}
     </Panel>
   )
-}
-
-function NewKey({ apiKey, onHide }: { apiKey: string; onHide: () => void }) {
-  const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus(), [apiKey])
-  return (
-    <div class="stack">
-      <h3 ref={heading} tabIndex={-1}>
-        Your new key
-      </h3>
-      <CopyLine text={apiKey} of="API key" />
-      <Notice tone="warn" title="Copy this key now. You won't see it again." />
-      <p>Use it on the command line or in CI:</p>
-      <CopyBlock
-        text={`export SLIPWAY_URL=${quoteShell(settings.baseUrl)}\nexport SLIPWAY_KEY=${apiKey}\n${npxCommand(settings.baseUrl)} publish ./folder`}
-        of="commands"
-      />
-      <p class="quiet small">
-        On your own computer, run <code>{npxCommand(settings.baseUrl)} login</code> instead.
-      </p>
-      <div class="choices">
-        <Button onClick={onHide}>Hide key</Button>
-      </div>
-    </div>
-  )
-}
-
-/** The back/forward cache may restore a page with everything on it: the key is cleared on leaving. */
-function useClearOnPageHide(forget: () => void): void {
-  useEffect(() => {
-    addEventListener('pagehide', forget)
-    return () => removeEventListener('pagehide', forget)
-  }, [])
 }

@@ -20,6 +20,7 @@ const SitePage = lazyPage(() => import('../site/site-page.tsx').then((it) => it.
 const TrashPage = lazyPage(() => import('../trash/trash-page.tsx').then((it) => it.TrashPage))
 const DomainsPage = lazyPage(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage))
 const AccountPage = lazyPage(() => import('../account/account-page.tsx').then((it) => it.AccountPage))
+const DevicePage = lazyPage(() => import('../device/device-page.tsx').then((it) => it.DevicePage))
 
 /** Links to other paths leave the application. */
 const APP_PATHS = /^\/(?!docs|health|api\/|assets\/)/
@@ -43,6 +44,7 @@ export function Pages() {
           <Route path="/trash" component={TrashPage} />
           <Route path="/domains" component={DomainsPage} />
           <Route path="/account" component={AccountPage} />
+          <Route path="/device" component={DevicePage} />
           <Route default component={NotFoundPage} />
         </Router>
       </PageErrorBoundary>

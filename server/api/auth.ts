@@ -111,8 +111,9 @@ export async function charge(
   limits: RateLimits,
   request: FastifyRequest,
   reply: FastifyReply,
+  kind: LimitKind = 'api',
 ): Promise<void> {
-  await applyCharge(reply, { limits, caller: request.caller, kind: 'api' })
+  await applyCharge(reply, { limits, caller: request.caller, kind })
 }
 
 /** An anonymous site accepts updates with its claim token, and nothing else before it has an owner. */

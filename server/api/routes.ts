@@ -4,6 +4,7 @@ import { MAX_THUMBNAIL_BYTES } from '../../protocol/api/sites.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
 import type { RouteAccess } from './auth.ts'
 import * as collaborators from './collaborators.ts'
+import * as device from './device.ts'
 import { DIRECT_UPLOAD_PATH, uploadDirectly } from './direct-upload.ts'
 import { domainEvents } from './domain-events.ts'
 import * as domains from './domains.ts'
@@ -14,6 +15,7 @@ import * as publish from './publish.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
 import * as collaboratorShape from './schemas/collaborators.ts'
+import * as deviceShape from './schemas/device.ts'
 import * as keyShape from './schemas/keys.ts'
 import * as previewShape from './schemas/previews.ts'
 import * as versionShape from './schemas/versions.ts'
@@ -94,6 +96,10 @@ function signInRoutes(services: ApiServices): Route[] {
     { id: 'verifyCode', method: 'POST', url: '/api/auth/agent/verify-code', tag, summary: 'Exchange a code for an API key, which replaces the earlier key; with keyName, only the key of the same name', body: accountShape.verifyKeyRequest, answer: [200, accountShape.verifyCodeResponse], charge: 'sign-in', access: 'public', handle: signIn.verifyCode(services) },
     { id: 'openSession', method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays valid', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionResponse], charge: 'sign-in', access: 'public', handle: signIn.openSession(services) },
     { id: 'closeSession', method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, accountShape.signedOutResponse], charge: 'sign-in', ends: 'dashboard', access: 'any', auth: 'optional', handle: signIn.closeSession(services) },
+    { id: 'requestDeviceCode', method: 'POST', url: '/api/auth/device', tag, summary: 'Sign in a program without a browser (RFC 8628): get a code to show to its user', body: deviceShape.deviceCodeRequest, answer: [200, deviceShape.deviceCodeResponse], charge: 'sign-in', access: 'public', handle: device.start(services) },
+    { id: 'exchangeDeviceCode', method: 'POST', url: '/api/auth/device/token', tag, summary: 'Get the key of a program after its user has allowed it', body: deviceShape.deviceTokenRequest, answer: [200, deviceShape.deviceTokenResponse], charge: 'handler', access: 'public', handle: device.exchange(services) },
+    { id: 'getDeviceRequest', method: 'POST', url: '/api/v1/me/device', tag, summary: 'Get what the program asks for that shows this code', body: deviceShape.deviceRequestQuestion, answer: [200, deviceShape.deviceRequest], access: FOR_CREDENTIALS, handle: device.describe(services) },
+    { id: 'decideDeviceRequest', method: 'POST', url: '/api/v1/me/device/decision', tag, summary: 'Give the program that shows this code a key, or refuse it', body: deviceShape.deviceDecisionRequest, answer: [200, deviceShape.deviceDecision], access: FOR_CREDENTIALS, handle: device.decide(services) },
     { id: 'getAccount', method: 'GET', url: '/api/v1/me', tag, summary: 'Get the account, its limits and its usage', answer: [200, accountShape.meResponse], access: 'any', handle: me.show(services) },
     { id: 'updateAccount', method: 'PATCH', url: '/api/v1/me', tag, summary: 'Turn reminders by email on or off', body: accountShape.meChange, answer: [200, accountShape.meChange], access: forAccount('manage'), handle: me.update(services) },
     { id: 'deleteAccount', method: 'DELETE', url: '/api/v1/me', tag, summary: 'Delete the account with all its sites and domains permanently', body: accountShape.deleteAccountRequest, answer: [200, accountShape.deleteAccountResponse], access: FOR_CREDENTIALS, handle: me.deleteAccount(services) },

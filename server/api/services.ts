@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/account.ts'
+import type { DeviceSignIns } from '../accounts/device-sign-in.ts'
 import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
@@ -25,6 +26,7 @@ export interface ApiServices {
   baseUrl: string
   accounts: Accounts
   namedKeys: NamedKeys
+  deviceSignIns: DeviceSignIns
   sessions: Sessions
   accountDeletion: AccountDeletion
   pendingVersions: PendingVersionStore

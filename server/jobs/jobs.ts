@@ -332,7 +332,8 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
   )
   return store.write('relaxed', INDEPENDENT, async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
-    return deleted + counters + (await tx.signIns.deleteExpired(now))
+    const devices = await tx.deviceSignIns.deleteExpired(now)
+    return deleted + counters + devices + (await tx.signIns.deleteExpired(now))
   })
 }
 

@@ -5,6 +5,7 @@ import { SqlBlobQueries } from './queries/blobs.ts'
 import { SqlCertificateQueries } from './queries/certificates.ts'
 import { SqlCollaboratorQueries } from './queries/collaborators.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
+import { SqlDeviceSignInQueries } from './queries/device-sign-ins.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlJobCursorQueries } from './queries/job-cursors.ts'
 import { SqlKeyQueries } from './queries/keys.ts'
@@ -26,6 +27,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
   return {
     accounts: new SqlAccountQueries(db),
     keys: new SqlKeyQueries(db),
+    deviceSignIns: new SqlDeviceSignInQueries(db),
     signIns: new SqlSignInQueries(db),
     sites: new SqlSiteQueries(db),
     collaborators: new SqlCollaboratorQueries(db),

@@ -79,8 +79,6 @@ export interface DeviceSignInRow {
   /** The program and the machine that ask, as they describe themselves. */
   program: string
   machine: string
-  /** The network that requested it, as a keyed hash. */
-  network: string
   created_at: number
   expires_at: number
   /** Minimum interval between polls. */

@@ -4,6 +4,7 @@ import type { BlobQueries } from './contract/blobs.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
 import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
+import type { DeviceSignInQueries } from './contract/device-sign-ins.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { JobCursorQueries } from './contract/job-cursors.ts'
 import type { KeyQueries } from './contract/keys.ts'
@@ -22,6 +23,7 @@ import type { VisitQueries } from './contract/visits.ts'
 export interface Queries {
   accounts: AccountQueries
   keys: KeyQueries
+  deviceSignIns: DeviceSignInQueries
   signIns: SignInQueries
   sites: SiteQueries
   collaborators: CollaboratorQueries

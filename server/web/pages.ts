@@ -19,6 +19,7 @@ export const PAGE_PATHS = [
   '/trash',
   '/domains',
   '/account',
+  '/device',
 ] as const
 
 /** Icons for all platforms and the picture of link previews, from `dashboard/public/`. */

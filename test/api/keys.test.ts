@@ -15,7 +15,8 @@ const [own, other] = [await api.publish(owner.client, home), await api.publish(o
 
 /** What each operation needs of a key: `site` ones accept a key that is limited to the site of the path. */
 const ACCESS = {
-  public: 'requestCode verifyCode openSession uploadBundle uploadFile previewClaim',
+  public:
+    'requestCode verifyCode openSession uploadBundle uploadFile previewClaim requestDeviceCode exchangeDeviceCode',
   any: 'closeSession getAccount endKey',
   'read site':
     'getSite getVisits listVersions getVersion createPreviewLink getThumbnail downloadFile downloadArchive listPreviews getPreview',
@@ -26,11 +27,11 @@ const ACCESS = {
   'manage site':
     'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
   'manage account':
-    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey addDomain removeDomain',
+    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey addDomain removeDomain getDeviceRequest decideDeviceRequest',
 }
 
 /** Operations that a key with an expiry has no access to. */
-const CREDENTIALS = ['deleteAccount', 'renewKey', 'createKey']
+const CREDENTIALS = ['deleteAccount', 'renewKey', 'createKey', 'getDeviceRequest', 'decideDeviceRequest']
 
 const OPERATIONS = operations(api.conformance!.document).map(([name, { operationId, security }]) => {
   const [method, path] = name.split(' ') as [string, string]

@@ -19,6 +19,10 @@ POST /api/auth/agent/request-code
 POST /api/auth/agent/verify-code
 POST /api/auth/session
 DELETE /api/auth/session
+POST /api/auth/device
+POST /api/auth/device/token
+POST /api/v1/me/device
+POST /api/v1/me/device/decision
 GET /api/v1/me
 PATCH /api/v1/me
 DELETE /api/v1/me
@@ -260,6 +264,10 @@ async function everyCall(): Promise<void> {
   const { email, client, key } = await api.account()
   await client.me()
   await client.updateMe({ reminders: true })
+  const { deviceCode, userCode } = await client.requestDeviceCode({ program: 'test', machine: 'here' })
+  await client.deviceRequest(userCode)
+  await client.decideDevice(userCode, true)
+  await client.exchangeDeviceCode(deviceCode)
   const { id } = await client.createKey({ name: 'ci', scope: 'publish' })
   await client.keys()
   await client.revokeKey(id)

@@ -8,15 +8,16 @@ import { CliHarness } from './cli-harness.ts'
 import { errorResponse, sendJson } from './fake-server.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
-const SIGN_IN = ['ann@example.test', 'ABCD-EFGH']
+const EMAIL = ['--email', 'ann@example.test']
+const SIGN_IN = ['ABCD-EFGH']
 const LIST = 'GET /api/v1/publishes?limit=100'
 const keyed = { env: { SLIPWAY_KEY: KEY } }
 
 describe('login', () => {
   const fixture = startForEachTest(startScriptedCli)
-  const login = (...args: string[]) => fixture.cli.run(['login', ...args], { typed: SIGN_IN })
+  const login = (...args: string[]) => fixture.cli.run(['login', ...EMAIL, ...args], { typed: SIGN_IN })
 
-  it('asks for email and code, and stores the key for this server, which it never shows', async () => {
+  it('asks for the code from an email, and stores the key for this server, which it never shows', async () => {
     const { code, stdout, stderr } = await login()
     assert.equal(code, 0)
     assert.match(stderr, /We sent a code to ann@example\.test\. It expires in 10 min\./)
@@ -31,7 +32,7 @@ describe('login', () => {
   })
 
   it('works in two steps without a terminal, where it does not wait for input', async () => {
-    const none = await fixture.cli.run(['login'])
+    const none = await fixture.cli.run(['login', '--code', 'ABCD-EFGH'])
     assert.equal(none.code, 2)
     assert.match(none.stderr, /slipway login --email ADDRESS/)
     const first = await fixture.cli.run(['login', '--email', 'ann@example.test'])
@@ -55,13 +56,13 @@ describe('login', () => {
       sendJson(response, ...errorResponse(400, 'INVALID_CODE'))
       return true
     }
-    const second = await fixture.cli.run(['login'], { typed: ['a@b.test', 'XXXX-XXXX', 'ABCD-EFGH'] })
+    const second = await fixture.cli.run(['login', ...EMAIL], { typed: ['XXXX-XXXX', 'ABCD-EFGH'] })
     assert.equal(second.code, 0)
     assert.match(second.stderr, /Incorrect code\. Enter it exactly as in the email\./)
-    const never = await fixture.cli.run(['login'], { typed: ['a@b.test', ...Array(9).fill('XXXX-XXXX')] })
+    const never = await fixture.cli.run(['login', ...EMAIL], { typed: Array(9).fill('XXXX-XXXX') })
     assert.equal(never.code, 3)
     assert.equal(fixture.server.log.filter((line) => line.endsWith('verify-code')).length, 2 + 3)
-    const { code, stderr } = await fixture.cli.run(['login'], { typed: [] })
+    const { code, stderr } = await fixture.cli.run(['login', ...EMAIL], { typed: [] })
     assert.equal(code, 1)
     assert.match(stderr, /No input/)
   })

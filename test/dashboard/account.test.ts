@@ -99,6 +99,37 @@ describe('the API key', requiresBrowser, () => {
   })
 })
 
+describe('named keys', requiresBrowser, () => {
+  test('are created with permissions, shown once, listed with their last use, and revoked', async () => {
+    const { page, owner } = await web.asOwner(undefined, { viewport: PHONE })
+    const slug = await publish(owner)
+    await page.goto(web.url('/account'))
+    await page.getByText('No named keys yet.').waitFor()
+    await page.getByRole('button', { name: 'Create named key' }).click()
+    const form = page.getByRole('dialog')
+    await form.getByLabel('Name').fill('CI of bakery')
+    await form.getByLabel('Only these sites').fill('no-such-site')
+    await form.getByLabel('Expires').selectOption({ label: 'After 90 days' })
+    await form.getByRole('button', { name: 'Create key' }).click()
+    await form.getByText('Site not found').waitFor()
+    await owner.assertAccessibleInAllViewports()
+    await form.getByLabel('Only these sites').fill(slug)
+    await form.getByRole('button', { name: 'Create key' }).click()
+    const client = web.service.client(await shownKey(page))
+    const { key } = await client.me()
+    assert.deepEqual([key?.name, key?.scope, key?.sites], ['CI of bakery', 'publish', [slug]])
+    await page.reload()
+    const row = page.getByRole('region', { name: 'Named keys' }).getByRole('listitem')
+    await row.getByText(/Created .*, used .*, expires/).waitFor()
+    await row.getByText(`Only ${slug}`).waitFor()
+    await owner.assertAccessibleInAllViewports()
+    await row.getByRole('button', { name: 'Revoke key CI of bakery' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByText('No named keys yet.').waitFor()
+    await assert.rejects(client.me(), { code: 'UNAUTHORIZED' })
+  })
+})
+
 describe('browsers that are signed in', requiresBrowser, () => {
   test('are listed with this one first, and can be signed out individually or all together', async () => {
     const { page, owner } = await web.asOwner()

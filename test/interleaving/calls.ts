@@ -28,6 +28,7 @@ import {
   CAT,
   CLAIM_TOKEN,
   CODE,
+  DEVICE_CODE,
   DRAFT,
   FILE,
   KEY,
@@ -57,6 +58,7 @@ type Subject =
   | 'the name'
   | 'ann'
   | 'keys'
+  | 'devices'
   | 'sessions'
   | 'codes'
   | 'domains of ann'
@@ -381,6 +383,19 @@ export const CALLS: Record<string, CallSpec> = {
     reads: ['ann', 'bakery'],
     run: ({ namedKeys }) => namedKeys.create(ANN, { name: 'ci', scope: 'publish', sites: ['bakery'] }),
   },
+  'ask for a device': {
+    changes: ['devices'],
+    run: ({ deviceSignIns }) => deviceSignIns.start({ program: 'p', machine: 'm' }),
+  },
+  'allow a device': {
+    changes: ['devices', 'counters'],
+    run: ({ deviceSignIns }) => deviceSignIns.decide(ANN, CODE, true),
+  },
+  'fetch the key of a device': {
+    changes: ['devices', 'keys'],
+    reads: ['ann'],
+    run: ({ deviceSignIns }) => deviceSignIns.exchange(DEVICE_CODE),
+  },
   'revoke a key': {
     changes: ['keys'],
     run: ({ namedKeys }) => namedKeys.revoke(ANN, NAMED_KEY_HASH.slice(0, 16)),
@@ -426,7 +441,7 @@ export const CALLS: Record<string, CallSpec> = {
     uploads: ['blobs'],
     blobs: ['blobs'],
     unnamed: ['blobs'],
-    'sign-ins': ['codes', 'counters', 'keys', 'sessions'],
+    'sign-ins': ['codes', 'counters', 'devices', 'keys', 'sessions'],
     'held-domains': ['domains of ann'],
     'former-names': ['cafe', 'renames'],
     emails: ['notices', 'ann'],

@@ -16,6 +16,7 @@ export const CODE = 'ABCD-EFGH'
 export const ATTEMPT = 'the attempt of ann'
 export const SESSION = 'the session of ann'
 export const KEY = 'the key of ann'
+export const DEVICE_CODE = 'the code of a device'
 export const NAMED_KEY_HASH = sha256('named key 0')
 
 /** The bytes of all files. */
@@ -102,6 +103,14 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
     await tx.keys.add(
       keyRow(sha256(`named key ${number}`), { name: `key ${number}`, createdAt: NOW - DAY_MS }),
     )
+  for (const state of ['pending', 'approved'] as const)
+    await tx.deviceSignIns.add({
+      ...{ program: 'a program', machine: 'a machine', state },
+      deviceHash: state === 'approved' ? hashToken(DEVICE_CODE) : 'a pending one',
+      userCodeHash: new Signer(SECRET, 'device codes').sign([state === 'pending' ? CODE : 'another']),
+      ...{ createdAt: NOW, expiresAt: NOW + MINUTE_MS, intervalMs: 5000, polledAt: null },
+      accountId: state === 'approved' ? ANN.id : null,
+    })
   await tx.signIns.addCode({
     attemptHash: hashToken(ATTEMPT),
     email: ANN.email,

@@ -19,6 +19,7 @@ const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
 const KEYS = 'test/api/keys.test.ts'
+const DEVICE = 'test/api/device.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
 const MANIFEST = 'test/api/publish.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
@@ -267,6 +268,11 @@ const ROWS: readonly Row[] = [
   ['accepts an expired key', 'server/accounts/named-keys.ts', 'if (key.expiresAt !== null && key.expiresAt <= now) throw', 'if (false) throw', KEYS],
   ['revokes keys of other accounts', 'server/store/queries/keys.ts', ".where('account_id', '=', accountId)\n  }", "\n  }", KEYS],
   ['stores limited keys as earlier releases read them', 'server/accounts/named-keys.ts', 'hashToken(`limited ${apiKey}`)', 'hashToken(apiKey)', KEYS],
+  ['gives the key of a device twice', 'server/accounts/device-sign-in.ts', 'if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()', 'await tx.deviceSignIns.remove(deviceHash)', DEVICE],
+  ['gives the key of a device after its expiry', 'server/accounts/device-sign-in.ts', '!signIn || signIn.expiresAt <= now', '!signIn', DEVICE],
+  ['lets an account guess codes of devices', 'server/accounts/device-sign-in.ts', 'if (count > MAX_CODES_PER_HOUR)', 'if (false)', DEVICE],
+  ['lets a device poll at any rate', 'server/accounts/device-sign-in.ts', 'if (isInTime)\n', 'if (true)\n', DEVICE],
+  ['charges nothing for unknown codes of devices', 'server/api/device.ts', 'if (!isInTime) await charge', 'if (false) await charge', DEVICE],
   ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/api/account-deletion.test.ts'],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],

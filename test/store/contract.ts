@@ -6,6 +6,7 @@ import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
 import { storeFleet } from './fleet.ts'
+import { storeKeys } from './keys.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
@@ -41,6 +42,7 @@ export function storeContract(
   storeSharedState(promises)
   storeQueries(promises)
   storeBlobs(promises)
+  storeKeys(promises)
   storeSignIns(promises)
   storeVisits(promises)
   storeCertificates(promises)

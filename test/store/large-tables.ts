@@ -6,6 +6,7 @@ const SITES = 20_000
 const ROWS: Record<string, number> = {
   accounts: 10_000,
   named_keys: 10_000,
+  device_sign_ins: 10_000,
   sign_in_codes: 10_000,
   sign_in_sources: 10_000,
   sessions: 10_000,

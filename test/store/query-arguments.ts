@@ -23,6 +23,11 @@ const code = {
   expiresAt: 1,
 }
 const session = { tokenHash: 'n', accountId: 'id 7', createdAt: 1, expiresAt: 1, browser: null }
+const deviceSignIn = {
+  ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm' },
+  ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null },
+  state: 'pending',
+} as const
 const challenge = { type: 'http-01', name: 'n', token: 't', keyAuthorization: 'k', expiresAt: 1 } as const
 const lease = { name: 'name 7', holder: 'h', until: 100_000 }
 const schedule = { renewAt: 1, informationAt: 1, dueAt: 1, hasRenewalInfo: true }
@@ -58,6 +63,16 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteIssued: ['id 7', 'issued_by 7'],
     recordUse: ['key_hash 8', 2, 1],
     deleteExpired: [{ now: 100, before: 50, limit: 100 }],
+  },
+  deviceSignIns: {
+    add: [deviceSignIn],
+    find: ['device_hash 7'],
+    findPending: [['user_code_hash 7', 'user_code_hash 8'], 1],
+    decide: [['user_code_hash 7', 'user_code_hash 8'], { state: 'approved', accountId: 'id 7' }, 1],
+    recordPoll: ['device_hash 7', 1],
+    setInterval: ['device_hash 7', 1],
+    remove: ['device_hash 7'],
+    deleteExpired: [50],
   },
   signIns: {
     codes: ['email 7'],

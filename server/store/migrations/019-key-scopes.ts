@@ -16,18 +16,12 @@ export async function up({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('user_code_hash', 'text', (c) => c.notNull().unique())
     .addColumn('program', 'text', (c) => c.notNull())
     .addColumn('machine', 'text', (c) => c.notNull())
-    .addColumn('network', 'text', (c) => c.notNull())
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('expires_at', 'bigint', (c) => c.notNull())
     .addColumn('interval_ms', 'bigint', (c) => c.notNull())
     .addColumn('polled_at', 'bigint')
     .addColumn('state', 'text', (c) => c.notNull())
     .addColumn('account_id', 'text')
-    .execute()
-  await schema
-    .createIndex('device_sign_ins_by_network')
-    .on('device_sign_ins')
-    .columns(['network', 'created_at'])
     .execute()
   await schema.createIndex('device_sign_ins_by_expiry').on('device_sign_ins').column('expires_at').execute()
 }

@@ -1,0 +1,126 @@
+import { KEY_SCOPES, type KeyScope, type KeySummary } from '../../protocol/api/keys.ts'
+import { formatAlternatives, stripControlChars } from '../../protocol/format.ts'
+import { isSlipwayError } from '../sdk/slipway-error.ts'
+import { accountClient, resolveServer } from './account.ts'
+import { type Action, findAction } from './action.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
+import { ACCOUNT_OPTIONS, type Command, type CommandContext, printResult, stringOption } from './command.ts'
+import { parseDuration } from './duration.ts'
+import { formatTable } from './terminal/table.ts'
+import { formatLocalTime } from './terminal/time.ts'
+
+const ACTIONS: Record<string, Action> = { list, create, revoke }
+
+/** `slipway keys` */
+export const keys: Command = {
+  name: 'keys',
+  operands: '[action] [name]',
+  choices: Object.keys(ACTIONS),
+  maxOperands: 2,
+  summary: 'List, create and revoke API keys',
+  about: `
+A key gives a program access to your account, or to some of its sites only.
+
+  keys                                       list your keys and their last use
+  keys create ci --scope publish --site bakery --expires 90d
+                                             create a key and print it, once
+  keys revoke ci                             end a key, by its name or id
+
+The scope "read" reads sites, their versions and visits; "publish" also creates and updates sites; "manage" is everything.`,
+  options: {
+    scope: { type: 'string', value: 'SCOPE', help: `What a new key may do: ${KEY_SCOPES.join(', ')}` },
+    site: {
+      type: 'string',
+      value: 'SLUGS',
+      help: 'The only sites of a new key, separated by commas (default: all)',
+    },
+    expires: {
+      type: 'string',
+      value: 'TIME',
+      help: 'Lifetime of a new key, such as 12h or 90d (default: unlimited)',
+    },
+    ...ACCOUNT_OPTIONS,
+  },
+  async run(work, options, [action = 'list', name]) {
+    const { program } = work.settings
+    await findAction(ACTIONS, action, { command: 'keys', program })(work, options, name)
+  },
+}
+
+async function list(...[work, options]: Parameters<Action>): Promise<void> {
+  const { keys: found } = await accountClient(work, options, resolveServer(work, options)).keys()
+  const { terminal, settings, retryPolicy } = work
+  printResult(work, options, found, () => {
+    if (found.length === 0)
+      return terminal.printNote(
+        `No keys yet. Create one: ${settings.program} keys create NAME --scope publish`,
+      )
+    for (const line of formatKeys(found, retryPolicy.now())) terminal.print(line)
+  })
+}
+
+async function create(...[work, options, typed]: Parameters<Action>): Promise<void> {
+  const { terminal, settings } = work
+  const name = requireName(work, 'create', typed)
+  const scope = readScope(stringOption(options, 'scope'), settings.program)
+  const sites = stringOption(options, 'site')?.split(',') ?? null
+  const expires = stringOption(options, 'expires')
+  const expiresInSeconds =
+    expires === undefined ? null : parseDuration('--expires', expires, 'For three months: --expires 90d')
+  const slipway = accountClient(work, options, resolveServer(work, options))
+  const created = await slipway
+    .createKey({ name, scope, sites, expiresInSeconds })
+    .catch((error: unknown) => {
+      if (!isSlipwayError(error, 'NAME_TAKEN')) throw error
+      throw new RefusedError(
+        stripControlChars(error.message),
+        `Revoke it first: ${settings.program} keys revoke NAME`,
+      )
+    })
+  printResult(work, options, created, () => {
+    terminal.printNote(
+      `${terminal.green('✓')} Created the key ${stripControlChars(created.name)}. It is shown only once:`,
+    )
+    terminal.print(created.apiKey)
+  })
+}
+
+async function revoke(...[work, options, typed]: Parameters<Action>): Promise<void> {
+  const name = requireName(work, 'revoke', typed)
+  const { terminal, settings } = work
+  const slipway = accountClient(work, options, resolveServer(work, options))
+  const found = (await slipway.keys()).keys.find((key) => key.name === name || key.id === name)
+  if (!found)
+    throw new RefusedError(
+      `There is no key with the name ${stripControlChars(name)}`,
+      `See: ${settings.program} keys`,
+    )
+  const revoked = await slipway.revokeKey(found.id)
+  printResult(work, options, revoked, () =>
+    terminal.printNote(`${terminal.green('✓')} Revoked the key ${stripControlChars(found.name)}`),
+  )
+}
+
+function requireName({ settings }: CommandContext, action: string, name: string | undefined): string {
+  if (name !== undefined) return name
+  throw new UsageError('Name a key', `Such as: ${settings.program} keys ${action} ci`)
+}
+
+function readScope(typed: string | undefined, program: string): KeyScope {
+  const scope = KEY_SCOPES.find((one) => one === typed)
+  if (scope) return scope
+  const sentence = `--scope must be ${formatAlternatives(KEY_SCOPES)}`
+  throw new UsageError(sentence, `Such as: ${program} keys create ci --scope publish`)
+}
+
+function formatKeys(found: KeySummary[], now: number): string[] {
+  const rows = found.map(({ id, name, current, scope, sites, lastUsedAt, expiresAt }) => [
+    id,
+    stripControlChars(name),
+    scope,
+    sites === null ? 'all' : stripControlChars(sites.join(', ')),
+    current ? 'now' : lastUsedAt === null ? 'never' : formatLocalTime(lastUsedAt, now),
+    expiresAt === null ? 'never' : formatLocalTime(expiresAt, now),
+  ])
+  return formatTable([['ID', 'NAME', 'SCOPE', 'SITES', 'USED', 'EXPIRES'], ...rows])
+}

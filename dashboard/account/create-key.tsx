@@ -1,0 +1,85 @@
+import { useState } from 'preact/hooks'
+import { type CreatedKey, KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
+import { useAction } from '../api/action.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { Dialog } from '../kit/dialog.tsx'
+import { Choice, TextField } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+
+const SCOPE_NAMES: Record<KeyScope, string> = {
+  read: 'Read: see sites and visits',
+  publish: 'Publish: also update sites',
+  manage: 'Manage: everything',
+}
+
+const DAY_SECONDS = 86_400
+
+const LIFETIMES = [
+  { value: '', name: 'Never' },
+  ...[30, 90, 365].map((days) => ({ value: String(days * DAY_SECONDS), name: `After ${days} days` })),
+]
+
+interface CreateKeyProps {
+  onCreated: (created: CreatedKey) => void
+  onClose: () => void
+}
+
+/** The form for a named key. */
+export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
+  const [name, setName] = useState('')
+  const [scope, setScope] = useState<KeyScope>('publish')
+  const [sites, setSites] = useState('')
+  const [lifetime, setLifetime] = useState('')
+  const create = useAction(async () => {
+    const slugs = sites.split(/[\s,]+/).filter(Boolean)
+    const expiresInSeconds = lifetime === '' ? null : Number(lifetime)
+    onCreated(
+      await slipway.createKey({ name, scope, sites: slugs.length > 0 ? slugs : null, expiresInSeconds }),
+    )
+  })
+  return (
+    <Dialog title="Create named key" onClose={onClose} stays={create.busy}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (name.trim() !== '') void create()
+        }}
+      >
+        <TextField
+          label="Name"
+          hint="The machine or the purpose, such as “CI of bakery”."
+          value={name}
+          onWrite={setName}
+          maxLength={64}
+          autocomplete="off"
+        />
+        <Choice
+          label="Permission"
+          value={scope}
+          onChoose={(value) => setScope(value as KeyScope)}
+          choices={KEY_SCOPES.map((value) => ({ value, name: SCOPE_NAMES[value] }))}
+        />
+        <TextField
+          label="Only these sites"
+          hint="Names, separated by commas. Empty for all sites and your account."
+          value={sites}
+          onWrite={setSites}
+          autocomplete="off"
+          autocapitalize="none"
+        />
+        <Choice label="Expires" value={lifetime} onChoose={setLifetime} choices={LIFETIMES} />
+        <ErrorNotice error={create.error} />
+        <div class="choices">
+          <Button variant="main" busy={create.busy} disabled={name.trim() === ''}>
+            Create key
+          </Button>
+          <Button disabled={create.busy} onClick={onClose}>
+            Cancel
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

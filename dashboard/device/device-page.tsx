@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { DeviceRequest } from '../../protocol/api/device.ts'
+import { useAction } from '../api/action.ts'
+import { signedInAs } from '../api/session.ts'
+import { slipway } from '../api/slipway.ts'
+import { useSignal } from '../api/use-signal.ts'
+import { Page } from '../app/page.tsx'
+import { SignedIn } from '../app/signed-in.tsx'
+import { Button } from '../kit/button.tsx'
+import { TextField } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Fact, Facts } from '../kit/panel.tsx'
+import { RelativeTime } from '../kit/time.tsx'
+
+/** `/device?code=`: allows a program that shows this code to use the account (RFC 8628). */
+export function DevicePage() {
+  return (
+    <SignedIn to="connect a program">
+      <CodeOrRequest />
+    </SignedIn>
+  )
+}
+
+function CodeOrRequest() {
+  const { query } = useLocation()
+  const [code, setCode] = useState(query.code ?? '')
+  const [asked, setAsked] = useState<DeviceRequest | undefined>(undefined)
+  const find = useAction(async () => setAsked(await slipway.deviceRequest(code)))
+  if (asked) return <Question asked={asked} />
+  return (
+    <Page title="Connect a program" narrow>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void find()
+        }}
+      >
+        <p>Enter the code that the program shows.</p>
+        <TextField
+          label="Code"
+          value={code}
+          onWrite={setCode}
+          maxLength={40}
+          autocomplete="off"
+          autocapitalize="characters"
+        />
+        <ErrorNotice error={find.error} />
+        <div class="choices">
+          <Button variant="main" busy={find.busy} disabled={code.trim() === ''}>
+            Continue
+          </Button>
+        </div>
+      </form>
+    </Page>
+  )
+}
+
+/** What the program asks for, in words, and the decision. */
+function Question({ asked }: { asked: DeviceRequest }) {
+  const email = useSignal(signedInAs)
+  const [decision, setDecision] = useState<boolean | undefined>(undefined)
+  const decide = useAction(async (allow: boolean) => {
+    setDecision((await slipway.decideDevice(asked.userCode, allow)).allowed)
+  })
+  if (decision !== undefined) return <Decided asked={asked} isAllowed={decision} />
+  return (
+    <Page title="Connect this program?" narrow>
+      <div class="stack">
+        <Facts>
+          <Fact name="Program">
+            <bdi>{asked.program}</bdi>
+          </Fact>
+          <Fact name="Machine">
+            <bdi>{asked.machine}</bdi>
+          </Fact>
+          <Fact name="Code">
+            <code>{asked.userCode}</code>
+          </Fact>
+          <Fact name="Asked">
+            <RelativeTime at={asked.createdAt} />
+          </Fact>
+        </Facts>
+        <p>
+          It gets a key of your account <bdi>{email}</bdi>: it can publish, change and delete your sites and
+          domains until you revoke the key on the account page.
+          {asked.replacesKey && ' The key that this machine has now stops working.'}
+        </p>
+        <p>
+          Continue only if you started this yourself and the program shows exactly this code. The names are
+          those that the program gave itself.
+        </p>
+        <ErrorNotice error={decide.error} />
+        <div class="choices">
+          <Button variant="main" busy={decide.busy} onClick={() => decide(true)}>
+            Allow
+          </Button>
+          <Button busy={decide.busy} onClick={() => decide(false)}>
+            Refuse
+          </Button>
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+function Decided({ asked, isAllowed }: { asked: DeviceRequest; isAllowed: boolean }) {
+  const [title, sentence] = isAllowed
+    ? ['Program connected', 'It continues in a few seconds. You can close this page.']
+    : ['Program refused', 'It got no access to your account.']
+  return (
+    <Page title={title} narrow>
+      <p>
+        <bdi>{asked.machine}</bdi>: {sentence}
+      </p>
+      <p>
+        <a href="/account">See the keys of your account</a>
+      </p>
+    </Page>
+  )
+}

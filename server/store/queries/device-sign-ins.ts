@@ -1,0 +1,87 @@
+import { type Kysely, sql } from 'kysely'
+import type { DeviceSignIn, DeviceSignInQueries } from '../contract/device-sign-ins.ts'
+import { RowMapper } from '../row-mapper.ts'
+import type { DeviceSignInRow, Schema } from '../schema.ts'
+
+const mapper = new RowMapper<DeviceSignIn, DeviceSignInRow>({
+  deviceHash: 'device_hash',
+  userCodeHash: 'user_code_hash',
+  program: 'program',
+  machine: 'machine',
+  createdAt: 'created_at',
+  expiresAt: 'expires_at',
+  intervalMs: 'interval_ms',
+  polledAt: 'polled_at',
+  state: 'state',
+  accountId: 'account_id',
+})
+
+export class SqlDeviceSignInQueries implements DeviceSignInQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async add(signIn: DeviceSignIn) {
+    await this.#db.insertInto('device_sign_ins').values(mapper.toRow(signIn)).execute()
+  }
+
+  async find(deviceHash: string) {
+    const query = this.#db.selectFrom('device_sign_ins').selectAll().where('device_hash', '=', deviceHash)
+    return mapper.toEntityIfFound(await query.executeTakeFirst())
+  }
+
+  async findPending(userCodeHashes: readonly string[], now: number) {
+    const query = this.#db
+      .selectFrom('device_sign_ins')
+      .selectAll()
+      .where('user_code_hash', 'in', userCodeHashes)
+      .where('state', '=', 'pending')
+      .where('expires_at', '>', now)
+    return mapper.toEntityIfFound(await query.executeTakeFirst())
+  }
+
+  async decide(
+    userCodeHashes: readonly string[],
+    { state, accountId }: Pick<DeviceSignIn, 'state' | 'accountId'>,
+    now: number,
+  ) {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('device_sign_ins')
+      .set({ state, account_id: accountId })
+      .where('user_code_hash', 'in', userCodeHashes)
+      .where('state', '=', 'pending')
+      .where('expires_at', '>', now)
+      .executeTakeFirstOrThrow()
+    return numUpdatedRows > 0n
+  }
+
+  async recordPoll(deviceHash: string, now: number) {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('device_sign_ins')
+      .set({ polled_at: now })
+      .where('device_hash', '=', deviceHash)
+      .where((e) => e.or([e('polled_at', 'is', null), e(sql`polled_at + interval_ms`, '<=', now)]))
+      .executeTakeFirstOrThrow()
+    return numUpdatedRows > 0n
+  }
+
+  async setInterval(deviceHash: string, intervalMs: number) {
+    await this.#db
+      .updateTable('device_sign_ins')
+      .set({ interval_ms: intervalMs })
+      .where('device_hash', '=', deviceHash)
+      .execute()
+  }
+
+  async remove(deviceHash: string) {
+    const query = this.#db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash)
+    return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
+  }
+
+  async deleteExpired(now: number) {
+    const query = this.#db.deleteFrom('device_sign_ins').where('expires_at', '<=', now)
+    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+  }
+}

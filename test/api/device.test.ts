@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { DeviceSignIns } from '../../server/accounts/device-sign-in.ts'
+import { Api, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
+import { browser } from './browser.ts'
+
+const api = await startApi({ RATE_SIGN_IN: '1000', RATE_FREE: '1000' })
+const owner = await api.account()
+const ASKED = { program: 'Slipway command line', machine: 'ann@desk' }
+
+const start = (change: Partial<typeof ASKED> = {}) => api.anonymous.requestDeviceCode({ ...ASKED, ...change })
+const exchange = (deviceCode: string) => api.anonymous.exchangeDeviceCode(deviceCode)
+
+describe('a sign-in of a program', () => {
+  test('gives it a named key once its code was allowed in a browser, and only once', async () => {
+    const { deviceCode, userCode, verificationUrlComplete, ...rest } = await start()
+    assert.match(userCode, /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/)
+    assert.equal(verificationUrlComplete, `${api.baseUrl}/device?code=${userCode}`)
+    assert.deepEqual(rest, {
+      verificationUrl: `${api.baseUrl}/device`,
+      expiresInSeconds: 600,
+      intervalSeconds: 5,
+    })
+    await expectFailure(exchange(deviceCode), 'AUTHORIZATION_PENDING')
+    const { headers } = await browser(api, owner)
+    const typed = { userCode: userCode.toLowerCase().replace('-', ' ') }
+    const { json: asked } = await api.request('POST', '/api/v1/me/device', { headers, json: typed })
+    assert.deepEqual(asked, {
+      ...{ ...ASKED, userCode, replacesKey: false },
+      createdAt: new Date(api.clock.now).toISOString(),
+      expiresAt: new Date(api.clock.now + 10 * MINUTE_MS).toISOString(),
+    })
+    const json = { ...typed, allow: true }
+    const decided = await api.request('POST', '/api/v1/me/device/decision', { headers, json })
+    assert.deepEqual(decided.json, { allowed: true })
+    const { store } = await api.operator()
+    const clock = () => api.clock.now
+    const node = new DeviceSignIns({ store, baseUrl: api.baseUrl, secret: 'a secret', clock })
+    const fetched = await Promise.allSettled([deviceCode, deviceCode].map((code) => node.exchange(code)))
+    const [one, ...others] = fetched.flatMap((outcome) =>
+      outcome.status === 'fulfilled' ? [outcome.value] : [],
+    )
+    assert.deepEqual(others, [])
+    const { apiKey, email, keyName } = one!
+    assert.deepEqual([email, keyName], [owner.email, ASKED.machine])
+    assert.equal((await api.client(apiKey).me()).key?.scope, 'manage')
+    await expectFailure(exchange(deviceCode), 'DEVICE_CODE_EXPIRED')
+    await expectFailure(owner.client.decideDevice(userCode, true), 'INVALID_CODE')
+    const again = await start()
+    assert.equal((await owner.client.deviceRequest(again.userCode)).replacesKey, true)
+  })
+
+  test('gives nothing when it was refused, or after ten minutes, and keeps no codes', async () => {
+    const [refused, late] = [await start(), await start()]
+    assert.deepEqual(await owner.client.decideDevice(refused.userCode, false), { allowed: false })
+    await expectFailure(exchange(refused.deviceCode), 'ACCESS_DENIED')
+    api.pass(10 * MINUTE_MS)
+    await expectFailure(owner.client.decideDevice(late.userCode, true), 'INVALID_CODE')
+    for (const { deviceCode } of [refused, late])
+      await expectFailure(exchange(deviceCode), 'DEVICE_CODE_EXPIRED')
+    assert.equal((await api.sweep('sign-ins')) > 0, true)
+    const { store } = await api.operator()
+    assert.equal(await store.read.deviceSignIns.deleteExpired(api.clock.now), 0)
+  })
+
+  test('slows down a program that asks too often, and does not charge one that does not', async () => {
+    const { deviceCode } = await start()
+    for (let poll = 0; poll < 80; poll++) {
+      await expectFailure(exchange(deviceCode), 'AUTHORIZATION_PENDING')
+      api.pass(5000)
+    }
+    const quick = await start()
+    await expectFailure(exchange(quick.deviceCode), 'AUTHORIZATION_PENDING')
+    for (const intervalSeconds of [10, 15]) {
+      const { details } = await expectFailure(exchange(quick.deviceCode), 'SLOW_DOWN')
+      assert.deepEqual(details, { intervalSeconds })
+    }
+    api.pass(14_999)
+    await expectFailure(exchange(quick.deviceCode), 'SLOW_DOWN')
+    api.pass(5001)
+    await expectFailure(exchange(quick.deviceCode), 'AUTHORIZATION_PENDING')
+  })
+
+  test('limits polls without a code, and the codes that an account can enter in an hour', async () => {
+    await using strict = await Api.start({ RATE_SIGN_IN: '5' })
+    for (let poll = 0; poll < 5; poll++)
+      await expectFailure(strict.anonymous.exchangeDeviceCode('unknown'), 'DEVICE_CODE_EXPIRED')
+    await expectFailure(strict.anonymous.exchangeDeviceCode('unknown'), 'RATE_LIMITED')
+    const guesser = await api.account()
+    const { userCode } = await start()
+    for (let guess = 0; guess < 30; guess++)
+      await expectFailure(guesser.client.decideDevice('ABCD-2345', true), 'INVALID_CODE')
+    await expectFailure(guesser.client.decideDevice(userCode, true), 'RATE_LIMITED')
+    await expectFailure(guesser.client.deviceRequest(userCode), 'RATE_LIMITED')
+    api.pass(HOUR_MS)
+    await expectFailure(guesser.client.deviceRequest(userCode), 'INVALID_CODE')
+  })
+
+  test('is allowed only by a browser of the service or a key without limits, and names must be readable', async () => {
+    const { userCode } = await start()
+    const json = { userCode, allow: true }
+    const { apiKey: key } = await owner.client.createKey({
+      name: 'short',
+      scope: 'manage',
+      expiresInSeconds: 60,
+    })
+    const target = '/api/v1/me/device/decision'
+    assert.equal((await api.request('POST', target, { key, json })).json.code, 'INSUFFICIENT_SCOPE')
+    const { cookie } = await browser(api, owner)
+    const headers = { cookie, origin: 'https://elsewhere.example' }
+    assert.equal((await api.request('POST', target, { headers, json })).json.code, 'UNAUTHORIZED')
+    for (const field of ['program', 'machine'])
+      for (const value of [' ', 'a\u0007b', 'x'.repeat(65)])
+        assertInvalid(
+          await api.request('POST', '/api/auth/device', { json: { ...ASKED, [field]: value } }),
+          field,
+        )
+  })
+})
