@@ -17,9 +17,11 @@ import { ROOT } from './server-process.ts'
 import { serving } from './serving/serving.ts'
 import { visits } from './serving/visits.ts'
 import { tls } from './tls/tls.ts'
+import { watching } from './watch.ts'
 
 const MEASUREMENTS = [
   publishing,
+  watching,
   memory,
   growth,
   serving,

@@ -83,9 +83,10 @@ const TIMED_OUT = Symbol('timed out')
  *
  * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
  *   callers that were waiting receive its result but it is not cached, and later callers receive that of a new load.
- * - An entry is stale after `markStale`, and while the source does not notify of changes. Requests then wait for a load
- *   for `MAX_STALE_WAIT_MS`, or not at all when the breaker admits no further one, and receive the old value, for as long
- *   as the breaker allows since the last notification and since `markStale`. An invalidated entry is never used.
+ * - An entry is stale after `markStale`, and while the source does not notify of changes. Requests then wait for a load,
+ *   and receive the old value when it fails, for as long as the breaker allows since the last notification and since
+ *   `markStale`. While the source does not notify of changes they wait for `MAX_STALE_WAIT_MS` at most, or not at all
+ *   when the breaker admits no further load. An invalidated entry is never used.
  */
 export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
@@ -174,6 +175,8 @@ export class LoadingCache<V extends object> {
     if (!stale?.value || !breaker.allowsStale(this.#epochEnds[stale.value.epoch]))
       return this.#getLoaded(key, isNested)
     let load = this.#loads.get(key)
+    if (breaker.isCurrent() && !breaker.isBlocking() && (load || this.#inFlight < MAX_CONCURRENT_LOADS))
+      return this.#getLoaded(key, isNested)
     if (!load && !isNested && !breaker.canRevalidate()) return this.#useStale(stale.value)
     load ??= this.#startLoad(key, isNested)
     load.timeout ??= startTimeout(MAX_STALE_WAIT_MS)

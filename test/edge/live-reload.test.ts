@@ -3,9 +3,11 @@ import { after, describe, test } from 'node:test'
 import { LiveReload } from '../../server/edge/live-reload.ts'
 import type { HttpRequest } from '../../server/net/http-handler.ts'
 import { toFiles } from '../api/content.ts'
+import { openBrowser } from '../support/browser.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { requires } from '../tools/part.ts'
 
 describe('a preview with live reload', async () => {
   const service = await startTestService()
@@ -81,6 +83,28 @@ describe('a preview with live reload', async () => {
     assert.equal((await later).status, 404, 'without live reload')
     assert.equal((await get('/')).text, '3')
   })
+
+  test(
+    'reloads a page that is open in a browser, once for each version, under a policy of its own host',
+    requires('chromium'),
+    async () => {
+      await publish({
+        'index.html': '<h1>One</h1>',
+        _headers: "/*\n  Content-Security-Policy: default-src 'self'",
+      })
+      await using browser = await openBrowser()
+      const { page, complaints } = browser
+      await page.goto(`http://pr-1--${slug}.localhost:${service.port}/#part`)
+      for (const text of ['Two', 'Three']) {
+        await publish({ 'index.html': `<h1>${text}</h1>` })
+        await page.getByRole('heading', { name: text }).waitFor()
+      }
+      assert.match(page.url(), /#part$/)
+      // The page ends its request by reloading.
+      const others = complaints.filter((line) => !/favicon|_slipway\/reload\?/.test(line))
+      assert.deepEqual([others, complaints.length - others.length], [[], 3])
+    },
+  )
 
   test('keeps its pages behind the password of the site', async () => {
     const { versionId } = await publish({ 'index.html': '4' })

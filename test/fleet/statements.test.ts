@@ -121,7 +121,7 @@ function anonymousPublisher(port: number) {
       return request('POST', '/api/v1/publish', JSON.stringify({ files }))
     },
     async upload({ upload: { uploads } }: CreateResponse) {
-      await forEachConcurrent(50, [...uploads.keys()], async (number) => {
+      await forEachConcurrent(8, [...uploads.keys()], async (number) => {
         const { method, url, headers } = uploads[number]!
         const { pathname, search } = new URL(url)
         await request(method, `${pathname}${search}`, contentOf(number), headers['Content-Type'])
@@ -159,5 +159,5 @@ function describeStatement(text: string): string {
   if (both !== undefined) return `insert ${both} and ${another}`
   const [, verb, table] =
     /^(insert|select|update|delete)\b.*?\b(?:from|into|update) "(\w+)"/s.exec(text) ?? []
-  return verb === undefined ? /^\w+/.exec(text)![0] : `${verb} ${table}`
+  return verb === undefined ? (/^\w+/.exec(text)?.[0] ?? text) : `${verb} ${table}`
 }

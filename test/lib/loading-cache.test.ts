@@ -176,7 +176,7 @@ describe('while the source does not notify of changes', () => {
     state.isSilent = false
     state.loads = 0
     await Promise.all(visit())
-    assert.equal(state.loads, 32, 'after a missed interval entries are loaded as they are requested')
+    assert.equal(state.loads, 50, 'after a missed interval entries are loaded as they are requested')
   })
 })
 
@@ -203,6 +203,24 @@ describe('after changes that may have been missed', () => {
     await assert.rejects(cache.get('site'), { code: 'UNAVAILABLE' })
     state.error = undefined
     assert.ok(await cache.get('site'))
+  })
+
+  test('an entry is not used while changes are notified and it is loaded again', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { open, opened } = gate()
+    let version = 0
+    const cache = makeCache(async () => {
+      if (version > 0) await opened
+      return { version }
+    })
+    await cache.get('site')
+    cache.markStale()
+    version = 1
+    const request = cache.get('site')
+    t.mock.timers.tick(10_000)
+    await setImmediate()
+    open()
+    assert.equal((await request).version, 1)
   })
 
   test('an entry is not used when the source was reached, but its load failed', async () => {

@@ -204,6 +204,7 @@ const ROWS: readonly Row[] = [
   ['sets secure cookies where browsers do not store them', 'server/api/cookies.ts', "return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)", 'return true', 'test/dashboard/sign-in.test.ts'],
   ['animates where the browser asks for less motion', 'dashboard/style/kit.css', 'animation-iteration-count: 1 !important', 'animation-iteration-count: 1', 'test/dashboard/front.test.ts'],
   ['serves the front page without content', 'server/web/pages.ts', "builtSite.findResponse('front.html', request)", "builtSite.findResponse('index.html', request)", 'test/dashboard/front.test.ts'],
+  ['overwrites a version of another publisher without a question', 'client/cli/publish.ts', 'options.overwrite === true ? undefined : known?.liveVersionId', 'undefined', 'test/cli/version-conflict.test.ts'],
   ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-choices.test.ts'],
   ['publishes a single file with secrets', 'client/cli/folder/scan.ts', 'if (isExcludedFile(root)) found.ignored.push(basename(root))\n    else addFile', 'addFile', 'test/cli/folder.test.ts'],
   ['replaces a deleted site without a question', 'client/cli/publish-target.ts', 'if (!isDeleted && (', 'if (true || (', 'test/cli/publish.test.ts'],

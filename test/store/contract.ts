@@ -6,6 +6,7 @@ import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
 import { storeFleet } from './fleet.ts'
+import { storeKeys } from './keys.ts'
 import { storeOAuth } from './oauth.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
@@ -42,6 +43,7 @@ export function storeContract(
   storeSharedState(promises)
   storeQueries(promises)
   storeBlobs(promises)
+  storeKeys(promises)
   storeSignIns(promises)
   storeOAuth(promises)
   storeVisits(promises)

@@ -101,7 +101,8 @@ export async function openOperator(
   return openForOperator(...(await withEngines(config, options)), { acceptsOtherSettings: true })
 }
 
-async function newestCode(folder: string, email: string): Promise<string> {
+/** The newest code that was emailed to an address, from the folder of the emails. */
+export async function newestCode(folder: string, email: string): Promise<string> {
   const letters = (await readdir(folder)).sort(byNumber).reverse()
   for (const name of letters) {
     const letter = await readFile(join(folder, name), 'utf8')

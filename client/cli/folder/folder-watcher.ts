@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import { RefusedError } from '../cli-error.ts'
 
 /** Programs write several files in a row: a change is reported when no further one follows for this time. */
-const QUIET_MS = 20
+const QUIET_MS = 10
 /** A change is reported after this time, even if further ones follow. */
 const MAX_DELAY_MS = 500
 
