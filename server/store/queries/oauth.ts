@@ -101,8 +101,7 @@ export class SqlOAuthQueries implements OAuthQueries {
       .limit(limit)
       .execute()
     const hashes = expired.map(({ id_hash }) => id_hash)
-    if (hashes.length > 0)
-      await this.#db.deleteFrom('oauth_records').where('id_hash', 'in', hashes).execute()
+    if (hashes.length > 0) await this.#db.deleteFrom('oauth_records').where('id_hash', 'in', hashes).execute()
     return hashes.length
   }
 
