@@ -32,6 +32,7 @@ const PREVIEWS = 'test/api/previews.test.ts'
 const NETWORK = 'test/database-faults/network.test.ts'
 const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
+const OAUTH = 'test/mcp/oauth.test.ts'
 const MCP_TOOLS = 'test/mcp/tools.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
@@ -45,6 +46,13 @@ const ROWS: readonly Row[] = [
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
   ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
   ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'isFinished: true, url }', 'isFinished: true }', MCP_TOOLS],
+  ['lets a link authorize the program of its sender', 'server/accounts/oauth/programs.ts', 'cookie !== undefined && constantTimeEqual(cookie, id)', 'true', OAUTH],
+  ['accepts a code or token any number of times', 'server/accounts/oauth/oauth-records.ts', 'if (!isFirst) throw alreadyUsed()', '', OAUTH],
+  ['stores codes and tokens', 'server/accounts/oauth/oauth-records.ts', 'const { jti: _, ...rest } = payload', 'const rest = payload', OAUTH],
+  ['accepts a token of a program for another resource', 'server/accounts/oauth/programs.ts', 'if (aud !== resource) return undefined', '', OAUTH],
+  ['accepts tokens of programs for the whole API', 'server/api/auth.ts', 'request.routeOptions.config.programs && !isApiKey(value)', '!isApiKey(value)', OAUTH],
+  ['lets a program do more than its user allowed', 'server/accounts/oauth/programs.ts', 'scope: widest(scope), sites: null', "scope: 'manage', sites: null", OAUTH],
+  ['fetches addresses of a registration', 'server/api/oauth.ts', '...Object.fromEntries(CLIENT_FIELDS.map((name) => [name, given[name]])),', '...given,', OAUTH],
   ['lets a program overwrite a version without showing whose it is', 'server/api/mcp/tool-server.ts', 'account ? await describeConflict(error, args, api) : error', 'error', MCP_TOOLS],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
@@ -196,6 +204,7 @@ const ROWS: readonly Row[] = [
   ['sets secure cookies where browsers do not store them', 'server/api/cookies.ts', "return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)", 'return true', 'test/dashboard/sign-in.test.ts'],
   ['animates where the browser asks for less motion', 'dashboard/style/kit.css', 'animation-iteration-count: 1 !important', 'animation-iteration-count: 1', 'test/dashboard/front.test.ts'],
   ['serves the front page without content', 'server/web/pages.ts', "builtSite.findResponse('front.html', request)", "builtSite.findResponse('index.html', request)", 'test/dashboard/front.test.ts'],
+  ['overwrites a version of another publisher without a question', 'client/cli/publish.ts', 'options.overwrite === true ? undefined : known?.liveVersionId', 'undefined', 'test/cli/version-conflict.test.ts'],
   ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-choices.test.ts'],
   ['publishes a single file with secrets', 'client/cli/folder/scan.ts', 'if (isExcludedFile(root)) found.ignored.push(basename(root))\n    else addFile', 'addFile', 'test/cli/folder.test.ts'],
   ['replaces a deleted site without a question', 'client/cli/publish-target.ts', 'if (!isDeleted && (', 'if (true || (', 'test/cli/publish.test.ts'],
