@@ -12,6 +12,7 @@ import { type PageResponse, type StaticFile, toPageResponse } from './static-fil
 export const PAGE_PATHS = [
   '/',
   '/claim',
+  '/authorize/:id',
   '/sign-in',
   '/sites',
   '/sites/:slug',

@@ -27,11 +27,18 @@ const ACCESS = {
   'manage site':
     'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
   'manage account':
-    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey addDomain removeDomain getDeviceRequest decideDeviceRequest',
+    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
 }
 
 /** Operations that a key with an expiry has no access to. */
-const CREDENTIALS = ['deleteAccount', 'renewKey', 'createKey', 'getDeviceRequest', 'decideDeviceRequest']
+const CREDENTIALS = [
+  'deleteAccount',
+  'renewKey',
+  'createKey',
+  'getDeviceRequest',
+  'decideDeviceRequest',
+  'decideAuthorization',
+]
 
 const OPERATIONS = operations(api.conformance!.document).map(([name, { operationId, security }]) => {
   const [method, path] = name.split(' ') as [string, string]

@@ -7,6 +7,7 @@ import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
 import { storeFleet } from './fleet.ts'
 import { storeKeys } from './keys.ts'
+import { storeOAuth } from './oauth.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
@@ -44,6 +45,7 @@ export function storeContract(
   storeBlobs(promises)
   storeKeys(promises)
   storeSignIns(promises)
+  storeOAuth(promises)
   storeVisits(promises)
   storeCertificates(promises)
   storeFleet(promises)
