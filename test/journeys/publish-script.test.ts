@@ -68,7 +68,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       ['the name of a site that is a path', '.', { SLIPWAY_SITE: '../x' }, 2, /must be the name of a site/],
       ['an invalid key', '.', { SLIPWAY_KEY: 'sl_live_no' }, 3, /^slipway: .+\n {2}.+\n$/],
       ['a key with a line break', '.', { SLIPWAY_KEY: 'a\nb' }, 3, /has invalid characters/],
-      ['a site of another account', '.', { SLIPWAY_SITE: 'nobody', SLIPWAY_KEY: 'KEY' }, 6, /^slipway: .+\n/],
+      ['a site of another account', '.', { SLIPWAY_SITE: 'otter', SLIPWAY_KEY: 'KEY' }, 6, /^slipway: .+\n/],
       [
         'a server that is away',
         '.',
