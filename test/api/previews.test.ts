@@ -209,8 +209,8 @@ describe('a publish as a preview', () => {
     const files = [{ path: 'index.html', content: 'contents' }]
     const { versionId } = await owner.client.publishContents({ files, preview: 'pr-1', live: true }, slug)
     assert.deepEqual([await read(url), await read(siteUrl)], ['contents', 'live'])
-    await owner.client.finalize(slug, { versionId })
-    assert.equal(await read(siteUrl), 'live')
+    assert.equal((await owner.client.finalize(slug, { versionId })).replayed, true)
+    assert.deepEqual([await read(url), await read(siteUrl)], ['contents', 'live'])
     const headers = { 'content-type': 'text/html' }
     const target = `/api/v1/publish/${slug}?preview=pr-1&ttlSeconds=60`
     const { json } = await api.request('PUT', target, { key: owner.key, headers, body: 'page' })
