@@ -22,6 +22,11 @@ export const parts = {
   },
   smtp: { programs: ['aiosmtpd'], packages: ['python3-aiosmtpd'], for: 'tests that send real mail' },
   curl: { programs: ['curl'], packages: ['curl'], for: 'tests of the examples with curl' },
+  busybox: {
+    programs: ['busybox', 'dash', 'curl'],
+    packages: ['busybox', 'dash', 'curl'],
+    for: 'tests of the script that publishes without Node.js',
+  },
   archivers: {
     programs: ['zip', 'tar', 'python3'],
     packages: ['zip', 'tar', 'python3'],

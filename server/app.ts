@@ -5,6 +5,7 @@ import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
+import { Programs } from './accounts/oauth/programs.ts'
 import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
@@ -13,6 +14,8 @@ import { Trusts } from './accounts/trusts/trusts.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
+import { authorizationCookies } from './api/cookies.ts'
+import { MCP_PATH } from './api/mcp/resource.ts'
 import { LazySchemaCompilers } from './api/schema-compilers.ts'
 import {
   assertSameFleet,
@@ -468,6 +471,14 @@ export function createServices(
     trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
     sessions,
+    programs: new Programs({
+      baseUrl,
+      resource: baseUrl + MCP_PATH,
+      cookies: authorizationCookies(baseUrl),
+      secret,
+      store,
+      clock,
+    }),
     accountDeletion,
     versions,
     pendingVersions,

@@ -6,6 +6,7 @@ export const EXIT_CODES = {
   limit: 4,
   network: 5,
   refused: 6,
+  conflict: 7,
   interrupted: 130,
 } as const
 
@@ -16,6 +17,8 @@ export class CliError extends Error {
   readonly code: string = 'FAILED'
   /** HTTP status, 0 without a response. */
   readonly status: number = 0
+  /** `details` of the JSON form. */
+  readonly details: unknown = undefined
   readonly exitCode: number = EXIT_CODES.failed
 
   constructor(message: string, ...hints: string[]) {
@@ -48,6 +51,19 @@ export class NameTakenError extends CliError {
   override readonly code = 'NAME_TAKEN'
   override readonly status = 409
   override readonly exitCode = EXIT_CODES.refused
+}
+
+/** Another version went live since the last one that the caller saw. */
+export class ConflictError extends CliError {
+  override readonly code = 'VERSION_CONFLICT'
+  override readonly status = 409
+  override readonly exitCode = EXIT_CODES.conflict
+  override readonly details: unknown
+
+  constructor(message: string, details: unknown, hints: string[]) {
+    super(message, ...hints)
+    this.details = details
+  }
 }
 
 /** Ended by Ctrl-C. */

@@ -20,12 +20,14 @@ export interface ErrorReport {
   code: string
   /** HTTP status, 0 without a response. */
   status: number
+  /** Of the server or the command, for programs. */
+  details?: unknown
   exitCode: number
 }
 
 /** The JSON that a failed command prints on stdout with `--json`. */
-export function toErrorJson({ message, code, status, hints }: ErrorReport) {
-  return { error: message, code, status, hint: hints.join('\n') }
+export function toErrorJson({ message, code, status, hints, details }: ErrorReport) {
+  return { error: message, code, status, hint: hints.join('\n'), details }
 }
 
 /** Describes an error, with its next steps and the exit code of the program. */
@@ -36,12 +38,13 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
   if (error instanceof CliError) return describeCliError(error)
   if (isSlipwayError(error)) {
     const hints = [...formatDetails(error), ...suggestNextSteps(error, work, caller)]
-    const { code, status } = error
+    const { code, status, details } = error
     return {
       message: stripControlChars(formatMessage(error)),
       hints,
       code,
       status,
+      details,
       exitCode: exitCodeOf(error),
     }
   }
@@ -56,8 +59,8 @@ function formatMessage({ code, message, retryAfterSeconds }: SlipwayError): stri
   return isTimeKnown ? message.replace(/\. Try again .*/, '') : message
 }
 
-function describeCliError({ message, hints, code, status, exitCode }: CliError): ErrorReport {
-  return { message, hints, code, status, exitCode }
+function describeCliError({ message, hints, code, status, details, exitCode }: CliError): ErrorReport {
+  return { message, hints, code, status, details, exitCode }
 }
 
 const AUTH_CODES = new Set([
@@ -82,6 +85,7 @@ function exitCodeOf(error: SlipwayError): number {
   if (AUTH_CODES.has(code)) return EXIT_CODES.auth
   if (isOfOption(error)) return EXIT_CODES.usage
   if (LIMIT_CODES.has(code)) return EXIT_CODES.limit
+  if (code === 'VERSION_CONFLICT') return EXIT_CODES.conflict
   if (code === 'FILE_CHANGED') return EXIT_CODES.failed
   const isUnavailable = status === 0 || status === 408 || status >= 500
   return isUnavailable || code === 'BAD_ANSWER' ? EXIT_CODES.network : EXIT_CODES.refused

@@ -59,6 +59,7 @@ const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   limit: 'A rate limit or a limit of the plan is reached',
   network: "The server can't be reached or is temporarily unavailable",
   refused: 'The files or the request were refused; with --strict also warnings',
+  conflict: 'Another version was published since the last publish from this folder; see --overwrite',
   interrupted: 'Interrupted by Ctrl-C',
 }
 

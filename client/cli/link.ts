@@ -26,8 +26,15 @@ omit the site to choose from a list. The connection is stored in .slipway/.`,
     assertFolder(work, folder, operand)
     const server = resolveServer(work, options)
     const slipway = accountClient(work, options, server)
-    const { slug, siteUrl } = await slipway.details(named ?? (await pickSite(work, slipway)))
-    siteMemory.remember(folder, { slug, siteUrl, server })
+    const { slug, siteUrl, currentVersionId } = await slipway.details(
+      named ?? (await pickSite(work, slipway)),
+    )
+    siteMemory.remember(folder, {
+      slug,
+      siteUrl,
+      server,
+      ...(currentVersionId && { liveVersionId: currentVersionId }),
+    })
     printResult(work, options, { slug, siteUrl, server, folder: relative(cwd, folder) || '.' }, () => {
       terminal.printNote(`${terminal.green('✓')} Linked to ${stripControlChars(siteUrl)}`)
       terminal.printNote(`Publish: ${settings.program} publish`)

@@ -17,12 +17,13 @@ preview shows another one. On a terminal, leave the preview out to choose from a
     version: { type: 'string', value: 'ID', help: 'Refuse if the preview shows another version' },
   },
   async run(work, options, [typed]) {
-    const { slug, slipway } = await openSite(work, options)
+    const site = await openSite(work, options)
+    const { slug, slipway } = site
     const name = await resolvePreview(work, () => slipway.previews(slug), typed)
     const versionId = typeof options.version === 'string' ? options.version.toLowerCase() : undefined
     const promoted = await slipway.promote(slug, name, versionId).catch((error: unknown) => {
       throw toUnknownPreview(work, error)
     })
-    reportRestored(work, options, promoted)
+    reportRestored(work, options, site, promoted)
   },
 }

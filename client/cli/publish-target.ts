@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SiteMetadata } from '../../protocol/api/publish.ts'
+import type { FinalizeResponse, SiteMetadata } from '../../protocol/api/publish.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import {
   type PublishedSite,
@@ -41,6 +41,8 @@ export interface PublishPlan {
   liveReload: boolean
   /** Keeps a version with warnings as a draft. */
   strict: boolean
+  /** The version that the update replaces: VERSION_CONFLICT when another one is live. Undefined replaces any. */
+  baseVersionId: string | undefined
   /** Undefined asks before most of a site is replaced. */
   mode: 'merge' | 'replace' | undefined
 }
@@ -61,6 +63,7 @@ export async function publishToSite(
 ): Promise<ResumableResult> {
   const { server, key, slug, viewer, strict, name, message, preview, liveReload } = plan
   const merge = plan.mode === 'merge'
+  const baseVersionId = plan.live && !merge ? plan.baseVersionId : undefined
   try {
     const result = await publishRemembered({
       ...viewer,
@@ -73,7 +76,8 @@ export async function publishToSite(
       live: plan.live && !strict,
       ...(merge && { merge }),
       slug,
-      manifest: manifestDigest({ ...viewer, message, preview }, files, merge),
+      baseVersionId,
+      manifest: manifestDigest({ ...viewer, message, preview, baseVersionId }, files, merge),
       memory: createMemory(work, plan),
       hasAccount: key !== undefined,
       connect: (withAccount) => work.connect(server, withAccount ? key : undefined),
@@ -81,12 +85,30 @@ export async function publishToSite(
       onReplace: (site, refusal) => confirmNewSite(work, site, refusal),
     })
     if (preview !== undefined && strict) assertNoWarnings(result)
-    return plan.live && strict ? await goLiveWithoutWarnings(work, plan, result) : result
+    const done = plan.live && strict ? await goLiveWithoutWarnings(work, plan, result) : result
+    rememberLive(work, plan, done.published, merge)
+    return done
   } catch (error) {
     if (isSlipwayError(error, 'NAME_TAKEN') && name !== undefined)
       throw new NameTakenError(stripControlChars(error.message), ...(await suggestName(work, plan, name)))
     throw error instanceof SiteOwnedError ? ownedError(work, plan, error) : error
   }
+}
+
+/**
+ * Stores which version is live after a publish. A merge shows nothing of a version that it was laid over, so the next
+ * publish has to report that one.
+ */
+export function rememberLive(
+  { siteMemory }: Pick<CommandContext, 'siteMemory'>,
+  { live, server, folder, baseVersionId }: PublishPlan,
+  { slug, currentVersionId, previousVersionId, unchanged }: FinalizeResponse,
+  merge: boolean,
+): void {
+  if (!live || currentVersionId === null) return
+  const seen = siteMemory.find(folder, server)?.liveVersionId ?? baseVersionId
+  if (merge && (unchanged || previousVersionId !== seen)) return
+  siteMemory.setLiveVersion(slug, server, currentVersionId)
 }
 
 function assertNoWarnings({ published }: ResumableResult): void {
@@ -144,7 +166,10 @@ function createMemory(
 ): PublishMemory {
   return {
     find: () => remembered,
-    remember: (site) => siteMemory.remember(folder, { ...site, server }),
+    remember(site) {
+      const liveVersionId = remembered?.slug === site.slug ? remembered.liveVersionId : undefined
+      siteMemory.remember(folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
+    },
     forget: (slug) => siteMemory.forget(slug, server),
   }
 }
@@ -163,9 +188,9 @@ function ownedError(
     : new AuthError(`${address} was claimed by another account`, `Sign in as its owner: ${login}`, createNew)
 }
 
-/** A digest of the files, the metadata, and whether the files are added. */
+/** A digest of the files, the metadata, the replaced version, and whether the files are added. */
 function manifestDigest(
-  metadata: SiteMetadata & Pick<PublishPlan, 'message' | 'preview'>,
+  metadata: SiteMetadata & Pick<PublishPlan, 'message' | 'preview' | 'baseVersionId'>,
   files: HashedFile[],
   merge: boolean,
 ): string {

@@ -31,6 +31,7 @@ import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
 import { applyName, assertName, NAME_OPTION } from './site-name.ts'
 import { browse } from './terminal/browser.ts'
+import { type ConflictResolution, resolveConflict } from './version-conflict.ts'
 import { watchFolder } from './watch.ts'
 
 /** `slipway publish [folder]` */
@@ -45,7 +46,8 @@ last, otherwise this folder. Publishing again updates the same site and uploads 
 publish resumes. The .slipway/ folder stores which site belongs to this folder; only you can read it.
 
 An update that would remove index.html or more than half of the site's files asks first. Without a terminal, pass --merge
-or --replace. After slipway login, the next publish claims a site that you published without an account.
+or --replace. If someone else published since your last publish from here, it shows who, when and what changed, and asks
+whether to overwrite that version; without a terminal, it ends with exit code 7 unless you pass --overwrite. After slipway login, the next publish claims a site that you published without an account.
 
 You don't need an account. Sites without an account expire (by default after 24 hours) unless you claim them with
 the link shown.
@@ -62,6 +64,10 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     replace: {
       type: 'boolean',
       help: 'Replace the site without asking, even if most of its files are removed',
+    },
+    overwrite: {
+      type: 'boolean',
+      help: 'Publish even if another version went live since the last publish from this folder',
     },
     draft: { type: 'boolean', help: 'Publish a draft with its own URL; the site stays as it is' },
     preview: {
@@ -116,7 +122,8 @@ async function watchPublished(work: CommandContext, plan: PublishPlan, first: Pu
   }
   const publishAll = async () => {
     const remembered = work.siteMemory.find(plan.folder, plan.server)
-    const again = { ...plan, slug: site.slug, remembered, name: undefined, password: undefined }
+    const fixed = { name: undefined, password: undefined, baseVersionId: undefined }
+    const again = { ...plan, slug: site.slug, remembered, ...fixed }
     const mode = plan.mode ?? 'replace'
     return toPublished(await publishWithReread(work, { ...again, mode }, scanOrThrow(plan.folder)))
   }
@@ -192,6 +199,7 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
     liveReload: options.watch === true && preview !== undefined,
     strict: options.strict === true,
     mode,
+    baseVersionId: isNew || options.overwrite === true ? undefined : known?.liveVersionId,
   }
 }
 
@@ -243,6 +251,9 @@ async function removePassword(
 /** With the password to set, if any. */
 type PasswordPlan = PublishPlan & { password: string | null | undefined }
 
+/** How often one publish may ask how to continue. */
+const MAX_PLAN_CHANGES = 5
+
 interface PublishOutcome {
   outcome: ResumableResult
   files: HashedFile[]
@@ -281,12 +292,29 @@ async function publishOnce(
   found: FolderScan,
 ): Promise<PublishOutcome> {
   const files = await readFiles(work, found.files)
-  try {
-    return { files, merged: plan.mode === 'merge', outcome: await publishFiles(work, plan, files) }
-  } catch (error) {
-    if (!(error instanceof MergeInstead)) throw error
-    return { files, merged: true, outcome: await publishFiles(work, { ...plan, mode: 'merge' }, files) }
+  let current = plan
+  for (let changes = 0; ; changes++) {
+    try {
+      const outcome = await publishFiles(work, current, files)
+      return { files, merged: current.mode === 'merge', outcome }
+    } catch (error) {
+      if (changes === MAX_PLAN_CHANGES) throw error
+      current = { ...current, ...(await changePlan(work, current, files, error)) }
+    }
   }
+}
+
+/** How a publish continues after an error that is a question. Throws any other error. */
+async function changePlan(
+  work: CommandContext,
+  plan: PublishPlan,
+  files: HashedFile[],
+  error: unknown,
+): Promise<ConflictResolution> {
+  if (error instanceof MergeInstead) return { mode: 'merge' }
+  const isConflict = isSlipwayError(error, 'VERSION_CONFLICT') && plan.baseVersionId !== undefined
+  if (!isConflict || plan.mode === 'merge') throw error
+  return resolveConflict(work, plan, files, error)
 }
 
 function publishFiles(

@@ -35,13 +35,14 @@ site. Every file is verified against its SHA-256.`,
   },
   async run(work, options, [operand]) {
     const { terminal, cwd } = work
-    const { slug, slipway } = await openSite(work, options)
+    const { slug, server, slipway } = await openSite(work, options)
     const folder = resolve(cwd, operand ?? slug)
     if (options.force !== true) assertEmpty(folder)
     const versionId = await versionToPull(work, slipway, slug, stringOption(options, 'version'))
     const { files } = await slipway.version(slug, versionId)
     const wanted = files.filter(({ path }) => isWritable(path))
     await download(work, slipway, { slug, versionId, folder, files: wanted })
+    if (options.version === undefined) rememberPulled(work, { slug, server, folder, versionId })
     const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)
     const result = {
       slug,
@@ -80,6 +81,14 @@ async function versionToPull(
   const { currentVersionId } = await slipway.details(slug)
   if (currentVersionId === null) throw new RefusedError(`${slug} has no live version`)
   return currentVersionId
+}
+
+/** The next publish of a folder replaces the live version that was downloaded into it. */
+function rememberPulled(
+  { siteMemory }: CommandContext,
+  { slug, server, folder, versionId }: Omit<Download, 'files'> & { server: string },
+): void {
+  if (siteMemory.find(folder, server)?.slug === slug) siteMemory.setLiveVersion(slug, server, versionId)
 }
 
 /** Paths come from the server. */

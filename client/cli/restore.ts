@@ -1,6 +1,6 @@
 import type { FinalizeResponse } from '../../protocol/api/publish.ts'
 import { stripControlChars } from '../../protocol/format.ts'
-import { openSite } from './account.ts'
+import { type ChosenSite, openSite } from './account.ts'
 import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTIONS } from './command.ts'
 import { resolveVersionId } from './version-id.ts'
 import { printWarnings } from './warnings.ts'
@@ -16,19 +16,22 @@ Makes a saved version or a draft live, immediately and without uploading. The st
 terminal, leave it out to choose from a list.`,
   options: SITE_OPTIONS,
   async run(work, options, [typed]) {
-    const { slug, slipway } = await openSite(work, options)
+    const site = await openSite(work, options)
+    const { slug, slipway } = site
     const versionId = await resolveVersionId(work, slipway, { slug, typed })
-    reportRestored(work, options, await slipway.restore(slug, versionId))
+    reportRestored(work, options, site, await slipway.restore(slug, versionId))
   },
 }
 
-/** Prints which version is live now. */
+/** Prints which version is live now, and stores it: the next publish replaces it. */
 export function reportRestored(
   work: CommandContext,
   options: OptionValues,
+  { slug, server }: ChosenSite,
   restored: FinalizeResponse,
 ): void {
   const { terminal } = work
+  work.siteMemory.setLiveVersion(slug, server, restored.versionId)
   terminal.printNote(`${terminal.green('✓')} ${stripControlChars(restored.versionId)} is live`)
   printWarnings(terminal, restored)
   printResult(work, options, restored, () => terminal.print(restored.siteUrl))

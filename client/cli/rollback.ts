@@ -14,7 +14,8 @@ Makes the newest version live that was live before the current one. Repeat it to
 version.`,
   options: SITE_OPTIONS,
   async run(work, options) {
-    const { slug, slipway } = await openSite(work, options)
+    const site = await openSite(work, options)
+    const { slug, slipway } = site
     const { versions } = await slipway.versions(slug)
     const older = versions.slice(versions.findIndex(({ current }) => current) + 1)
     const previous = older.find(({ publishedAt }) => publishedAt !== null)
@@ -22,6 +23,6 @@ version.`,
       const hint = `List the saved versions: ${work.settings.program} versions`
       throw new RefusedError('There is no earlier live version', hint)
     }
-    reportRestored(work, options, await slipway.restore(slug, previous.versionId))
+    reportRestored(work, options, site, await slipway.restore(slug, previous.versionId))
   },
 }

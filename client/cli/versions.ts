@@ -46,7 +46,11 @@ function formatState({ current, preview, publishedAt }: VersionSummary): string 
   return publishedAt === null ? 'draft' : 'saved'
 }
 
-function formatAuthor({ publishedBy, publishedWith }: VersionSummary): string {
+/** Who published a version, and with what. */
+export function formatAuthor({
+  publishedBy,
+  publishedWith,
+}: Pick<VersionSummary, 'publishedBy' | 'publishedWith'>): string {
   if (publishedWith === 'anonymous') return 'anonymous'
   if (publishedBy)
     return `${publishedBy}, ${publishedWith === 'dashboard' ? 'from the browser' : 'with a key'}`

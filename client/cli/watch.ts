@@ -8,7 +8,7 @@ import { FolderWatcher } from './folder/folder-watcher.ts'
 import { scanOrThrow } from './folder/read-site.ts'
 import type { FolderScan, FoundFile } from './folder/scan.ts'
 import { describeError } from './format-error.ts'
-import type { PublishPlan } from './publish-target.ts'
+import { type PublishPlan, rememberLive } from './publish-target.ts'
 import { formatLocalTime } from './terminal/time.ts'
 import { printWarnings } from './warnings.ts'
 
@@ -55,6 +55,7 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
       if (change !== undefined) {
         const done = await publishChange(work, options, { ...change, baseVersionId: published.versionId })
         published.apply(change, done.versionId)
+        rememberLive(work, options.plan, done, true)
         report(work, change, done, startedAt)
       }
     } catch (error) {

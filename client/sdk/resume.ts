@@ -146,6 +146,7 @@ async function attempt(
     onStaged: observe,
     hasAccount: _,
     onReplace: __,
+    baseVersionId,
     ...publishOptions
   } = options
   let site: PublishedSite | undefined
@@ -153,6 +154,7 @@ async function attempt(
     ifChanged: true,
     ...publishOptions,
     slug,
+    ...(slug !== undefined && { baseVersionId }),
     claimToken: unowned?.claimToken,
     pendingVersionId,
     onStaged: async (staged) => {

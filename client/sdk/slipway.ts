@@ -15,6 +15,12 @@ import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../proto
 import type * as keys from '../../protocol/api/keys.ts'
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.ts'
 import type {
+  AuthorizationRequest,
+  AuthorizationResult,
+  ProgramList,
+  ProgramRevokedResponse,
+} from '../../protocol/api/programs.ts'
+import type {
   ArchiveResponse,
   BundleReceipt,
   BundleTarget,
@@ -315,6 +321,24 @@ export class Slipway {
 
   endSession(id: string): Promise<SessionsEndedResponse> {
     return this.#call('DELETE', `/api/v1/me/sessions/${encodeURIComponent(id)}`)
+  }
+
+  /** What a program asks for. Only in the browser in which it asks. */
+  authorization(id: string): Promise<AuthorizationRequest> {
+    return this.#call('GET', `/api/v1/authorizations/${encodeURIComponent(id)}`)
+  }
+
+  decideAuthorization(id: string, allow: boolean): Promise<AuthorizationResult> {
+    return this.#call('POST', `/api/v1/authorizations/${encodeURIComponent(id)}`, { json: { allow } })
+  }
+
+  programs(): Promise<ProgramList> {
+    return this.#call('GET', '/api/v1/me/programs')
+  }
+
+  /** Ends the access of a program. */
+  revokeProgram(id: string): Promise<ProgramRevokedResponse> {
+    return this.#call('DELETE', `/api/v1/me/programs/${encodeURIComponent(id)}`)
   }
 
   /** Ends all browser sessions except the caller's. */

@@ -11,6 +11,7 @@ import { ApiKey } from './api-key.tsx'
 import { DeleteAccount } from './delete-account.tsx'
 import { NamedKeys } from './named-keys.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
+import { Programs } from './programs.tsx'
 import { Reminders } from './reminders.tsx'
 import { Sessions } from './sessions.tsx'
 import { SignOut } from './sign-out.tsx'
@@ -53,6 +54,7 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
       <Reminders me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
       <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
       <NamedKeys />
+      <Programs />
       <Sessions />
       <DeleteAccount me={me} />
     </>

@@ -14,6 +14,7 @@ function lazyPage<Props>(load: () => Promise<ComponentType<Props>>): ComponentTy
 // Every address here has to be in server/web/pages.ts, too. All but the front page are loaded when they are first
 // opened.
 const ClaimPage = lazyPage(() => import('../claim/claim-page.tsx').then((it) => it.ClaimPage))
+const AuthorizePage = lazyPage(() => import('../authorize/authorize-page.tsx').then((it) => it.AuthorizePage))
 const SignInPage = lazyPage(() => import('../sign-in/sign-in-page.tsx').then((it) => it.SignInPage))
 const SitesPage = lazyPage(() => import('../sites/sites-page.tsx').then((it) => it.SitesPage))
 const SitePage = lazyPage(() => import('../site/site-page.tsx').then((it) => it.SitePage))
@@ -23,7 +24,7 @@ const AccountPage = lazyPage(() => import('../account/account-page.tsx').then((i
 const DevicePage = lazyPage(() => import('../device/device-page.tsx').then((it) => it.DevicePage))
 
 /** Links to other paths leave the application. */
-const APP_PATHS = /^\/(?!docs|health|api\/|assets\/)/
+const APP_PATHS = /^\/(?!docs|health|api\/|oauth\/|assets\/)/
 
 export function Locations({ children }: { children: ComponentChildren }) {
   return <LocationProvider scope={APP_PATHS}>{children}</LocationProvider>
@@ -38,6 +39,7 @@ export function Pages() {
         <Router onRouteChange={markNavigated}>
           <Route path="/" component={HomePage} />
           <Route path="/claim" component={ClaimPage} />
+          <Route path="/authorize/:id" component={AuthorizePage} />
           <Route path="/sign-in" component={SignInPage} />
           <Route path="/sites" component={SitesPage} />
           <Route path="/sites/:slug/:view?" component={SitePage} />

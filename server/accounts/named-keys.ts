@@ -175,7 +175,8 @@ export async function mintKey(
     issuedBy: issuedBy ?? null,
   }
   if (issuedBy === undefined) await makeRoom(tx, key, now)
-  else if ((await tx.keys.countIssued(accountId)) >= MAX_ISSUED_KEYS) throw limitReached(MAX_ISSUED_KEYS)
+  else if ((await tx.keys.countIssued(accountId)) >= MAX_ISSUED_KEYS)
+    throw limitReached(MAX_ISSUED_KEYS, 'issued key')
   await tx.keys.add(key)
   return { apiKey, key }
 }
@@ -185,7 +186,7 @@ async function makeRoom(tx: WriteTransaction, { accountId, name }: NamedKey, now
   const keys = await tx.keys.list(accountId)
   const ended = keys.filter((key) => key.name === name || (key.expiresAt !== null && key.expiresAt <= now))
   for (const { keyHash } of ended) await tx.keys.delete(keyHash)
-  if (keys.length - ended.length >= MAX_NAMED_KEYS) throw limitReached(MAX_NAMED_KEYS)
+  if (keys.length - ended.length >= MAX_NAMED_KEYS) throw limitReached(MAX_NAMED_KEYS, 'named key')
 }
 
 /**
@@ -247,11 +248,8 @@ function nameTaken(name: string): ApiError {
   })
 }
 
-function limitReached(max: number): ApiError {
-  return new ApiError(
-    'KEY_LIMIT_REACHED',
-    `This account has ${pluralize(max, 'named key')}, which is the limit`,
-  )
+function limitReached(max: number, kind: string): ApiError {
+  return new ApiError('KEY_LIMIT_REACHED', `This account has ${pluralize(max, kind)}, which is the limit`)
 }
 
 function expired(at: number): ApiError {

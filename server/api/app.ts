@@ -19,6 +19,7 @@ import { cspReports } from './csp-reports.ts'
 import { acceptArchives } from './direct-upload.ts'
 import { handleErrors } from './errors.ts'
 import { mcp } from './mcp/mcp.ts'
+import { oauth } from './oauth.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
 import { type Route, routes } from './routes.ts'
@@ -122,6 +123,7 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
     acceptArchives(direct)
     for (const route of table) if (route.bytes && route.archives) direct.route(routeOptions(route, options))
   })
+  await api.register(oauth, options)
   await api.register(mcp, {
     ...options,
     routes: table,

@@ -3,11 +3,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pluralize } from '../../protocol/format.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
 import { keyHashes, type NamedKeys } from '../accounts/named-keys.ts'
+import type { Programs } from '../accounts/oauth/programs.ts'
 import { type Access, FULL_GRANT } from '../accounts/permissions.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
+import { isApiKey } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
 import { findInternalRequest } from './internal-requests.ts'
@@ -27,6 +29,8 @@ declare module 'fastify' {
     access?: RouteAccess
     /** Whether a request without a key or session is refused. Default `required`. */
     auth?: 'required' | 'optional'
+    /** Whether tokens of programs are accepted, which are for one resource only. */
+    programs?: true
     /** Content-Types that the route accepts beside JSON. */
     accepts?: readonly string[]
   }
@@ -41,6 +45,7 @@ export type RouteAccess = Access | 'any' | 'public'
 interface AdmissionOptions {
   namedKeys: NamedKeys
   sessions: Sessions
+  programs: Programs
   limits: RateLimits
   baseUrl: string
   clientIp: (request: IncomingMessage) => string
@@ -91,7 +96,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 async function authenticate(
   request: FastifyRequest,
   { kind, value }: Credential,
-  { namedKeys, sessions, limits }: Pick<AdmissionOptions, 'namedKeys' | 'sessions' | 'limits'>,
+  { namedKeys, programs, sessions, limits }: AdmissionOptions,
 ): Promise<void> {
   const { caller } = request
   if (kind === 'session') {
@@ -100,6 +105,9 @@ async function authenticate(
     caller.signedInWith = 'dashboard'
     caller.grant = FULL_GRANT
     request.sessionToken = value
+  } else if (request.routeOptions.config.programs && !isApiKey(value)) {
+    const found = await programs.find(value)
+    if (found) Object.assign(caller, found, { signedInWith: 'key' })
   } else {
     const found = limits.findFlooding(keyHashes(value)) ?? (await namedKeys.find(value))
     if (found) Object.assign(caller, found, { signedInWith: 'key' })
@@ -163,6 +171,7 @@ function readCredential(request: FastifyRequest, baseUrl: string): Credential | 
   if (authorization !== undefined) {
     return { kind: 'key', value: /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '' }
   }
+  if (request.routeOptions.config.programs) return undefined
   const value = readCookie(request, baseUrl, 'session')
   return value && isSameOrigin(request, new URL(baseUrl).origin) ? { kind: 'session', value } : undefined
 }

@@ -31,7 +31,24 @@ export function readCookie(
   baseUrl: string,
   kind: CookieKind,
 ): string | undefined {
-  const name = cookieName(baseUrl, kind)
+  return findCookie(headers, cookieName(baseUrl, kind))
+}
+
+/**
+ * The names of the cookies of an authorization in progress, which the library of OAuth sets. `resume` has a path, which
+ * excludes the prefix.
+ */
+export function authorizationCookies(baseUrl: string): { interaction: string; resume: string } {
+  const prefix = new URL(baseUrl).protocol === 'https:' ? '__Host-' : ''
+  return { interaction: `${prefix}slipway-authorization`, resume: 'slipway-authorization-resume' }
+}
+
+/** The authorization that this browser began last. */
+export function readAuthorizationCookie({ headers }: FastifyRequest, baseUrl: string): string | undefined {
+  return findCookie(headers, authorizationCookies(baseUrl).interaction)
+}
+
+function findCookie(headers: FastifyRequest['headers'], name: string): string | undefined {
   for (const pair of headers.cookie?.split(';') ?? []) {
     const at = pair.indexOf('=')
     const value = pair.slice(at + 1)

@@ -71,6 +71,8 @@ const VALUES: Record<string, string | number> = {
   attempt: 'Zb3kq0v7W1yHn5tR8uXc2A',
   apiKey: 'sl_live_00000000000000000000000000000000',
   planName: 'Free',
+  returnsTo: 'chat.example.com',
+  'AuthorizationResult.url': 'https://slipway.example.net/oauth/authorize/s3k8d0v7W1yHn5tR',
   message: 'New menu',
   'CodeResponse.message': 'A sign-in code was sent, if the address can receive email',
   'SignInResponse.message': 'Welcome to Slipway',

@@ -11,6 +11,7 @@ import * as domains from './domains.ts'
 import * as keys from './keys.ts'
 import * as me from './me.ts'
 import * as previews from './previews.ts'
+import * as programs from './programs.ts'
 import * as publish from './publish.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
@@ -18,6 +19,7 @@ import * as collaboratorShape from './schemas/collaborators.ts'
 import * as deviceShape from './schemas/device.ts'
 import * as keyShape from './schemas/keys.ts'
 import * as previewShape from './schemas/previews.ts'
+import * as programShape from './schemas/programs.ts'
 import * as trustShape from './schemas/trusts.ts'
 import * as versionShape from './schemas/versions.ts'
 import * as visitShape from './schemas/visits.ts'
@@ -117,6 +119,10 @@ function signInRoutes(services: ApiServices): Route[] {
     { id: 'createTrust', method: 'POST', url: '/api/v1/me/trusts', tag, summary: 'Let CI jobs of a repository get keys of a site', body: trustShape.createTrustRequest, answer: [201, trustShape.createdTrust], access: FOR_CREDENTIALS, handle: trusts.create(services) },
     { id: 'removeTrust', method: 'DELETE', url: '/api/v1/me/trusts/:id', tag, summary: 'Remove a trust and end its keys', answer: [200, trustShape.trustRemovedResponse], access: forAccount('manage'), handle: trusts.remove(services) },
     { id: 'endKey', method: 'DELETE', url: '/api/v1/me/key', tag, summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], ends: 'key', access: 'any', handle: me.endKey(services) },
+    { id: 'getAuthorization', method: 'GET', url: '/api/v1/authorizations/:id', tag, summary: 'Get what a program asks for, in the browser in which it asks', answer: [200, programShape.authorizationRequest], access: forAccount('manage'), handle: programs.describe(services) },
+    { id: 'decideAuthorization', method: 'POST', url: '/api/v1/authorizations/:id', tag, summary: 'Give a program access to the account, or refuse it', body: programShape.authorizationDecision, answer: [200, programShape.authorizationResult], access: FOR_CREDENTIALS, handle: programs.decide(services) },
+    { id: 'listPrograms', method: 'GET', url: '/api/v1/me/programs', tag, summary: 'List the programs with access to the account, newest first', answer: [200, programShape.programList], access: forAccount('manage'), handle: programs.list(services) },
+    { id: 'revokeProgram', method: 'DELETE', url: '/api/v1/me/programs/:id', tag, summary: 'End the access of a program', answer: [200, programShape.programRevokedResponse], access: forAccount('manage'), handle: programs.revoke(services) },
   ]
 }
 

@@ -1,6 +1,7 @@
 import type { Accounts } from '../accounts/account.ts'
 import type { DeviceSignIns } from '../accounts/device-sign-in.ts'
 import type { NamedKeys } from '../accounts/named-keys.ts'
+import type { Programs } from '../accounts/oauth/programs.ts'
 import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
@@ -30,6 +31,7 @@ export interface ApiServices {
   trusts: Trusts
   deviceSignIns: DeviceSignIns
   sessions: Sessions
+  programs: Programs
   accountDeletion: AccountDeletion
   pendingVersions: PendingVersionStore
   publishService: PublishService

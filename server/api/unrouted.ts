@@ -7,6 +7,9 @@ import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
 import { linger } from './linger.ts'
 
+/** Of requests from other origins: those of the API and of the Model Context Protocol. */
+const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`
+
 /** The methods of a request's path, as `Allow` lists them; undefined for an unknown path. */
 type MethodLookup = (request: Pick<FastifyRequest, 'url'>) => string | undefined
 
@@ -135,12 +138,13 @@ function unknownEndpoint({ originalUrl }: FastifyRequest, allowed: MethodLookup)
   return new ApiError('NOT_FOUND', 'Unknown endpoint. See /docs.', { hint })
 }
 
-async function preflight(reply: FastifyReply, allow: string): Promise<FastifyReply> {
+/** Answers a preflight from any origin. */
+export async function preflight(reply: FastifyReply, allow: string): Promise<FastifyReply> {
   return reply
     .code(204)
     .header('Allow', allow)
     .header('Access-Control-Allow-Methods', allow)
-    .header('Access-Control-Allow-Headers', `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}`)
+    .header('Access-Control-Allow-Headers', ALLOWED_HEADERS)
     .header('Access-Control-Max-Age', 86_400)
     .send()
 }

@@ -70,6 +70,9 @@ export interface Blobs {
   /** All bytes, or undefined when absent. For content that fits into memory. */
   bytes(location: BlobLocation): Promise<Buffer | undefined>
 
+  /** Memory that an open stream of `read` takes at most, in bytes. */
+  readonly streamBytes: number
+
   /** A stream of the bytes, or of a range of them; undefined when absent. */
   read(location: BlobLocation, range?: ByteRange): Promise<Readable | undefined>
 

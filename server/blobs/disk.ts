@@ -192,6 +192,8 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
         }
       }),
 
+    streamBytes: 2 * READ_CHUNK_BYTES,
+
     read: ({ object, offset, size }, { start, end } = { start: 0, end: size - 1 }) =>
       withStorageErrors(async () => {
         const handle = await open(place(object)).catch(ignoreMissing)

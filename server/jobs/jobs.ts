@@ -138,6 +138,12 @@ export const sweeps: readonly Sweep[] = [
     run: deleteExpiredSignIns,
   },
   {
+    name: 'programs',
+    intervalSeconds: 600,
+    description: 'deletes expired codes, tokens and registrations of programs',
+    run: deleteExpiredOAuthRecords,
+  },
+  {
     name: 'domains',
     intervalSeconds: 5,
     description: 'checks the DNS records of domains that are due',
@@ -338,6 +344,19 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
     const devices = await tx.deviceSignIns.deleteExpired(now)
     return deleted + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
   })
+}
+
+/** In small transactions: programs register without an account. */
+async function deleteExpiredOAuthRecords({ store, clock }: SweepOptions): Promise<number> {
+  let deleted = 0
+  let last: number
+  do {
+    last = await store.write('relaxed', INDEPENDENT, ({ oauth }) =>
+      oauth.deleteExpired(clock(), ITEMS_PER_TRANSACTION),
+    )
+    deleted += last
+  } while (last === ITEMS_PER_TRANSACTION)
+  return deleted
 }
 
 async function releaseExpiredReservations({ store, clock }: SweepOptions): Promise<number> {

@@ -11,6 +11,11 @@ export function newApiKey(): string {
   return `sl_live_${randomBytes(16).toString('hex')}`
 }
 
+/** Whether a credential has the form of an API key, valid or not. */
+export function isApiKey(text: string): boolean {
+  return text.startsWith('sl_')
+}
+
 /** A claim token in UUID format (spec 2.4). */
 export function newClaimToken(): string {
   return randomUUID()

@@ -9,13 +9,13 @@ import type {
   SiteMetadata,
 } from '../../protocol/api/publish.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
+import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { findRemoval } from '../../protocol/manifest/removal.ts'
 import { assertNotBeingDeleted, type Caller, requirePublisher } from '../accounts/authorization.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
-import { countChanges, diffManifests } from '../sites/manifest-diff.ts'
 import { type SiteNames, takeNewName } from '../sites/names.ts'
 import { assertPreviewLimit, findReplacedId } from '../sites/preview.ts'
 import {

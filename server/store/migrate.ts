@@ -21,6 +21,7 @@ import { failuresAndStrays } from './migrations/018-failures-and-strays.ts'
 import * as keyScopes from './migrations/019-key-scopes.ts'
 import * as previews from './migrations/020-previews.ts'
 import * as trusts from './migrations/021-trusts.ts'
+import * as oauth from './migrations/022-oauth.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -96,6 +97,7 @@ export const migrations: readonly Migration[] = [
     indexes: previews.previewIndexes,
   },
   { name: '021-trusts', compatibleWith: '014-growing-tables', up: trusts.up },
+  { name: '022-oauth', compatibleWith: '014-growing-tables', up: oauth.up },
 ]
 
 interface MigrationTables {

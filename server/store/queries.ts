@@ -12,6 +12,7 @@ import { SqlKeyQueries } from './queries/keys.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
+import { SqlOAuthQueries } from './queries/oauth.ts'
 import { SqlServingQueries } from './queries/serving.ts'
 import { SqlSharedSettingQueries } from './queries/shared-settings.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
@@ -31,6 +32,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     deviceSignIns: new SqlDeviceSignInQueries(db),
     trusts: new SqlTrustQueries(db),
     signIns: new SqlSignInQueries(db),
+    oauth: new SqlOAuthQueries(db),
     sites: new SqlSiteQueries(db),
     collaborators: new SqlCollaboratorQueries(db),
     versions: new SqlVersionQueries(db),

@@ -19,6 +19,7 @@ export interface Schema {
   sign_in_codes: SignInCodeRow
   sign_in_sources: SignInSourceRow
   sessions: SessionRow
+  oauth_records: OAuthRecordRow
   sites: SiteRow
   collaborators: CollaboratorRow
   versions: VersionRow
@@ -141,6 +142,18 @@ export interface SignInSourceRow {
   wrong_tries: number
   locked_until: number | null
   changed_at: number
+}
+
+/** See `OAuthRecord`. */
+export interface OAuthRecordRow {
+  id_hash: string
+  kind: string
+  grant_hash: string | null
+  account_id: string | null
+  payload: string
+  created_at: number
+  expires_at: number
+  consumed_at: number | null
 }
 
 export interface SessionRow {

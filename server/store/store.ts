@@ -11,6 +11,7 @@ import type { KeyQueries } from './contract/keys.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
+import type { OAuthQueries } from './contract/oauth.ts'
 import type { ServingQueries } from './contract/serving.ts'
 import type { SharedSettingQueries } from './contract/shared-settings.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
@@ -27,6 +28,7 @@ export interface Queries {
   deviceSignIns: DeviceSignInQueries
   trusts: TrustQueries
   signIns: SignInQueries
+  oauth: OAuthQueries
   sites: SiteQueries
   collaborators: CollaboratorQueries
   versions: VersionQueries

@@ -29,6 +29,7 @@ const COPIED: Partial<Record<TableName, readonly string[]>> = {
   sign_in_codes: ['attempt_hash'],
   sign_in_sources: ['email', 'source'],
   sessions: ['token_hash'],
+  oauth_records: ['id_hash'],
   sites: ['slug'],
   collaborators: ['slug', 'email'],
   versions: ['id'],

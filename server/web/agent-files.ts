@@ -80,6 +80,9 @@ ${recipe}
 Publish a folder (Node.js 18 or later):
   ${npxCommand(baseUrl)} publish ./folder
 
+Publish a folder without Node.js:
+  curl -fsSL ${baseUrl}/publish.sh | sh -s ./folder
+
 Publish text:
   curl ${baseUrl}/api/v1/publish -H 'Content-Type: application/json' \\
     -d '{"files": [{"path": "index.html", "content": "<h1>Hello</h1>"}]}'

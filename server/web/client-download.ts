@@ -14,18 +14,22 @@ interface ClientDownloadOptions {
   clock: () => number
 }
 
+/** Shell scripts that know the URL of this service. */
+export const SCRIPT_NAMES = ['install.sh', 'publish.sh'] as const
+type ScriptName = (typeof SCRIPT_NAMES)[number]
+
 /** The npm package of the client without the end of the tar, from `npm run build`. */
 const PACKAGE_TAR = join(import.meta.dirname, '../../client/dist/package.tar')
-const INSTALL_SCRIPT = join(import.meta.dirname, 'install.sh')
 
 /**
- * The npm package of the client, which knows the URL of this service, and the script that installs it. Made on
+ * The npm package of the client, which knows the URL of this service, the script that installs it, and one that publishes without
+ * it. Made on
  * first use, then kept. UNAVAILABLE until the client is built.
  */
 export class ClientDownload {
   readonly #options: ClientDownloadOptions
   #package: Promise<StaticFile> | undefined
-  #script: Promise<StaticFile> | undefined
+  readonly #scripts = new Map<ScriptName, Promise<StaticFile>>()
 
   constructor(options: ClientDownloadOptions) {
     this.#options = options
@@ -41,10 +45,11 @@ export class ClientDownload {
     return toPageResponse(await this.#package, request)
   }
 
-  /** The response to a GET or HEAD of `/install.sh`. */
-  async getInstallScript(request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
-    this.#script ??= this.#writeScript()
-    return toPageResponse(await this.#script, request)
+  /** The response to a GET or HEAD of a script. */
+  async getScript(name: ScriptName, request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
+    const script = this.#scripts.get(name) ?? this.#writeScript(name)
+    this.#scripts.set(name, script)
+    return toPageResponse(await script, request)
   }
 
   async #pack(): Promise<StaticFile> {
@@ -64,12 +69,15 @@ export class ClientDownload {
     })
   }
 
-  async #writeScript(): Promise<StaticFile> {
-    const script = await readFile(INSTALL_SCRIPT, 'utf8')
-    const url = quoteShell(this.#origin + CLIENT_PACKAGE_PATH)
-    const bytes = Buffer.from(script.replace('{package}', () => url))
+  async #writeScript(name: ScriptName): Promise<StaticFile> {
+    const script = await readFile(join(import.meta.dirname, name), 'utf8')
+    const values: Record<string, string> = {
+      package: quoteShell(this.#origin + CLIENT_PACKAGE_PATH),
+      server: quoteShell(this.#origin),
+    }
+    const bytes = Buffer.from(script.replace(/=\{(\w+)\}$/gm, (_, key: string) => `=${values[key]!}`))
     const type = 'text/x-shellscript; charset=utf-8'
-    return staticFile({ path: '/install.sh', type, bytes, modifiedAt: this.#options.clock() })
+    return staticFile({ path: `/${name}`, type, bytes, modifiedAt: this.#options.clock() })
   }
 
   /** `{base_url}` in its normal form, without characters that a URL parser removes. */

@@ -5,13 +5,14 @@ import { ApiError } from '../lib/errors.ts'
 import type { HttpRequest, RequestHeaders } from '../net/http-handler.ts'
 import { prefersText, SERVICE_LINKS } from './agent-files.ts'
 import type { BuiltSite } from './built-site.ts'
-import type { ClientDownload } from './client-download.ts'
+import { type ClientDownload, SCRIPT_NAMES } from './client-download.ts'
 import { type PageResponse, type StaticFile, toPageResponse } from './static-file.ts'
 
 /** Every path of the dashboard; `dashboard/app/routes.tsx` maps them to pages. */
 export const PAGE_PATHS = [
   '/',
   '/claim',
+  '/authorize/:id',
   '/sign-in',
   '/sites',
   '/sites/:slug',
@@ -102,7 +103,7 @@ export async function pages(
     builtSite.findResponse(`assets/${(params as { name: string }).name}`, request),
   )
   serve(CLIENT_PACKAGE_PATH, (request) => clientDownload.getPackage(request))
-  serve('/install.sh', (request) => clientDownload.getInstallScript(request))
+  for (const name of SCRIPT_NAMES) serve(`/${name}`, (request) => clientDownload.getScript(name, request))
 }
 
 /**

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { DeviceSignIns } from '../../server/accounts/device-sign-in.ts'
 import { Api, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { browser } from './browser.ts'
@@ -33,7 +34,15 @@ describe('a sign-in of a program', () => {
     const json = { ...typed, allow: true }
     const decided = await api.request('POST', '/api/v1/me/device/decision', { headers, json })
     assert.deepEqual(decided.json, { allowed: true })
-    const { apiKey, email, keyName } = await exchange(deviceCode)
+    const { store } = await api.operator()
+    const clock = () => api.clock.now
+    const node = new DeviceSignIns({ store, baseUrl: api.baseUrl, secret: 'a secret', clock })
+    const fetched = await Promise.allSettled([deviceCode, deviceCode].map((code) => node.exchange(code)))
+    const [one, ...others] = fetched.flatMap((outcome) =>
+      outcome.status === 'fulfilled' ? [outcome.value] : [],
+    )
+    assert.deepEqual(others, [])
+    const { apiKey, email, keyName } = one!
     assert.deepEqual([email, keyName], [owner.email, ASKED.machine])
     assert.equal((await api.client(apiKey).me()).key?.scope, 'manage')
     await expectFailure(exchange(deviceCode), 'DEVICE_CODE_EXPIRED')

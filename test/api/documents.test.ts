@@ -167,7 +167,9 @@ const POLICY = [
 
 describe('a page', () => {
   const paths = [
-    ...PAGE_PATHS.map((path) => path.replace(':slug', 'a-site').replace(':view', 'files')),
+    ...PAGE_PATHS.map((path) =>
+      path.replace(':slug', 'a-site').replace(':view', 'files').replace(':id', 'an-id'),
+    ),
     '/docs',
   ]
 

@@ -27,7 +27,7 @@ const ACCESS = {
   'manage site':
     'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
   'manage account':
-    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest',
+    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
 }
 
 /** Operations that a key with an expiry has no access to. */
@@ -38,6 +38,7 @@ const CREDENTIALS = [
   'createTrust',
   'getDeviceRequest',
   'decideDeviceRequest',
+  'decideAuthorization',
 ]
 
 const OPERATIONS = operations(api.conformance!.document).map(([name, { operationId, security }]) => {

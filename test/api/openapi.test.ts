@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { OpenAPIClientAxios } from 'openapi-client-axios'
 import { readConfig } from '../../server/config/settings.ts'
 import { STATUS } from '../../server/lib/errors.ts'
+import { Program } from '../mcp/program.ts'
 import { sharedIssuer } from '../tools/oidc-issuer.ts'
 import { HOUR_MS, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
@@ -41,6 +42,10 @@ DELETE /api/v1/me/trusts/{id}
 GET /api/v1/me/sessions
 DELETE /api/v1/me/sessions
 DELETE /api/v1/me/sessions/{id}
+GET /api/v1/authorizations/{id}
+POST /api/v1/authorizations/{id}
+GET /api/v1/me/programs
+DELETE /api/v1/me/programs/{id}
 POST /api/v1/publish
 PUT /api/v1/publish/{slug}
 GET /api/v1/publish/{slug}
@@ -329,6 +334,11 @@ async function everyCall(): Promise<void> {
   const anonymous = await api.publish(api.anonymous, contents)
   await api.anonymous.claimPreview(anonymous.slug, anonymous.claimToken!)
   await client.claim(anonymous.slug, anonymous.claimToken!)
+  const begun = await (await Program.register(api.baseUrl)).begin()
+  const asked = { key, headers: { cookie: begun.cookie } }
+  await api.request('GET', `/api/v1/authorizations/${begun.id}`, asked)
+  await api.request('POST', `/api/v1/authorizations/${begun.id}`, { ...asked, json: { allow: true } })
+  await client.revokeProgram((await client.programs()).programs[0]!.id)
   const { apiKey } = await client.newKey()
   await api.anonymous.requestCode(email)
   await api.anonymous.signIn(email, await api.running.mailedCode(email))

@@ -48,6 +48,7 @@ export function memoryBlobs(clock: () => number): Blobs & { objects: ReadonlyMap
         .slice(0, 100),
     createdAt: objectCreatedAt,
     check: async () => undefined,
+    streamBytes: 0,
     assertSpace: async () => undefined,
   }
 }

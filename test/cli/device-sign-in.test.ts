@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { startForEachTest } from '../support/each-test.ts'
 import { errorResponse } from './fake-server.ts'
+import { useRealService } from './real-cli.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 const DEVICE = {
@@ -70,5 +71,39 @@ describe('login in a browser', () => {
     assert.equal(late.code, 3)
     assert.match(late.stderr, /The code has expired/)
     assert.equal(fixture.server.log.filter((line) => line === EXCHANGE).length, 1 + 10)
+  })
+})
+
+describe('a machine without a browser', () => {
+  const start = useRealService()
+
+  it('signs in, publishes, creates a key of one site that can do nothing else, and signs out', async () => {
+    using real = start({ 'index.html': 'home' })
+    const { cli, service } = real
+    const owner = service.client(await service.signIn('device-owner@example.test'))
+    let allowed: Promise<unknown> | undefined
+    const login = await cli.run(['login', '--key-name', 'ann@desk'], {
+      onStderr(stderr) {
+        const [, code] = /Code: (\S+)\n/.exec(stderr) ?? []
+        if (code !== undefined) allowed ??= owner.decideDevice(code, true)
+      },
+    })
+    assert.equal(login.code, 0, login.stderr)
+    await allowed
+    assert.match((await cli.run(['whoami'])).stderr, /Key ann@desk · scope manage/)
+    const { stdout } = await cli.run(['publish', '--json'])
+    const { slug } = JSON.parse(stdout)
+    const limits = ['--scope', 'publish', '--site', slug]
+    const { stdout: printed } = await cli.run(['keys', 'create', 'ci', ...limits])
+    const ci = { env: { SLIPWAY_KEY: printed.trim() } }
+    cli.write({ 'index.html': 'second' })
+    assert.equal((await cli.run(['publish', '--site', slug], ci)).code, 0)
+    const refused = await cli.run(['delete', '--site', slug, '--yes'], ci)
+    assert.equal(refused.code, 3)
+    assert.match(refused.stderr, /needs a key of scope manage.*\n.*keys create NAME/)
+    assert.equal((await cli.run(['keys', 'revoke', 'ci'])).code, 0)
+    assert.equal((await cli.run(['whoami'], ci)).code, 3)
+    assert.equal((await cli.run(['logout'])).code, 0)
+    assert.deepEqual((await owner.keys()).keys, [])
   })
 })

@@ -44,7 +44,7 @@ describe('a preview', () => {
     assert.match(listed.stdout, /^NAME .*\nstaging +preview .*1 changed.*\npr-42 +preview .* http:.*\n$/)
     assert.match((await cli.run(['versions'])).stdout, / pr-42 /)
     const [, { versionId }] = JSON.parse((await cli.run(['previews', '--json'])).stdout)
-    assert.equal((await cli.run(['promote', 'pr-42', '--version', 'other'])).code, 6)
+    assert.equal((await cli.run(['promote', 'pr-42', '--version', 'other'])).code, 7)
     const promoted = await cli.run(['promote', 'pr-42', '--version', versionId])
     assert.deepEqual([promoted.code, promoted.stdout, await read(siteUrl)], [0, `${siteUrl}\n`, '2'])
     const picked = await cli.run(['promote'], { typed: ['1'] })

@@ -80,6 +80,7 @@ describe('the bodies of files', () => {
     const bytes = noise(400_000)
     let open = 0
     const blobs = blobsWith({
+      streamBytes: MIB / 4,
       read: async ({ object }, range) => {
         if (object === 'broken') throw new Error('broken')
         if (object === 'missing') return undefined

@@ -162,6 +162,7 @@ const fixedBlobs: Blobs = {
   list: async () => [],
   createdAt: () => undefined,
   check: async () => undefined,
+  streamBytes: 0,
   assertSpace: async () => undefined,
 }
 

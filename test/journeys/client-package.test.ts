@@ -47,6 +47,7 @@ describe('the client of a service', () => {
     for (const [path, type] of [
       ['/cli.tgz', 'application/gzip'],
       ['/install.sh', 'text/x-shellscript; charset=utf-8'],
+      ['/publish.sh', 'text/x-shellscript; charset=utf-8'],
     ] as const) {
       it(`${path} is revalidated by etag, and answers HEAD`, async () => {
         const { status, headers, body } = await sendRequest(service.port, { path })
@@ -67,7 +68,7 @@ describe('the client of a service', () => {
     it('are the same from every process of a server, and name it', async () => {
       await using one = await startTestService({ BASE_URL: 'https://slipway.example' })
       await using two = await startTestService({ BASE_URL: 'https://slipway.example' })
-      for (const path of ['/cli.tgz', '/install.sh']) {
+      for (const path of ['/cli.tgz', '/install.sh', '/publish.sh']) {
         const [first, second, other] = await Promise.all(
           [one, two, service].map(async ({ port }) => (await sendRequest(port, { path })).headers.etag),
         )

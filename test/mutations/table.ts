@@ -33,6 +33,7 @@ const PREVIEWS = 'test/api/previews.test.ts'
 const NETWORK = 'test/database-faults/network.test.ts'
 const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
+const OAUTH = 'test/mcp/oauth.test.ts'
 const MCP_TOOLS = 'test/mcp/tools.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
@@ -46,6 +47,13 @@ const ROWS: readonly Row[] = [
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
   ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
   ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'isFinished: true, url }', 'isFinished: true }', MCP_TOOLS],
+  ['lets a link authorize the program of its sender', 'server/accounts/oauth/programs.ts', 'cookie !== undefined && constantTimeEqual(cookie, id)', 'true', OAUTH],
+  ['accepts a code or token any number of times', 'server/accounts/oauth/oauth-records.ts', 'if (!isFirst) throw alreadyUsed()', '', OAUTH],
+  ['stores codes and tokens', 'server/accounts/oauth/oauth-records.ts', 'const { jti: _, ...rest } = payload', 'const rest = payload', OAUTH],
+  ['accepts a token of a program for another resource', 'server/accounts/oauth/programs.ts', 'if (aud !== resource) return undefined', '', OAUTH],
+  ['accepts tokens of programs for the whole API', 'server/api/auth.ts', 'request.routeOptions.config.programs && !isApiKey(value)', '!isApiKey(value)', OAUTH],
+  ['lets a program do more than its user allowed', 'server/accounts/oauth/programs.ts', 'scope: widest(scope), sites: null', "scope: 'manage', sites: null", OAUTH],
+  ['fetches addresses of a registration', 'server/api/oauth.ts', '...Object.fromEntries(CLIENT_FIELDS.map((name) => [name, given[name]])),', '...given,', OAUTH],
   ['lets a program overwrite a version without showing whose it is', 'server/api/mcp/tool-server.ts', 'account ? await describeConflict(error, args, api) : error', 'error', MCP_TOOLS],
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
@@ -197,6 +205,7 @@ const ROWS: readonly Row[] = [
   ['sets secure cookies where browsers do not store them', 'server/api/cookies.ts', "return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)", 'return true', 'test/dashboard/sign-in.test.ts'],
   ['animates where the browser asks for less motion', 'dashboard/style/kit.css', 'animation-iteration-count: 1 !important', 'animation-iteration-count: 1', 'test/dashboard/front.test.ts'],
   ['serves the front page without content', 'server/web/pages.ts', "builtSite.findResponse('front.html', request)", "builtSite.findResponse('index.html', request)", 'test/dashboard/front.test.ts'],
+  ['overwrites a version of another publisher without a question', 'client/cli/publish.ts', 'options.overwrite === true ? undefined : known?.liveVersionId', 'undefined', 'test/cli/version-conflict.test.ts'],
   ['publishes the source of a project', 'client/cli/publish-folder.ts', 'if (built === undefined ||', 'if (true ||', 'test/cli/publish-choices.test.ts'],
   ['publishes a single file with secrets', 'client/cli/folder/scan.ts', 'if (isExcludedFile(root)) found.ignored.push(basename(root))\n    else addFile', 'addFile', 'test/cli/folder.test.ts'],
   ['replaces a deleted site without a question', 'client/cli/publish-target.ts', 'if (!isDeleted && (', 'if (true || (', 'test/cli/publish.test.ts'],
@@ -240,7 +249,8 @@ const ROWS: readonly Row[] = [
   ['sends any number of invitations', 'server/sites/collaborators.ts', 'sent >= MAX_INVITATIONS_PER_DAY', 'false', COLLABORATORS],
   ['collects the versions of a site in the trash', 'server/sites/trash.ts', "({ state }) => state === 'pending'", '() => true', TRASH],
   ['keeps sites in the trash forever', 'server/jobs/jobs.ts', 'keptUntil !== null && keptUntil <= clock()', 'false', TRASH],
-  ['makes a preview live by a finalize', 'server/publish/finalize.ts', "if (version.state === 'ready' && (!live || name !== null))", "if (version.state === 'ready' && !live)", PREVIEWS],
+  ['makes a preview live by a finalize', 'server/publish/finalize.ts', 'if (!live || name !== null) {', 'if (!live) {', PREVIEWS],
+  ['deletes a preview that is finalized again', 'server/publish/finalize.ts', "if (version.state === 'ready' && (!live || name !== null))", "if (version.state === 'ready' && !live)", PREVIEWS],
   ['serves a preview after its end', 'server/edge/resolve/site-resolver.ts', 'previewUntil: previewUntil ?? undefined', 'previewUntil: undefined', PREVIEWS],
   ['gives a preview the name of a version', 'server/sites/preview.ts', 'MAX_PREVIEW_NAME_LENGTH = 25', 'MAX_PREVIEW_NAME_LENGTH = 26', PREVIEWS],
   ['evicts versions for previews', 'server/sites/version-history.ts', ' && previewName === null', '', PREVIEWS],
@@ -248,7 +258,7 @@ const ROWS: readonly Row[] = [
   ['lets open pages miss an update', 'server/edge/live-reload.ts', '        watch.isChanged = false\n        const versionId = await findVersionId()', '        const versionId = await findVersionId()\n        watch.isChanged = false', 'test/edge/live-reload.test.ts'],
   ['lets one network take all waiting requests', 'server/edge/live-reload.ts', 'new ConcurrencyLimiter(waiting)', 'new ConcurrencyLimiter({ ...waiting, perKey: waiting.total })', 'test/edge/live-reload.test.ts'],
   ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'if (isId(label) || !found?.requested)', 'if (!found?.requested)', 'test/edge/live-reload.test.ts'],
-  ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', 'test/interleaving/interleaving.test.ts'],
+  ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', PREVIEWS],
   ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
   ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
   ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],

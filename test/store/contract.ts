@@ -6,6 +6,8 @@ import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
 import { storeFleet } from './fleet.ts'
+import { storeKeys } from './keys.ts'
+import { storeOAuth } from './oauth.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
@@ -41,7 +43,9 @@ export function storeContract(
   storeSharedState(promises)
   storeQueries(promises)
   storeBlobs(promises)
+  storeKeys(promises)
   storeSignIns(promises)
+  storeOAuth(promises)
   storeVisits(promises)
   storeCertificates(promises)
   storeFleet(promises)

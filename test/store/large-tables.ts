@@ -12,6 +12,7 @@ const ROWS: Record<string, number> = {
   sign_in_codes: 10_000,
   sign_in_sources: 10_000,
   sessions: 10_000,
+  oauth_records: 10_000,
   sites: SITES,
   collaborators: 10_000,
   versions: 3 * SITES,
@@ -51,6 +52,12 @@ const VALUES: Record<string, Record<string, string>> = {
   },
   trusts: { account_id: `'id ' || i % 5000`, pull_requests: '0' },
   sessions: { account_id: `'id ' || i % 5000` },
+  oauth_records: {
+    kind: `'Grant'`,
+    account_id: `'id ' || i % 5000`,
+    grant_hash: `'grant_hash ' || i`,
+    payload: `'{}'`,
+  },
   sign_in_codes: { email: `'email ' || i % 5000` },
   sign_in_sources: { email: `'email ' || i % 5000` },
   sites: {

@@ -22,6 +22,16 @@ const code = {
   openTries: 0,
   expiresAt: 1,
 }
+const oauthRecord = {
+  idHash: 'n',
+  kind: 'Grant',
+  grantHash: 'n',
+  accountId: 'id 7',
+  payload: {},
+  createdAt: 1,
+  expiresAt: 1,
+  consumedAt: null,
+}
 const session = { tokenHash: 'n', accountId: 'id 7', createdAt: 1, expiresAt: 1, browser: null }
 const deviceSignIn = {
   ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm' },
@@ -107,6 +117,18 @@ export const QUERY_ARGUMENTS: Arguments = {
     trimSessions: ['id 7', 49],
     deleteSessions: ['id 7', { now: 1, besides: 'x' }],
     deleteExpired: [50],
+  },
+  oauth: {
+    find: ['id_hash 7', 1],
+    findAll: [['id_hash 7', 'id_hash 8'], 1],
+    findWithAccount: ['id_hash 7', 1],
+    save: [oauthRecord],
+    consume: ['id_hash 7', 1],
+    delete: ['id_hash 7'],
+    deleteGrant: ['grant_hash 7'],
+    list: ['id 7', 'Grant', 1],
+    deleteOfAccount: ['id 7'],
+    deleteExpired: [50, 100],
   },
   sites: {
     bySlug: ['slug 7'],

@@ -84,15 +84,18 @@ export function skippedFiles({ ignored, empty, links, unsupported }: FolderScan,
     ['symlink', links, ' pointing outside the folder'],
     ['special file', unsupported],
   ]
-  return kinds.flatMap(([noun, paths, suffix = '']) =>
-    paths.length === 0 ? [] : `Skipped ${pluralize(paths.length, noun)}${suffix}: ${listPaths(paths, all)}`,
-  )
+  return kinds.flatMap(([noun, paths, suffix = '']) => {
+    if (paths.length === 0) return []
+    const hint = !all && paths.length > MAX_LISTED_PATHS ? ' (list all: --dry-run)' : ''
+    return `Skipped ${pluralize(paths.length, noun)}${suffix}: ${listPaths(paths, all)}${hint}`
+  })
 }
 
-function listPaths(paths: string[], all: boolean): string {
+/** The paths, or without `all` the first ones and the number of the others. */
+export function listPaths(paths: string[], all: boolean): string {
   const shown = (all ? paths : paths.slice(0, MAX_LISTED_PATHS)).map(stripControlChars).join(', ')
   const more = all ? 0 : paths.length - MAX_LISTED_PATHS
-  return more > 0 ? `${shown} and ${formatNumber(more)} more (list all: --dry-run)` : shown
+  return more > 0 ? `${shown} and ${formatNumber(more)} more` : shown
 }
 
 function missingIndexNotice(files: FoundFile[], folder: string): string[] {

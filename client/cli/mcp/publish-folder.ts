@@ -25,6 +25,10 @@ const OPTION_ARGUMENTS = {
   description: text('Meta description'),
   message: text('A note about the version'),
   new: { type: 'boolean', description: 'Create a new site' },
+  overwrite: {
+    type: 'boolean',
+    description: 'Publish even if another version went live since the last publish of this folder',
+  },
   draft: { type: 'boolean', description: 'Keep the version as a draft with its own URL' },
   spa: { type: 'boolean', description: 'Serve index.html for unknown paths' },
 }

@@ -8,6 +8,8 @@ export interface RememberedSite extends PublishedSite {
   /** The published folder, relative to the working folder. */
   folder: string
   server: string
+  /** The live version that this folder last published or saw. */
+  liveVersionId?: string | undefined
 }
 
 /** The sites that were published from one working folder, in its `.slipway/site.json`; the latest first. */
@@ -49,6 +51,11 @@ export class SiteMemory {
   /** Stores the new slug and URL of a site. */
   rename(slug: string, server: string, { slug: name, siteUrl }: { slug: string; siteUrl: string }): void {
     this.#change(slug, server, (site) => ({ ...site, slug: name, siteUrl }))
+  }
+
+  /** Stores the live version that the caller has seen, for all folders of the site. */
+  setLiveVersion(slug: string, server: string, liveVersionId: string): void {
+    this.#change(slug, server, (site) => ({ ...site, liveVersionId }))
   }
 
   /** Records that a site has an owner now, and deletes its claim token. */

@@ -1,13 +1,13 @@
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { KeyScope } from '../../../protocol/api/keys.ts'
 import { isLoopbackUrl } from '../../../protocol/loopback.ts'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
+import { MCP_PATH, resourceMetadataUrl } from './resource.ts'
 import { MAX_INLINE_BYTES } from './tool.ts'
 import type { Exchange, ToolServer, ToolServerOptions } from './tool-server.ts'
-
-export const MCP_PATH = '/mcp'
 
 /** The largest call: base64 is longer by a third, and JSON escapes quotes and ends of lines. */
 const MAX_BODY_BYTES = 2 * MAX_INLINE_BYTES
@@ -23,12 +23,17 @@ const MAX_CONCURRENT_CALLS = { total: 64, perKey: 8 }
  */
 export async function mcp(app: FastifyInstance, options: ToolServerOptions): Promise<void> {
   const handleMessage = messageHandler(options)
+  const challenge = `Bearer resource_metadata="${resourceMetadataUrl(options.baseUrl)}"`
   app.route({
     method: 'POST',
     url: MCP_PATH,
     bodyLimit: MAX_BODY_BYTES,
     // A call is charged by the routes that it calls.
-    config: { access: 'any', auth: 'optional', charge: 'handler' },
+    config: { access: 'any', auth: 'optional', charge: 'handler', programs: true },
+    onSend: async (_, reply, payload) => {
+      if (reply.statusCode === 401) reply.header('WWW-Authenticate', challenge)
+      return payload
+    },
     handler: isLoopbackUrl(options.baseUrl) ? withLocalOrigin(handleMessage) : handleMessage,
   })
 }
@@ -54,7 +59,8 @@ function messageHandler(options: ToolServerOptions): RouteHandlerMethod {
         const response = await server.handle(message, exchange)
         // The stream of a response ends after the call.
         const text = await response.text()
-        if (exchange.isRefused) throw signInRequired()
+        if (exchange.missing === 'account') throw signInRequired()
+        if (exchange.missing) return refuseScope(reply, exchange.missing, options.baseUrl)
         return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(text)
       })
     } finally {
@@ -73,6 +79,18 @@ function assertSingleMessage(body: unknown): void {
 function calledTool(body: unknown): unknown {
   const { method, params } = (body ?? {}) as { method?: unknown; params?: { name?: unknown } | null }
   return method === 'tools/call' ? params?.name : undefined
+}
+
+/** Asks the program for a token that permits more (RFC 6750, section 3.1). */
+function refuseScope(reply: FastifyReply, scope: KeyScope, baseUrl: string): FastifyReply {
+  const url = resourceMetadataUrl(baseUrl)
+  return reply
+    .code(403)
+    .header(
+      'WWW-Authenticate',
+      `Bearer error="insufficient_scope", scope="${scope}", resource_metadata="${url}"`,
+    )
+    .send({ error: 'insufficient_scope', scope })
 }
 
 function signInRequired(): ApiError {

@@ -1,6 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import type { FastifyRequest } from 'fastify'
+import type { KeyScope } from '../../../protocol/api/keys.ts'
+import type { Caller } from '../../accounts/authorization.ts'
 import { errorBody, validationError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { toFieldErrors } from '../errors.ts'
@@ -31,8 +33,8 @@ export interface Exchange {
   request: FastifyRequest
   /** Ends the call of a tool. */
   signal: AbortSignal
-  /** Set when the API refused the call for the lack of an account: the client can sign in and repeat it. */
-  isRefused?: boolean
+  /** What the API refused the call for: the client can ask its user for it and repeat the call. */
+  missing?: 'account' | KeyScope | undefined
 }
 
 /** The tools behind the library of the protocol. */
@@ -103,10 +105,17 @@ async function callTool(tool: Tool, args: Arguments, context: CallContext) {
   } catch (error) {
     if (!(error instanceof CallError)) throw error
     const { account } = exchange.request.caller
-    if (error.body.code === 'UNAUTHORIZED' && !account) exchange.isRefused = true
+    exchange.missing = findMissing(error, exchange.request.caller)
     const explained = account ? await describeConflict(error, args, api) : error
     return { content: [toText(formatCallError(explained))], isError: true }
   }
+}
+
+/** A scope that is missing, for a token of a program: its user can allow more, and a key stays as it is. */
+function findMissing({ body }: CallError, { account, keyHash }: Caller): Exchange['missing'] {
+  if (body.code === 'UNAUTHORIZED' && !account) return 'account'
+  if (body.code !== 'INSUFFICIENT_SCOPE' || keyHash !== undefined) return undefined
+  return (body.details as { requiredScope?: KeyScope }).requiredScope
 }
 
 function toText(text: string) {

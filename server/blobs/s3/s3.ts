@@ -71,6 +71,9 @@ export function s3Blobs(options: S3Options): Blobs {
 
     bytes: (location) => ignoreMissing(() => readWhole(reader, location)),
 
+    // The current piece, beside a chunk and the one that is read ahead.
+    streamBytes: PIECE_BYTES + 2 * CHUNK_BYTES,
+
     read: (location, range = { start: 0, end: location.size - 1 }) =>
       ignoreMissing(async () => {
         const first = await reader.piece(location, Math.floor(range.start / PIECE_BYTES))

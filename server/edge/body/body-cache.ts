@@ -79,6 +79,7 @@ export class BodyCache {
         if (isCacheable && this.#isRequestedAgain(key, Math.max(0, start - number * FULL_READ_BYTES)))
           this.#cache.set(key, toOwnBuffer(bytes), bytes.length + BUFFER_BYTES)
       },
+      streamBytes: this.#blobs.streamBytes,
       read: (start: number, end: number) => streamContent(this.#blobs, content, { start, end }),
       onError,
     }

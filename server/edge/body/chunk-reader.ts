@@ -3,15 +3,14 @@ import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { type BodyReader, FULL_READ_BYTES, SMALL_READ_BYTES } from '../../net/http-handler.ts'
 import type { BlobSlice } from '../response.ts'
 
-/** Memory of an open stream: the current chunk and the one that is read ahead. */
-const STREAM_BYTES = 2 * FULL_READ_BYTES
-
 /** The source of a file's chunks, by number. */
 export interface ChunkSource {
   /** A cached chunk. */
   peek(number: number): Buffer | undefined
   /** Offers a chunk that was read to the cache. */
   onRead(number: number, bytes: Buffer): void
+  /** Memory that an open stream takes, in bytes. */
+  streamBytes: number
   /** The bytes from `start` to `end`, inclusive; undefined when they are absent. */
   read(start: number, end: number): Promise<Readable | undefined>
   /** Bytes that follow the first ones are missing. */
@@ -110,7 +109,7 @@ export class ChunkReader implements BodyReader {
   }
 
   #reserve(): boolean {
-    return this.#memory?.resize(STREAM_BYTES) ?? true
+    return this.#memory?.resize(this.#source.streamBytes) ?? true
   }
 
   /** Reads to the end of the last requested chunk, so that all chunks are complete. */

@@ -1,5 +1,5 @@
-import type { FileChanges } from '../../protocol/api/publish.ts'
-import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import type { FileChanges } from '../api/publish.ts'
+import type { StoredFile } from './manifest.ts'
 
 /** The differences between a version and an earlier one. */
 export interface ManifestDiff {

@@ -1,0 +1,59 @@
+import { useRef } from 'preact/hooks'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
+import type { KeyScope } from '../../protocol/api/keys.ts'
+import type { AuthorizedProgram } from '../../protocol/api/programs.ts'
+import { useAction } from '../api/action.ts'
+import { useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Panel } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { LocalTime, RelativeTime } from '../kit/time.tsx'
+import { showToast } from '../kit/toast.tsx'
+
+const SCOPES: Record<KeyScope, string> = {
+  read: 'May see your sites',
+  publish: 'May see your sites and publish',
+  manage: 'May see, publish, change and delete your sites, and manage your domains',
+}
+
+/** Lists programs with access to the account, and ends it. */
+export function Programs() {
+  const { value, set, error, reload } = useResource('me/programs', () => slipway.programs())
+  const list = useRef<HTMLUListElement>(null)
+  const revoke = useAction(async ({ id, program }: AuthorizedProgram) => {
+    await slipway.revokeProgram(id).catch((refusal) => {
+      if (!isSlipwayError(refusal, 'NOT_FOUND')) throw refusal
+    })
+    set((known) => ({ programs: known.programs.filter((one) => one.id !== id) }))
+    list.current?.focus()
+    showToast(`${program} has no access any more.`)
+  })
+  return (
+    <Panel title="Programs" lead="Chats and editors that you have connected.">
+      <ErrorNotice error={error} onRetry={reload} />
+      <ErrorNotice error={revoke.error} />
+      {!value && !error && <Loading what="the programs" />}
+      {value?.programs.length === 0 && <p>No program has access.</p>}
+      <ul class="browsers" ref={list} tabIndex={-1}>
+        {value?.programs.map((one) => (
+          <li key={one.id}>
+            <div>
+              <p class="title">
+                <bdi>{one.program}</bdi>
+              </p>
+              <p>{SCOPES[one.scope]}</p>
+              <p class="quiet small">
+                Connected <RelativeTime at={one.createdAt} />, until <LocalTime at={one.expiresAt} />
+              </p>
+            </div>
+            <Button label={`End access of ${one.program}`} busy={revoke.busy} onClick={() => revoke(one)}>
+              End access
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}

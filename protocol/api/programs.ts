@@ -1,0 +1,44 @@
+// Authorizations of programs (OAuth).
+
+import type { KeyScope } from './keys.ts'
+
+/** `GET /api/v1/authorizations/:id`: a program that asks for access. */
+export interface AuthorizationRequest {
+  /** As the program calls itself, unverified. */
+  program: string
+  /** The host that gets the access, or the scheme of a program on this device. */
+  returnsTo: string
+  scope: KeyScope
+  /** Until when the access would last. */
+  expiresAt: string
+}
+
+/** `POST /api/v1/authorizations/:id`. */
+export interface AuthorizationDecision {
+  allow: boolean
+}
+
+/** Where the browser continues. */
+export interface AuthorizationResult {
+  url: string
+}
+
+/** A program with access to the account. */
+export interface AuthorizedProgram {
+  id: string
+  program: string
+  scope: KeyScope
+  createdAt: string
+  expiresAt: string
+}
+
+/** `GET /api/v1/me/programs`, newest first. */
+export interface ProgramList {
+  programs: AuthorizedProgram[]
+}
+
+/** `DELETE /api/v1/me/programs/:id`. */
+export interface ProgramRevokedResponse {
+  id: string
+  revoked: true
+}

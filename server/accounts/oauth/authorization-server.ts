@@ -1,0 +1,152 @@
+import { createPrivateKey } from 'node:crypto'
+import type { RequestListener } from 'node:http'
+import type { Provider } from 'oidc-provider'
+import { KEY_SCOPES } from '../../../protocol/api/keys.ts'
+import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
+import { deriveKeys, type Secrets } from '../../lib/tokens.ts'
+import type { Store } from '../../store/store.ts'
+import { oauthAdapter } from './oauth-records.ts'
+
+/** The paths of the authorization server. */
+export const OAUTH_ROUTES = {
+  authorization: '/oauth/authorize',
+  token: '/oauth/token',
+  registration: '/oauth/register',
+  revocation: '/oauth/revoke',
+  jwks: '/oauth/jwks',
+} as const
+
+/** Lifetimes in seconds. A refresh token lives as long as its authorization, unless it is not used. */
+export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS
+const REFRESH_TOKEN_LIFETIME_SECONDS = 30 * DAY_SECONDS
+const ACCESS_TOKEN_LIFETIME_SECONDS = HOUR_SECONDS
+const CODE_LIFETIME_SECONDS = 60
+const INTERACTION_LIFETIME_SECONDS = 600
+
+export interface AuthorizationServerOptions {
+  baseUrl: string
+  /** The resource that tokens are for. */
+  resource: string
+  /** The names of the cookies of an authorization in progress. */
+  cookies: { interaction: string; resume: string }
+  secret: Secrets
+  store: Store
+  clock: () => number
+}
+
+export interface AuthorizationServer {
+  provider: Provider
+  /** Handles requests to `OAUTH_ROUTES` and for the metadata of RFC 8414. */
+  handle: RequestListener
+}
+
+/**
+ * OAuth 2.1 for programs (RFC 6749, 7591, 7636, 8414, 8707, 9700): public clients that register themselves, codes with
+ * PKCE, and refresh tokens that are replaced by each use; a second use ends the authorization. Loads the library.
+ */
+export async function openAuthorizationServer(
+  options: AuthorizationServerOptions,
+): Promise<AuthorizationServer> {
+  const { Provider, errors } = await import('oidc-provider')
+  const alreadyUsed = () => new errors.InvalidGrant('it was used before')
+  const provider = new Provider(options.baseUrl, {
+    ...settings(options),
+    adapter: (kind: string) => oauthAdapter(kind, options, alreadyUsed),
+  })
+  // The forwarded protocol and host are those of the base URL, which the caller sets.
+  provider.proxy = true
+  return { provider, handle: provider.callback() }
+}
+
+function settings({ resource, cookies, secret, store }: AuthorizationServerOptions): object {
+  return {
+    routes: OAUTH_ROUTES,
+    // Those of programs are scopes of the resource.
+    scopes: [],
+    responseTypes: ['code'],
+    clientAuthMethods: ['none'],
+    clientDefaults: {
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      id_token_signed_response_alg: 'EdDSA',
+    },
+    clientBasedCORS: () => true,
+    pkce: { required: () => true },
+    rotateRefreshToken: true,
+    issueRefreshToken: async () => true,
+    expiresWithSession: async () => false,
+    jwks: { keys: [signingKey(secret)] },
+    cookies: {
+      keys: deriveKeys(secret, 'oauth cookies').map((key) => key.toString('base64url')),
+      names: { session: 'slipway-oauth', ...cookies },
+      // The dashboard reads the cookie of the browser that began the authorization.
+      short: { httpOnly: true, sameSite: 'lax', path: '/' },
+      long: { httpOnly: true, sameSite: 'lax' },
+    },
+    ttl: {
+      AccessToken: ACCESS_TOKEN_LIFETIME_SECONDS,
+      AuthorizationCode: CODE_LIFETIME_SECONDS,
+      Grant: GRANT_LIFETIME_SECONDS,
+      IdToken: CODE_LIFETIME_SECONDS,
+      Interaction: INTERACTION_LIFETIME_SECONDS,
+      RefreshToken: REFRESH_TOKEN_LIFETIME_SECONDS,
+      Session: INTERACTION_LIFETIME_SECONDS,
+    },
+    interactions: { url: (_: unknown, { uid }: { uid: string }) => `/authorize/${uid}` },
+    findAccount: async (_: unknown, accountId: string) => {
+      const account = await store.read.accounts.byId(accountId)
+      return account && { accountId, claims: async () => ({ sub: accountId }) }
+    },
+    renderError,
+    features: {
+      devInteractions: { enabled: false },
+      registration: { enabled: true, issueRegistrationAccessToken: false },
+      revocation: { enabled: true },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => resource,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_: unknown, indicator: string) => resourceServer(indicator, resource),
+      },
+    },
+  }
+}
+
+/** Tokens are for one resource, and for no other (RFC 8707). */
+async function resourceServer(indicator: string, resource: string): Promise<object> {
+  const { errors } = await import('oidc-provider')
+  if (indicator !== resource) throw new errors.InvalidTarget()
+  return {
+    scope: KEY_SCOPES.join(' '),
+    audience: resource,
+    accessTokenTTL: ACCESS_TOKEN_LIFETIME_SECONDS,
+    accessTokenFormat: 'opaque',
+  }
+}
+
+/** A request that has no program to return to. */
+function renderError(
+  context: { type: string; body: string },
+  { error, error_description: description }: { error: string; error_description?: string },
+): void {
+  context.type = 'text/plain'
+  context.body = `The program sent a request that cannot be answered. Return to it and connect again.\n\n${error}: ${description ?? ''}\n`
+}
+
+const PKCS8_OF_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** The library requires a key for signatures, although it signs nothing here. Every node has the same. */
+function signingKey(secret: Secrets): object {
+  const [seed] = deriveKeys(secret, 'oauth signatures')
+  const key = createPrivateKey({
+    key: Buffer.concat([PKCS8_OF_ED25519, seed]),
+    format: 'der',
+    type: 'pkcs8',
+  })
+  return { ...key.export({ format: 'jwk' }), use: 'sig', alg: 'EdDSA' }
+}

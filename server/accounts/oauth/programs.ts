@@ -1,0 +1,191 @@
+import { KEY_SCOPES, type KeyScope } from '../../../protocol/api/keys.ts'
+import type {
+  AuthorizationRequest,
+  AuthorizationResult,
+  AuthorizedProgram,
+  ProgramList,
+  ProgramRevokedResponse,
+} from '../../../protocol/api/programs.ts'
+import { stripControlChars } from '../../../protocol/format.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { toIso } from '../../lib/time.ts'
+import { constantTimeEqual } from '../../lib/tokens.ts'
+import type { Account } from '../../store/contract/accounts.ts'
+import type { OAuthRecord } from '../../store/contract/oauth.ts'
+import { assertNotBeingDeleted } from '../authorization.ts'
+import type { Grant } from '../permissions.ts'
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  GRANT_LIFETIME_SECONDS,
+  openAuthorizationServer,
+} from './authorization-server.ts'
+import { oauthIdHash } from './oauth-records.ts'
+
+/** Maximum number of programs with access to one account; beyond it the oldest access ends. */
+const MAX_PROGRAMS = 50
+
+const PROGRAM_ID_LENGTH = 16
+
+const MAX_NAME_LENGTH = 64
+
+/** What a token permits. */
+export interface ProgramCaller {
+  account: Account
+  grant: Grant
+}
+
+/** Programs that act for accounts, with tokens of OAuth. Only hashes of codes and tokens are stored. */
+export class Programs {
+  readonly #options: AuthorizationServerOptions
+  #server: Promise<AuthorizationServer> | undefined
+
+  constructor(options: AuthorizationServerOptions) {
+    this.#options = options
+  }
+
+  /** The server, which is loaded by its first request. */
+  server(): Promise<AuthorizationServer> {
+    this.#server ??= openAuthorizationServer(this.#options)
+    return this.#server
+  }
+
+  /** The account and the grant of a token for this service; undefined when it is invalid. */
+  async find(token: string): Promise<ProgramCaller | undefined> {
+    const { store, clock, resource } = this.#options
+    const found = await store.read.oauth.findWithAccount(oauthIdHash('AccessToken', token), clock())
+    if (!found) return undefined
+    const { aud, scope } = found.record.payload
+    if (aud !== resource) return undefined
+    return {
+      account: found.account,
+      grant: { scope: widest(scope), sites: null, expiresAt: found.record.expiresAt },
+    }
+  }
+
+  /**
+   * What a program asks for. NOT_FOUND unless `cookie` is that of the browser in which it asked: otherwise a link to
+   * the page could authorize the program of someone else.
+   */
+  async describe(id: string, cookie: string | undefined): Promise<AuthorizationRequest> {
+    const { params } = await this.#interaction(id, cookie)
+    const { provider } = await this.server()
+    const client = await provider.Client.find(params.client_id)
+    return {
+      program: programName(client?.clientName),
+      returnsTo: returnTarget(params.redirect_uri),
+      scope: widest(params.scope),
+      expiresAt: toIso(this.#options.clock() + GRANT_LIFETIME_SECONDS * 1000),
+    }
+  }
+
+  /** Gives the program access to the account, or refuses it; see `describe`. */
+  async decide(
+    account: Account,
+    { id, cookie, allow }: { id: string; cookie: string | undefined; allow: boolean },
+  ): Promise<AuthorizationResult> {
+    const { resource } = this.#options
+    const { provider } = await this.server()
+    const interaction = await this.#interaction(id, cookie)
+    if (allow) {
+      await this.#makeRoom(account)
+      const grant = new provider.Grant({
+        accountId: account.id,
+        clientId: interaction.params.client_id,
+      })
+      grant.addResourceScope(resource, scopesUpTo(widest(interaction.params.scope)).join(' '))
+      const grantId = await grant.save()
+      await this.#extend(interaction.params.client_id)
+      interaction.result = { login: { accountId: account.id, remember: false }, consent: { grantId } }
+    } else interaction.result = { error: 'access_denied', error_description: 'The user denied access' }
+    await interaction.persist()
+    return { url: interaction.returnTo }
+  }
+
+  async list({ id }: Account): Promise<ProgramList> {
+    const { store, clock } = this.#options
+    const now = clock()
+    const grants = await store.read.oauth.list(id, 'Grant', now)
+    const clientHash = (grant: OAuthRecord) => oauthIdHash('Client', String(grant.payload.clientId))
+    const clients = await store.read.oauth.findAll([...new Set(grants.map(clientHash))], now)
+    const names = new Map(clients.map((client) => [client.idHash, client.payload.client_name]))
+    return { programs: grants.map((grant) => this.#summarize(grant, names.get(clientHash(grant)))) }
+  }
+
+  /** Ends the access of a program. NOT_FOUND when the account has none with this id. */
+  async revoke(account: Account, id: string): Promise<ProgramRevokedResponse> {
+    const { store, clock } = this.#options
+    await store.write('durable', { account: account.id }, async (tx) => {
+      const grants = await tx.oauth.list(account.id, 'Grant', clock())
+      const found = grants.find((grant) => programId(grant) === id)
+      if (!found) throw new ApiError('NOT_FOUND', 'Program not found. Its access may have ended.')
+      await tx.oauth.deleteGrant(found.idHash)
+    })
+    return { id, revoked: true }
+  }
+
+  async #interaction(id: string, cookie: string | undefined) {
+    const { provider } = await this.server()
+    const interaction =
+      cookie !== undefined && constantTimeEqual(cookie, id) ? await provider.Interaction.find(id) : undefined
+    if (interaction) return interaction
+    throw new ApiError('NOT_FOUND', 'This request of a program has expired, or began in another browser', {
+      hint: 'Connect again in the program.',
+    })
+  }
+
+  /** Remembers the program as long as its access. */
+  async #extend(clientId: string): Promise<void> {
+    const { store, clock } = this.#options
+    const client = await store.read.oauth.find(oauthIdHash('Client', clientId), clock())
+    const expiresAt = clock() + GRANT_LIFETIME_SECONDS * 1000
+    if (client && client.expiresAt < expiresAt)
+      await store.execute('durable', ({ oauth }) => oauth.save({ ...client, expiresAt }))
+  }
+
+  async #makeRoom(account: Account): Promise<void> {
+    const { store, clock } = this.#options
+    await store.write('durable', { account: account.id }, async (tx) => {
+      await assertNotBeingDeleted(tx, account)
+      const grants = await tx.oauth.list(account.id, 'Grant', clock())
+      for (const { idHash } of grants.slice(MAX_PROGRAMS - 1)) await tx.oauth.deleteGrant(idHash)
+    })
+  }
+
+  #summarize(grant: OAuthRecord, name: unknown): AuthorizedProgram {
+    const { resources } = grant.payload
+    const scope = (resources as Record<string, string> | undefined)?.[this.#options.resource]
+    return {
+      id: programId(grant),
+      program: programName(name),
+      scope: widest(scope),
+      createdAt: toIso(grant.createdAt),
+      expiresAt: toIso(grant.expiresAt),
+    }
+  }
+}
+
+function programId({ idHash }: OAuthRecord): string {
+  return idHash.slice(0, PROGRAM_ID_LENGTH)
+}
+
+function programName(name: unknown): string {
+  const clean = stripControlChars(String(name ?? '')).trim()
+  return clean === '' ? 'Unnamed program' : clean.slice(0, MAX_NAME_LENGTH)
+}
+
+/** The widest of the scopes of a request or token; the narrowest for one without. */
+function widest(scope: unknown): KeyScope {
+  const names = String(scope ?? '').split(' ')
+  return KEY_SCOPES.findLast((one) => names.includes(one)) ?? KEY_SCOPES[0]
+}
+
+function scopesUpTo(scope: KeyScope): readonly KeyScope[] {
+  return KEY_SCOPES.slice(0, KEY_SCOPES.indexOf(scope) + 1)
+}
+
+/** The host of a redirect URI; of a program on the device, its scheme. */
+function returnTarget(redirectUri: string): string {
+  const { host, protocol } = new URL(redirectUri)
+  return protocol === 'https:' || protocol === 'http:' ? host : protocol
+}

@@ -1,0 +1,46 @@
+import type { Account } from './accounts.ts'
+
+/** A record of OAuth: the library of the protocol defines the kinds and their payloads. */
+export interface OAuthRecord {
+  /** Of the kind and the id. Ids of codes and tokens are secrets and stored nowhere. */
+  idHash: string
+  kind: string
+  /** The hash of the grant that it belongs to; that of a grant itself, too. */
+  grantHash: string | null
+  accountId: string | null
+  payload: Readonly<Record<string, unknown>>
+  createdAt: number
+  expiresAt: number
+  /** The first use of what can be used once. */
+  consumedAt: number | null
+}
+
+/** Records of OAuth. Expired records are as absent. Deletions are idempotent. */
+export interface OAuthQueries {
+  find(idHash: string, now: number): Promise<OAuthRecord | undefined>
+
+  /** Those that exist, in no order. */
+  findAll(idHashes: readonly string[], now: number): Promise<OAuthRecord[]>
+
+  /** A record with the account that it belongs to, unless that is being deleted. */
+  findWithAccount(idHash: string, now: number): Promise<{ record: OAuthRecord; account: Account } | undefined>
+
+  /** Inserts a record, or replaces payload and expiry of the one with its id. */
+  save(record: OAuthRecord): Promise<void>
+
+  /** Records the first use; false when it was used before, or is absent. Exact over all processes. */
+  consume(idHash: string, now: number): Promise<boolean>
+
+  delete(idHash: string): Promise<void>
+
+  /** Deletes a grant with all its codes and tokens. */
+  deleteGrant(grantHash: string): Promise<void>
+
+  /** The records of an account, newest first. */
+  list(accountId: string, kind: string, now: number): Promise<OAuthRecord[]>
+
+  deleteOfAccount(accountId: string): Promise<void>
+
+  /** Deletes some of the records that have expired by `now`; returns their number. */
+  deleteExpired(now: number, limit: number): Promise<number>
+}

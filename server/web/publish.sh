@@ -1,0 +1,125 @@
+#!/bin/sh
+# Publishes a folder as a static site with curl and tar, and prints its URL. From the server that served this script:
+#
+#   curl -fsSL {base_url}/publish.sh | sh -s ./folder
+#
+# Without an account the site is new, and expires unless it is claimed. These variables change that:
+#
+#   SLIPWAY_KEY           API key: the site belongs to its account
+#   SLIPWAY_SITE          name of the site to update
+#   SLIPWAY_CLAIM_TOKEN   in place of a key, for a site without an account
+#
+# Exit codes: 1 other errors, 2 invalid arguments, 3 key or token refused, 4 limit reached, 5 network, 6 site refused.
+set -eu
+umask 077
+
+server={server}
+
+# A function, so that an incompletely downloaded script does nothing.
+main() {
+  [ $# -eq 1 ] || fail 2 'Name one folder: sh -s ./folder'
+  folder=$1
+  [ -d "$folder" ] || fail 2 "Folder not found: $folder"
+  site=${SLIPWAY_SITE:-}
+  case $site in
+  *[!a-z0-9-]*) fail 2 'SLIPWAY_SITE must be the name of a site, such as bakery' ;;
+  esac
+  for program in curl tar; do
+    command -v "$program" >/dev/null || fail 1 "$program is not installed"
+  done
+
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' HUP INT TERM
+
+  pack
+  upload
+  report
+}
+
+# Leaves out node_modules and hidden files, such as .git and .env. The server leaves out those of subfolders.
+pack() {
+  (
+    CDPATH=
+    cd -- "$folder"
+    set --
+    for name in * .well-known; do
+      if [ -e "$name" ] && [ "$name" != node_modules ]; then
+        set -- "$@" "./$name"
+      fi
+    done
+    [ $# -gt 0 ] || fail 6 "No files to publish in $folder"
+    tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $folder"
+  )
+}
+
+# Credentials are in a file, because other users can read the arguments of a program.
+upload() {
+  : >"$work/headers"
+  if [ -n "${SLIPWAY_KEY:-}" ]; then
+    header "Authorization: Bearer $SLIPWAY_KEY"
+  elif [ -n "${SLIPWAY_CLAIM_TOKEN:-}" ]; then
+    header "X-Slipway-Claim-Token: $SLIPWAY_CLAIM_TOKEN"
+  fi
+  url="$server/$site?ifChanged=true&keepTopFolder=true"
+  status=$(curl -sS -T "$work/site.tar.gz" -H 'Content-Type: application/gzip' -H 'Accept: text/plain' \
+    -H 'X-Slipway-Client: publish.sh' --config "$work/headers" -D "$work/answer-headers" -o "$work/answer" \
+    -w '%{http_code}' "$url") || fail 5 "Cannot reach $server"
+}
+
+header() {
+  case $1 in
+  *[!A-Za-z0-9:\ ._-]*) fail 3 'The key or the claim token has invalid characters' ;;
+  esac
+  printf 'header = "%s"\n' "$1" >>"$work/headers"
+}
+
+report() {
+  case $status in
+  200 | 201) ;;
+  *)
+    message=$(field error)
+    hint=$(field hint)
+    case $status in
+    401 | 403) code=3 ;;
+    413 | 429) code=4 ;;
+    408 | 5??) code=5 ;;
+    *) code=6 ;;
+    esac
+    [ -z "$hint" ] || message="$message
+  $hint"
+    fail "$code" "${message:-The server answered with HTTP status $status}"
+    ;;
+  esac
+  claim_url=$(answer_header x-slipway-claim-url)
+  claim_token=$(answer_header x-slipway-claim-token)
+  cat "$work/answer"
+  if [ -n "$claim_token" ]; then
+    name=$(sed -n 's|^[a-z]*://\([^./:]*\).*|\1|p' "$work/answer")
+    {
+      echo "Keep the site: $claim_url"
+      echo "To update it, set SLIPWAY_SITE=$name SLIPWAY_CLAIM_TOKEN=$claim_token"
+    } >&2
+  fi
+}
+
+# A string of the JSON of an error.
+field() {
+  tr -d '\n\r' <"$work/answer" |
+    sed -n "s/.*\"$1\": *\"\([^\"\\\\]*\(\\\\.[^\"\\\\]*\)*\)\".*/\1/p" | sed 's/\\\(["\\]\)/\1/g'
+}
+
+answer_header() {
+  tr -d '\r' <"$work/answer-headers" | while IFS=': ' read -r name value; do
+    if [ "$(printf '%s' "$name" | tr 'A-Z' 'a-z')" = "$1" ]; then
+      printf '%s\n' "$value"
+    fi
+  done
+}
+
+fail() {
+  echo "slipway: $2" >&2
+  exit "$1"
+}
+
+main "$@"

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { Slipway } from '../../client/sdk/slipway.ts'
+import { slugOf, useRealService } from './real-cli.ts'
+
+const SITE = { 'site/index.html': 'home', 'site/old.txt': 'old' }
+
+describe('publish after another version went live', () => {
+  const start = useRealService()
+
+  /** A site that was published from here, and then by a program elsewhere. */
+  async function startConflict(theirs: [path: string, content: string][] = [['index.html', 'theirs']]) {
+    const fixture = start(SITE)
+    const { cli } = fixture
+    const client = await fixture.signIn()
+    const slug = slugOf((await cli.run(['publish', 'site'])).stdout)
+    fixture.pass()
+    const { versionId } = await publishElsewhere(client, slug, theirs)
+    fixture.pass()
+    cli.write({ 'site/index.html': 'mine' })
+    return {
+      ...fixture,
+      client,
+      slug,
+      versionId,
+      read: async (path: string) => {
+        const { bytes } = await client.file(slug, path)
+        return Buffer.concat(await Array.fromAsync(bytes())).toString()
+      },
+    }
+  }
+
+  it('fails with exit code 7 and says who published what and when', async () => {
+    using site = await startConflict([
+      ['index.html', 'theirs'],
+      ['new.txt', 'new'],
+    ])
+    const run = await site.cli.run(['publish', '--json'])
+    assert.equal(run.code, 7, run.stderr)
+    assert.match(
+      run.stderr,
+      /Another version of http:\S+ is live\n {2}Published .* by ann-\d+@example\.test, with a key: from elsewhere/,
+    )
+    assert.match(run.stderr, /1 new: new\.txt\n +1 changed: index\.html\n +1 removed: old\.txt\n/)
+    assert.match(run.stderr, /--overwrite\n[\s\S]*--merge\n[\s\S]*slipway pull/)
+    const { code, status, details } = JSON.parse(run.stdout)
+    assert.deepEqual([code, status, details.live.versionId], ['VERSION_CONFLICT', 409, site.versionId])
+    assert.deepEqual(
+      [details.added, details.changed, details.removed],
+      [['new.txt'], ['index.html'], ['old.txt']],
+    )
+    assert.equal(await site.read('index.html'), 'theirs')
+  })
+
+  type Choice = [name: string, args: string[], typed: string[] | undefined, code: number, index: string]
+  const choices: Choice[] = [
+    ['overwrites it with --overwrite', ['--overwrite'], undefined, 0, 'mine'],
+    ['overwrites it after 1 on a terminal', [], ['1'], 0, 'mine'],
+    ['adds the files after 2', [], ['2'], 0, 'mine'],
+    ['publishes nothing after 3', [], ['3'], 6, 'theirs'],
+    ['adds the files with --merge', ['--merge'], undefined, 0, 'mine'],
+    ['keeps a draft without a question', ['--draft'], undefined, 0, 'theirs'],
+  ]
+  for (const [name, args, typed, code, index] of choices) {
+    it(name, async () => {
+      using site = await startConflict([
+        ['index.html', 'theirs'],
+        ['other.txt', 'other'],
+      ])
+      const run = await site.cli.run(['publish', ...args], { ...(typed && { typed }) })
+      assert.equal(run.code, code, run.stderr)
+      assert.equal(await site.read('index.html'), index)
+      const { files } = await site.client.version(
+        site.slug,
+        (await site.client.details(site.slug)).currentVersionId!,
+      )
+      const isMerged = args.includes('--merge') || typed?.[0] === '2' || index === 'theirs'
+      assert.equal(
+        files.some(({ path }) => path === 'other.txt'),
+        isMerged,
+      )
+      site.pass()
+      site.cli.write({ 'site/index.html': 'again' })
+      const again = await site.cli.run(['publish', '--replace'])
+      assert.equal(again.code, isMerged ? 7 : 0, again.stderr)
+    })
+  }
+
+  it('succeeds when that version has the same files', async () => {
+    using site = await startConflict([
+      ['index.html', 'mine'],
+      ['old.txt', 'old'],
+    ])
+    const run = await site.cli.run(['publish'])
+    assert.deepEqual([run.code, /No changes/.test(run.stderr)], [0, true], run.stderr)
+  })
+
+  it('succeeds when the caller has seen that version', async () => {
+    const seen: [args: [string, ...string[]], code: number][] = [
+      [['rollback'], 0],
+      [['pull', 'site', '--force'], 0],
+      [['link', 'SLUG', 'site'], 0],
+      [['versions'], 7],
+    ]
+    for (const [args, code] of seen) {
+      using site = await startConflict()
+      const run = await site.cli.run(args.map((arg) => (arg === 'SLUG' ? site.slug : arg)))
+      assert.equal(run.code, 0, run.stderr)
+      site.cli.write({ 'site/index.html': 'mine' })
+      assert.equal((await site.cli.run(['publish', '--replace'])).code, code, args[0])
+    }
+  })
+
+  it('succeeds when the response to its own publish was lost', async () => {
+    using site = await startConflict()
+    const memory = join(site.cli.cwd, '.slipway/site.json')
+    const { sites } = JSON.parse(readFileSync(memory, 'utf8'))
+    const pending = { versionId: site.versionId, manifest: 'of the same files' }
+    site.cli.write({ '.slipway/site.json': JSON.stringify({ sites: [{ ...sites[0], pending }] }) })
+    const run = await site.cli.run(['publish', '--replace'])
+    assert.equal(run.code, 0, run.stderr)
+  })
+})
+
+function publishElsewhere(client: Slipway, slug: string, files: [path: string, content: string][]) {
+  const contents = files.map(([path, content]) => ({ path, content }))
+  return client.publishContents({ files: contents, message: 'from elsewhere' }, slug)
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { CliHarness } from '../cli/cli-harness.ts'
+import { getUrl } from '../support/http-client.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
+import { requires } from '../tools/part.ts'
+
+const SHELLS = {
+  dash: { path: '/usr/bin/dash', applets: [] },
+  busybox: { path: '/bin/busybox', applets: ['sh', 'tar', 'gzip', 'sed', 'tr', 'cat', 'rm', 'mktemp'] },
+}
+
+describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () => {
+  let service: RunningService
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  for (const shell of ['dash', 'busybox'] as const) {
+    it(`publishes, updates and keeps secrets with ${shell}`, async () => {
+      using user = new Machine(shell)
+      user.write({
+        'a b/index.html': '<h1>One</h1>',
+        'a b/.env': 'SECRET',
+        'a b/-x.txt': 'x',
+        'a b/css/s.css': 'a{}',
+      })
+      const first = await user.publish(service, './a b')
+      assert.equal(first.code, 0, first.stderr)
+      const url = first.stdout.trim()
+      assert.equal((await getUrl(url)).text, '<h1>One</h1>')
+      assert.deepEqual(
+        [(await getUrl(`${url}-x.txt`)).status, (await getUrl(`${url}.env`)).status],
+        [200, 404],
+      )
+      assert.match(first.stderr, /^Keep the site: http\S+\/claim\?\S+$/m)
+      const [, slug = '', token = ''] =
+        /SLIPWAY_SITE=(\S+) SLIPWAY_CLAIM_TOKEN=(\S+)/.exec(first.stderr) ?? []
+      user.write({ 'a b/index.html': '<h1>Two</h1>' })
+      const owner = { SLIPWAY_SITE: slug, SLIPWAY_CLAIM_TOKEN: token }
+      const second = await user.publish(service, './a b', owner)
+      assert.deepEqual([second.code, second.stdout, second.stderr], [0, first.stdout, ''])
+      assert.equal((await getUrl(url)).text, '<h1>Two</h1>')
+      assert.deepEqual(readdirSync(user.temporary), [])
+    })
+
+    it(`publishes to the account of a key, and one folder keeps its name, with ${shell}`, async () => {
+      using user = new Machine(shell)
+      user.write({ '-site/blog/index.html': 'blog' })
+      const key = await service.signIn(`${shell}@example.test`)
+      const run = await user.publish(service, '-site', { SLIPWAY_KEY: key })
+      assert.deepEqual([run.code, run.stderr], [0, ''])
+      assert.equal((await getUrl(`${run.stdout.trim()}blog/`)).text, 'blog')
+    })
+
+    const failures: [
+      name: string,
+      folder: string,
+      env: Record<string, string>,
+      code: number,
+      message: RegExp,
+    ][] = [
+      ['a folder that does not exist', './none', {}, 2, /^slipway: Folder not found: \.\/none\n$/],
+      ['the name of a site that is a path', '.', { SLIPWAY_SITE: '../x' }, 2, /must be the name of a site/],
+      ['an invalid key', '.', { SLIPWAY_KEY: 'sl_live_no' }, 3, /^slipway: .+\n {2}.+\n$/],
+      ['a key with a line break', '.', { SLIPWAY_KEY: 'a\nb' }, 3, /has invalid characters/],
+      ['a site of another account', '.', { SLIPWAY_SITE: 'otter', SLIPWAY_KEY: 'KEY' }, 6, /^slipway: .+\n/],
+      [
+        'a server that is away',
+        '.',
+        { SERVER: 'http://127.0.0.1:1' },
+        5,
+        /Cannot reach http:\/\/127\.0\.0\.1:1\n/,
+      ],
+    ]
+    for (const [name, folder, { SERVER: server, ...env }, code, message] of failures) {
+      it(`fails with exit code ${code} for ${name}, with ${shell}`, async () => {
+        using user = new Machine(shell)
+        user.write({ 'index.html': 'x' })
+        if (env.SLIPWAY_KEY === 'KEY') env.SLIPWAY_KEY = await service.signIn(`other-${shell}@example.test`)
+        const run = await user.publish(service, folder, env, server)
+        assert.deepEqual([run.code, run.stdout], [code, ''], run.stderr)
+        assert.match(run.stderr, message)
+        assert.deepEqual(readdirSync(user.temporary), [])
+      })
+    }
+  }
+})
+
+/** A machine with this shell and curl, whose other programs are those of busybox in its case. */
+class Machine extends CliHarness {
+  readonly temporary: string = join(this.home, 'tmp')
+  readonly #shell: keyof typeof SHELLS
+
+  constructor(shell: keyof typeof SHELLS) {
+    super()
+    this.#shell = shell
+    mkdirSync(this.temporary)
+    mkdirSync(join(this.home, 'bin'))
+    for (const applet of SHELLS[shell].applets) {
+      symlinkSync('/bin/busybox', join(this.home, 'bin', applet))
+    }
+    if (shell === 'busybox') symlinkSync('/usr/bin/curl', join(this.home, 'bin/curl'))
+  }
+
+  async publish(service: RunningService, folder: string, env: Record<string, string> = {}, server?: string) {
+    const { text } = await getUrl(`${service.baseUrl}/publish.sh`)
+    const script = server === undefined ? text : text.replace(/^server=.*$/m, `server=${server}`)
+    const { path } = SHELLS[this.#shell]
+    const PATH = this.#shell === 'busybox' ? join(this.home, 'bin') : process.env.PATH
+    const args = [...(this.#shell === 'busybox' ? ['sh'] : []), '-s', '--', folder]
+    const options = { cwd: this.cwd, env: { PATH, TMPDIR: this.temporary, ...env } }
+    const { promise, resolve } = Promise.withResolvers<{
+      code: number | null
+      stdout: string
+      stderr: string
+    }>()
+    const child = execFile(path, args, options, (_, stdout, stderr) => {
+      resolve({ code: child.exitCode, stdout, stderr })
+    })
+    child.stdin!.end(script)
+    return promise
+  }
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { oauthAdapter } from '../../server/accounts/oauth/oauth-records.ts'
+import { type Account, Api, DAY_MS } from '../api/api.ts'
+import { Agent } from './agent.ts'
+import { Program, REDIRECT_URI, register, type Tokens } from './program.ts'
+
+describe('the authorization of programs', () => {
+  let api: Api
+  let account: Account
+  let program: Program
+  before(async () => {
+    api = await Api.start()
+    // The library reads the time of the machine.
+    api.clock.now = Date.now()
+    account = await api.account()
+    program = await Program.register(api.baseUrl)
+  })
+  after(() => api[Symbol.asyncDispose]())
+
+  const statusOf = async (token: string, path = '/mcp') => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_sites' } }
+    const response = await fetch(api.baseUrl + path, {
+      method: path === '/mcp' ? 'POST' : 'GET',
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json, text/event-stream',
+        ...(path === '/mcp' ? { 'content-type': 'application/json' } : {}),
+      },
+      ...(path === '/mcp' ? { body: JSON.stringify(message) } : {}),
+    })
+    return response.status
+  }
+
+  test('is found from the refusal of a call', async () => {
+    const refused = await fetch(`${api.baseUrl}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_sites' } }),
+    })
+    const [, url] = /resource_metadata="(.+?)"/.exec(refused.headers.get('www-authenticate')!)!
+    const resource = (await (await fetch(url!)).json()) as Record<string, unknown>
+    assert.deepEqual(
+      [resource.resource, resource.authorization_servers],
+      [`${api.baseUrl}/mcp`, [api.baseUrl]],
+    )
+    const metadata = await fetch(`${api.baseUrl}/.well-known/oauth-authorization-server`, {
+      headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example' },
+    })
+    const server = (await metadata.json()) as Record<string, unknown>
+    assert.deepEqual(
+      [server.issuer, server.token_endpoint, server.code_challenge_methods_supported],
+      [api.baseUrl, `${api.baseUrl}/oauth/token`, ['S256']],
+    )
+  })
+
+  test('gives a token for the tools, and for nothing else', async () => {
+    const { access_token: token, scope } = await program.tokens(account.key)
+    assert.equal(scope, 'read publish manage')
+    assert.deepEqual([await statusOf(token), await statusOf(token, '/api/v1/me')], [200, 401])
+    await using agent = await Agent.connect(api.baseUrl, { key: token })
+    const { slug } = await agent.call('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
+    assert.equal((await account.client.details(slug)).role, 'owner')
+  })
+
+  test('a token permits what its user has allowed, and asks for more where it does not', async () => {
+    const { access_token: token } = await program.tokens(account.key, { scope: 'read unknown' })
+    assert.equal(await statusOf(token), 200)
+    await using agent = await Agent.connect(api.baseUrl, { key: token })
+    const { slug } = await api.publish(account.client, { 'index.html': 'x' })
+    const refused: [tool: string, args: object][] = [
+      ['publish_site', { files: [{ path: 'index.html', content: 'y' }] }],
+      ['update_files', { slug, delete: ['index.html'] }],
+      ['delete_site', { slug }],
+      ['set_metadata', { slug, title: 'T' }],
+    ]
+    for (const [tool, args] of refused)
+      await assert.rejects(agent.send(tool, args), /Insufficient scope: required/, tool)
+    assert.equal((await agent.call('get_site', { slug })).title, undefined)
+  })
+
+  test('a code is used once: a second use ends the access', async () => {
+    const code = await program.code(account.key)
+    const { access_token: token } = (await (await program.exchange(code)).json()) as Tokens
+    assert.equal(await statusOf(token), 200)
+    assert.equal((await program.exchange(code)).status, 400)
+    assert.equal(await statusOf(token), 401)
+  })
+
+  test('two uses of a code at the same time give at most one token', async () => {
+    const code = await program.code(account.key)
+    const statuses = await Promise.all([1, 2, 3, 4].map(async () => (await program.exchange(code)).status))
+    assert.ok(statuses.filter((status) => status === 200).length <= 1, `${statuses}`)
+  })
+
+  test('a stored code is used once, and a stored token is accepted for its resource only', async () => {
+    const { store } = await api.operator()
+    const adapter = (kind: string) =>
+      oauthAdapter(kind, { store, clock: () => api.clock.now }, () => new Error('used before'))
+    const { id: accountId } = (await store.read.accounts.byEmail(account.email))!
+    await adapter('AuthorizationCode').upsert('code', { accountId }, 60)
+    await adapter('AuthorizationCode').consume('code')
+    await assert.rejects(adapter('AuthorizationCode').consume('code'), /used before/)
+    for (const [token, aud, status] of [
+      ['ours', `${api.baseUrl}/mcp`, 200],
+      ['theirs', 'https://other.example/mcp', 401],
+    ] as const) {
+      await adapter('AccessToken').upsert(token, { accountId, aud, scope: 'manage' }, 60)
+      assert.equal(await statusOf(token), status)
+    }
+  })
+
+  test('a refresh token is replaced by each use: a second use ends the access', async () => {
+    const first = await program.tokens(account.key)
+    const next = (await (await program.refresh(first.refresh_token)).json()) as Tokens
+    assert.equal(await statusOf(next.access_token), 200)
+    assert.equal((await program.refresh(first.refresh_token)).status, 400)
+    assert.equal(await statusOf(next.access_token), 401)
+    assert.equal((await program.refresh(next.refresh_token)).status, 400)
+  })
+
+  test('a request that is not exactly as registered gets nothing', async () => {
+    const toNowhere: Record<string, string | undefined>[] = [
+      { redirect_uri: `${REDIRECT_URI}/` },
+      { redirect_uri: `${REDIRECT_URI}?a=b` },
+      { redirect_uri: REDIRECT_URI.replace('callback', 'Callback') },
+      { redirect_uri: REDIRECT_URI.replace('127.0.0.1', '127.0.0.1.evil.example') },
+      { redirect_uri: REDIRECT_URI.replace('http://', 'http://evil@') },
+      { redirect_uri: 'https://evil.example/callback' },
+      { redirect_uri: undefined, client_id: 'unknown' },
+      { client_id: 'unknown' },
+    ]
+    for (const changes of toNowhere) {
+      const response = await fetch(program.authorizationUrl(changes), { redirect: 'manual' })
+      assert.deepEqual(
+        [response.status, response.headers.get('location'), response.headers.get('content-type')],
+        [400, null, 'text/plain; charset=utf-8'],
+        JSON.stringify(changes),
+      )
+    }
+    const toProgram: [changes: Record<string, string | undefined>, error: string][] = [
+      [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+      [{ code_challenge_method: 'plain' }, 'invalid_request'],
+      [{ response_type: 'token' }, 'unsupported_response_type'],
+      [{ resource: 'https://evil.example/mcp' }, 'invalid_target'],
+    ]
+    for (const [changes, error] of toProgram) {
+      const response = await fetch(program.authorizationUrl(changes), { redirect: 'manual' })
+      const target = new URL(response.headers.get('location')!)
+      assert.deepEqual(
+        [
+          target.origin + target.pathname,
+          target.searchParams.get('error') ?? new URLSearchParams(target.hash.slice(1)).get('error'),
+        ],
+        [REDIRECT_URI, error],
+      )
+    }
+  })
+
+  test('a code is of no use without its verifier, and to another program', async () => {
+    const other = await Program.register(api.baseUrl)
+    for (const changes of [
+      { code_verifier: undefined },
+      { code_verifier: other.verifier },
+      { redirect_uri: `${REDIRECT_URI}/` },
+      { client_id: other.clientId },
+    ])
+      assert.equal((await program.exchange(await program.code(account.key), changes)).status, 400)
+  })
+
+  test('a link to the question is of no use in another browser', async () => {
+    const begun = await program.begin()
+    const another = await program.begin()
+    for (const cookie of ['', another.cookie])
+      assert.equal((await program.decide({ ...begun, cookie }, account.key)).status, 404)
+  })
+
+  test('a user who denies access is returned to the program without a code', async () => {
+    const begun = await program.begin()
+    const { url } = (await (await program.decide(begun, account.key, false)).json()) as { url: string }
+    const back = await fetch(url, { headers: { cookie: begun.cookie }, redirect: 'manual' })
+    assert.equal(new URL(back.headers.get('location')!).searchParams.get('error'), 'access_denied')
+  })
+
+  test('access ends when the user ends it, and with the account', async () => {
+    const own = await api.account()
+    const { access_token: token, refresh_token: refresh } = await program.tokens(own.key)
+    const { programs } = await own.client.programs()
+    assert.deepEqual([programs.length, programs[0]!.program, programs[0]!.scope], [1, 'Test', 'manage'])
+    await own.client.revokeProgram(programs[0]!.id)
+    assert.deepEqual([await statusOf(token), (await program.refresh(refresh)).status], [401, 400])
+    const last = await program.tokens(own.key)
+    await own.client.deleteAccount(own.email)
+    assert.deepEqual(
+      [await statusOf(last.access_token), (await program.refresh(last.refresh_token)).status],
+      [401, 400],
+    )
+  })
+
+  test('registrations are public programs, whatever they ask for, and bounded for each network', async () => {
+    const response = await register(api.baseUrl, {
+      redirect_uris: ['https://chat.example/callback'],
+      token_endpoint_auth_method: 'client_secret_post',
+      jwks_uri: 'http://169.254.169.254/',
+      sector_identifier_uri: 'https://169.254.169.254/',
+    })
+    const client = (await response.json()) as Record<string, unknown>
+    assert.deepEqual(
+      [response.status, client.token_endpoint_auth_method, client.client_secret, client.jwks_uri],
+      [201, 'none', undefined, undefined],
+    )
+    for (const metadata of [{}, { redirect_uris: [] }, { redirect_uris: ['http://chat.example/callback'] }])
+      assert.equal((await register(api.baseUrl, metadata)).status, 400)
+    await using limited = await Api.start({ RATE_SIGN_IN: '3' })
+    const statuses = []
+    for (let count = 0; count < 4; count++)
+      statuses.push((await register(limited.baseUrl, { redirect_uris: [REDIRECT_URI] })).status)
+    assert.deepEqual(statuses, [201, 201, 201, 429])
+  })
+
+  test('no code or token is stored, and expired records are deleted', async () => {
+    const code = await program.code(account.key)
+    const tokens = (await (await program.exchange(code)).json()) as Tokens
+    for (const file of ['slipway.db', 'slipway.db-wal']) {
+      const stored = await readFile(join(api.data, file)).catch(() => Buffer.alloc(0))
+      for (const secret of [code, tokens.access_token, tokens.refresh_token])
+        assert.ok(!stored.includes(secret), `${file} has a secret`)
+    }
+    api.clock.now += 91 * DAY_MS
+    assert.equal(await statusOf(tokens.access_token), 401)
+    assert.ok((await api.sweep('programs')) > 0)
+    assert.equal(await api.sweep('programs'), 0)
+    api.clock.now -= 91 * DAY_MS
+  })
+})

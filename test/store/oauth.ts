@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import type { OAuthRecord } from '../../server/store/contract/oauth.ts'
+import type { Promises } from './contract.ts'
+import { accountRow, plain } from './rows.ts'
+
+/** Promises about the records of OAuth. */
+export function storeOAuth(promises: Promises): void {
+  const record = (idHash: string, more: Partial<OAuthRecord> = {}): OAuthRecord => ({
+    idHash,
+    kind: 'RefreshToken',
+    grantHash: 'grant',
+    accountId: 'ann',
+    payload: {},
+    createdAt: 1,
+    expiresAt: 100,
+    consumedAt: null,
+    ...more,
+  })
+
+  promises(
+    'a record of OAuth is used once, ends with its grant, and is absent when it has expired',
+    async (open) => {
+      const [one, other] = [await open(), await open()]
+      const { oauth } = one.read
+      await one.write('relaxed', {}, async (tx) => {
+        await tx.accounts.insert(accountRow('ann'))
+        await tx.oauth.save(record('token'))
+        await tx.oauth.save(record('token', { payload: { a: 1 }, expiresAt: 200 }))
+        await tx.oauth.save(record('grant', { kind: 'Grant', createdAt: 2 }))
+        await tx.oauth.save(record('of another grant', { kind: 'Grant', grantHash: 'other' }))
+        await tx.oauth.save(record('of no account', { grantHash: null, accountId: null }))
+      })
+      const used = await Promise.all(
+        [one, other, one, other].map((store) =>
+          store.execute('durable', (tx) => tx.oauth.consume('token', 5)),
+        ),
+      )
+      assert.equal(used.filter(Boolean).length, 1)
+      const saved = record('token', { payload: { a: 1 }, expiresAt: 200, consumedAt: 5 })
+      assert.deepEqual(plain([await oauth.find('token', 199)]), [saved])
+      assert.deepEqual([await oauth.find('token', 200), await oauth.find('no', 1)], [undefined, undefined])
+      assert.equal((await oauth.findWithAccount('token', 1))!.account.id, 'ann')
+      assert.equal(await oauth.findWithAccount('of no account', 1), undefined)
+      const hashes = (records: OAuthRecord[]) => records.map(({ idHash }) => idHash)
+      assert.deepEqual(hashes(await oauth.list('ann', 'Grant', 1)), ['grant', 'of another grant'])
+      assert.deepEqual(hashes(await oauth.findAll(['token', 'no'], 1)), ['token'])
+      await one.execute('durable', (tx) => tx.oauth.deleteGrant('grant'))
+      assert.deepEqual(await oauth.findAll(['token', 'grant'], 1), [])
+      await one.write('relaxed', {}, (tx) => tx.accounts.markBeingDeleted('ann', 1))
+      assert.equal(await oauth.findWithAccount('of another grant', 1), undefined)
+      await one.execute('relaxed', (tx) => tx.oauth.deleteOfAccount('ann'))
+      assert.equal(await oauth.find('of another grant', 1), undefined)
+      const sweep = (now: number) => one.write('relaxed', {}, (tx) => tx.oauth.deleteExpired(now, 1))
+      assert.deepEqual([await sweep(99), await sweep(100), await sweep(100)], [0, 1, 0])
+    },
+  )
+}
