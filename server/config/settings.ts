@@ -591,11 +591,9 @@ function duplicatePlanNames({ planFree, planHobby }: Partial<SettingValues>): st
   ]
 }
 
-const PREFIX = 'SLIPWAY_'
-
 function unknownSetting(name: string, known: Set<string>): string {
-  const names = [...known].map((one) => one.slice(PREFIX.length))
-  const near = findNearest(name.slice(PREFIX.length), names)
-  const suggestion = near === undefined ? '' : ` Did you mean ${PREFIX}${near}?`
+  const names = [...known].map((one) => one.slice('SLIPWAY_'.length))
+  const near = findNearest(name.slice('SLIPWAY_'.length), names)
+  const suggestion = near === undefined ? '' : ` Did you mean SLIPWAY_${near}?`
   return `${name} is not a setting.${suggestion} To list all settings, run: node_modules/.bin/slipway-server settings`
 }

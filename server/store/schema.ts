@@ -84,7 +84,7 @@ export interface TrustRow {
   forge: Forge
   issuer: string
   repository: string
-  repository_id: string | null
+  forge_repository_id: string | null
   /** The `visits_key` of the site. */
   site: string
   scope: KeyScope

@@ -290,7 +290,7 @@ const ROWS: readonly Row[] = [
   ['trusts jobs that pull requests of forks cause', 'server/accounts/trusts/job.ts', 'BRANCH_EVENTS.has(event) ? BRANCHES', 'true ? BRANCHES', TRUSTS],
   ['takes the source branch of a merge request for a branch', 'server/accounts/trusts/job.ts', 'ref_path: ref, environment } = claims', 'ref: branch, environment } = claims\n  const ref = `refs/heads/${branch}`', TRUSTS],
   ['loads the keys of an issuer for each unknown key', 'server/accounts/trusts/issuer-keys.ts', 'lifetimeMs: LOAD_INTERVAL_MS, clock', 'lifetimeMs: 0, clock', TRUSTS],
-  ['reads an answer of an issuer of any size', 'server/accounts/trusts/issuer-keys.ts', 'if (bytes > MAX_RESPONSE_BYTES) throw', 'if (false) throw', 'test/lib/issuer-keys.test.ts'],
+  ['reads an answer of an issuer of any size', 'server/lib/fetch-json.ts', 'if (bytes > maxBytes) throw', 'if (false) throw', 'test/lib/issuer-keys.test.ts'],
   ['leaves keys of a removed trust valid', 'server/accounts/trusts/trusts.ts', 'await tx.keys.deleteIssued(account.id, keyIssuer(id))', '', TRUSTS],
   ['gives keys to a trust of an account without access', 'server/accounts/trusts/trusts.ts', '|| !(await findRole(queries, site, account))', '', TRUSTS],
   ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/api/account-deletion.test.ts'],

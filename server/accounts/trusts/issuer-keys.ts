@@ -1,5 +1,6 @@
 import type { JWTVerifyGetKey } from 'jose'
 import { ApiError } from '../../lib/errors.ts'
+import { fetchJson } from '../../lib/fetch-json.ts'
 import type { Log } from '../../lib/log.ts'
 import { shareResult } from '../../lib/share-result.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
@@ -78,27 +79,14 @@ export class IssuerKeys {
 }
 
 async function loadKeySet(issuer: string, signal: AbortSignal): Promise<JWTVerifyGetKey> {
-  const configuration = await readJson(`${issuer}/.well-known/openid-configuration`, signal)
+  const configuration = await fetchJson(`${issuer}/.well-known/openid-configuration`, {
+    signal,
+    maxBytes: MAX_RESPONSE_BYTES,
+  })
   const { issuer: named, jwks_uri: address } = configuration as Record<string, unknown>
   if (named !== issuer) throw new Error('its configuration names another issuer')
   const url = typeof address === 'string' ? URL.parse(address) : null
   if (url?.origin !== new URL(issuer).origin) throw new Error('its key set has another origin')
   const { createLocalJWKSet } = await import('jose')
-  return createLocalJWKSet((await readJson(url.href, signal)) as never)
-}
-
-async function readJson(url: string, signal: AbortSignal): Promise<unknown> {
-  const { ok, status, body } = await fetch(url, { signal, redirect: 'error' })
-  if (!ok || !body) {
-    await body?.cancel()
-    throw new Error(`${url} returned ${status}`)
-  }
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > MAX_RESPONSE_BYTES) throw new Error(`${url} returned more than ${MAX_RESPONSE_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return JSON.parse(Buffer.concat(chunks).toString())
+  return createLocalJWKSet((await fetchJson(url.href, { signal, maxBytes: MAX_RESPONSE_BYTES })) as never)
 }

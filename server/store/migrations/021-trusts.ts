@@ -10,7 +10,7 @@ export async function up({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('forge', 'text', (c) => c.notNull())
     .addColumn('issuer', 'text', (c) => c.notNull())
     .addColumn('repository', 'text', (c) => c.notNull())
-    .addColumn('repository_id', 'text')
+    .addColumn('forge_repository_id', 'text')
     .addColumn('site', 'text', (c) => c.notNull())
     .addColumn('scope', 'text', (c) => c.notNull())
     .addColumn('branch', 'text')

@@ -10,7 +10,7 @@ const mapper = new RowMapper<StoredTrust, TrustRow>({
   forge: 'forge',
   issuer: 'issuer',
   repository: 'repository',
-  repositoryId: 'repository_id',
+  repositoryId: 'forge_repository_id',
   site: 'site',
   scope: 'scope',
   branch: 'branch',
@@ -52,7 +52,7 @@ export class SqlTrustQueries implements TrustQueries {
   async recordUse(id: string, repositoryId: string, now: number) {
     await this.#db
       .updateTable('trusts')
-      .set({ repository_id: repositoryId, last_used_at: now })
+      .set({ forge_repository_id: repositoryId, last_used_at: now })
       .where('id', '=', id)
       .execute()
   }
