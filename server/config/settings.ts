@@ -508,6 +508,7 @@ export function describeSettings(environment: Record<string, string | undefined>
 const OTHER_VARIABLES = new Set([
   'SLIPWAY_URL',
   'SLIPWAY_KEY',
+  'SLIPWAY_ID_TOKEN',
   'SLIPWAY_SITE_PASSWORD',
   'SLIPWAY_MOVE_DATABASE_URL',
 ])
