@@ -15,6 +15,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   previews: async () => (await import('./previews.ts')).previews,
   promote: async () => (await import('./promote.ts')).promote,
   rollback: async () => (await import('./rollback.ts')).rollback,
+  diff: async () => (await import('./diff.ts')).diff,
   pull: async () => (await import('./pull.ts')).pull,
   visits: async () => (await import('./visits.ts')).visits,
   domains: async () => (await import('./domains.ts')).domains,
