@@ -28,6 +28,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   login: async () => (await import('./login.ts')).login,
   logout: async () => (await import('./logout.ts')).logout,
   whoami: async () => (await import('./whoami.ts')).whoami,
+  trust: async () => (await import('./trust.ts')).trust,
   mcp: async () => (await import('./mcp.ts')).mcp,
   completion: async () =>
     (await import('./completion.ts')).completion({ commands: COMMANDS, aliases: ALIASES }),

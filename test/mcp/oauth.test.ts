@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { oauthAdapter } from '../../server/accounts/oauth/oauth-records.ts'
 import { type Account, Api, DAY_MS } from '../api/api.ts'
 import { Agent } from './agent.ts'
 import { Program, REDIRECT_URI, register, type Tokens } from './program.ts'
@@ -92,6 +93,23 @@ describe('the authorization of programs', () => {
     const code = await program.code(account.key)
     const statuses = await Promise.all([1, 2, 3, 4].map(async () => (await program.exchange(code)).status))
     assert.ok(statuses.filter((status) => status === 200).length <= 1, `${statuses}`)
+  })
+
+  test('a stored code is used once, and a stored token is accepted for its resource only', async () => {
+    const { store } = await api.operator()
+    const adapter = (kind: string) =>
+      oauthAdapter(kind, { store, clock: () => api.clock.now }, () => new Error('used before'))
+    const { id: accountId } = (await store.read.accounts.byEmail(account.email))!
+    await adapter('AuthorizationCode').upsert('code', { accountId }, 60)
+    await adapter('AuthorizationCode').consume('code')
+    await assert.rejects(adapter('AuthorizationCode').consume('code'), /used before/)
+    for (const [token, aud, status] of [
+      ['ours', `${api.baseUrl}/mcp`, 200],
+      ['theirs', 'https://other.example/mcp', 401],
+    ] as const) {
+      await adapter('AccessToken').upsert(token, { accountId, aud, scope: 'manage' }, 60)
+      assert.equal(await statusOf(token), status)
+    }
   })
 
   test('a refresh token is replaced by each use: a second use ends the access', async () => {
