@@ -7,6 +7,7 @@ const GUIDES: Record<string, string> = {
   publish: 'Publishing',
   domains: 'Domains',
   agents: 'Agents',
+  ci: 'CI',
   run: 'Running a server',
   security: 'Security',
   glossary: 'Glossary',
@@ -22,6 +23,14 @@ interface Guide {
 interface Heading {
   id: string
   title: string
+}
+
+/** All guides in one text, in the order of the contents. */
+export function allGuides(guides: readonly Guide[]): string {
+  const sources = new Map(guides.map((guide) => [guide.name, guideSource(guide)]))
+  return Object.keys(GUIDES)
+    .flatMap((name) => sources.get(name)?.trim() ?? [])
+    .join('\n\n---\n\n')
 }
 
 /** Whether a service has this guide of `docs/`. */

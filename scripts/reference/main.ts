@@ -4,8 +4,11 @@ import { openApiDocument } from '../../server/api/openapi.ts'
 import { routes } from '../../server/api/routes.ts'
 import type { ApiServices } from '../../server/api/services.ts'
 import { readConfig } from '../../server/config/settings.ts'
-import { guideContent, guideSource, isGuide } from './guides.ts'
+import { allGuides, guideContent, guideSource, isGuide } from './guides.ts'
 import { referenceContent } from './reference.ts'
+
+/** Served as `/llms-full.txt`. */
+const ALL_GUIDES = 'llms-full.txt'
 
 // `node scripts/reference/main.ts FOLDER` writes the content of /docs into FOLDER/reference.html, and that of the guides
 // into FOLDER/docs. The service fills in its URL and its version.
@@ -22,8 +25,10 @@ const names = readdirSync(docs)
   .map((name) => name.slice(0, -'.md'.length))
   .filter(isGuide)
 writeFileSync(join(folder, 'reference.html'), referenceContent(document, names))
-for (const name of names) {
-  const guide = { name, source: readFileSync(join(docs, `${name}.md`), 'utf8') }
+const guides = names.map((name) => ({ name, source: readFileSync(join(docs, `${name}.md`), 'utf8') }))
+writeFileSync(join(folder, 'docs', ALL_GUIDES), allGuides(guides))
+for (const guide of guides) {
+  const { name } = guide
   writeFileSync(join(folder, 'docs', `${name}.html`), guideContent(guide, names))
   writeFileSync(join(folder, 'docs', `${name}.md`), guideSource(guide))
 }

@@ -19,19 +19,23 @@ export const SERVICE_LINKS = [
 ].join(', ')
 
 const TEXT = 'text/plain; charset=utf-8'
+const MARKDOWN = 'text/markdown; charset=utf-8'
 
-/** The files by which programs find the API and how to use it, by path; `/` is the front page as text. */
+/** The files by which programs find the API and how to use it, by path; `/` is the front page as text, `/docs` the list of guides. */
 export function agentFiles(options: AgentFilesOptions): ReadonlyMap<string, StaticFile> {
   const { settings, clock } = options
   const { baseUrl } = settings
   const text = agentText({ baseUrl, lifetime: formatDuration(settings.anonymousLifetime) })
   const recipe = uploadRecipe(options)
+  const overview = llmsText(baseUrl, text + recipe)
   const files: [path: string, type: string, content: string][] = [
     ['/', TEXT, frontPage(baseUrl, recipe)],
-    ['/llms.txt', TEXT, llmsText(baseUrl, text + recipe)],
-    ['/skill.md', 'text/markdown; charset=utf-8', skill(text)],
+    ['/docs', MARKDOWN, overview],
+    ['/llms.txt', TEXT, overview],
+    ['/skill.md', MARKDOWN, skill(baseUrl, text)],
     ['/robots.txt', TEXT, 'User-agent: *\nAllow: /api/openapi.json\nDisallow: /api/\n'],
     ['/.well-known/api-catalog', CATALOG_TYPE, JSON.stringify(apiCatalog(baseUrl))],
+    ['/.well-known/mcp/server-card.json', 'application/json', JSON.stringify(serverCard(settings))],
   ]
   return new Map(
     files.map(([path, type, content]) => [
@@ -50,6 +54,22 @@ export function prefersText(headers: Readonly<Record<string, string | string[] |
   if (accept.includes('text/html')) return false
   const coding = headers['accept-encoding'] ?? 'identity'
   return /text\/(plain|markdown)|application\/json/.test(accept) || coding === 'identity'
+}
+
+/** Whether a page of `/docs` is sent as Markdown: to a client that accepts it at least as much as HTML (RFC 9110, 12.5.1). */
+export function prefersMarkdown({
+  accept = '',
+}: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  const quality = (type: string) => {
+    const range = String(accept)
+      .split(',')
+      .map((part) => part.trim().toLowerCase().split(';'))
+      .find(([name]) => name!.trim() === type)
+    const [, q = '1'] = /^ *q *= *([\d.]+)/.exec(range?.[1] ?? '') ?? []
+    return range ? Number(q) : 0
+  }
+  const markdown = quality('text/markdown')
+  return markdown > 0 && markdown >= quality('text/html')
 }
 
 /** How to upload a file, and how to keep and update the site. */
@@ -105,13 +125,15 @@ ${text}
 - [Publishing](${baseUrl}/docs/publish.md): the command, the HTTP API, redirects, headers, versions, visits
 - [Domains](${baseUrl}/docs/domains.md): serving a site at your own domain
 - [Agents](${baseUrl}/docs/agents.md): the tools of the Model Context Protocol at ${baseUrl}/mcp
+- [CI](${baseUrl}/docs/ci.md): publishing from GitHub Actions and GitLab CI without a stored secret
+- [All guides in one file](${baseUrl}/llms-full.txt)
 - [OpenAPI document](${baseUrl}/api/openapi.json): every operation with schemas and examples
 - [API reference](${baseUrl}/docs): the same for people, with all error codes
 `
 }
 
 /** In the format of agent skills: a front matter with name and description. */
-function skill(text: string): string {
+function skill(baseUrl: string, text: string): string {
   return `---
 name: publish-site
 description: Publish a static site, page or folder and get a public URL. Use when the user wants to publish, deploy or share HTML or a built front end.
@@ -119,7 +141,19 @@ description: Publish a static site, page or folder and get a public URL. Use whe
 
 # Publish a static site
 
-${text}`
+${text}
+## With the Model Context Protocol
+
+With tools of Slipway (publish_site, update_files and others), use them in place of the requests above. To add them to a client: the address is ${baseUrl}/mcp (Streamable HTTP), and it signs in by OAuth. On a computer with the files, the command ${npxCommand(baseUrl)} mcp serves the same tools over stdio, and publish_folder. Guide: ${baseUrl}/docs/agents.md
+
+## From CI
+
+In GitHub Actions and GitLab CI, publish without a stored secret: the user trusts the repository once, and each job exchanges its identity token for a key. Guide: ${baseUrl}/docs/ci.md. In other CI systems, store a key of ${npxCommand(baseUrl)} keys create as the secret SLIPWAY_KEY, and run:
+
+SLIPWAY_URL=${baseUrl} npx -y ${baseUrl}/cli.tgz publish FOLDER --site SLUG --replace --json
+
+Without Node.js: curl -fsSL ${baseUrl}/publish.sh | SLIPWAY_SITE=SLUG sh -s FOLDER
+`
 }
 
 const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
@@ -137,6 +171,21 @@ function apiCatalog(baseUrl: string): object {
         ],
         status: [{ href: `${baseUrl}/health`, type: 'application/json' }],
       },
+      {
+        anchor: `${baseUrl}/mcp`,
+        'service-desc': [{ href: `${baseUrl}/.well-known/mcp/server-card.json`, type: 'application/json' }],
+        'service-doc': [{ href: `${baseUrl}/docs/agents`, type: 'text/html' }],
+      },
     ],
+  }
+}
+
+/** Where the MCP server is, for clients that look for it. The protocol itself describes its tools. */
+function serverCard({ baseUrl, version }: PageSettings): object {
+  return {
+    serverInfo: { name: 'slipway', title: 'Slipway', version },
+    description: 'Publishes static sites: send files, get a live URL.',
+    documentationUrl: `${baseUrl}/docs/agents`,
+    transport: { type: 'streamable-http', endpoint: `${baseUrl}/mcp` },
   }
 }

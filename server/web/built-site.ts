@@ -117,7 +117,8 @@ function getContent(
   options: BuiltSiteOptions,
 ): Buffer {
   const content = String(reference.get(name))
-  if (name.endsWith('.md')) return Buffer.from(replacePlaceholders(content, options, (text) => text))
+  if (/\.(md|txt)$/.test(name) && name.startsWith(GUIDES))
+    return Buffer.from(replacePlaceholders(content, options, (text) => text))
   if (!name.endsWith('.html')) return built.get(name)!
   if (!name.startsWith(GUIDES)) return fillIn(String(built.get(name)), content, options)
   const title = /<h1[^>]*>(.*?)<\/h1>/.exec(content)?.[1] ?? ''

@@ -3,7 +3,7 @@ import { CLIENT_PACKAGE_PATH } from '../../protocol/client-package.ts'
 import { PAGE_NOT_FOUND } from '../edge/respond/pages/error-pages.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { HttpRequest, RequestHeaders } from '../net/http-handler.ts'
-import { prefersText, SERVICE_LINKS } from './agent-files.ts'
+import { prefersMarkdown, prefersText, SERVICE_LINKS } from './agent-files.ts'
 import type { BuiltSite } from './built-site.ts'
 import { type ClientDownload, SCRIPT_NAMES } from './client-download.ts'
 import { type PageResponse, type StaticFile, toPageResponse } from './static-file.ts'
@@ -46,6 +46,9 @@ const REDIRECTS = {
 /** For requests to the address of the server and to unknown paths outside the API. */
 export const PUBLISH_HINT = 'To publish, send POST /api/v1/publish, or PUT / with an archive or an HTML page.'
 
+/** Of responses that differ by the accepted type. */
+const NEGOTIATED = { Vary: 'Accept, Accept-Encoding' }
+
 interface PageOptions {
   builtSite: BuiltSite
   clientDownload: ClientDownload
@@ -82,21 +85,31 @@ export async function pages(
     serve(url, (request) => builtSite.findResponse(name, request))
   for (const url of PAGE_PATHS) if (url !== '/') serveFile(url, 'index.html')
   for (const [url, file] of agentFiles) {
-    if (url !== '/') serve(url, async (request) => toPageResponse(file, request))
+    if (url !== '/' && url !== '/docs') serve(url, async (request) => toPageResponse(file, request))
   }
   serve('/', async (request) => {
     const found = prefersText(request.headers)
       ? toPageResponse(agentFiles.get('/')!, request)
       : await builtSite.findResponse('front.html', request)
-    return found && { ...found, headers: { Link: SERVICE_LINKS, Vary: 'Accept, Accept-Encoding' } }
+    return found && { ...found, headers: { Link: SERVICE_LINKS, ...NEGOTIATED } }
   })
   for (const [url, target] of Object.entries(REDIRECTS))
     app.get(url, (_, reply) => reply.redirect(target, 308))
-  serveFile('/docs', 'reference.html')
-  serveFile('/docs/api', 'reference.html')
-  serve('/docs/:guide', (request, params) => {
+  for (const url of ['/docs', '/docs/api']) {
+    serve(url, async (request) => {
+      const found = prefersMarkdown(request.headers)
+        ? toPageResponse(agentFiles.get('/docs')!, request)
+        : await builtSite.findResponse('reference.html', request)
+      return found && { ...found, headers: NEGOTIATED }
+    })
+  }
+  serveFile('/llms-full.txt', 'docs/llms-full.txt')
+  serve('/docs/:guide', async (request, params) => {
     const { guide } = params as { guide: string }
-    return builtSite.findResponse(`docs/${guide.endsWith('.md') ? guide : `${guide}.html`}`, request)
+    if (guide.endsWith('.md')) return builtSite.findResponse(`docs/${guide}`, request)
+    const type = prefersMarkdown(request.headers) ? 'md' : 'html'
+    const found = await builtSite.findResponse(`docs/${guide}.${type}`, request)
+    return found && { ...found, headers: NEGOTIATED }
   })
   for (const name of ICON_FILES) serveFile(`/${name}`, name)
   serve('/assets/:name', (request, params) =>

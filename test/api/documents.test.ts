@@ -70,11 +70,36 @@ describe('the pages about the API', () => {
     const skill = await api.request('GET', '/skill.md')
     assert.match(skill.text, /^---\nname: [a-z-]+\ndescription: .+\n---\n/)
     assert.ok(skill.text.includes(text))
+    for (const part of [`${api.baseUrl}/mcp`, 'cli.tgz mcp', `${api.baseUrl}/docs/ci.md`, 'SLIPWAY_KEY'])
+      assert.ok(skill.text.includes(part), part)
+    const full = await api.request('GET', '/llms-full.txt')
+    assert.match(full.headers['content-type']!, /^text\/plain/)
+    for (const name of ['publish', 'agents', 'ci', 'security'])
+      assert.ok(full.text.includes((await api.request('GET', `/docs/${name}.md`)).text.trim()), name)
+    const card = await api.request('GET', '/.well-known/mcp/server-card.json')
+    assert.equal(JSON.parse(card.text).transport.endpoint, `${api.baseUrl}/mcp`)
     const catalog = await api.request('GET', '/.well-known/api-catalog')
     assert.match(catalog.headers['content-type']!, /^application\/linkset\+json/)
     const [{ 'service-desc': description }] = JSON.parse(catalog.text).linkset
     assert.equal(description[0].href, `${api.baseUrl}/api/openapi.json`)
     assert.match((await api.request('GET', '/robots.txt')).text, /^User-agent: \*\n/)
+  })
+
+  test('are Markdown for clients that prefer it', async () => {
+    const cases: [accept: string, type: RegExp][] = [
+      ['text/markdown', /^text\/markdown/],
+      ['text/markdown, text/html, */*', /^text\/markdown/],
+      ['text/html;q=0.9, text/markdown; q=0.8', /^text\/html/],
+      ['text/markdown;q=0', /^text\/html/],
+      ['text/html,application/xhtml+xml,*/*;q=0.8', /^text\/html/],
+    ]
+    for (const path of ['/docs', '/docs/api', '/docs/publish', '/docs/agents', '/docs/ci']) {
+      for (const [accept, type] of cases) {
+        const { status, headers } = await api.request('GET', path, { headers: { accept } })
+        assert.deepEqual([status, headers.vary], [200, 'Accept, Accept-Encoding'])
+        assert.match(headers['content-type']!, type, `${path} ${accept}`)
+      }
+    }
   })
 
   test('are also found by their common paths', async () => {
@@ -92,7 +117,7 @@ describe('the pages about the API', () => {
   })
 
   test('are guides, as pages and as Markdown with the address of the service', async () => {
-    for (const name of ['publish', 'domains', 'agents', 'run', 'security']) {
+    for (const name of ['publish', 'domains', 'agents', 'ci', 'run', 'security']) {
       const page = await api.request('GET', `/docs/${name}`)
       assert.match(page.headers['content-type']!, /^text\/html/, name)
       assert.match(page.text, /<h1[^>]*>[A-Z].*<\/h1>/)
@@ -208,7 +233,8 @@ describe('a page', () => {
         const small = await fetchPage(path, { 'Accept-Encoding': accepted })
         assert.ok(small.body.length < plain.body.length)
         assert.deepEqual(read(small.body), plain.body)
-        assert.equal(small.headers.vary, path === '/' ? 'Accept, Accept-Encoding' : 'Accept-Encoding')
+        const negotiated = path === '/favicon.svg' ? 'Accept-Encoding' : 'Accept, Accept-Encoding'
+        assert.equal(small.headers.vary, negotiated)
         assert.notEqual(small.headers.etag, etag)
         const known = { 'Accept-Encoding': accepted, 'If-None-Match': small.headers.etag! }
         assert.equal((await fetchPage(path, known)).status, 304)
