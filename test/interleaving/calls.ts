@@ -41,6 +41,7 @@ import {
   PREVIEW,
   PREVIEW_UPDATE,
   PREVIOUS,
+  PROGRAM,
   SECRET,
   SESSION,
 } from './fixture.ts'
@@ -59,6 +60,7 @@ type Subject =
   | 'ann'
   | 'keys'
   | 'devices'
+  | 'programs'
   | 'sessions'
   | 'codes'
   | 'domains of ann'
@@ -409,10 +411,15 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'end all sessions': { changes: ['sessions'], run: ({ sessions }) => sessions.endOthers(ANN, undefined) },
   'sign out': { changes: ['sessions'], run: ({ sessions }) => sessions.close(SESSION) },
+  'end the access of a program': {
+    changes: ['programs'],
+    run: ({ programs }) => programs.revoke(ANN, PROGRAM.slice(0, 16)),
+  },
   'delete the account': {
     changes: [
       'ann',
       'keys',
+      'programs',
       'sessions',
       'codes',
       'domains of ann',
@@ -442,6 +449,7 @@ export const CALLS: Record<string, CallSpec> = {
     blobs: ['blobs'],
     unnamed: ['blobs'],
     'sign-ins': ['codes', 'counters', 'devices', 'keys', 'sessions'],
+    programs: ['programs'],
     'held-domains': ['domains of ann'],
     'former-names': ['cafe', 'renames'],
     emails: ['notices', 'ann'],
