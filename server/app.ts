@@ -9,6 +9,8 @@ import { Programs } from './accounts/oauth/programs.ts'
 import type { Plans } from './accounts/plans.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
+import { IdTokens } from './accounts/trusts/id-tokens.ts'
+import { Trusts } from './accounts/trusts/trusts.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
@@ -389,7 +391,7 @@ export function createServices(
   config: Config,
   baseUrl: string,
   backends: Backends,
-  { log, budget }: Pick<StartOptions, 'log'> & { budget: MemoryBudget },
+  { log, budget, clock: testClock }: Pick<StartOptions, 'log' | 'clock'> & { budget: MemoryBudget },
 ) {
   const { store, blobs, mail, dns, folder, secret, secretBox, certificates } = backends
   const { clock } = store
@@ -453,6 +455,9 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
+  const issuers = config.oidcIssuers
+  const monotonicClock = testClock ?? (() => performance.now())
+  const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log })
   const rates = {
     anonymous: config.rateAnonymous,
     session: config.rateSession,
@@ -463,6 +468,7 @@ export function createServices(
     injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
     namedKeys: new NamedKeys({ store, clock }),
+    trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
     sessions,
     programs: new Programs({

@@ -15,6 +15,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   previews: async () => (await import('./previews.ts')).previews,
   promote: async () => (await import('./promote.ts')).promote,
   rollback: async () => (await import('./rollback.ts')).rollback,
+  diff: async () => (await import('./diff.ts')).diff,
   pull: async () => (await import('./pull.ts')).pull,
   visits: async () => (await import('./visits.ts')).visits,
   domains: async () => (await import('./domains.ts')).domains,
@@ -27,6 +28,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   login: async () => (await import('./login.ts')).login,
   logout: async () => (await import('./logout.ts')).logout,
   whoami: async () => (await import('./whoami.ts')).whoami,
+  trust: async () => (await import('./trust.ts')).trust,
   mcp: async () => (await import('./mcp.ts')).mcp,
   completion: async () =>
     (await import('./completion.ts')).completion({ commands: COMMANDS, aliases: ALIASES }),

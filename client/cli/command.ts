@@ -64,7 +64,7 @@ export const SERVER_OPTION: CommandOption = {
 export const SITE_OPTION: CommandOption = {
   type: 'string',
   value: 'SLUG',
-  help: 'Site to use (default: the one published from this folder)',
+  help: 'Site to use (default: SLIPWAY_SITE, then the one published from this folder)',
 }
 
 export const JSON_OPTION: CommandOption = { type: 'boolean', help: 'Print JSON on stdout, errors included' }

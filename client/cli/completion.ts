@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: source of shell scripts
 
 import { UsageError } from './cli-error.ts'
-import type { Command } from './command.ts'
+import { type Command, printResult } from './command.ts'
 
 interface CommandTable {
   commands: Record<string, () => Promise<Command>>
@@ -34,7 +34,7 @@ Prints a script that completes commands, actions and options. To load it in ever
   zsh    echo 'eval "$(slipway completion zsh)"' >> ~/.zshrc   (after compinit)
   fish   slipway completion fish > ~/.config/fish/completions/slipway.fish`,
   options: {},
-  async run({ terminal }, _options, [shell = '']) {
+  async run(work, options, [shell = '']) {
     const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
     if (!script) throw new UsageError('Name a shell: bash, zsh or fish')
     const loaded = await Promise.all(Object.values(commands).map((load) => load()))
@@ -43,7 +43,8 @@ Prints a script that completes commands, actions and options. To load it in ever
       const helps = Object.entries(options).map(([option, { help }]): [string, string] => [option, help])
       return { names, summary, choices, options: helps }
     })
-    terminal.print(script(completed).join('\n'))
+    const text = script(completed).join('\n')
+    printResult(work, options, { shell, script: text }, () => work.terminal.print(text))
   },
 })
 

@@ -1,5 +1,5 @@
 import { EXIT_CODES } from './cli-error.ts'
-import type { Command, CommandOption } from './command.ts'
+import { type Command, type CommandOption, printResult } from './command.ts'
 import { formatTable } from './terminal/table.ts'
 
 interface CommandTable {
@@ -17,17 +17,24 @@ export const help = ({ commands, aliases, find }: CommandTable): Command => ({
   summary: 'Show help for a command',
   about: 'Lists all commands, or shows the options of one.',
   options: {},
-  async run({ terminal, settings: { program } }, _options, [name]) {
-    const lines =
+  async run(work, options, [name]) {
+    const { program } = work.settings
+    const shown =
       name === undefined
-        ? await overview(commands, program)
-        : explanation(await find(name, program), aliases, program)
-    for (const line of lines) terminal.print(line)
+        ? await Promise.all(Object.values(commands).map((load) => load()))
+        : [await find(name, program)]
+    const lines = name === undefined ? overview(shown, program) : explanation(shown[0]!, aliases, program)
+    printResult(work, options, { commands: shown.map(toJson) }, () => {
+      for (const line of lines) work.terminal.print(line)
+    })
   },
 })
 
-async function overview(table: CommandTable['commands'], program: string): Promise<string[]> {
-  const commands = await Promise.all(Object.values(table).map((load) => load()))
+function toJson({ name, operands, summary, about, options }: Command) {
+  return { name, operands, summary, about: about.trim(), options }
+}
+
+function overview(commands: Command[], program: string): string[] {
   return [
     'Publish a folder and get a live URL.',
     '',
@@ -42,6 +49,7 @@ async function overview(table: CommandTable['commands'], program: string): Promi
     ...indented([
       ['SLIPWAY_URL', 'Server to use, unless --server names one'],
       ['SLIPWAY_KEY', 'API key for that server, instead of signing in'],
+      ['SLIPWAY_SITE', 'Site to use, unless --site names one'],
       ['SLIPWAY_SITE_PASSWORD', 'Password for --password, instead of asking'],
       ['HTTPS_PROXY, HTTP_PROXY', 'Proxy for requests; NO_PROXY lists the hosts to connect to directly'],
       ['NO_COLOR', 'Disable colors'],

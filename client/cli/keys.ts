@@ -62,7 +62,10 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
 async function create(...[work, options, typed]: Parameters<Action>): Promise<void> {
   const { terminal, settings } = work
   const name = requireName(work, 'create', typed)
-  const scope = readScope(stringOption(options, 'scope'), settings.program)
+  const scope = readScope(
+    stringOption(options, 'scope'),
+    `${settings.program} keys create ci --scope publish`,
+  )
   const sites = stringOption(options, 'site')?.split(',') ?? null
   const expires = stringOption(options, 'expires')
   const expiresInSeconds =
@@ -106,11 +109,12 @@ function requireName({ settings }: CommandContext, action: string, name: string 
   throw new UsageError('Name a key', `Such as: ${settings.program} keys ${action} ci`)
 }
 
-function readScope(typed: string | undefined, program: string): KeyScope {
+/** The scope that was typed. Throws a UsageError with an example of a command. */
+export function readScope(typed: string | undefined, example: string): KeyScope {
   const scope = KEY_SCOPES.find((one) => one === typed)
   if (scope) return scope
   const sentence = `--scope must be ${formatAlternatives(KEY_SCOPES)}`
-  throw new UsageError(sentence, `Such as: ${program} keys create ci --scope publish`)
+  throw new UsageError(sentence, `Such as: ${example}`)
 }
 
 function formatKeys(found: KeySummary[], now: number): string[] {

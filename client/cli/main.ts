@@ -6,7 +6,7 @@ import { defaultRetryPolicy, type RetryPolicy } from '../sdk/retry.ts'
 import { Slipway } from '../sdk/slipway.ts'
 import { loginCommand } from './account.ts'
 import { UsageError } from './cli-error.ts'
-import type { CommandContext } from './command.ts'
+import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTION } from './command.ts'
 import { findCommand, isCommand, parseCommandLine } from './command-line.ts'
 import { describeError, type ErrorReport, type LastRequest, toErrorJson } from './format-error.ts'
 import { readSettings } from './settings.ts'
@@ -85,7 +85,10 @@ function assertProxy(find: () => unknown): void {
 async function run(work: CommandContext, args: string[]): Promise<void> {
   const [name = 'help', ...rest] = args
   const { program } = work.settings
-  if (['--version', '-v', '-V', 'version'].includes(name)) return work.terminal.print(work.version)
+  if (['--version', '-v', '-V', 'version'].includes(name)) {
+    const { version, terminal } = work
+    return printResult(work, { json: isJsonRequested(args) }, { version }, () => terminal.print(version))
+  }
   if (name === '--help' || name === '-h') return run(work, ['help', ...rest])
   if (looksLikeFolder(name)) {
     throw new UsageError(`Unknown command "${name}"`, `To publish a folder: ${program} publish ${name}`)
@@ -93,7 +96,14 @@ async function run(work: CommandContext, args: string[]): Promise<void> {
   const command = await findCommand(name, program)
   const { options, operands } = parseCommandLine(command, rest, program)
   if (options.help === true) return run(work, ['help', command.name])
-  await command.run(work, options, operands)
+  await command.run(work, { ...siteOption(work, command, options), ...options }, operands)
+}
+
+/** The site of `SLIPWAY_SITE`, for a command about one site. */
+function siteOption({ settings }: CommandContext, command: Command, options: OptionValues): OptionValues {
+  const isAboutSite = command.options.site?.value === SITE_OPTION.value
+  if (!isAboutSite || settings.site === undefined || options.new === true) return {}
+  return { site: settings.site }
 }
 
 /** Prints an error on stderr, and with `--json` also on stdout. */

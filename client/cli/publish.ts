@@ -1,5 +1,4 @@
-import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
-import { sumSizes } from '../../protocol/manifest/manifest.ts'
+import { stripControlChars } from '../../protocol/format.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, resolveKey } from './account.ts'
@@ -10,12 +9,12 @@ import {
   type CommandContext,
   JSON_OPTION,
   type OptionValues,
-  printResult,
   SERVER_OPTION,
   stringOption,
 } from './command.ts'
+import { printDryRun } from './dry-run.ts'
 import type { HashedFile } from './folder/digest.ts'
-import { notices, readFiles, scanOrThrow, skippedFiles } from './folder/read-site.ts'
+import { notices, readFiles, scanOrThrow } from './folder/read-site.ts'
 import type { FolderScan } from './folder/scan.ts'
 import {
   assertNotBoth,
@@ -58,7 +57,7 @@ node_modules, __MACOSX, Thumbs.db, desktop.ini, temporary files of editors (*~ *
 Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
 .slipwayignore, in the top folder, uses the syntax of .gitignore. A single file is refused if it would be skipped.`,
   options: {
-    site: { type: 'string', value: 'SLUG', help: 'Site of your account to update' },
+    site: { type: 'string', value: 'SLUG', help: 'Site of your account to update (default: SLIPWAY_SITE)' },
     new: { type: 'boolean', help: 'Create a new site' },
     merge: { type: 'boolean', help: 'Add the files to the site and keep its other files' },
     replace: {
@@ -89,15 +88,19 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
       help: 'Publish each change of the folder until Ctrl-C; open pages of a preview reload',
     },
     open: { type: 'boolean', help: 'Open the site in the browser' },
-    'dry-run': { type: 'boolean', help: 'List the files without publishing' },
+    'dry-run': {
+      type: 'boolean',
+      help: 'Show what would be uploaded, removed and left out, without publishing',
+    },
     json: JSON_OPTION,
     server: SERVER_OPTION,
   },
   async run(work, options, [operand]) {
     const folder = await chooseFolder(work, options, operand)
     const found = scanOrThrow(folder)
-    if (options['dry-run'] === true) return printFiles(work, options, found)
-    const plan = await claimRemembered(work, buildPlan(work, options, folder))
+    const planned = buildPlan(work, options, folder)
+    if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
+    const plan = await claimRemembered(work, planned)
     assertCanPreview(work, plan)
     await assertName(work, plan)
     const password = await passwordFor(work, options, plan)
@@ -139,16 +142,6 @@ async function withExpiry(
   if (!viewer.ttlSeconds || key === undefined || preview !== undefined) return outcome
   const { expiresAt } = await work.connect(server, key).details(outcome.site.slug)
   return expiresAt === null ? outcome : { ...outcome, site: { ...outcome.site, expiresAt } }
-}
-
-function printFiles(work: CommandContext, options: OptionValues, found: FolderScan): void {
-  const { terminal } = work
-  const files = found.files.map(({ path, size }) => ({ path, size }))
-  printResult(work, options, { files, bytes: sumSizes(files) }, () => {
-    for (const file of files) terminal.print(file.path)
-  })
-  for (const line of skippedFiles(found, true)) terminal.printNote(line)
-  terminal.printNote(`${formatFileCount(files)} would be published.`)
 }
 
 /** Throws a RefusedError for warnings with `--strict`. */

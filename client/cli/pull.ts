@@ -14,7 +14,7 @@ import { RefusedError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { readTar, type TarEntry } from './folder/read-tar.ts'
 import { ProgressView } from './terminal/progress.ts'
-import { resolveVersionId } from './version-id.ts'
+import { resolveVersionOrLive } from './version-id.ts'
 
 /** Folders whose files instruct programs on this machine: a site cannot replace them. */
 const PROTECTED_FOLDERS = new Set(['.git', '.hg', '.svn', '.slipway'])
@@ -38,7 +38,8 @@ site. Every file is verified against its SHA-256.`,
     const { slug, server, slipway } = await openSite(work, options)
     const folder = resolve(cwd, operand ?? slug)
     if (options.force !== true) assertEmpty(folder)
-    const versionId = await versionToPull(work, slipway, slug, stringOption(options, 'version'))
+    const typed = stringOption(options, 'version')
+    const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const { files } = await slipway.version(slug, versionId)
     const wanted = files.filter(({ path }) => isWritable(path))
     await download(work, slipway, { slug, versionId, folder, files: wanted })
@@ -69,18 +70,6 @@ function assertEmpty(folder: string): void {
     throw error
   }
   throw new RefusedError(`${folder} isn't empty`, 'To replace files in it: --force')
-}
-
-async function versionToPull(
-  work: CommandContext,
-  slipway: Slipway,
-  slug: string,
-  typed: string | undefined,
-): Promise<string> {
-  if (typed !== undefined) return resolveVersionId(work, slipway, { slug, typed })
-  const { currentVersionId } = await slipway.details(slug)
-  if (currentVersionId === null) throw new RefusedError(`${slug} has no live version`)
-  return currentVersionId
 }
 
 /** The next publish of a folder replaces the live version that was downloaded into it. */

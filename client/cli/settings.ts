@@ -8,6 +8,8 @@ export interface Settings {
   server: string | undefined
   /** `SLIPWAY_KEY` */
   key: string | undefined
+  /** `SLIPWAY_SITE`: the site of a command that names none. */
+  site: string | undefined
   /** `SLIPWAY_SITE_PASSWORD`, for `publish --password`. */
   sitePassword: string | undefined
   /** Where `slipway login` stores keys. */
@@ -29,6 +31,7 @@ export function readSettings(env: Record<string, string | undefined>, packageSer
   return Object.freeze({
     server: env.SLIPWAY_URL || undefined,
     key: env.SLIPWAY_KEY || undefined,
+    site: env.SLIPWAY_SITE || undefined,
     sitePassword: env.SLIPWAY_SITE_PASSWORD || undefined,
     keysFile: join(configFolder, 'slipway', 'config.json'),
     home,

@@ -33,6 +33,18 @@ export async function resolveVersionId(
   throw new UsageError(`Several versions start with ${name}`, 'Name one:', ...list)
 }
 
+/** The version whose id begins with `typed`, otherwise the live one. Throws a RefusedError without a live version. */
+export async function resolveVersionOrLive(
+  work: CommandContext,
+  slipway: Slipway,
+  { slug, typed }: { slug: string; typed: string | undefined },
+): Promise<string> {
+  if (typed !== undefined) return resolveVersionId(work, slipway, { slug, typed })
+  const { currentVersionId } = await slipway.details(slug)
+  if (currentVersionId === null) throw new RefusedError(`${slug} has no live version`)
+  return currentVersionId
+}
+
 async function pickVersion(
   { terminal, retryPolicy }: CommandContext,
   versions: VersionSummary[],

@@ -53,6 +53,14 @@ import type {
   VersionDetails,
   VersionList,
 } from '../../protocol/api/sites.ts'
+import type {
+  CreateTrustRequest,
+  ExchangeRequest,
+  ExchangeResponse,
+  Trust,
+  TrustList,
+  TrustRemovedResponse,
+} from '../../protocol/api/trusts.ts'
 import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
 import { parseRecords } from './events.ts'
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
@@ -285,6 +293,25 @@ export class Slipway {
   /** Ends a named key. */
   revokeKey(id: string): Promise<keys.KeyRevokedResponse> {
     return this.#call('DELETE', `/api/v1/me/keys/${encodeURIComponent(id)}`)
+  }
+
+  /** Exchanges the token of a CI job for a key of one site. */
+  exchangeIdToken(request: ExchangeRequest): Promise<ExchangeResponse> {
+    return this.#call('POST', '/api/auth/oidc/exchange', { json: request })
+  }
+
+  /** Repositories whose CI jobs get keys, newest first. */
+  trusts(): Promise<TrustList> {
+    return this.#call('GET', '/api/v1/me/trusts')
+  }
+
+  createTrust(request: CreateTrustRequest): Promise<Trust> {
+    return this.#call('POST', '/api/v1/me/trusts', { json: request })
+  }
+
+  /** Removes a trust and ends its keys. */
+  removeTrust(id: string): Promise<TrustRemovedResponse> {
+    return this.#call('DELETE', `/api/v1/me/trusts/${encodeURIComponent(id)}`)
   }
 
   /** Browser sessions, newest first. */

@@ -24,7 +24,7 @@ const PATH_PARAMETERS: Record<string, Schema> = {
   slug,
   versionId,
   id: text(
-    'The id, from listSessions, listKeys or listPrograms; of an authorization, from the URL of its page',
+    'The id, from listSessions, listKeys, listTrusts or listPrograms; of an authorization, from the URL of its page',
   ),
   domain: text('The host name'),
   path: text('The path of the file. Its slashes may be sent as they are or as %2F'),

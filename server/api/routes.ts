@@ -20,12 +20,14 @@ import * as deviceShape from './schemas/device.ts'
 import * as keyShape from './schemas/keys.ts'
 import * as previewShape from './schemas/previews.ts'
 import * as programShape from './schemas/programs.ts'
+import * as trustShape from './schemas/trusts.ts'
 import * as versionShape from './schemas/versions.ts'
 import * as visitShape from './schemas/visits.ts'
 import * as shape from './schemas.ts'
 import type { ApiServices } from './services.ts'
 import * as signIn from './sign-in.ts'
 import * as sites from './sites.ts'
+import * as trusts from './trusts.ts'
 import * as uploads from './uploads.ts'
 import * as versions from './versions.ts'
 import * as visits from './visits.ts'
@@ -112,6 +114,10 @@ function signInRoutes(services: ApiServices): Route[] {
     { id: 'listKeys', method: 'GET', url: '/api/v1/me/keys', tag, summary: 'List the named API keys, newest first', answer: [200, keyShape.keyList], access: forAccount('manage'), handle: keys.list(services) },
     { id: 'createKey', method: 'POST', url: '/api/v1/me/keys', tag, summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], access: FOR_CREDENTIALS, handle: keys.create(services) },
     { id: 'revokeKey', method: 'DELETE', url: '/api/v1/me/keys/:id', tag, summary: 'Revoke a named API key', answer: [200, keyShape.keyRevokedResponse], access: forAccount('manage'), handle: keys.revoke(services) },
+    { id: 'exchangeIdToken', method: 'POST', url: '/api/auth/oidc/exchange', tag, summary: 'Exchange the OpenID Connect token of a CI job for a key of 15 minutes, once', body: trustShape.exchangeRequest, answer: [200, trustShape.exchangeResponse], charge: 'sign-in', access: 'public', handle: trusts.exchange(services) },
+    { id: 'listTrusts', method: 'GET', url: '/api/v1/me/trusts', tag, summary: 'List the repositories whose CI jobs get keys, newest first', answer: [200, trustShape.trustList], access: forAccount('manage'), handle: trusts.list(services) },
+    { id: 'createTrust', method: 'POST', url: '/api/v1/me/trusts', tag, summary: 'Let CI jobs of a repository get keys of a site', body: trustShape.createTrustRequest, answer: [201, trustShape.createdTrust], access: FOR_CREDENTIALS, handle: trusts.create(services) },
+    { id: 'removeTrust', method: 'DELETE', url: '/api/v1/me/trusts/:id', tag, summary: 'Remove a trust and end its keys', answer: [200, trustShape.trustRemovedResponse], access: forAccount('manage'), handle: trusts.remove(services) },
     { id: 'endKey', method: 'DELETE', url: '/api/v1/me/key', tag, summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], ends: 'key', access: 'any', handle: me.endKey(services) },
     { id: 'getAuthorization', method: 'GET', url: '/api/v1/authorizations/:id', tag, summary: 'Get what a program asks for, in the browser in which it asks', answer: [200, programShape.authorizationRequest], access: forAccount('manage'), handle: programs.describe(services) },
     { id: 'decideAuthorization', method: 'POST', url: '/api/v1/authorizations/:id', tag, summary: 'Give a program access to the account, or refuse it', body: programShape.authorizationDecision, answer: [200, programShape.authorizationResult], access: FOR_CREDENTIALS, handle: programs.decide(services) },

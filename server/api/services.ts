@@ -5,6 +5,7 @@ import type { Programs } from '../accounts/oauth/programs.ts'
 import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
+import type { Trusts } from '../accounts/trusts/trusts.ts'
 import type { VisitReports } from '../analytics/report.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { AccountDeletion } from '../jobs/account-deletion.ts'
@@ -27,6 +28,7 @@ export interface ApiServices {
   baseUrl: string
   accounts: Accounts
   namedKeys: NamedKeys
+  trusts: Trusts
   deviceSignIns: DeviceSignIns
   sessions: Sessions
   programs: Programs

@@ -3,7 +3,9 @@ import { Resolver } from 'node:dns'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
+import { FORGES, type Forge } from '../../protocol/api/trusts.ts'
 import { pluralize, UNLIMITED } from '../../protocol/format.ts'
+import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
@@ -206,6 +208,40 @@ export function labels(name: string, description: string): Setting<readonly stri
       return names
     },
   }
+}
+
+/** Issuers of the forges on the internet. */
+const PUBLIC_ISSUERS: Record<Forge, string> = {
+  github: 'https://token.actions.githubusercontent.com',
+  gitlab: 'https://gitlab.com',
+}
+
+/** Issuers of tokens of CI jobs, each with the kind of its forge. Without TLS on this machine only. */
+export function issuers(
+  name: string,
+  description: string,
+): Setting<readonly { forge: Forge; url: string }[]> {
+  const read = (given: string) => {
+    if (given === 'off') return []
+    return given.split(',').map((one) => {
+      const [kind, ...rest] = one.trim().split('=')
+      const forge = FORGES.find((known) => known === kind)
+      const url = rest.length === 0 && forge ? PUBLIC_ISSUERS[forge] : rest.join('=')
+      if (forge && isIssuer(url)) return { forge, url }
+      throw new Error(
+        'it must be off, or github, gitlab or gitlab=https://gitlab.example.com, separated by commas',
+      )
+    })
+  }
+  const defaultLabel = FORGES.join(',')
+  return { name, defaultValue: read(defaultLabel), defaultLabel, description, read }
+}
+
+/** Whether a text is the URL of an issuer as its tokens state it: without a final slash. */
+function isIssuer(text: string): boolean {
+  const url = URL.parse(text)
+  if (!url || url.search || url.hash || url.username || text.endsWith('/')) return false
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackUrl(text))
 }
 
 /** A size, or percent of a disk. */

@@ -18,6 +18,7 @@ import {
   file,
   hostName,
   integer,
+  issuers,
   labels,
   mailAddress,
   networks,
@@ -186,6 +187,10 @@ const settings = {
       'Whether each connection begins with a PROXY protocol header, version 1 or 2, and from which balancers: `private` for loopback and private addresses, or addresses and networks, separated by commas.',
     ),
     'off',
+  ),
+  oidcIssuers: issuers(
+    'SLIPWAY_OIDC_ISSUERS',
+    'Forges whose CI jobs can publish without a stored secret: `github`, `gitlab`, and others with the URL of their issuer, such as `gitlab=https://gitlab.example.com`, separated by commas; or `off`.',
   ),
   secret: secret(
     'SLIPWAY_SECRET',
@@ -586,11 +591,9 @@ function duplicatePlanNames({ planFree, planHobby }: Partial<SettingValues>): st
   ]
 }
 
-const PREFIX = 'SLIPWAY_'
-
 function unknownSetting(name: string, known: Set<string>): string {
-  const names = [...known].map((one) => one.slice(PREFIX.length))
-  const near = findNearest(name.slice(PREFIX.length), names)
-  const suggestion = near === undefined ? '' : ` Did you mean ${PREFIX}${near}?`
+  const names = [...known].map((one) => one.slice('SLIPWAY_'.length))
+  const near = findNearest(name.slice('SLIPWAY_'.length), names)
+  const suggestion = near === undefined ? '' : ` Did you mean SLIPWAY_${near}?`
   return `${name} is not a setting.${suggestion} To list all settings, run: node_modules/.bin/slipway-server settings`
 }

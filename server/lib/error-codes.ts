@@ -52,6 +52,16 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The API key is missing or invalid.',
     hint: 'Send Authorization: Bearer with your API key. To get a key, send POST /api/auth/agent/request-code, and the emailed code with POST /api/auth/agent/verify-code.',
   },
+  INVALID_ID_TOKEN: {
+    meaning:
+      'The OpenID Connect token of the CI job is malformed, expired, was used before, or is from another issuer or for another audience.',
+    hint: 'Request a new token of the job, whose audience is the base URL of the service without a final slash.',
+  },
+  NOT_TRUSTED: {
+    meaning:
+      'The token of the CI job is valid, and no trust is for its repository, branch, tag or environment.',
+    hint: 'Compare details with the output of slipway trust list. Add a trust with slipway trust or POST /api/v1/me/trusts. A repository that was registered again needs a new trust.',
+  },
   INVALID_CLAIM_TOKEN: {
     meaning: 'The claim token does not belong to the site.',
     hint: 'Send the claimToken from the response that created the site.',
@@ -67,6 +77,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   KEY_LIMIT_REACHED: {
     meaning: 'The account has the maximum number of named API keys.',
     hint: 'Revoke a key with DELETE /api/v1/me/keys/{id} or slipway keys revoke, or reuse the name of an existing key to replace that key.',
+  },
+  TRUST_LIMIT_REACHED: {
+    meaning: 'The account has the maximum number of trusted repositories.',
+    hint: 'Remove a trust with DELETE /api/v1/me/trusts/{id} or slipway trust remove.',
   },
   COLLABORATOR_LIMIT_REACHED: {
     meaning: 'The site has the maximum number of collaborators.',

@@ -20,6 +20,7 @@ import * as claimsAndCounts from './migrations/017-claims-and-counts.ts'
 import { failuresAndStrays } from './migrations/018-failures-and-strays.ts'
 import * as keyScopes from './migrations/019-key-scopes.ts'
 import * as previews from './migrations/020-previews.ts'
+import * as trusts from './migrations/021-trusts.ts'
 import * as oauth from './migrations/022-oauth.ts'
 import type { EngineName, Schema } from './schema.ts'
 
@@ -95,6 +96,7 @@ export const migrations: readonly Migration[] = [
     compatibleWith: '014-growing-tables',
     indexes: previews.previewIndexes,
   },
+  { name: '021-trusts', compatibleWith: '014-growing-tables', up: trusts.up },
   { name: '022-oauth', compatibleWith: '014-growing-tables', up: oauth.up },
 ]
 

@@ -18,6 +18,7 @@ import { SqlSharedSettingQueries } from './queries/shared-settings.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { SqlSiteQueries } from './queries/sites.ts'
 import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
+import { SqlTrustQueries } from './queries/trusts.ts'
 import { SqlVersionQueries } from './queries/versions.ts'
 import { SqlVisitQueries } from './queries/visits.ts'
 import type { Schema } from './schema.ts'
@@ -29,6 +30,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     accounts: new SqlAccountQueries(db),
     keys: new SqlKeyQueries(db),
     deviceSignIns: new SqlDeviceSignInQueries(db),
+    trusts: new SqlTrustQueries(db),
     signIns: new SqlSignInQueries(db),
     oauth: new SqlOAuthQueries(db),
     sites: new SqlSiteQueries(db),

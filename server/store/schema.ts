@@ -2,6 +2,7 @@ import type { Generated } from 'kysely'
 import type { Plan } from '../../protocol/api/account.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
+import type { Forge } from '../../protocol/api/trusts.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
@@ -13,6 +14,8 @@ export interface Schema {
   accounts: AccountRow
   named_keys: NamedKeyRow
   device_sign_ins: DeviceSignInRow
+  trusts: TrustRow
+  used_tokens: UsedTokenRow
   sign_in_codes: SignInCodeRow
   sign_in_sources: SignInSourceRow
   sessions: SessionRow
@@ -71,6 +74,31 @@ export interface NamedKeyRow {
   last_used_at: number | null
   /** What the service issued it for; null for a key that the account created by its name. */
   issued_by: string | null
+}
+
+/** A repository whose jobs get keys of one site. */
+export interface TrustRow {
+  id: string
+  account_id: string
+  created_at: number
+  forge: Forge
+  issuer: string
+  repository: string
+  forge_repository_id: string | null
+  /** The `visits_key` of the site. */
+  site: string
+  scope: KeyScope
+  branch: string | null
+  tag: string | null
+  environment: string | null
+  pull_requests: 0 | 1
+  last_used_at: number | null
+}
+
+/** A token of a job that was exchanged, until it expires. */
+export interface UsedTokenRow {
+  token_hash: string
+  expires_at: number
 }
 
 /** A sign-in of a program without a browser (RFC 8628). */

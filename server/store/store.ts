@@ -17,6 +17,7 @@ import type { SharedSettingQueries } from './contract/shared-settings.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
 import type { SiteQueries } from './contract/sites.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
+import type { TrustQueries } from './contract/trusts.ts'
 import type { VersionQueries } from './contract/versions.ts'
 import type { VisitQueries } from './contract/visits.ts'
 
@@ -25,6 +26,7 @@ export interface Queries {
   accounts: AccountQueries
   keys: KeyQueries
   deviceSignIns: DeviceSignInQueries
+  trusts: TrustQueries
   signIns: SignInQueries
   oauth: OAuthQueries
   sites: SiteQueries

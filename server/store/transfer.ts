@@ -24,6 +24,8 @@ const COPIED: Partial<Record<TableName, readonly string[]>> = {
   accounts: ['id'],
   named_keys: ['key_hash'],
   device_sign_ins: ['device_hash'],
+  trusts: ['id'],
+  used_tokens: ['token_hash'],
   sign_in_codes: ['attempt_hash'],
   sign_in_sources: ['email', 'source'],
   sessions: ['token_hash'],

@@ -16,7 +16,7 @@ const [own, other] = [await api.publish(owner.client, home), await api.publish(o
 /** What each operation needs of a key: `site` ones accept a key that is limited to the site of the path. */
 const ACCESS = {
   public:
-    'requestCode verifyCode openSession uploadBundle uploadFile previewClaim requestDeviceCode exchangeDeviceCode',
+    'requestCode verifyCode openSession uploadBundle uploadFile exchangeIdToken previewClaim requestDeviceCode exchangeDeviceCode',
   any: 'closeSession getAccount endKey',
   'read site':
     'getSite getVisits listVersions getVersion createPreviewLink getThumbnail downloadFile downloadArchive listPreviews getPreview',
@@ -27,7 +27,7 @@ const ACCESS = {
   'manage site':
     'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
   'manage account':
-    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
+    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
 }
 
 /** Operations that a key with an expiry has no access to. */
@@ -35,6 +35,7 @@ const CREDENTIALS = [
   'deleteAccount',
   'renewKey',
   'createKey',
+  'createTrust',
   'getDeviceRequest',
   'decideDeviceRequest',
   'decideAuthorization',

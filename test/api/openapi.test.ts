@@ -6,12 +6,15 @@ import { OpenAPIClientAxios } from 'openapi-client-axios'
 import { readConfig } from '../../server/config/settings.ts'
 import { STATUS } from '../../server/lib/errors.ts'
 import { Program } from '../mcp/program.ts'
+import { sharedIssuer } from '../tools/oidc-issuer.ts'
 import { HOUR_MS, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { operations } from './document.ts'
+import { jobToken } from './trusted-job.ts'
 import { webp } from './webp.ts'
 
-const api = await startApi()
+const issuer = await sharedIssuer()
+const api = await startApi({ OIDC_ISSUERS: `github=${issuer.url}` })
 const document = api.conformance!.document
 
 /** The routes of spec 4 and of the contract. */
@@ -32,6 +35,10 @@ DELETE /api/v1/me/key
 GET /api/v1/me/keys
 POST /api/v1/me/keys
 DELETE /api/v1/me/keys/{id}
+POST /api/auth/oidc/exchange
+GET /api/v1/me/trusts
+POST /api/v1/me/trusts
+DELETE /api/v1/me/trusts/{id}
 GET /api/v1/me/sessions
 DELETE /api/v1/me/sessions
 DELETE /api/v1/me/sessions/{id}
@@ -277,6 +284,15 @@ async function everyCall(): Promise<void> {
   await client.keys()
   await client.revokeKey(id)
   const { slug, versionId } = await api.publish(client, contents)
+  const trust = await client.createTrust({
+    forge: 'github',
+    repository: 'Ann/Bakery',
+    site: slug,
+    branch: 'main',
+  })
+  await client.trusts()
+  await client.exchangeIdToken({ token: await jobToken(api, issuer), site: slug })
+  await client.removeTrust(trust.id)
   await client.visits(slug)
   const { upload } = await api.update(client, slug, { ...contents, 'a.txt': 'b' })
   await client.refresh(slug, upload)

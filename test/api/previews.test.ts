@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Api, DAY_MS, expectFailure, startApi } from './api.ts'
+import { toManifest } from './content.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -246,13 +247,13 @@ describe('a publish as a preview', () => {
     const stranger = await api.account()
     await api.publish(owner.client, { 'index.html': '1' }, { slug, preview: 'pr-1' })
     for (const call of [
-      stranger.client.previews(slug),
-      stranger.client.preview(slug, 'pr-1'),
-      stranger.client.promote(slug, 'pr-1'),
-      stranger.client.deletePreview(slug, 'pr-1'),
-      api.publish(stranger.client, { 'index.html': '1' }, { slug, preview: 'pr-1' }),
+      () => stranger.client.previews(slug),
+      () => stranger.client.preview(slug, 'pr-1'),
+      () => stranger.client.promote(slug, 'pr-1'),
+      () => stranger.client.deletePreview(slug, 'pr-1'),
+      () => api.publish(stranger.client, { 'index.html': '1' }, { slug, preview: 'pr-1' }),
     ])
-      await expectFailure(call, 'NOT_FOUND')
+      await expectFailure(call(), 'NOT_FOUND')
     await owner.client.addCollaborator(slug, stranger.email)
     await api.publish(stranger.client, { 'index.html': '2' }, { slug, preview: 'pr-1', ttlSeconds: 600 })
     await stranger.client.promote(slug, 'pr-1')
@@ -274,8 +275,12 @@ test('a site has a limited number of previews, which versions and drafts do not 
   const publish = (preview: string) => few.publish(client, { 'index.html': preview }, { slug, preview })
   await publish('pr-1')
   await client.promote(slug, 'pr-1')
+  const files = toManifest({ 'index.html': 'pr-1' })
+  const staged = await client.update(slug, { files, preview: 'pr-3' })
   await publish('pr-2')
   await expectFailure(publish('pr-3'), 'PREVIEW_LIMIT_REACHED')
+  const { versionId } = staged.upload
+  await expectFailure(client.finalize(slug, { versionId }), 'PREVIEW_LIMIT_REACHED')
   await publish('pr-2')
   for (const number of ['1', '2', '3'])
     await few.publish(client, { 'index.html': number }, { slug, live: number === '3' })

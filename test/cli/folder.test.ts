@@ -54,8 +54,9 @@ describe('scanning a folder', () => {
       using cli = new CliHarness()
       cli.write(files)
       for (const [path, target] of Object.entries(links)) symlinkSync(target, join(cli.cwd, path))
-      const { folders, ...scanned } = scan(cli.cwd)
+      const { folders, reasons, ...scanned } = scan(cli.cwd)
       assert.equal(folders[0], realpathSync(cli.cwd))
+      assert.deepEqual([...reasons.keys()].sort(), scanned.ignored)
       const none = { ignored: [], empty: [], links: [], unsupported: [] }
       const paths = scanned.files.map(({ path }) => path)
       assert.deepEqual({ ...scanned, files: paths }, { ...none, ...found })

@@ -256,7 +256,7 @@ describe('publish', () => {
       fixture.cli.write({ 'site/void/empty.txt': '' })
       const { code, stdout, stderr } = await fixture.publish('--dry-run')
       assert.deepEqual([code, stdout], [0, 'index.html\nstyle.css\n'])
-      const all = `Skipped 10 private or system files: ${secrets.join(', ')}\nSkipped 1 empty file: void/empty.txt\n`
+      const all = `Skipped 10 secret files: ${secrets.join(', ')}\nSkipped 1 empty file: void/empty.txt\n`
       assert.ok(stderr.includes(all))
       assert.match(stderr, /2 files \(16 bytes\) would be published\./)
       assert.equal(fixture.server.calls.length, 0)

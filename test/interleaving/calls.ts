@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FinalizeRequest } from '../../protocol/api/publish.ts'
 import type { Caller } from '../../server/accounts/authorization.ts'
 import { sessionId } from '../../server/accounts/session.ts'
+import type { IdToken } from '../../server/accounts/trusts/id-tokens.ts'
 import { pruneVisits } from '../../server/analytics/retention.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { refreshRenewalInfo } from '../../server/certificates/ari.ts'
@@ -12,6 +13,7 @@ import { reencryptKeys } from '../../server/certificates/reencrypt-keys.ts'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
 import { Precompressor } from '../../server/precompress/precompressor.ts'
@@ -35,6 +37,7 @@ import {
   LIVE,
   NAMED_KEY_HASH,
   NEW_PREVIEWS,
+  NOW,
   OTHER_CONTENT,
   OTHER_FILE,
   PENDING,
@@ -46,6 +49,17 @@ import {
   SESSION,
 } from './fixture.ts'
 import type { Node } from './world.ts'
+
+/** A verified token of a job that `a trust` is for. */
+const ID_TOKEN: IdToken = {
+  issuer: 'https://issuer.test',
+  job: {
+    ...{ repository: 'ann/bakery', repositoryId: '1', environment: null },
+    ref: { kind: 'branch', name: 'main' },
+  },
+  hash: 'a token',
+  expiresAt: NOW + HOUR_MS,
+}
 
 /** What calls are about. */
 type Subject =
@@ -61,6 +75,7 @@ type Subject =
   | 'keys'
   | 'devices'
   | 'programs'
+  | 'trusts'
   | 'sessions'
   | 'codes'
   | 'domains of ann'
@@ -398,6 +413,21 @@ export const CALLS: Record<string, CallSpec> = {
     reads: ['ann'],
     run: ({ deviceSignIns }) => deviceSignIns.exchange(DEVICE_CODE),
   },
+  'trust a repository': {
+    changes: ['trusts'],
+    reads: ['ann', 'bakery'],
+    run: ({ trusts }) =>
+      trusts.create(ANN, { forge: 'github', repository: 'ann/site', site: 'bakery', branch: 'main' }),
+  },
+  'exchange a token': {
+    changes: ['trusts', 'keys'],
+    reads: ['ann', 'bakery'],
+    run: ({ trusts }) => trusts.issueKey(ID_TOKEN, 'bakery'),
+  },
+  'remove a trust': {
+    changes: ['trusts', 'keys'],
+    run: ({ trusts }) => trusts.remove(ANN, 'a trust'),
+  },
   'revoke a key': {
     changes: ['keys'],
     run: ({ namedKeys }) => namedKeys.revoke(ANN, NAMED_KEY_HASH.slice(0, 16)),
@@ -420,6 +450,7 @@ export const CALLS: Record<string, CallSpec> = {
       'ann',
       'keys',
       'programs',
+      'trusts',
       'sessions',
       'codes',
       'domains of ann',
@@ -448,8 +479,8 @@ export const CALLS: Record<string, CallSpec> = {
     uploads: ['blobs'],
     blobs: ['blobs'],
     unnamed: ['blobs'],
-    'sign-ins': ['codes', 'counters', 'devices', 'keys', 'sessions'],
     programs: ['programs'],
+    'sign-ins': ['codes', 'counters', 'devices', 'keys', 'sessions', 'trusts'],
     'held-domains': ['domains of ann'],
     'former-names': ['cafe', 'renames'],
     emails: ['notices', 'ann'],

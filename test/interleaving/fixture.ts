@@ -5,7 +5,7 @@ import type { Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
-import { accountRow, domainRow, keyRow, siteRow, versionRow } from '../store/rows.ts'
+import { accountRow, domainRow, keyRow, siteRow, trustRow, versionRow } from '../store/rows.ts'
 
 /** The time at which all calls begin. */
 export const NOW = Date.UTC(2030, 0, 15, 12, 30)
@@ -109,6 +109,8 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
       ...{ idHash, kind: 'Grant', grantHash: idHash, accountId: ANN.id, payload: {} },
       ...{ createdAt: NOW - DAY_MS, expiresAt, consumedAt: null },
     })
+  await tx.trusts.add(trustRow('a trust', { createdAt: NOW, site: 'bakery' }))
+  await tx.trusts.useToken('an expired token', NOW - HOUR_MS)
   for (let number = 0; number < 49; number++)
     await tx.keys.add(
       keyRow(sha256(`named key ${number}`), { name: `key ${number}`, createdAt: NOW - DAY_MS }),

@@ -20,6 +20,7 @@ const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
 const KEYS = 'test/api/keys.test.ts'
 const DEVICE = 'test/api/device.test.ts'
+const TRUSTS = 'test/api/trusts.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
 const MANIFEST = 'test/api/publish.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
@@ -257,7 +258,7 @@ const ROWS: readonly Row[] = [
   ['lets open pages miss an update', 'server/edge/live-reload.ts', '        watch.isChanged = false\n        const versionId = await findVersionId()', '        const versionId = await findVersionId()\n        watch.isChanged = false', 'test/edge/live-reload.test.ts'],
   ['lets one network take all waiting requests', 'server/edge/live-reload.ts', 'new ConcurrencyLimiter(waiting)', 'new ConcurrencyLimiter({ ...waiting, perKey: waiting.total })', 'test/edge/live-reload.test.ts'],
   ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'if (isId(label) || !found?.requested)', 'if (!found?.requested)', 'test/edge/live-reload.test.ts'],
-  ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', 'test/interleaving/interleaving.test.ts'],
+  ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', PREVIEWS],
   ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
   ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
   ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],
@@ -282,6 +283,16 @@ const ROWS: readonly Row[] = [
   ['lets an account guess codes of devices', 'server/accounts/device-sign-in.ts', 'if (count > MAX_CODES_PER_HOUR)', 'if (false)', DEVICE],
   ['lets a device poll at any rate', 'server/accounts/device-sign-in.ts', 'if (isInTime)\n', 'if (true)\n', DEVICE],
   ['charges nothing for unknown codes of devices', 'server/api/device.ts', 'if (!isInTime) await charge', 'if (false) await charge', DEVICE],
+  ['accepts a token of a job twice', 'server/accounts/trusts/trusts.ts', 'if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)))', 'if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)) && false)', TRUSTS],
+  ['accepts a token for another audience', 'server/accounts/trusts/id-tokens.ts', '{ issuer, audience, algorithms', '{ issuer, algorithms', TRUSTS],
+  ['trusts a repository that was registered again', 'server/accounts/trusts/trusts.ts', 'trust.repositoryId === job.repositoryId', 'true', TRUSTS],
+  ['waits for a first job without limit', 'server/accounts/trusts/trusts.ts', 'now - trust.createdAt < FIRST_USE_MS', 'true', TRUSTS],
+  ['trusts jobs that pull requests of forks cause', 'server/accounts/trusts/job.ts', 'BRANCH_EVENTS.has(event) ? BRANCHES', 'true ? BRANCHES', TRUSTS],
+  ['takes the source branch of a merge request for a branch', 'server/accounts/trusts/job.ts', 'ref_path: ref, environment } = claims', 'ref: branch, environment } = claims\n  const ref = `refs/heads/${branch}`', TRUSTS],
+  ['loads the keys of an issuer for each unknown key', 'server/accounts/trusts/issuer-keys.ts', 'lifetimeMs: LOAD_INTERVAL_MS, clock', 'lifetimeMs: 0, clock', TRUSTS],
+  ['reads an answer of an issuer of any size', 'server/lib/fetch-json.ts', 'if (bytes > maxBytes) throw', 'if (false) throw', 'test/lib/issuer-keys.test.ts'],
+  ['leaves keys of a removed trust valid', 'server/accounts/trusts/trusts.ts', 'await tx.keys.deleteIssued(account.id, keyIssuer(id))', '', TRUSTS],
+  ['gives keys to a trust of an account without access', 'server/accounts/trusts/trusts.ts', '|| !(await findRole(queries, site, account))', '', TRUSTS],
   ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()\n", '', 'test/api/account-deletion.test.ts'],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],

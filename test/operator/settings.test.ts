@@ -68,6 +68,16 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     allowed: /names of environment variables, separated by commas/,
   },
   SITE_CERTIFICATES: { values: [...NO_NUMBERS, '0', 'on'], allowed: /from 1 to 10000/ },
+  OIDC_ISSUERS: {
+    values: [
+      'bitbucket',
+      'https://gitlab.example.com',
+      'gitlab=http://gitlab.example.com',
+      'gitlab=https://a/',
+      'github,',
+    ],
+    allowed: /github, gitlab or gitlab=https/,
+  },
   DNS_SERVERS: {
     values: ['resolver.example', '192.0.2.1:dns', '192.0.2.1;192.0.2.2', '192.0.2.1:70000', '127.0.0.1:0'],
     allowed: /addresses with or without a port/,

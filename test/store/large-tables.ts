@@ -7,6 +7,8 @@ const ROWS: Record<string, number> = {
   accounts: 10_000,
   named_keys: 10_000,
   device_sign_ins: 10_000,
+  trusts: 10_000,
+  used_tokens: 10_000,
   sign_in_codes: 10_000,
   sign_in_sources: 10_000,
   sessions: 10_000,
@@ -48,6 +50,7 @@ const VALUES: Record<string, Record<string, string>> = {
     expires_at: 'case when i % 100 = 0 then i end',
     issued_by: `case when i % 10 = 0 then 'issued_by ' || i end`,
   },
+  trusts: { account_id: `'id ' || i % 5000`, pull_requests: '0' },
   sessions: { account_id: `'id ' || i % 5000` },
   oauth_records: {
     kind: `'Grant'`,

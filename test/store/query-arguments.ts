@@ -1,6 +1,6 @@
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Queries } from '../../server/store/store.ts'
-import { accountRow, domainRow, keyRow, siteRow, versionRow } from './rows.ts'
+import { accountRow, domainRow, keyRow, siteRow, trustRow, versionRow } from './rows.ts'
 
 type Arguments = {
   [Group in keyof Queries]: {
@@ -73,6 +73,18 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteIssued: ['id 7', 'issued_by 7'],
     recordUse: ['key_hash 8', 2, 1],
     deleteExpired: [{ now: 100, before: 50, limit: 100 }],
+  },
+  trusts: {
+    list: ['id 7'],
+    find: [
+      { issuer: 'issuer 7', repository: 'repository 7' },
+      { site: 'site 7', limit: 20 },
+    ],
+    add: [trustRow('n', { accountId: 'id 7' })],
+    recordUse: ['id 7', '1', 1],
+    delete: ['id 7'],
+    useToken: ['n', 1],
+    deleteExpiredTokens: [50, 100],
   },
   deviceSignIns: {
     add: [deviceSignIn],

@@ -4,6 +4,7 @@ import { type Certificate, emptyCertificate } from '../../server/store/contract/
 import type { Domain } from '../../server/store/contract/domains.ts'
 import type { NamedKey } from '../../server/store/contract/keys.ts'
 import { emptySite, type Site } from '../../server/store/contract/sites.ts'
+import type { StoredTrust } from '../../server/store/contract/trusts.ts'
 import { emptyVersion, type Version } from '../../server/store/contract/versions.ts'
 import { sha256 } from '../api/content.ts'
 
@@ -41,6 +42,15 @@ export function keyRow(keyHash: string, change: Partial<NamedKey> = {}): NamedKe
     expiresAt: null,
     lastUsedAt: null,
     issuedBy: null,
+    ...change,
+  }
+}
+
+export function trustRow(id: string, change: Partial<StoredTrust> = {}): StoredTrust {
+  return {
+    ...{ id, accountId: 'ann', createdAt: 1000, lastUsedAt: null, site: 'bakery', scope: 'publish' },
+    ...{ forge: 'github', issuer: 'https://issuer.test', repository: 'ann/bakery', repositoryId: null },
+    ...{ branch: 'main', tag: null, environment: null, pullRequests: false },
     ...change,
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatNumber, pluralize, stripControlChars } from '../../../protocol/format.ts'
+import type { ExclusionReason } from '../../../protocol/ignore/ignore-rules.ts'
 import { caseCollisions, validateFolder } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../../protocol/manifest/root-document.ts'
@@ -77,9 +78,14 @@ export function builtFolder(folder: string): string | undefined {
 }
 
 /** Files of the folder that will not be in the site: all of them, or a few of each kind. */
-export function skippedFiles({ ignored, empty, links, unsupported }: FolderScan, all = false): string[] {
+export function skippedFiles(found: FolderScan, all = false): string[] {
+  const { ignored, reasons, empty, links, unsupported } = found
+  const byReason = Object.entries(REASON_NOUNS).map(([reason, noun]): [string, string[]] => [
+    noun,
+    ignored.filter((path) => reasons.get(path) === reason),
+  ])
   const kinds: [noun: string, paths: string[], suffix?: string][] = [
-    ['private or system file', ignored],
+    ...(all ? byReason : [['private or system file', ignored] as [string, string[]]]),
     ['empty file', empty],
     ['symlink', links, ' pointing outside the folder'],
     ['special file', unsupported],
@@ -89,6 +95,26 @@ export function skippedFiles({ ignored, empty, links, unsupported }: FolderScan,
     const hint = !all && paths.length > MAX_LISTED_PATHS ? ' (list all: --dry-run)' : ''
     return `Skipped ${pluralize(paths.length, noun)}${suffix}: ${listPaths(paths, all)}${hint}`
   })
+}
+
+const REASON_NOUNS: Record<ExclusionReason, string> = {
+  dotfile: 'hidden file',
+  secret: 'secret file',
+  dependencies: 'dependency folder',
+  system: 'system file',
+  repository: 'repository folder',
+  ignored: 'ignored file',
+}
+
+/** The files of the folder that will not be in the site, for programs. */
+export function skippedPaths({ ignored, reasons, empty, links, unsupported }: FolderScan) {
+  const withReason = (paths: string[], reason: string) => paths.map((path) => ({ path, reason }))
+  return [
+    ...ignored.map((path) => ({ path, reason: reasons.get(path) ?? 'ignored' })),
+    ...withReason(empty, 'empty'),
+    ...withReason(links, 'link'),
+    ...withReason(unsupported, 'special'),
+  ]
 }
 
 /** The paths, or without `all` the first ones and the number of the others. */

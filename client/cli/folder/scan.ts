@@ -20,6 +20,8 @@ export interface FolderScan {
   folders: string[]
   /** OS metadata, secrets and matches of `.slipwayignore`. */
   ignored: string[]
+  /** Of each path in `ignored`. */
+  reasons: Map<string, ExclusionReason>
   /** Empty files, which the service rejects. */
   empty: string[]
   /** Links that lead outside the folder, in a loop or nowhere. */
@@ -30,7 +32,15 @@ export interface FolderScan {
 
 /** Scans a folder or a single file. Reads names and sizes only. Results are sorted by path. */
 export function scan(root: string): FolderScan {
-  const found: FolderScan = { files: [], folders: [], ignored: [], empty: [], links: [], unsupported: [] }
+  const found: FolderScan = {
+    files: [],
+    folders: [],
+    ignored: [],
+    reasons: new Map(),
+    empty: [],
+    links: [],
+    unsupported: [],
+  }
   const isFolder = statSync(root).isDirectory()
   const top = realpathSync(isFolder ? root : dirname(root))
   if (!isFolder) {
@@ -94,7 +104,8 @@ class FolderWalker {
   #entry(entry: Dirent, source: string, path: string, above: string[]): void {
     const isFolder = entry.isDirectory()
     if (path === STATE_FOLDER) return
-    if (this.#rules.ignores(path, isFolder)) this.#scan.ignored.push(isFolder ? `${path}/` : path)
+    const reason = this.#rules.reasonFor(path, isFolder)
+    if (reason !== undefined) this.#ignore(isFolder ? `${path}/` : path, reason)
     else if (isFolder) this.folder(source, `${path}/`, [...above, source])
     else if (entry.isFile()) addFile(this.#scan, source, path)
     else if (entry.isSymbolicLink()) this.#link(source, path, above)
@@ -110,16 +121,19 @@ class FolderWalker {
     }
     const kind = statSync(target)
     const inside = relative(this.#top, target).split(sep).join('/')
-    if (
-      this.#rules.ignores(path, kind.isDirectory()) ||
-      this.#rules.ignoresWithin(inside, kind.isDirectory())
-    ) {
-      this.#scan.ignored.push(path)
+    const reason = this.#rules.reasonFor(path, kind.isDirectory())
+    if (reason !== undefined || this.#rules.ignoresWithin(inside, kind.isDirectory())) {
+      this.#ignore(path, reason ?? 'ignored')
     } else if (kind.isDirectory()) {
       if (above.some((folder) => folder === target)) this.#scan.links.push(path)
       else this.folder(target, `${path}/`, [...above, target])
     } else if (kind.isFile()) addFile(this.#scan, target, path)
     else this.#scan.unsupported.push(path)
+  }
+
+  #ignore(path: string, reason: ExclusionReason): void {
+    this.#scan.ignored.push(path)
+    this.#scan.reasons.set(path, reason)
   }
 }
 

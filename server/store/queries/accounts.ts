@@ -56,6 +56,7 @@ export class SqlAccountQueries implements AccountQueries {
 
   async markBeingDeleted(id: string, now: number) {
     await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()
+    await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
     await this.#db
       .updateTable('accounts')
       .set({ key_hash: null, leaving_since: now })

@@ -1,0 +1,44 @@
+import { stripControlChars } from '../../protocol/format.ts'
+import { diffManifests } from '../../protocol/manifest/manifest-diff.ts'
+import { openSite } from './account.ts'
+import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
+import { readFiles, scanOrThrow } from './folder/read-site.ts'
+import { chooseFolder } from './publish-folder.ts'
+import { namedServer } from './server.ts'
+import { resolveVersionOrLive } from './version-id.ts'
+
+/** `slipway diff [folder]` */
+export const diff: Command = {
+  name: 'diff',
+  operands: '[folder]',
+  maxOperands: 1,
+  summary: 'Compare a folder with its live site',
+  about: `
+Lists the files that differ between a folder and the live version, or another one: A for those that only the folder
+has, M for different contents, D for those that only the site has. Nothing is published.`,
+  options: {
+    version: { type: 'string', value: 'ID', help: 'Another saved version; the start of its id is enough' },
+    ...SITE_OPTIONS,
+  },
+  async run(work, options, [operand]) {
+    const { terminal, siteMemory, settings } = work
+    const folder = await chooseFolder(work, options, operand)
+    const remembered = siteMemory.find(folder, namedServer(stringOption(options, 'server'), settings))
+    const { slug, slipway } = await openSite(work, { site: remembered?.slug, ...options })
+    const typed = stringOption(options, 'version')
+    const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
+    const [{ files }, local] = await Promise.all([
+      slipway.version(slug, versionId),
+      readFiles(work, scanOrThrow(folder).files),
+    ])
+    const changes = diffManifests(files, local)
+    printResult(work, options, { slug, versionId, ...changes }, () => {
+      const { added, changed, removed } = changes
+      const lines = Object.entries({ A: added, M: changed, D: removed }).flatMap(([letter, paths]) =>
+        paths.map((path) => `${letter} ${stripControlChars(path)}`),
+      )
+      for (const line of lines) terminal.print(line)
+      if (lines.length === 0) terminal.printNote('No differences.')
+    })
+  },
+}

@@ -1,0 +1,133 @@
+import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
+import { stripControlChars } from '../../protocol/format.ts'
+import { isSlipwayError } from '../sdk/slipway-error.ts'
+import { accountClient, openSite, resolveServer } from './account.ts'
+import { type Action, findAction } from './action.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
+import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
+import { readScope } from './keys.ts'
+import { formatTable } from './terminal/table.ts'
+import { formatLocalTime } from './terminal/time.ts'
+
+const ACTIONS: Record<string, Action> = {
+  list,
+  remove,
+  ...Object.fromEntries(FORGES.map((forge) => [forge, (...call: Parameters<Action>) => add(forge, ...call)])),
+}
+
+/** `slipway trust` */
+export const trust: Command = {
+  name: 'trust',
+  operands: '[action] [repository]',
+  choices: Object.keys(ACTIONS),
+  maxOperands: 2,
+  summary: 'Let CI jobs of a repository publish a site without a secret',
+  about: `
+A job of a trusted repository gets a key of one site for 15 minutes. Nothing has to be stored at the forge.
+
+  trust                                                   list your trusted repositories
+  trust github ann/bakery --site bakery --branch main     trust jobs of a branch at GitHub
+  trust gitlab ann/bakery --site bakery --tag 'v*'        trust jobs of tags at GitLab
+  trust remove ID                                         remove a trust and end its keys
+
+The first job that gets a key fixes the id of the repository: one with the same name that is registered later is not
+trusted. Jobs of pull requests of forks are never trusted.`,
+  options: {
+    branch: { type: 'string', value: 'NAME', help: 'Branch of the jobs; a final * is for all that begin so' },
+    tag: { type: 'string', value: 'NAME', help: 'Tag of the jobs; a final * is for all that begin so' },
+    environment: { type: 'string', value: 'NAME', help: 'Deployment environment of the jobs' },
+    'pull-requests': { type: 'boolean', help: 'Also jobs of pull requests within the repository' },
+    scope: {
+      type: 'string',
+      value: 'SCOPE',
+      help: 'What the keys may do: read, publish or manage (default: publish)',
+    },
+    issuer: {
+      type: 'string',
+      value: 'URL',
+      help: 'Issuer of a forge of your own, from the settings of the server',
+    },
+    'repository-id': {
+      type: 'string',
+      value: 'ID',
+      help: 'Id of the repository (default: that of its first job)',
+    },
+    ...SITE_OPTIONS,
+  },
+  async run(work, options, [action = 'list', operand]) {
+    const { program } = work.settings
+    await findAction(ACTIONS, action, { command: 'trust', program })(work, options, operand)
+  },
+}
+
+async function list(...[work, options]: Parameters<Action>): Promise<void> {
+  const { trusts } = await accountClient(work, options, resolveServer(work, options)).trusts()
+  const { terminal, settings, retryPolicy } = work
+  printResult(work, options, trusts, () => {
+    if (trusts.length === 0)
+      return terminal.printNote(
+        `No trusts yet. Add one: ${settings.program} trust github OWNER/REPOSITORY --branch main`,
+      )
+    for (const line of formatTrusts(trusts, retryPolicy.now())) terminal.print(line)
+  })
+}
+
+async function add(forge: Forge, ...[work, options, repository]: Parameters<Action>): Promise<void> {
+  const { program } = work.settings
+  const command = `${program} trust ${forge} OWNER/REPOSITORY --branch main`
+  const example = `Such as: ${command}`
+  if (repository === undefined) throw new UsageError('Name a repository', example)
+  const rules = {
+    branch: stringOption(options, 'branch') ?? null,
+    tag: stringOption(options, 'tag') ?? null,
+    environment: stringOption(options, 'environment') ?? null,
+    pullRequests: options['pull-requests'] === true,
+  }
+  if (!Object.values(rules).some(Boolean))
+    throw new UsageError('Add --branch, --tag, --environment or --pull-requests', example)
+  const scope = readScope(stringOption(options, 'scope') ?? 'publish', `${command} --scope publish`)
+  const { slug: site, slipway } = await openSite(work, options)
+  const created = await slipway.createTrust({
+    ...rules,
+    ...{ forge, repository, site, scope },
+    issuer: stringOption(options, 'issuer') ?? null,
+    repositoryId: stringOption(options, 'repository-id') ?? null,
+  })
+  const { terminal } = work
+  printResult(work, options, created, () =>
+    terminal.printNote(
+      `${terminal.green('✓')} Jobs of ${stripControlChars(created.repository)} for ${formatRules(created)} can publish ${stripControlChars(created.site)}`,
+    ),
+  )
+}
+
+async function remove(...[work, options, id]: Parameters<Action>): Promise<void> {
+  const { program } = work.settings
+  if (id === undefined) throw new UsageError('Name the id of a trust', `List them: ${program} trust`)
+  const slipway = accountClient(work, options, resolveServer(work, options))
+  const removed = await slipway.removeTrust(id).catch((error: unknown) => {
+    if (!isSlipwayError(error, 'NOT_FOUND')) throw error
+    throw new RefusedError(stripControlChars(error.message), `List the trusts: ${program} trust`)
+  })
+  const { terminal } = work
+  printResult(work, options, removed, () => terminal.printNote(`${terminal.green('✓')} Removed the trust`))
+}
+
+function formatRules({ branch, tag, environment, pullRequests }: Trust): string {
+  const named = Object.entries({ branch, tag, environment }).filter(([, name]) => name !== null)
+  const rules = named.map(([kind, name]) => `${kind} ${name}`)
+  return stripControlChars([...rules, ...(pullRequests ? ['pull requests'] : [])].join(', '))
+}
+
+function formatTrusts(trusts: Trust[], now: number): string[] {
+  const rows = trusts.map((one) => [
+    one.id,
+    one.forge,
+    stripControlChars(one.repository),
+    formatRules(one),
+    stripControlChars(one.site),
+    one.scope,
+    one.lastUsedAt === null ? 'never' : formatLocalTime(one.lastUsedAt, now),
+  ])
+  return formatTable([['ID', 'FORGE', 'REPOSITORY', 'JOBS', 'SITE', 'SCOPE', 'USED'], ...rows])
+}

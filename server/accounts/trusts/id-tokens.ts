@@ -1,0 +1,106 @@
+import type { JWTPayload } from 'jose'
+import type { Forge } from '../../../protocol/api/trusts.ts'
+import { ApiError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { SECOND_MS } from '../../lib/time.ts'
+import { encodeFields, hashToken } from '../../lib/tokens.ts'
+import { IssuerKeys } from './issuer-keys.ts'
+import { type Job, readJob } from './job.ts'
+
+/** An issuer in the settings, and the kind of its claims. */
+export interface Issuer {
+  forge: Forge
+  url: string
+}
+
+/** Asymmetric algorithms only, so that a public key is never the key of an HMAC. */
+const ALGORITHMS = ['RS256', 'PS256', 'ES256']
+
+/** By how much the clock of an issuer may differ. */
+const CLOCK_TOLERANCE_SECONDS = 30
+
+/** A verified token. */
+export interface IdToken {
+  issuer: string
+  job: Job
+  /** Identifies the token among those of all issuers. */
+  hash: string
+  /** When it is invalid, with the tolerance. */
+  expiresAt: number
+}
+
+interface IdTokensOptions {
+  issuers: readonly Issuer[]
+  /** The audience that tokens must have: the base URL of the service. */
+  audience: string
+  clock: () => number
+  /** Milliseconds, never decreasing. */
+  monotonicClock: () => number
+  log: Log
+}
+
+/** Verifies tokens of jobs (OpenID Connect Core 1.0, section 2) of the issuers in the settings. */
+export class IdTokens {
+  readonly #options: IdTokensOptions
+  readonly #issuers: ReadonlyMap<unknown, { forge: Forge; keys: IssuerKeys }>
+
+  constructor(options: IdTokensOptions) {
+    this.#options = options
+    const { issuers, log, monotonicClock: clock } = options
+    this.#issuers = new Map(
+      issuers.map(({ forge, url }) => [url, { forge, keys: new IssuerKeys({ issuer: url, clock, log }) }]),
+    )
+  }
+
+  /** INVALID_ID_TOKEN for any other token, UNAVAILABLE when the keys of its issuer cannot be loaded. */
+  async verify(token: string): Promise<IdToken> {
+    const { decodeJwt, jwtVerify } = await import('jose')
+    const { audience, clock } = this.#options
+    try {
+      const issuer = decodeJwt(token).iss
+      const known = this.#issuers.get(issuer)
+      if (issuer === undefined || !known) throw invalidToken('its issuer is not one of this service')
+      const { payload } = await jwtVerify(token, known.keys.find, {
+        ...{ issuer, audience, algorithms: ALGORITHMS },
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: new Date(clock()),
+        requiredClaims: ['exp', 'iat', 'jti'],
+      })
+      return toIdToken(issuer, known.forge, payload)
+    } catch (error) {
+      throw error instanceof ApiError ? error : invalidToken(describeFailure(error), error)
+    }
+  }
+}
+
+export function invalidToken(reason: string, cause?: unknown): ApiError {
+  return new ApiError('INVALID_ID_TOKEN', `The token of the job was refused: ${reason}`, { cause })
+}
+
+function toIdToken(issuer: string, forge: Forge, payload: JWTPayload): IdToken {
+  const { jti, exp } = payload
+  if (typeof jti !== 'string' || jti === '') throw invalidToken('it has no identifier')
+  const job = readJob(forge, payload)
+  if (!job) throw invalidToken('it is not for a branch, a tag or a pull request of a repository')
+  return {
+    issuer,
+    job,
+    hash: hashToken(encodeFields([issuer, jti])),
+    expiresAt: (exp! + CLOCK_TOLERANCE_SECONDS) * SECOND_MS,
+  }
+}
+
+/** Reasons by the codes of `jose`. */
+const REASONS: Readonly<Record<string, string>> = {
+  ERR_JWT_EXPIRED: 'it has expired',
+  ERR_JWKS_NO_MATCHING_KEY: 'its issuer has no such key',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'its algorithm is not accepted',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'its signature is invalid',
+}
+
+function describeFailure(error: unknown): string {
+  const { code, claim } = error as { code?: string; claim?: string }
+  if (claim === 'aud') return 'it has another audience'
+  if (code === 'ERR_JWT_CLAIM_VALIDATION_FAILED') return `its claim ${claim} is invalid`
+  return REASONS[code ?? ''] ?? 'it is malformed'
+}

@@ -1,0 +1,259 @@
+import type {
+  CreateTrustRequest,
+  ExchangeRequest,
+  ExchangeResponse,
+  Trust,
+  TrustList,
+  TrustRemovedResponse,
+} from '../../../protocol/api/trusts.ts'
+import { pluralize } from '../../../protocol/format.ts'
+import { ApiError, validationError } from '../../lib/errors.ts'
+import { DAY_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
+import { newId } from '../../lib/tokens.ts'
+import type { Account } from '../../store/contract/accounts.ts'
+import type { Site } from '../../store/contract/sites.ts'
+import type { StoredTrust } from '../../store/contract/trusts.ts'
+import type { Queries, Store } from '../../store/store.ts'
+import { assertNotBeingDeleted, findRole, requireAccess } from '../authorization.ts'
+import { keyScope, mintKey } from '../named-keys.ts'
+import { type IdToken, type IdTokens, type Issuer, invalidToken } from './id-tokens.ts'
+import { type Job, matchesRules } from './job.ts'
+
+/** Maximum number of trusts of an account. */
+export const MAX_TRUSTS = 50
+
+const KEY_LIFETIME_MS = 15 * MINUTE_MS
+
+/** How long a trust without the id of its repository waits for the first exchange, which fixes it. */
+const FIRST_USE_MS = 30 * DAY_MS
+
+/** Maximum number of trusts for one repository that an exchange considers. */
+const MAX_CANDIDATES = 20
+
+interface TrustsOptions {
+  store: Store
+  clock: () => number
+  issuers: readonly Issuer[]
+  tokens: IdTokens
+}
+
+/** A trust that is for a job, with the account that set it up and its site. */
+interface Candidate {
+  trust: StoredTrust
+  account: Account
+  site: Site
+}
+
+/** Trusted publishing: jobs of a repository exchange their tokens for keys of one site (contract). */
+export class Trusts {
+  readonly #store: Store
+  readonly #clock: () => number
+  readonly #issuers: readonly Issuer[]
+  readonly #tokens: IdTokens
+
+  constructor({ store, clock, issuers, tokens }: TrustsOptions) {
+    this.#store = store
+    this.#clock = clock
+    this.#issuers = issuers
+    this.#tokens = tokens
+  }
+
+  async list({ id }: Account): Promise<TrustList> {
+    const { read } = this.#store
+    const trusts = await read.trusts.list(id)
+    const slugs = await currentSlugs(read, trusts)
+    return { trusts: trusts.map((trust) => summarize(trust, slugs)) }
+  }
+
+  /**
+   * VALIDATION_ERROR for invalid fields, NOT_FOUND for a site that the account has no access to, TRUST_LIMIT_REACHED
+   * beyond the limit.
+   */
+  async create(account: Account, request: CreateTrustRequest): Promise<Trust> {
+    const rules = readRules(request)
+    const { forge, repositoryId = null, scope = 'publish' } = request
+    const issuer = this.#findIssuer(request)
+    const now = this.#clock()
+    return this.#store.write('durable', keyScope(account), async (tx) => {
+      await assertNotBeingDeleted(tx, account)
+      const slug = (await tx.sites.findCurrentName(request.site)) ?? request.site
+      const { visitsKey: site } = await requireAccess(tx, 'publish', { slug, account, now })
+      if ((await tx.trusts.list(account.id)).length >= MAX_TRUSTS) throw limitReached()
+      const trust: StoredTrust = {
+        ...rules,
+        ...{ id: newId(now), accountId: account.id, createdAt: now, lastUsedAt: null },
+        ...{ forge, issuer, repository: request.repository.toLowerCase(), repositoryId, site, scope },
+      }
+      await tx.trusts.add(trust)
+      return summarize(trust, await currentSlugs(tx, [trust]))
+    })
+  }
+
+  /** Removes a trust and ends its keys. NOT_FOUND when the account has none with this id. */
+  async remove(account: Account, id: string): Promise<TrustRemovedResponse> {
+    await this.#store.write('durable', keyScope(account), async (tx) => {
+      if (!(await tx.trusts.list(account.id)).some((trust) => trust.id === id))
+        throw new ApiError('NOT_FOUND', 'Trust not found. It may have been removed.')
+      await tx.trusts.delete(id)
+      await tx.keys.deleteIssued(account.id, keyIssuer(id))
+    })
+    return { id, removed: true }
+  }
+
+  /**
+   * A key of 15 minutes for a token of a job, once. INVALID_ID_TOKEN for an invalid or used token, NOT_TRUSTED when no
+   * trust is for its job, VALIDATION_ERROR when `site` has to say which one is meant.
+   */
+  async exchange({ token, site: slug }: ExchangeRequest): Promise<ExchangeResponse> {
+    return this.issueKey(await this.#tokens.verify(token), slug)
+  }
+
+  /** The same for a verified token. */
+  async issueKey(idToken: IdToken, slug: string | undefined): Promise<ExchangeResponse> {
+    const { trust, account, site } = await this.#findTrust(idToken, slug)
+    const now = this.#clock()
+    const expiresAt = now + KEY_LIFETIME_MS
+    const { scope } = trust
+    const { apiKey } = await this.#store.write('durable', keyScope(account), async (tx) => {
+      await assertNotBeingDeleted(tx, account)
+      const current = (await tx.trusts.list(account.id)).find(({ id }) => id === trust.id)
+      const { job } = idToken
+      if (!current || !isFor(current, job, now)) throw notTrusted(job, slug)
+      await requireAccess(tx, 'publish', { slug: site.slug, account, now })
+      if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)))
+        throw invalidToken('it was used before')
+      await tx.trusts.recordUse(trust.id, job.repositoryId, now)
+      return mintKey(
+        tx,
+        {
+          accountId: account.id,
+          name: trust.repository,
+          grant: { scope, sites: [trust.site], expiresAt },
+          issuedBy: keyIssuer(trust.id),
+        },
+        now,
+      )
+    })
+    return { apiKey, site: site.slug, scope, expiresAt: toIso(expiresAt) }
+  }
+
+  /** Any account can trust a repository: without a slug, only the trust of the one site that trusts the job counts. */
+  async #findTrust({ issuer, job }: IdToken, slug: string | undefined): Promise<Candidate> {
+    const { read } = this.#store
+    const named = slug === undefined ? undefined : await findSite(read, slug)
+    if (slug !== undefined && !named) throw notTrusted(job, slug)
+    const { repository } = job
+    const options = { limit: MAX_CANDIDATES, ...(named && { site: named.visitsKey }) }
+    const found = await read.trusts.find({ issuer, repository }, options)
+    const now = this.#clock()
+    const candidates: Candidate[] = []
+    for (const trust of found.filter((one) => isFor(one, job, now))) {
+      const candidate = await findCandidate(read, trust)
+      if (candidate) candidates.push(candidate)
+    }
+    const [first] = candidates
+    if (!first) throw notTrusted(job, slug)
+    const isOnly = candidates.every(({ trust }) => trust.site === first.trust.site)
+    if (isOnly && (named || found.length < MAX_CANDIDATES)) return first
+    throw validationError([{ field: 'site', message: 'is required, because several sites trust this job' }])
+  }
+
+  #findIssuer({ forge, issuer }: CreateTrustRequest): string {
+    const known = this.#issuers.filter((one) => one.forge === forge)
+    const found = issuer ? known.find(({ url }) => url === issuer) : known[0]
+    if (found) return found.url
+    const allowed = known.length > 0 ? known.map(({ url }) => url).join(', ') : 'none'
+    throw validationError([
+      {
+        field: 'issuer',
+        message: `must be an issuer in the settings of the server, for ${forge}: ${allowed}`,
+      },
+    ])
+  }
+}
+
+/** The account and the site of a trust, while the account may publish to it. */
+async function findCandidate(queries: Queries, trust: StoredTrust): Promise<Candidate | undefined> {
+  const account = await queries.accounts.byId(trust.accountId)
+  const [current] = await queries.sites.currentSlugs([trust.site])
+  const site = current && (await queries.sites.bySlug(current.slug))
+  if (!account || !site || !(await findRole(queries, site, account))) return undefined
+  return { trust, account, site }
+}
+
+async function findSite(queries: Queries, slug: string): Promise<Site | undefined> {
+  return queries.sites.bySlug((await queries.sites.findCurrentName(slug)) ?? slug)
+}
+
+/** A repository that was deleted and registered again has the name of the earlier one and another id. */
+function isFor(trust: StoredTrust, job: Job, now: number): boolean {
+  const isRepository =
+    trust.repositoryId === null
+      ? now - trust.createdAt < FIRST_USE_MS
+      : trust.repositoryId === job.repositoryId
+  return isRepository && matchesRules(trust, job)
+}
+
+/** What keys of a trust are issued by. */
+function keyIssuer(id: string): string {
+  return `trust:${id}`
+}
+
+const NAME = /^[^\p{C}\s*][^\p{C}\s*]{0,254}\*?$|^\*$/u
+
+function readRules(request: CreateTrustRequest) {
+  const { forge, branch = null, tag = null, environment = null, pullRequests = false } = request
+  const segments = request.repository.split('/')
+  const isRepository =
+    segments.every((segment) => /^[\w.-]{1,100}$/.test(segment)) &&
+    (forge === 'github' ? segments.length === 2 : segments.length >= 2)
+  const problems = []
+  if (!isRepository) problems.push({ field: 'repository', message: 'must be OWNER/REPOSITORY' })
+  for (const [field, pattern] of Object.entries({ branch, tag }))
+    if (pattern !== null && !NAME.test(pattern))
+      problems.push({ field, message: 'must be a name, or the beginning of one and *' })
+  if (environment !== null && /^\s|\s$|\p{C}|^$/u.test(environment))
+    problems.push({ field: 'environment', message: 'must be the name of an environment' })
+  if (branch === null && tag === null && environment === null && !pullRequests)
+    problems.push({ field: 'branch', message: 'or tag, environment or pullRequests is required' })
+  if (problems.length > 0) throw validationError(problems)
+  return { branch, tag, environment, pullRequests }
+}
+
+function summarize(trust: StoredTrust, slugs: ReadonlyMap<string, string>): Trust {
+  const { accountId: _, site, createdAt, lastUsedAt, ...rest } = trust
+  return {
+    ...rest,
+    site: slugs.get(site) ?? site,
+    createdAt: toIso(createdAt),
+    lastUsedAt: toIsoOrNull(lastUsedAt),
+  }
+}
+
+/** The slugs that the sites of trusts have now, by their `visitsKey`. */
+async function currentSlugs(
+  { sites }: Queries,
+  trusts: readonly StoredTrust[],
+): Promise<Map<string, string>> {
+  const wanted = [...new Set(trusts.map(({ site }) => site))]
+  return new Map((await sites.currentSlugs(wanted)).map(({ visitsKey, slug }) => [visitsKey, slug]))
+}
+
+function notTrusted({ repository, repositoryId, ref, environment }: Job, slug: string | undefined): ApiError {
+  const where = slug === undefined ? 'No site trusts' : 'The site does not trust'
+  const job = `${ref.kind} ${ref.name} of ${repository}`
+  return new ApiError('NOT_TRUSTED', `${where} this job: ${job}`, {
+    details: { repository, repositoryId, [toCamelCase(ref.kind)]: ref.name, environment },
+  })
+}
+
+function toCamelCase(kind: Job['ref']['kind']): string {
+  return kind === 'pull request' ? 'pullRequest' : kind
+}
+
+function limitReached(): ApiError {
+  return new ApiError(
+    'TRUST_LIMIT_REACHED',
+    `This account has ${pluralize(MAX_TRUSTS, 'trust')}, which is the limit`,
+  )
+}

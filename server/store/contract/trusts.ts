@@ -1,0 +1,48 @@
+import type { KeyScope } from '../../../protocol/api/keys.ts'
+import type { Forge, TrustRules } from '../../../protocol/api/trusts.ts'
+
+/** A repository whose jobs get keys of one site of an account. */
+export interface StoredTrust extends TrustRules {
+  /** Made by `newId`. */
+  id: string
+  accountId: string
+  createdAt: number
+  forge: Forge
+  issuer: string
+  /** In lower case. */
+  repository: string
+  /** Null until the first exchange. */
+  repositoryId: string | null
+  /** The `visitsKey` of the site, which stays when the site is renamed. */
+  site: string
+  scope: KeyScope
+  lastUsedAt: number | null
+}
+
+/** What a token says about its repository. */
+export interface TrustedRepository {
+  issuer: string
+  repository: string
+}
+
+/** Trusts of accounts, and the tokens that were exchanged. Deletions are idempotent. */
+export interface TrustQueries {
+  /** Those of the account, newest first. */
+  list(accountId: string): Promise<StoredTrust[]>
+
+  /** Those for a repository, of all accounts, of one site or of all, oldest first. */
+  find(repository: TrustedRepository, options: { site?: string; limit: number }): Promise<StoredTrust[]>
+
+  add(trust: StoredTrust): Promise<void>
+
+  /** Fixes the id of the repository, and records the use. */
+  recordUse(id: string, repositoryId: string, now: number): Promise<void>
+
+  delete(id: string): Promise<void>
+
+  /** Records the use of a token until it expires; false when it was used before. */
+  useToken(tokenHash: string, expiresAt: number): Promise<boolean>
+
+  /** Removes used tokens that have expired; at most `limit`. Returns their number. */
+  deleteExpiredTokens(now: number, limit: number): Promise<number>
+}

@@ -1,0 +1,85 @@
+import type { Kysely } from 'kysely'
+import type { StoredTrust, TrustedRepository, TrustQueries } from '../contract/trusts.ts'
+import { flag, RowMapper } from '../row-mapper.ts'
+import type { Schema, TrustRow } from '../schema.ts'
+
+const mapper = new RowMapper<StoredTrust, TrustRow>({
+  id: 'id',
+  accountId: 'account_id',
+  createdAt: 'created_at',
+  forge: 'forge',
+  issuer: 'issuer',
+  repository: 'repository',
+  repositoryId: 'forge_repository_id',
+  site: 'site',
+  scope: 'scope',
+  branch: 'branch',
+  tag: 'tag',
+  environment: 'environment',
+  pullRequests: flag('pull_requests'),
+  lastUsedAt: 'last_used_at',
+})
+
+export class SqlTrustQueries implements TrustQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async list(accountId: string) {
+    const rows = this.#db.selectFrom('trusts').selectAll().where('account_id', '=', accountId)
+    return mapper.toEntities(await rows.orderBy('id', 'desc').execute())
+  }
+
+  async find(
+    { issuer, repository }: TrustedRepository,
+    { site, limit }: { site?: string | undefined; limit: number },
+  ) {
+    let rows = this.#db
+      .selectFrom('trusts')
+      .selectAll()
+      .where('repository', '=', repository)
+      .where('issuer', '=', issuer)
+    if (site !== undefined) rows = rows.where('site', '=', site)
+    return mapper.toEntities(await rows.orderBy('id').limit(limit).execute())
+  }
+
+  async add(trust: StoredTrust) {
+    await this.#db.insertInto('trusts').values(mapper.toRow(trust)).execute()
+  }
+
+  async recordUse(id: string, repositoryId: string, now: number) {
+    await this.#db
+      .updateTable('trusts')
+      .set({ forge_repository_id: repositoryId, last_used_at: now })
+      .where('id', '=', id)
+      .execute()
+  }
+
+  async delete(id: string) {
+    await this.#db.deleteFrom('trusts').where('id', '=', id).execute()
+  }
+
+  async useToken(tokenHash: string, expiresAt: number) {
+    const { numInsertedOrUpdatedRows } = await this.#db
+      .insertInto('used_tokens')
+      .values({ token_hash: tokenHash, expires_at: expiresAt })
+      .onConflict((c) => c.doNothing())
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows === 1n
+  }
+
+  async deleteExpiredTokens(now: number, limit: number) {
+    const expired = this.#db
+      .selectFrom('used_tokens')
+      .select('token_hash')
+      .where('expires_at', '<=', now)
+      .limit(limit)
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('used_tokens')
+      .where('token_hash', 'in', expired)
+      .executeTakeFirstOrThrow()
+    return Number(numDeletedRows)
+  }
+}

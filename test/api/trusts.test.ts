@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { UnsecuredJWT } from 'jose'
+import type { CreateTrustRequest, TrustRules } from '../../protocol/api/trusts.ts'
+import { OidcIssuer, sharedIssuer } from '../tools/oidc-issuer.ts'
+import { Api, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
+import { GITHUB_CLAIMS, jobToken } from './trusted-job.ts'
+
+const issuer = await sharedIssuer()
+const api = await startApi({ OIDC_ISSUERS: `github=${issuer.url}` })
+const home = { 'index.html': 'home' }
+
+/** An account with a site that trusts `ann/bakery`. */
+async function trusting(change: Partial<CreateTrustRequest> = {}) {
+  const account = await api.account()
+  const { slug } = await api.publish(account.client, home)
+  const request = {
+    forge: 'github',
+    repository: 'ann/bakery',
+    site: slug,
+    branch: 'main',
+    ...change,
+  } as const
+  return { ...account, slug, request, trust: await account.client.createTrust(request) }
+}
+
+function exchange(claims: object, site: string) {
+  return jobToken(api, issuer, claims).then((token) => api.anonymous.exchangeIdToken({ token, site }))
+}
+
+describe('a job of a trusted repository', () => {
+  test('gets a key of 15 minutes that publishes to its site and to no other', async () => {
+    const { client, slug, trust } = await trusting()
+    const { slug: other } = await api.publish(client, home)
+    const { apiKey, ...exchanged } = await exchange(GITHUB_CLAIMS, slug)
+    const expiresAt = new Date(api.clock.now + 15 * MINUTE_MS).toISOString()
+    assert.deepEqual(exchanged, { site: slug, scope: 'publish', expiresAt })
+    const job = api.client(apiKey)
+    await api.publish(job, { 'index.html': 'by a job' }, { slug })
+    await expectFailure(api.publish(job, home, { slug: other }), 'INSUFFICIENT_SCOPE')
+    await expectFailure(job.delete(slug), 'INSUFFICIENT_SCOPE')
+    assert.deepEqual((await client.keys()).keys, [])
+    const [used] = (await client.trusts()).trusts
+    assert.equal(used?.repositoryId, '700123456')
+    assert.notEqual(used?.lastUsedAt, null)
+    api.pass(15 * MINUTE_MS)
+    await expectFailure(job.details(slug), 'UNAUTHORIZED')
+    const { apiKey: next } = await exchange(GITHUB_CLAIMS, slug)
+    assert.deepEqual(await client.removeTrust(trust.id), { id: trust.id, removed: true })
+    await expectFailure(api.client(next).details(slug), 'UNAUTHORIZED')
+    await expectFailure(exchange(GITHUB_CLAIMS, slug), 'NOT_TRUSTED')
+  })
+
+  test('can use its token once, also with concurrent requests, until the sweep forgets expired ones', async () => {
+    const { slug: site } = await trusting()
+    const token = await jobToken(api, issuer)
+    const exchanges = Array.from({ length: 5 }, () => api.anonymous.exchangeIdToken({ token, site }))
+    const outcomes = await Promise.allSettled(exchanges)
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+    await api.sweep('sign-ins')
+    const { message } = await expectFailure(exchanges.at(-1)!, 'INVALID_ID_TOKEN')
+    assert.match(message, /used before/)
+    await expectFailure(api.anonymous.exchangeIdToken({ token, site }), 'INVALID_ID_TOKEN')
+    api.pass(10 * MINUTE_MS)
+    await api.sweep('sign-ins')
+    const { store } = await api.operator()
+    const hash = 'a hash'
+    assert.equal(await store.execute('relaxed', ({ trusts }) => trusts.useToken(hash, 1)), true)
+    assert.equal(await store.execute('relaxed', ({ trusts }) => trusts.useToken(hash, 1)), false)
+    assert.equal(
+      await store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(api.clock.now, 9)),
+      1,
+    )
+  })
+
+  test('needs the site when several sites trust it, and an account that may still publish to it', async () => {
+    const repository = 'ann/shared'
+    const claims = { ...GITHUB_CLAIMS, repository }
+    const [one, other] = [await trusting({ repository }), await trusting({ repository })]
+    const without = async () => api.anonymous.exchangeIdToken({ token: await jobToken(api, issuer, claims) })
+    await expectFailure(without(), 'VALIDATION_ERROR')
+    assert.equal((await exchange(claims, other.slug)).site, other.slug)
+    await one.client.addCollaborator(one.slug, other.email)
+    await other.client.removeTrust(other.trust.id)
+    await other.client.createTrust({ ...other.request, site: one.slug })
+    await one.client.removeTrust(one.trust.id)
+    assert.equal((await without()).site, one.slug)
+    await one.client.removeCollaborator(one.slug, other.email)
+    await expectFailure(without(), 'NOT_TRUSTED')
+    await expectFailure(exchange(claims, 'no-such-site'), 'NOT_TRUSTED')
+  })
+})
+
+describe('a trust', () => {
+  const MAIN = { branch: 'main' }
+  const PULL = { event_name: 'pull_request', ref: 'refs/pull/42/merge' }
+  const FORK = { event_name: 'pull_request_target' }
+  const rules: [Partial<TrustRules>, claims: object, isTrusted: boolean][] = [
+    [MAIN, {}, true],
+    [MAIN, { ref: 'refs/heads/main2' }, false],
+    [MAIN, { ref: 'refs/tags/main' }, false],
+    [MAIN, { ref: 'main' }, false],
+    [MAIN, PULL, false],
+    [MAIN, { ...PULL, ref: 'refs/heads/main' }, false],
+    [MAIN, FORK, false],
+    [MAIN, { event_name: 'issue_comment' }, false],
+    [MAIN, { event_name: undefined }, false],
+    [MAIN, { repository: 'ann/other' }, false],
+    [MAIN, { repository: undefined }, false],
+    [MAIN, { repository_id: undefined }, false],
+    [{ branch: 'release/*' }, { ref: 'refs/heads/release/2' }, true],
+    [{ branch: 'release/*' }, { ref: 'refs/heads/main' }, false],
+    [{ tag: 'v*' }, { ref: 'refs/tags/v1' }, true],
+    [{ tag: 'v*' }, { ref: 'refs/heads/v1' }, false],
+    [{ environment: 'production' }, { environment: 'production' }, true],
+    [{ environment: 'production' }, { environment: 'staging' }, false],
+    [{ environment: 'production' }, {}, false],
+    [{ environment: 'production' }, { ...PULL, environment: 'production' }, false],
+    [{ ...MAIN, environment: 'production' }, { ref: 'refs/heads/x', environment: 'production' }, false],
+    [{ pullRequests: true }, PULL, true],
+    [{ pullRequests: true }, {}, false],
+    [{ pullRequests: true }, FORK, false],
+  ]
+
+  test('is for the branch, the tag, the environment and the pull requests that it names', async () => {
+    const { client, slug, trust, request } = await trusting()
+    let { id } = trust
+    for (const [rule, claims, isTrusted] of rules) {
+      await client.removeTrust(id)
+      ;({ id } = await client.createTrust({ ...request, branch: null, ...rule }))
+      const outcome = await exchange({ ...GITHUB_CLAIMS, ...claims }, slug).then(
+        () => true,
+        ({ code }) => {
+          assert.match(code, /^(NOT_TRUSTED|INVALID_ID_TOKEN)$/)
+          return false
+        },
+      )
+      assert.equal(outcome, isTrusted, JSON.stringify([rule, claims]))
+    }
+  })
+
+  test('does not trust a repository that was deleted and registered again by another account', async () => {
+    const { slug } = await trusting()
+    const again = { ...GITHUB_CLAIMS, repository_id: '900000000' }
+    await exchange(GITHUB_CLAIMS, slug)
+    const { details } = await expectFailure(exchange(again, slug), 'NOT_TRUSTED')
+    assert.deepEqual(details, {
+      ...{ repository: 'ann/bakery', repositoryId: '900000000', branch: 'main', environment: null },
+    })
+    const pinned = await trusting({ repositoryId: GITHUB_CLAIMS.repository_id })
+    await expectFailure(exchange(again, pinned.slug), 'NOT_TRUSTED')
+    await exchange(GITHUB_CLAIMS, pinned.slug)
+    const unused = await trusting()
+    api.pass(30 * DAY_MS)
+    await expectFailure(exchange(GITHUB_CLAIMS, unused.slug), 'NOT_TRUSTED')
+    await exchange(GITHUB_CLAIMS, pinned.slug)
+  })
+
+  test('is shown to its account only, and removed by it only', async () => {
+    const { client, slug, trust } = await trusting({ tag: 'v*', scope: 'manage' })
+    const { id, createdAt, ...rest } = trust
+    assert.deepEqual(rest, {
+      ...{ forge: 'github', issuer: issuer.url, repository: 'ann/bakery', repositoryId: null, site: slug },
+      ...{ branch: 'main', tag: 'v*', environment: null, pullRequests: false },
+      ...{ scope: 'manage', lastUsedAt: null },
+    })
+    assert.deepEqual((await client.trusts()).trusts, [trust])
+    const stranger = await api.account()
+    assert.deepEqual((await stranger.client.trusts()).trusts, [])
+    await expectFailure(stranger.client.removeTrust(id), 'NOT_FOUND')
+    const forSlug = { forge: 'github', repository: 'eve/eve', site: slug, branch: 'main' } as const
+    await expectFailure(stranger.client.createTrust(forSlug), 'NOT_FOUND')
+  })
+
+  test('ends with its account', async () => {
+    const { client, email, slug, request } = await trusting()
+    const { store } = await api.operator()
+    const repository = { issuer: issuer.url, repository: request.repository }
+    const { visitsKey: site } = (await store.read.sites.bySlug(slug))!
+    const find = () => store.read.trusts.find(repository, { site, limit: 10 })
+    assert.equal((await find()).length, 1)
+    await client.deleteAccount(email)
+    assert.deepEqual(await find(), [])
+  })
+
+  test('is refused with a rule that cannot match, and beyond fifty', async () => {
+    const { request, request: valid, client } = await trusting()
+    const { request: send } = await api.account()
+    for (const [field, change] of [
+      ['forge', { forge: 'sourcehut' }],
+      ['repository', { repository: 'bakery' }],
+      ['repository', { repository: 'ann/bakery/site' }],
+      ['repository', { repository: 'ann/ba kery' }],
+      ['branch', { branch: null }],
+      ['branch', { branch: 'ma*in' }],
+      ['tag', { tag: ' ' }],
+      ['environment', { environment: ' ' }],
+      ['issuer', { issuer: 'https://issuer.example' }],
+      ['issuer', { forge: 'gitlab' }],
+      ['repositoryId', { repositoryId: 'x' }],
+      ['scope', { scope: 'admin' }],
+    ] as const)
+      assertInvalid(await send('POST', '/api/v1/me/trusts', { ...valid, ...change }), field)
+    for (let number = 1; number < 50; number++) await client.createTrust(request)
+    await expectFailure(client.createTrust(request), 'TRUST_LIMIT_REACHED')
+  })
+})
+
+test('a branch rule of a repository of GitLab is not for merge requests whose source branch has its name', async () => {
+  await using gitlab = await OidcIssuer.start()
+  await using service = await Api.start({ OIDC_ISSUERS: `gitlab=${gitlab.url}` })
+  const { client } = await service.account()
+  const { slug: site } = await service.publish(client, home)
+  const { id } = await client.createTrust({
+    ...{ forge: 'gitlab', repository: 'ann/sites/bakery', site, branch: 'main' },
+  })
+  const claims = { project_path: 'ann/sites/bakery', project_id: 42, ref: 'main', ref_type: 'branch' }
+  const send = async (path: string | undefined) => {
+    const token = await jobToken(service, gitlab, { ...claims, ref_path: path })
+    return service.anonymous.exchangeIdToken({ token, site })
+  }
+  await expectFailure(send('refs/merge-requests/1/head'), 'NOT_TRUSTED')
+  await expectFailure(send(undefined), 'INVALID_ID_TOKEN')
+  assert.equal((await send('refs/heads/main')).site, site)
+  const [trust] = (await client.trusts()).trusts
+  assert.deepEqual([trust?.id, trust?.repositoryId], [id, '42'])
+})
+
+describe('a token', () => {
+  const now = () => Math.floor(api.clock.now / 1000)
+  const usual = () => ({ issuedAt: now(), audience: api.baseUrl })
+  const tokens: Record<string, () => Promise<string>> = {
+    'of another audience': () => issuer.sign(GITHUB_CLAIMS, { ...usual(), audience: 'https://pypi.example' }),
+    'that has expired': () => issuer.sign(GITHUB_CLAIMS, { ...usual(), issuedAt: now() - 400 }),
+    'without an identifier': () => issuer.sign({ ...GITHUB_CLAIMS, jti: '' }, usual()),
+    'of an unknown issuer': () => issuer.sign({ ...GITHUB_CLAIMS, iss: 'https://issuer.example' }, usual()),
+    'of an unknown key': () => issuer.sign(GITHUB_CLAIMS, { ...usual(), keyId: 'unknown' }),
+    'without a signature': async () =>
+      new UnsecuredJWT({ ...GITHUB_CLAIMS, iss: issuer.url, jti: 'x', aud: api.baseUrl, iat: now() })
+        .setExpirationTime(now() + 300)
+        .encode(),
+    'with a changed claim': async () => {
+      const [header, body, signature] = (await issuer.sign(GITHUB_CLAIMS, usual())).split('.')
+      const claims = { ...JSON.parse(Buffer.from(body!, 'base64url').toString()), repository: 'ann/other' }
+      return [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.')
+    },
+    'that is no token': async () => 'x'.repeat(16_000),
+  }
+
+  test('is refused when it is not a valid one for this service', async () => {
+    const { slug: site } = await trusting()
+    for (const [which, make] of Object.entries(tokens)) {
+      const { hint } = await expectFailure(
+        make().then((token) => api.anonymous.exchangeIdToken({ token, site })),
+        'INVALID_ID_TOKEN',
+      ).catch((error: Error) => assert.fail(`${which}: ${error.message}`))
+      assert.match(hint ?? '', /audience/)
+    }
+    await exchange(GITHUB_CLAIMS, site)
+  })
+
+  test('of a new key is accepted after at most a minute, and a thousand of unknown keys load the keys once', async () => {
+    const { slug: site } = await trusting()
+    const token = await issuer.sign(GITHUB_CLAIMS, { ...usual(), keyId: 'new', lifetimeSeconds: 3600 })
+    const send = () => api.anonymous.exchangeIdToken({ token, site })
+    api.pass(MINUTE_MS)
+    const before = issuer.requests.length
+    await Promise.all(Array.from({ length: 1000 }, () => expectFailure(send(), 'INVALID_ID_TOKEN')))
+    assert.deepEqual(issuer.requests.slice(before), ['/.well-known/openid-configuration', '/keys'])
+    await issuer.publishKey('new')
+    await expectFailure(send(), 'INVALID_ID_TOKEN')
+    api.pass(MINUTE_MS)
+    assert.equal((await send()).site, site)
+  })
+
+  test('is accepted for a day while its issuer is away, and one of a new key is answered with when to retry', async () => {
+    const { slug: site } = await trusting()
+    await exchange(GITHUB_CLAIMS, site)
+    using stack = new DisposableStack()
+    stack.defer(() => {
+      issuer.fault = undefined
+    })
+    issuer.fault = (response) => response.writeHead(503).end()
+    api.pass(2 * HOUR_MS)
+    await exchange(GITHUB_CLAIMS, site)
+    const token = await issuer.sign(GITHUB_CLAIMS, { ...usual(), keyId: 'newest' })
+    const answer = await api.request('POST', '/api/auth/oidc/exchange', { json: { token, site } })
+    assert.deepEqual([answer.json.code, answer.headers['retry-after']], ['UNAVAILABLE', '60'])
+    api.pass(DAY_MS)
+    await assert.rejects(exchange(GITHUB_CLAIMS, site), { code: 'UNAVAILABLE' })
+    api.pass(MINUTE_MS)
+    issuer.fault = undefined
+    await exchange(GITHUB_CLAIMS, site)
+  })
+})

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { COMMANDS } from '../../client/cli/command-line.ts'
+import { type RealCli, slugOf, useRealService } from './real-cli.ts'
+
+const DOCS = readFileSync(join(import.meta.dirname, '../../docs/publish.md'), 'utf8')
+const [RESULTS = ''] = /^\| command \| JSON result \|\n(?:\|.*\n)+/m.exec(DOCS) ?? []
+
+/** Commands that wait for a sign-in, or speak a protocol on stdout. */
+const WITHOUT_RESULT = ['login', 'mcp']
+
+describe('the command in a script', () => {
+  const start = useRealService()
+  let fixture: RealCli
+  let slug: string
+  before(async () => {
+    fixture = start({ 'site/index.html': 'one', 'site/a.txt': 'a', 'site/.env': 'secret' })
+    await fixture.cli.run(['publish', 'site'])
+    await fixture.signIn()
+  })
+  after(() => fixture[Symbol.dispose]())
+
+  describe('prints one JSON value on stdout with --json', () => {
+    // In this order: each uses what the ones before have left.
+    const lines: [command: string, field: string][] = [
+      ['claim', 'siteUrl'],
+      ['publish site', 'versionId'],
+      ['settings', 'slug'],
+      ['open', 'opened'],
+      ['sites', '0'],
+      ['link SLUG site', 'folder'],
+      ['diff', 'changed'],
+      ['publish site --dry-run', 'upload'],
+      ['versions', '0'],
+      ['publish site --preview pr-1', 'preview'],
+      ['previews', '0'],
+      ['promote pr-1', 'currentVersionId'],
+      ['rollback', 'currentVersionId'],
+      ['restore VERSION', 'versionId'],
+      ['pull copy', 'files'],
+      ['visits', 'totals'],
+      ['domains', ''],
+      ['people', ''],
+      ['keys', ''],
+      ['trash', ''],
+      ['delete --yes', 'deleted'],
+      ['undelete SLUG', 'siteUrl'],
+      ['whoami', 'email'],
+      ['completion bash', 'script'],
+      ['help', 'commands'],
+      ['help publish', 'commands'],
+      ['logout', 'signedOut'],
+      ['version', 'version'],
+    ]
+    for (const [line, field] of lines) {
+      it(line, async () => {
+        const { cli } = fixture
+        fixture.pass()
+        if (line.startsWith('diff') || line.includes('--preview')) cli.write({ 'site/index.html': line })
+        const versions = line.includes('VERSION')
+          ? JSON.parse((await cli.run(['versions', '--json'])).stdout)
+          : []
+        const args = line
+          .replace('SLUG', slug)
+          .replace('VERSION', versions.find(({ current }: { current: boolean }) => !current)?.versionId)
+          .split(' ')
+        const { code, stdout, stderr } = await cli.run([...args, '--json'])
+        assert.equal(code, 0, stderr)
+        const result = JSON.parse(stdout)
+        assert.ok(field === '' || field in result, stdout)
+        if (result.siteUrl !== undefined) slug = slugOf(result.siteUrl)
+      })
+    }
+
+    it('every command that has a result, as docs/publish.md describes', () => {
+      const names = new Set(lines.map(([line]) => line.split(' ')[0]!))
+      for (const name of Object.keys(COMMANDS)) {
+        assert.equal(names.has(name), !WITHOUT_RESULT.includes(name), name)
+        assert.ok(name === 'mcp' || RESULTS.includes(`\`${name}\``), name)
+      }
+    })
+  })
+
+  const questions: [line: string, message: RegExp][] = [
+    ['delete', /Confirmation required/],
+    ['restore', /Name a version/],
+    ['promote', /Name a preview/],
+    ['link', /Name a site/],
+    ['domains remove a.example', /Confirmation required/],
+    ['publish small', /removes 2 of the 2 files/],
+    ['settings --password', /password/i],
+  ]
+  for (const [line, message] of questions) {
+    it(`${line} fails with exit code 2 instead of a question`, async () => {
+      using own = start({ 'site/index.html': 'x', 'site/a.txt': 'a', 'small/b.txt': 'b' })
+      await own.signIn()
+      const { stdout: url } = await own.cli.run(['publish', 'site'])
+      const site = /^(delete|restore|promote|publish|settings)/.test(line) ? ['--site', slugOf(url)] : []
+      const { code, stdout, stderr } = await own.cli.run([...line.split(' '), ...site, '--json'])
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, message)
+      assert.equal(JSON.parse(stdout).code, 'USAGE')
+    })
+  }
+
+  it('SLIPWAY_SITE names the site, unless --site or --new is given', async () => {
+    using own = start({ 'site/index.html': 'x' })
+    await own.signIn()
+    const first = slugOf((await own.cli.run(['publish', 'site'])).stdout)
+    const second = slugOf((await own.cli.run(['publish', 'site', '--new'])).stdout)
+    own.cli.env.SLIPWAY_SITE = first
+    const slugAfter = async (...args: string[]) =>
+      slugOf((await own.cli.run(['publish', 'site', ...args])).stdout)
+    assert.equal(await slugAfter(), first)
+    assert.equal(await slugAfter('--site', second), second)
+    assert.ok(![first, second].includes(await slugAfter('--new')))
+    assert.equal(JSON.parse((await own.cli.run(['settings', '--json'])).stdout).slug, first)
+  })
+
+  it('publish --dry-run says what would be uploaded, removed and left out, and why', async () => {
+    using own = start({
+      'site/index.html': 'x',
+      'site/old.txt': 'o',
+      'site/moved.txt': 'm',
+      'site/.env': 's',
+      'site/empty': '',
+    })
+    const client = await own.signIn()
+    const slug = slugOf((await own.cli.run(['publish', 'site'])).stdout)
+    own.cli.write({
+      'site/index.html': 'changed',
+      'other/index.html': 'new',
+      'other/b.txt': 'm',
+      'other/k.pem': 'k',
+    })
+    const { code, stdout, stderr } = await own.cli.run([
+      'publish',
+      'other',
+      '--site',
+      slug,
+      '--dry-run',
+      '--json',
+    ])
+    assert.equal(code, 0, stderr)
+    const { upload, added, changed, removed, skipped } = JSON.parse(stdout)
+    assert.deepEqual(upload, [{ path: 'index.html', size: 3 }])
+    assert.deepEqual([added, changed, removed], [['b.txt'], ['index.html'], ['moved.txt', 'old.txt']])
+    assert.deepEqual(skipped, [{ path: 'k.pem', reason: 'secret' }])
+    assert.match(stderr, /Skipped 1 secret file: k\.pem\n[\s\S]*1 file \(3 bytes\) would be uploaded/)
+    assert.equal((await client.versions(slug)).versions.length, 1)
+    const { stdout: differences } = await own.cli.run(['diff', 'other', '--site', slug])
+    assert.equal(differences, 'A b.txt\nM index.html\nD moved.txt\nD old.txt\n')
+  })
+})
