@@ -44,6 +44,7 @@ import {
   PREVIEW,
   PREVIEW_UPDATE,
   PREVIOUS,
+  PROGRAM,
   SECRET,
   SESSION,
 } from './fixture.ts'
@@ -73,6 +74,7 @@ type Subject =
   | 'ann'
   | 'keys'
   | 'devices'
+  | 'programs'
   | 'trusts'
   | 'sessions'
   | 'codes'
@@ -439,10 +441,15 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'end all sessions': { changes: ['sessions'], run: ({ sessions }) => sessions.endOthers(ANN, undefined) },
   'sign out': { changes: ['sessions'], run: ({ sessions }) => sessions.close(SESSION) },
+  'end the access of a program': {
+    changes: ['programs'],
+    run: ({ programs }) => programs.revoke(ANN, PROGRAM.slice(0, 16)),
+  },
   'delete the account': {
     changes: [
       'ann',
       'keys',
+      'programs',
       'trusts',
       'sessions',
       'codes',
@@ -472,6 +479,7 @@ export const CALLS: Record<string, CallSpec> = {
     uploads: ['blobs'],
     blobs: ['blobs'],
     unnamed: ['blobs'],
+    programs: ['programs'],
     'sign-ins': ['codes', 'counters', 'devices', 'keys', 'sessions', 'trusts'],
     'held-domains': ['domains of ann'],
     'former-names': ['cafe', 'renames'],

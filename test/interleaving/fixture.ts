@@ -17,6 +17,8 @@ export const ATTEMPT = 'the attempt of ann'
 export const SESSION = 'the session of ann'
 export const KEY = 'the key of ann'
 export const DEVICE_CODE = 'the code of a device'
+/** The access of a program. */
+export const PROGRAM: string = sha256('a program')
 export const NAMED_KEY_HASH = sha256('named key 0')
 
 /** The bytes of all files. */
@@ -99,6 +101,14 @@ function day(time: number): number {
 }
 
 async function insertSignIns(tx: WriteTransaction): Promise<void> {
+  for (const [idHash, expiresAt] of [
+    [PROGRAM, NOW + DAY_MS],
+    [sha256('an expired program'), NOW - HOUR_MS],
+  ] as const)
+    await tx.oauth.save({
+      ...{ idHash, kind: 'Grant', grantHash: idHash, accountId: ANN.id, payload: {} },
+      ...{ createdAt: NOW - DAY_MS, expiresAt, consumedAt: null },
+    })
   await tx.trusts.add(trustRow('a trust', { createdAt: NOW, site: 'bakery' }))
   await tx.trusts.useToken('an expired token', NOW - HOUR_MS)
   for (let number = 0; number < 49; number++)

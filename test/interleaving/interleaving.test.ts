@@ -20,6 +20,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/accounts/account.ts #mailCode',
     'server/accounts/named-keys.ts #recordUse',
     'server/accounts/device-sign-in.ts #poll',
+    'server/accounts/oauth/oauth-records.ts oauthAdapter',
     'server/analytics/retention.ts deleteVisitsOfDeletedSites',
     'server/analytics/retention.ts truncateYesterday',
     'server/analytics/visit-recorder.ts #getSalt',
@@ -33,6 +34,10 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/notices/notices.ts #send',
     'server/publish/archive-upload.ts #discard',
     'server/publish/finalize.ts #promote',
+  ],
+  'the decision about a request, which the library of OAuth keeps': [
+    'server/accounts/oauth/programs.ts #extend',
+    'server/accounts/oauth/programs.ts #makeRoom',
   ],
   'a lease, whose tests are in test/store': [
     'server/jobs/job-lease.ts #fence',
