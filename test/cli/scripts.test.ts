@@ -44,6 +44,7 @@ describe('the command in a script', () => {
       ['domains', ''],
       ['people', ''],
       ['keys', ''],
+      ['trust', ''],
       ['trash', ''],
       ['delete --yes', 'deleted'],
       ['undelete SLUG', 'siteUrl'],
