@@ -275,6 +275,7 @@ const ROWS: readonly Row[] = [
   ['lets a key of one site change other sites', 'server/accounts/permissions.ts', '!grant.sites.includes(site.visitsKey)', 'false', KEYS],
   ['lets a key of one site change the account', 'server/accounts/permissions.ts', "access.reach === 'site' && slug !== undefined", 'slug !== undefined', KEYS],
   ['lets a key that expires create one that does not', 'server/accounts/permissions.ts', "access.reach === 'credentials' && grant.expiresAt !== null", 'false', KEYS],
+  ['lets a key of scope publish set the expiry of a site', 'server/accounts/authorization.ts', "if (right === 'manage') await", 'if (false) await', KEYS],
   ['accepts an expired key', 'server/accounts/named-keys.ts', 'if (key.expiresAt !== null && key.expiresAt <= now) throw', 'if (false) throw', KEYS],
   ['revokes keys of other accounts', 'server/store/queries/keys.ts', ".where('account_id', '=', accountId)\n  }", "\n  }", KEYS],
   ['stores limited keys as earlier releases read them', 'server/accounts/named-keys.ts', 'hashToken(`limited ${apiKey}`)', 'hashToken(apiKey)', KEYS],
