@@ -27,13 +27,14 @@ const ACCESS = {
     'updateSite uploadVersion refreshUploads finalizeVersion restoreVersion putThumbnail promotePreview deletePreview',
   'publish account': 'createSite uploadSite duplicateSite claimSite',
   'manage site':
-    'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
+    'updateMetadata renameSite deleteSite undeleteSite listCollaborators removeCollaborator deleteVersion',
   'manage account':
-    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
+    'addCollaborator updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
 }
 
 /** Operations that a key with an expiry has no access to. */
 const CREDENTIALS = [
+  'addCollaborator',
   'deleteAccount',
   'renewKey',
   'createKey',
@@ -206,7 +207,7 @@ describe('a key with an expiry', () => {
     assert.equal(await isListed(), false)
   })
 
-  test('cannot create a credential without one, or delete the account', async () => {
+  test('cannot give access that lasts longer, or delete the account', async () => {
     const { apiKey } = await keyWith({ expiresInSeconds: 60 })
     for (const operation of OPERATIONS.filter(({ operationId }) => CREDENTIALS.includes(operationId)))
       assert.equal(await errorOf(operation, own.slug, apiKey), 'INSUFFICIENT_SCOPE', operation.operationId)
