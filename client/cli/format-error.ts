@@ -66,6 +66,8 @@ function describeCliError({ message, hints, code, status, details, exitCode }: C
 const AUTH_CODES = new Set([
   'UNAUTHORIZED',
   'INSUFFICIENT_SCOPE',
+  'INVALID_ID_TOKEN',
+  'NOT_TRUSTED',
   'ACCESS_DENIED',
   'DEVICE_CODE_EXPIRED',
   'INVALID_CODE',
@@ -77,6 +79,7 @@ const LIMIT_CODES = new Set([
   'PAYLOAD_TOO_LARGE',
   'DOMAIN_LIMIT_REACHED',
   'KEY_LIMIT_REACHED',
+  'TRUST_LIMIT_REACHED',
   'COLLABORATOR_LIMIT_REACHED',
 ])
 
@@ -159,6 +162,8 @@ function suggestNextSteps(
       return [`List your domains: ${program} domains. Remove one: ${program} domains remove DOMAIN`]
     case 'KEY_LIMIT_REACHED':
       return [`Revoke one that you no longer use: ${program} keys revoke NAME`]
+    case 'TRUST_LIMIT_REACHED':
+      return [`Remove one that you no longer use: ${program} trust remove ID`]
     case 'COLLABORATOR_LIMIT_REACHED':
       return [`Remove one first: ${program} people remove EMAIL`]
     case 'OWNER_REQUIRED':
@@ -178,6 +183,10 @@ export function isInTrash({ details }: SlipwayError): boolean {
 /** The hints of the server name requests, which no user of the command sends. `login` is set without a key. */
 function suggestForRefusal({ code }: SlipwayError, program: string, login: string | undefined): string[] {
   switch (code) {
+    case 'NOT_TRUSTED':
+      return [
+        `Trust the repository from a signed-in machine: ${program} trust github OWNER/REPOSITORY --branch main`,
+      ]
     case 'INSUFFICIENT_SCOPE':
       return [
         `See what your keys permit: ${program} keys. Create another one: ${program} keys create NAME --scope SCOPE`,

@@ -105,11 +105,11 @@ function describeUpload({ published, files }: PublishSummary): string {
 }
 
 function toJson({ published, site, files, live }: PublishSummary) {
-  const { slug, siteUrl, versionId, previewUrl, preview, unchanged, warnings } = published
+  const { slug, siteUrl, versionId, previewUrl, preview, unchanged, changes, warnings } = published
   const { claimUrl, expiresAt } = site
   const bytes = sumSizes(files)
   const about = { slug, siteUrl, versionId, previewUrl, live, files: files.length, bytes }
-  return { ...about, preview, unchanged, claimUrl, expiresAt, warnings }
+  return { ...about, preview, unchanged, changes, claimUrl, expiresAt, warnings }
 }
 
 function describeExpiry({ site, published }: PublishSummary, program: string, now: number): string[] {

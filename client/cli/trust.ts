@@ -12,6 +12,7 @@ import { formatLocalTime } from './terminal/time.ts'
 const ACTIONS: Record<string, Action> = {
   list,
   remove,
+  exchange,
   ...Object.fromEntries(FORGES.map((forge) => [forge, (...call: Parameters<Action>) => add(forge, ...call)])),
 }
 
@@ -29,6 +30,7 @@ A job of a trusted repository gets a key of one site for 15 minutes. Nothing has
   trust github ann/bakery --site bakery --branch main     trust jobs of a branch at GitHub
   trust gitlab ann/bakery --site bakery --tag 'v*'        trust jobs of tags at GitLab
   trust remove ID                                         remove a trust and end its keys
+  trust exchange --site bakery                            in a job: print a key for its token, SLIPWAY_ID_TOKEN
 
 The first job that gets a key fixes the id of the repository: one with the same name that is registered later is not
 trusted. Jobs of pull requests of forks are never trusted.`,
@@ -111,6 +113,18 @@ async function remove(...[work, options, id]: Parameters<Action>): Promise<void>
   })
   const { terminal } = work
   printResult(work, options, removed, () => terminal.printNote(`${terminal.green('✓')} Removed the trust`))
+}
+
+async function exchange(...[work, options]: Parameters<Action>): Promise<void> {
+  const { SLIPWAY_ID_TOKEN: token } = work.env
+  if (!token) {
+    const hint = 'GitHub: use the action. GitLab: add id_tokens to the job'
+    throw new UsageError('Set SLIPWAY_ID_TOKEN to the token of the job', hint)
+  }
+  const site = stringOption(options, 'site')
+  const slipway = work.connect(resolveServer(work, options), undefined)
+  const exchanged = await slipway.exchangeIdToken({ token, ...(site !== undefined && { site }) })
+  printResult(work, options, exchanged, () => work.terminal.print(exchanged.apiKey))
 }
 
 function formatRules({ branch, tag, environment, pullRequests }: Trust): string {

@@ -507,8 +507,7 @@ export function describeSettings(environment: Record<string, string | undefined>
 /** Variables of the client, which the server ignores, and of a single command. */
 const OTHER_VARIABLES = new Set([
   'SLIPWAY_URL',
-  'SLIPWAY_KEY',
-  'SLIPWAY_SITE_PASSWORD',
+  ...['SLIPWAY_KEY', 'SLIPWAY_ID_TOKEN', 'SLIPWAY_SITE_PASSWORD'],
   'SLIPWAY_MOVE_DATABASE_URL',
 ])
 
@@ -591,9 +590,10 @@ function duplicatePlanNames({ planFree, planHobby }: Partial<SettingValues>): st
   ]
 }
 
+const withoutPrefix = (name: string) => name.slice('SLIPWAY_'.length)
+
 function unknownSetting(name: string, known: Set<string>): string {
-  const names = [...known].map((one) => one.slice('SLIPWAY_'.length))
-  const near = findNearest(name.slice('SLIPWAY_'.length), names)
+  const near = findNearest(withoutPrefix(name), [...known].map(withoutPrefix))
   const suggestion = near === undefined ? '' : ` Did you mean SLIPWAY_${near}?`
   return `${name} is not a setting.${suggestion} To list all settings, run: node_modules/.bin/slipway-server settings`
 }

@@ -84,7 +84,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     recordUse: ['id 7', '1', 1],
     delete: ['id 7'],
     useToken: ['n', 1],
-    deleteExpiredTokens: [50, 100],
+    deleteExpiredTokens: [5, 100],
   },
   deviceSignIns: {
     add: [deviceSignIn],

@@ -1,0 +1,41 @@
+/** Comments are read up to this page, of 100 each. Those of people do not count: their authors could change the address. */
+const MAX_PAGES = 10
+
+/**
+ * Writes the comment about a site on a pull request, in place of an earlier one. Of two jobs that create one at the same
+ * time, the later one deletes its own.
+ */
+export async function updateComment({ api, repository, token, number, site, text }) {
+  const comments = `${api}/repos/${repository}/issues`
+  const marker = `<!-- slipway ${site} -->`
+  const body = `${marker}\n${text}`
+  const find = async () => {
+    for (let page = 1; page <= MAX_PAGES; page++) {
+      const found = await request(token, 'GET', `${comments}/${number}/comments?per_page=100&page=${page}`)
+      const own = found.find(({ body: text, user }) => user?.type === 'Bot' && text?.startsWith(marker))
+      if (own || found.length < 100) return own
+    }
+  }
+  const update = ({ id }) => request(token, 'PATCH', `${comments}/comments/${id}`, { body })
+  const earlier = await find()
+  if (earlier) return update(earlier)
+  const created = await request(token, 'POST', `${comments}/${number}/comments`, { body })
+  const first = await find()
+  if (!first || first.id >= created.id) return
+  await request(token, 'DELETE', `${comments}/comments/${created.id}`)
+  await update(first)
+}
+
+async function request(token, method, url, json) {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      accept: 'application/vnd.github+json',
+      authorization: `Bearer ${token}`,
+      ...(json && { 'content-type': 'application/json' }),
+    },
+    ...(json && { body: JSON.stringify(json) }),
+  })
+  if (!response.ok) throw new Error(`${method} ${new URL(url).pathname} returned ${response.status}`)
+  return response.status === 204 ? undefined : response.json()
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, it } from 'node:test'
+import type { Slipway } from '../../client/sdk/slipway.ts'
+import { GITHUB_CLAIMS } from '../api/trusted-job.ts'
+import { getUrl } from '../support/http-client.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
+import { GitHub } from '../tools/github.ts'
+import { OidcIssuer } from '../tools/oidc-issuer.ts'
+
+const MAIN = join(import.meta.dirname, '../../action/main.mjs')
+const PULL_CLAIMS = { ...GITHUB_CLAIMS, event_name: 'pull_request', ref: 'refs/pull/42/merge' }
+
+// With the environment that a runner gives, and the client that the service serves.
+
+describe('the GitHub Action', () => {
+  let issuer: OidcIssuer
+  let service: RunningService
+  let github: GitHub
+  let client: Slipway
+  let claims: object = GITHUB_CLAIMS
+  let accounts = 0
+
+  before(async () => {
+    issuer = await OidcIssuer.start()
+    service = await startTestService({ OIDC_ISSUERS: `github=${issuer.url}` })
+    github = await GitHub.start((audience) =>
+      issuer.sign({ ...claims }, { issuedAt: Math.floor(service.clock.now / 1000), audience }),
+    )
+  })
+
+  after(async () => {
+    await github[Symbol.asyncDispose]()
+    await service[Symbol.asyncDispose]()
+    await issuer[Symbol.asyncDispose]()
+  })
+
+  /** A published site that trusts pushes to main and pull requests. */
+  async function createSite(): Promise<string> {
+    client = service.client(await service.signIn(`ann-${++accounts}@example.test`))
+    const { slug: site } = await client.publishContents({ files: [{ path: 'index.html', content: 'live' }] })
+    await client.createTrust({
+      ...{ forge: 'github', repository: 'ann/bakery', site, branch: 'main', pullRequests: true },
+    })
+    github.comments.length = 0
+    return site
+  }
+
+  /** Runs a job whose folder has this page. */
+  async function runJob(site: string, page: string, options: { action?: string; variables?: object } = {}) {
+    service.clock.now++
+    const { action, variables } = options
+    claims = action === undefined ? GITHUB_CLAIMS : PULL_CLAIMS
+    const home = mkdtempSync(join(tmpdir(), 'slipway-action-'))
+    const path = (name: string) => join(home, name)
+    mkdirSync(path('dist'))
+    writeFileSync(path('dist/index.html'), page)
+    const event = action === undefined ? {} : { action, pull_request: { number: 42 } }
+    for (const [name, content] of Object.entries({ event: JSON.stringify(event), output: '', summary: '' }))
+      writeFileSync(path(name), content)
+    const { PATH } = process.env
+    const env = {
+      ...{ PATH, HOME: home, RUNNER_TEMP: home, CI: 'true', GITHUB_ACTIONS: 'true' },
+      ...{ GITHUB_EVENT_PATH: path('event'), GITHUB_OUTPUT: path('output') },
+      ...{ GITHUB_STEP_SUMMARY: path('summary'), GITHUB_REPOSITORY: 'ann/bakery' },
+      GITHUB_API_URL: github.url,
+      ACTIONS_ID_TOKEN_REQUEST_URL: `${github.url}/token?api-version=2.0`,
+      ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request token',
+      ...{ INPUT_SERVER: `${service.baseUrl}/`, INPUT_SITE: site, INPUT_FOLDER: 'dist', INPUT_PREVIEW: '' },
+      ...{ 'INPUT_FAIL-ON-WARNING': 'false', INPUT_TOKEN: 'job token' },
+      ...variables,
+    }
+    const child = spawn(process.execPath, [MAIN], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const exited = new Promise<number | null>((resolve) => child.on('close', resolve))
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exited])
+    const read = (name: string) => readFileSync(path(name), 'utf8')
+    const outputs = Object.fromEntries(
+      read('output')
+        .split('\n')
+        .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+    )
+    const summary = read('summary')
+    rmSync(home, { recursive: true })
+    return { code, stdout, log: stdout + stderr, outputs, summary }
+  }
+
+  const readPage = async (url: string) => (await getUrl(url)).text
+
+  it('publishes a push without a stored secret, and says what changed', async () => {
+    const site = await createSite()
+    const { code, stdout, log, outputs, summary } = await runJob(site, 'from main')
+    assert.equal(code, 0, log)
+    const { siteUrl, versionId } = await client.details(site)
+    assert.deepEqual([outputs.url, outputs.version, outputs['preview-url']], [siteUrl, versionId, ''])
+    assert.equal(await readPage(siteUrl), 'from main')
+    assert.match(summary, /\| Files \| 1 \(9 bytes\) \|\n\| Changes \| 0 added, 1 changed, 0 removed \|/)
+    assert.match(stdout, /^::add-mask::eyJ.*\n::add-mask::sl_live_\w{32}$/m)
+    assert.equal(log.match(/sl_live_/g)?.length, 1)
+    assert.deepEqual(github.comments, [])
+  })
+
+  it('keeps the address of a preview over pushes, updates one comment, and deletes the preview at the end', async () => {
+    const site = await createSite()
+    github.comments.push({ id: 1, body: `<!-- slipway ${site} -->`, user: { type: 'User' } })
+    const first = await runJob(site, '1', { action: 'opened' })
+    assert.equal(first.code, 0, first.log)
+    const { outputs } = await runJob(site, '2', { action: 'synchronize' })
+    const { 'preview-url': url = '', url: siteUrl = '' } = outputs
+    assert.equal(url, first.outputs['preview-url'])
+    assert.deepEqual([await readPage(url), await readPage(siteUrl)], ['2', 'live'])
+    assert.deepEqual(
+      github.comments.map(({ body }) => body.includes(url)),
+      [false, true],
+    )
+    for (let runs = 0; runs < 2; runs++) {
+      const { code, log } = await runJob(site, '2', { action: 'closed' })
+      assert.equal(code, 0, log)
+    }
+    assert.deepEqual((await client.previews(site)).previews, [])
+    assert.deepEqual([github.comments.length, /was deleted/.test(github.comments[1]!.body)], [2, true])
+  })
+
+  it('leaves one comment of two jobs at the same time, of which both succeed', async () => {
+    const site = await createSite()
+    github.holdLists(2)
+    const jobs = await Promise.all(['1', '2'].map((page) => runJob(site, page, { action: 'synchronize' })))
+    for (const { code, log } of jobs) assert.equal(code, 0, log)
+    assert.equal(github.comments.length, 1)
+  })
+
+  it('publishes when the forge refuses the comment, with a warning', async () => {
+    const site = await createSite()
+    using stack = new DisposableStack()
+    github.refusesComments = true
+    stack.defer(() => {
+      github.refusesComments = false
+    })
+    const { code, stdout, outputs } = await runJob(site, 'p', { action: 'opened' })
+    assert.equal(code, 0)
+    assert.match(stdout, /^::warning::The comment on the pull request was not written: GET .* returned 403$/m)
+    assert.equal(await readPage(outputs['preview-url'] ?? ''), 'p')
+  })
+
+  it('fails with the next step without a token, a trust or a site', async () => {
+    const site = await createSite()
+    const [trust] = (await client.trusts()).trusts
+    await client.removeTrust(trust!.id)
+    for (const [variables, reason] of [
+      [{ ACTIONS_ID_TOKEN_REQUEST_URL: '' }, /^::error::.*id-token: write/m],
+      [{ INPUT_SITE: '' }, /^::error::The input site is required/m],
+      [{}, /^::error::The site does not trust this job: branch main of ann\/bakery\. Trust .* trust github/m],
+    ] as const) {
+      const { code, stdout } = await runJob(site, 'p', { variables })
+      assert.equal(code, 1)
+      assert.match(stdout, reason)
+    }
+  })
+})

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { promisify } from 'node:util'
+import { parseYaml } from '@redocly/openapi-core'
+import { getUrl } from '../support/http-client.ts'
+import { startTestService } from '../support/service.ts'
+import { OidcIssuer } from '../tools/oidc-issuer.ts'
+
+interface Job {
+  extends: string
+  before_script: string[]
+  script: string[]
+  id_tokens: Record<string, { aud: string }>
+}
+
+const TEMPLATE = parseYaml(
+  readFileSync(join(import.meta.dirname, '../../action/gitlab.yml'), 'utf8'),
+) as Record<string, Job>
+
+it('the GitLab template publishes the default branch and a preview of each merge request, from an empty npm cache', async () => {
+  await using stack = new AsyncDisposableStack()
+  const issuer = stack.use(await OidcIssuer.start())
+  const service = stack.use(await startTestService({ OIDC_ISSUERS: `gitlab=${issuer.url}` }))
+  const home = mkdtempSync(join(tmpdir(), 'slipway-gitlab-'))
+  stack.defer(() => rmSync(home, { recursive: true }))
+  const client = service.client(await service.signIn('ann@example.test'))
+  const { slug: site } = await client.publishContents({ files: [{ path: 'index.html', content: 'live' }] })
+  await client.createTrust({
+    ...{ forge: 'gitlab', repository: 'ann/bakery', site, branch: 'main', pullRequests: true },
+  })
+  mkdirSync(join(home, 'dist'))
+  /** Runs a job as a runner does: the lines of its scripts in one shell, with the tokens that it asks for. */
+  const run = async (name: string, page: string, path: string) => {
+    service.clock.now++
+    writeFileSync(join(home, 'dist/index.html'), page)
+    const job = { ...TEMPLATE[TEMPLATE[name]!.extends]!, ...TEMPLATE[name]! }
+    const claims = { project_path: 'ann/bakery', project_id: '42', ref: 'main', ref_path: path }
+    const variables = { SLIPWAY_URL: service.baseUrl, SLIPWAY_SITE: site, SLIPWAY_FOLDER: 'dist' }
+    const audience = job.id_tokens.SLIPWAY_ID_TOKEN!.aud.replace('$SLIPWAY_URL', variables.SLIPWAY_URL)
+    const issuedAt = Math.floor(service.clock.now / 1000)
+    const { PATH } = process.env
+    const env = {
+      ...{ PATH, HOME: home, npm_config_cache: join(home, 'npm'), CI: 'true', GITLAB_CI: 'true' },
+      ...{ ...variables, CI_MERGE_REQUEST_IID: '42' },
+      SLIPWAY_ID_TOKEN: await issuer.sign(claims, { issuedAt, audience }),
+    }
+    const script = ['set -e', ...job.before_script, ...job.script].join('\n')
+    return (await promisify(execFile)('sh', ['-c', script], { cwd: home, env })).stdout
+  }
+  const { siteUrl } = await client.details(site)
+  assert.equal(await run('slipway', 'from main', 'refs/heads/main'), `${siteUrl}\n`)
+  assert.equal((await getUrl(siteUrl)).text, 'from main')
+  const merge = 'refs/merge-requests/42/head'
+  for (const page of ['1', '2']) await run('slipway_preview', page, merge)
+  const [preview] = (await client.previews(site)).previews
+  assert.deepEqual([preview?.name, (await getUrl(preview!.url)).text], ['mr-42', '2'])
+  assert.equal(readFileSync(join(home, 'slipway.env'), 'utf8'), `PREVIEW_URL=${preview!.url}\n`)
+  await run('slipway_preview_end', '', merge)
+  assert.deepEqual((await client.previews(site)).previews, [])
+  assert.equal((await getUrl(siteUrl)).text, 'from main')
+})

@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+
+interface Comment {
+  id: number
+  body: string
+  user: { type: 'Bot' | 'User' }
+}
+
+/** The APIs of GitHub that a job uses, on loopback: tokens of the job, and comments on pull requests. */
+export class GitHub implements AsyncDisposable {
+  readonly comments: Comment[] = []
+  /** Whether requests for comments are refused. */
+  refusesComments = false
+  #lists: { expected: number; all: PromiseWithResolvers<void> } | undefined
+  #created = 0
+  readonly #server = createServer()
+  readonly #sign: (audience: string) => Promise<string>
+
+  private constructor(sign: (audience: string) => Promise<string>) {
+    this.#sign = sign
+  }
+
+  static async start(sign: (audience: string) => Promise<string>): Promise<GitHub> {
+    const github = new GitHub(sign)
+    github.#server.on('request', async (request, response) => {
+      const { status, body } = await github.#respond(request)
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(body === undefined ? '' : JSON.stringify(body))
+    })
+    github.#server.listen(0, '127.0.0.1')
+    await once(github.#server, 'listening')
+    return github
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** Answers no list of comments before this many are requested. */
+  holdLists(expected: number): void {
+    this.#lists = { expected, all: Promise.withResolvers<void>() }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #respond(request: IncomingMessage): Promise<{ status: number; body?: unknown }> {
+    const { pathname, searchParams } = new URL(request.url ?? '', this.url)
+    const { method, headers } = request
+    if (pathname === '/token') {
+      if (headers.authorization !== 'Bearer request token') return { status: 401 }
+      return { status: 200, body: { value: await this.#sign(searchParams.get('audience') ?? '') } }
+    }
+    if (this.refusesComments || headers.authorization !== 'Bearer job token') return { status: 403 }
+    const id = Number(/^\/repos\/ann\/bakery\/issues\/comments\/(\d+)$/.exec(pathname)?.[1])
+    const known = this.comments.find((comment) => comment.id === id)
+    if (method === 'DELETE' && known) {
+      this.comments.splice(this.comments.indexOf(known), 1)
+      return { status: 204 }
+    }
+    if (method === 'PATCH' && known) {
+      Object.assign(known, await json(request))
+      return { status: 200, body: known }
+    }
+    if (pathname !== '/repos/ann/bakery/issues/42/comments') return { status: 404 }
+    if (method === 'POST') {
+      const { body } = (await json(request)) as { body: string }
+      const created: Comment = { id: 1000 + ++this.#created, body, user: { type: 'Bot' } }
+      this.comments.push(created)
+      return { status: 201, body: created }
+    }
+    const listed = structuredClone(this.comments)
+    if (this.#lists && --this.#lists.expected === 0) this.#lists.all.resolve()
+    await this.#lists?.all.promise
+    return { status: 200, body: listed }
+  }
+}
