@@ -15,10 +15,17 @@ export interface Caller {
   address: string
   /** The kind of credential, if any. */
   signedInWith: PublishedWith
+  /** The program that sent the request, as it names itself. */
+  client?: string
   /** What the credential permits; required for a caller with an account. */
   grant?: Grant
   /** The hash of the API key, if the caller signed in with one. */
   keyHash?: string
+}
+
+/** Who publishes a version, and with what, as versions record it. */
+export function describePublisher({ account, signedInWith, client }: Caller) {
+  return { publishedBy: account?.id ?? null, publishedWith: signedInWith, publishedClient: client ?? null }
 }
 
 /**
