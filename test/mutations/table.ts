@@ -83,6 +83,7 @@ const ROWS: readonly Row[] = [
   ['counts connections that the server ended', 'server/store/postgres/pool.ts', 'this.#open.delete(client)', '', NETWORK],
   ['waits for one silent host of several', 'server/store/postgres/pool.ts', 'await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])', 'await failed', NETWORK],
   ['prepares a statement behind a transaction pooler', 'server/store/postgres/change-feed.ts', "...(connection.isSession && { name: 'changes' })", "name: 'changes'", 'test/store/pgbouncer.test.ts'],
+  ['ignores changes with the ids of own transactions that a crash lost', 'server/store/postgres/change-feed.ts', 'this.#own.clear()', 'undefined', 'test/store/postgres.test.ts'],
   ['locks blobs in the order of the files', 'server/store/queries/blobs.ts', '.sort((one, other) => (one.hash < other.hash ? -1 : 1))', '', 'test/store/postgres.test.ts'],
   ['expects new transaction ids of a server that crashed', 'server/store/postgres/change-feed.ts', 'const isSame = row.epoch !== null && row.epoch === this.#epoch', 'const isSame = true', FAILOVER],
   ['reports a commit as done that is not replicated', 'server/store/postgres/client.ts', 'if (this.#isReplicationCanceled) throw', 'if (false) throw', FAILOVER],

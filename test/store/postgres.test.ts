@@ -4,7 +4,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { ChangeFeed } from '../../server/store/postgres/change-feed.ts'
+import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
+import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
@@ -165,6 +169,39 @@ test('a change that is committed after later ones is noticed', requires('postgre
     await slow.end()
   }
 })
+
+test(
+  'after crash recovery, a change of another node with the transaction id of a lost own change is noticed',
+  requires('postgres'),
+  async () => {
+    const { createDatabase, run } = await postgresServer()
+    const url = await createDatabase()
+    await using pool = new PrimaryPool({
+      cluster: parseConnectionUrl(url),
+      maxConnections: 1,
+      acquireTimeoutMs: PATIENT_TIMEOUTS.acquire,
+    })
+    const notified: (readonly string[] | undefined)[] = []
+    const notify = async (names: readonly string[] | undefined) => void notified.push(names)
+    await using feed = new ChangeFeed({ pool, pollIntervalMs: HOUR_MS, pollTimeoutMs: HOUR_MS, notify })
+    const other = new pg.Client({ connectionString: url })
+    await feed.poll()
+    await other.connect()
+    try {
+      await other.query('begin')
+      const { rows } = await other.query('select pg_current_xact_id()::text as xid')
+      feed.addOwn(rows[0].xid)
+      // Crash recovery empties this unlogged table.
+      await run(url, 'delete from feed_epoch')
+      await feed.poll()
+      await other.query("insert into changes (name) values ('site'); commit")
+      await feed.poll()
+      assert.deepEqual(notified, [undefined, ['site']])
+    } finally {
+      await other.end()
+    }
+  },
+)
 
 test(
   'the clock of a node is that of the database, whatever its own clock shows',
