@@ -77,7 +77,7 @@ function forwarder({ baseUrl, programs }: OAuthOptions): RouteHandlerMethod {
       const { inject } = await import('light-my-request')
       const { handle } = await programs.server()
       const { 'content-type': type, accept, cookie } = request.headers
-      const isRegistration = request.url === OAUTH_ROUTES.registration
+      const isRegistration = request.routeOptions.url === OAUTH_ROUTES.registration
       const payload = isRegistration ? clientMetadata(request.body) : (request.body as string | undefined)
       const response = await inject(handle, {
         method: request.method as 'GET',

@@ -209,17 +209,20 @@ describe('the authorization of programs', () => {
   })
 
   test('registrations are public programs, whatever they ask for, and bounded for each network', async () => {
-    const response = await register(api.baseUrl, {
+    const metadata = {
       redirect_uris: ['https://chat.example/callback'],
       token_endpoint_auth_method: 'client_secret_post',
       jwks_uri: 'http://169.254.169.254/',
       sector_identifier_uri: 'https://169.254.169.254/',
-    })
-    const client = (await response.json()) as Record<string, unknown>
-    assert.deepEqual(
-      [response.status, client.token_endpoint_auth_method, client.client_secret, client.jwks_uri],
-      [201, 'none', undefined, undefined],
-    )
+    }
+    for (const query of ['', '?a']) {
+      const response = await register(api.baseUrl, metadata, query)
+      const client = (await response.json()) as Record<string, unknown>
+      assert.deepEqual(
+        [response.status, client.token_endpoint_auth_method, client.client_secret, client.jwks_uri],
+        [201, 'none', undefined, undefined],
+      )
+    }
     for (const metadata of [{}, { redirect_uris: [] }, { redirect_uris: ['http://chat.example/callback'] }])
       assert.equal((await register(api.baseUrl, metadata)).status, 400)
     await using limited = await Api.start({ RATE_SIGN_IN: '3' })
