@@ -51,6 +51,8 @@ const ROWS: readonly Row[] = [
   ['accepts a code or token any number of times', 'server/accounts/oauth/oauth-records.ts', 'if (!isFirst) throw alreadyUsed()', '', OAUTH],
   ['stores codes and tokens', 'server/accounts/oauth/oauth-records.ts', 'const { jti: _, ...rest } = payload', 'const rest = payload', OAUTH],
   ['accepts a token of a program for another resource', 'server/accounts/oauth/programs.ts', 'if (aud !== resource) return undefined', '', OAUTH],
+  ['lets a program add tokens without a limit', 'server/api/oauth.ts', 'if (route === OAUTH_ROUTES.token)', 'if (false)', OAUTH],
+  ['keeps used refresh tokens for their whole lifetime', 'server/store/queries/oauth.ts', ".then(until)", ".then(e.ref('expires_at'))", OAUTH],
   ['accepts a token that was saved after its access ended', 'server/store/queries/oauth.ts', ".where((e) => e.exists(this.#valid(now).where('id_hash', '=', record.grantHash)))", '', OAUTH],
   ['accepts tokens of programs for the whole API', 'server/api/auth.ts', 'request.routeOptions.config.programs && !isApiKey(value)', '!isApiKey(value)', OAUTH],
   ['lets a program do more than its user allowed', 'server/accounts/oauth/programs.ts', 'scope: widest(scope), sites: null', "scope: 'manage', sites: null", OAUTH],
