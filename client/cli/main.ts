@@ -57,7 +57,15 @@ export async function main(invocation: Invocation): Promise<number> {
     connect(baseUrl, key) {
       assertProxy(() => proxyFor(baseUrl))
       caller = { hasKey: key !== undefined, login: loginCommand(work, baseUrl) }
-      return new Slipway({ baseUrl, key, send: transport.send, signal: invocation.signal, retryPolicy })
+      const client = `slipway-cli/${invocation.version}`
+      return new Slipway({
+        baseUrl,
+        key,
+        client,
+        send: transport.send,
+        signal: invocation.signal,
+        retryPolicy,
+      })
     },
   }
   try {

@@ -50,10 +50,12 @@ function formatState({ current, preview, publishedAt }: VersionSummary): string 
 export function formatAuthor({
   publishedBy,
   publishedWith,
-}: Pick<VersionSummary, 'publishedBy' | 'publishedWith'>): string {
+  publishedClient,
+}: Pick<VersionSummary, 'publishedBy' | 'publishedWith' | 'publishedClient'>): string {
+  const program = publishedClient ? ` (${publishedClient})` : ''
   if (publishedWith === 'anonymous') return 'anonymous'
   if (publishedBy)
-    return `${publishedBy}, ${publishedWith === 'dashboard' ? 'from the browser' : 'with a key'}`
+    return `${publishedBy}, ${publishedWith === 'dashboard' ? 'from the browser' : `with a key${program}`}`
   return publishedWith ? 'a deleted account' : UNKNOWN
 }
 

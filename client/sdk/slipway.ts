@@ -111,6 +111,8 @@ export interface SlipwayOptions {
   baseUrl: string
   /** API key. Without it, or with an empty one, calls are anonymous, or use the page's session. */
   key?: string | undefined
+  /** The name and version of the program, which versions record: `my-tool/1.0`. */
+  client?: string | undefined
   /** The HTTP transport; `fetch` by default. */
   send?: Transport | undefined
   /** Aborts every call of this client. */
@@ -609,6 +611,7 @@ export class Slipway {
   ): HttpRequest {
     const headers: Record<string, string> = { Accept: 'application/json' }
     if (this.#options.key !== undefined) headers.Authorization = `Bearer ${this.#options.key}`
+    if (this.#options.client !== undefined) headers['X-Slipway-Client'] = this.#options.client
     if (json !== undefined) headers['Content-Type'] = 'application/json'
     if (contentType !== undefined) headers['Content-Type'] = contentType
     if (claimToken !== undefined) headers['X-Slipway-Claim-Token'] = claimToken

@@ -16,11 +16,14 @@ export function isPreviewed(version: VersionSummary): version is PreviewedVersio
   return version.preview !== null && Date.parse(version.preview.expiresAt) > serverNow()
 }
 
-/** "You, with an API key", "ada@example.com, from the browser"; empty when it was not recorded. */
-export function formatAuthor({ publishedBy, publishedWith }: VersionSummary, me: string | null): string {
+/** "You, with an API key, slipway-cli/1.4.0", "ada@example.com, from the browser"; empty when it was not recorded. */
+export function formatAuthor(
+  { publishedBy, publishedWith, publishedClient }: VersionSummary,
+  me: string | null,
+): string {
   if (publishedWith === 'anonymous') return 'Published anonymously'
   const who = publishedBy !== null && publishedBy === me ? 'You' : publishedBy
-  return [who, publishedWith && PUBLISHED_WITH_LABELS[publishedWith]]
+  return [who, publishedWith && PUBLISHED_WITH_LABELS[publishedWith], publishedClient]
     .filter((word) => word !== null)
     .join(', ')
 }

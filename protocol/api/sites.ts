@@ -172,6 +172,8 @@ export interface VersionSummary {
   publishedBy: string | null
   /** Its credential: an API key, the dashboard, none; `null` when it was not recorded. */
   publishedWith: PublishedWith | null
+  /** The program of its author, as it names itself in `X-Slipway-Client`; `null` when it did not. */
+  publishedClient: string | null
   fileCount: number
   totalBytes: number
   current: boolean

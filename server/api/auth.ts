@@ -40,6 +40,9 @@ declare module 'fastify' {
  * What a route needs of the credential of a request: the one place that says it, for the check and for the OpenAPI
  * document. `any`: a valid one, whatever it permits. `public`: the route ignores credentials.
  */
+/** The name of the program that sends a request, with its version. */
+export const CLIENT_HEADER = 'x-slipway-client'
+
 export type RouteAccess = Access | 'any' | 'public'
 
 interface AdmissionOptions {
@@ -67,7 +70,12 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const internal = findInternalRequest(request.raw)
     const caller: Caller = internal
       ? { ...internal.caller }
-      : { account: undefined, address: clientIp(request.raw), signedInWith: 'anonymous' }
+      : {
+          account: undefined,
+          address: clientIp(request.raw),
+          signedInWith: 'anonymous',
+          ...readClient(request),
+        }
     request.caller = caller
     request.sessionToken = undefined
     const kind = charge === 'sign-in' ? charge : 'api'
@@ -90,6 +98,12 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     if (auth === 'required') requireAccount(caller, slug === undefined ? undefined : SITE_HINT)
     if (access !== 'any') await options.namedKeys.assertPermitted(caller, access, slug)
   })
+}
+
+/** The program that names itself in `X-Slipway-Client`. Other values than a short plain name are ignored. */
+function readClient({ headers }: FastifyRequest): Pick<Caller, 'client'> {
+  const client = headers[CLIENT_HEADER]
+  return typeof client === 'string' && /^[\w][\w ./-]{0,59}$/.test(client) ? { client } : {}
 }
 
 /** Sets the caller's account when the credential is valid. */

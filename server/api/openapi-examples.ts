@@ -66,6 +66,7 @@ const VALUES: Record<string, string | number> = {
   sites: 1,
   email: 'you@example.com',
   publishedBy: 'you@example.com',
+  publishedClient: 'slipway-cli/1.4.0',
   ownerEmail: 'you@example.com',
   code: 'ABCD-2345',
   attempt: 'Zb3kq0v7W1yHn5tR8uXc2A',

@@ -3,12 +3,13 @@ import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import { http } from '../lib/node-http.ts'
 import { PUBLISH_HINT } from '../web/pages.ts'
+import { CLIENT_HEADER } from './auth.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
 import { linger } from './linger.ts'
 
 /** Of requests from other origins: those of the API and of the Model Context Protocol. */
-const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`
+const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, ${CLIENT_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`
 
 /** The methods of a request's path, as `Allow` lists them; undefined for an unknown path. */
 type MethodLookup = (request: Pick<FastifyRequest, 'url'>) => string | undefined

@@ -11,7 +11,12 @@ import type {
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { findRemoval } from '../../protocol/manifest/removal.ts'
-import { assertNotBeingDeleted, type Caller, requirePublisher } from '../accounts/authorization.ts'
+import {
+  assertNotBeingDeleted,
+  type Caller,
+  describePublisher,
+  requirePublisher,
+} from '../accounts/authorization.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
@@ -299,8 +304,7 @@ function pendingVersion(
     totalBytes: sumSizes(files),
     metadata,
     baseVersionId: base ?? null,
-    publishedBy: caller.account?.id ?? null,
-    publishedWith: caller.signedInWith,
+    ...describePublisher(caller),
     message: toPlainLine(message, MAX_MESSAGE_LENGTH) || null,
     changes,
   }

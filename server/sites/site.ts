@@ -10,6 +10,7 @@ import type {
 import {
   assertNotBeingDeleted,
   type Caller,
+  describePublisher,
   requireAccess,
   requireAccount,
   requireClaimToken,
@@ -151,8 +152,7 @@ export class Sites {
       const site = await requireAccess(tx, 'publish', { slug, account, now })
       const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
       if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
-      const publisher = { publishedBy: account.id, publishedWith: caller.signedInWith }
-      const version = { ...versionCopy(live, copy, versionId, now), ...publisher }
+      const version = { ...versionCopy(live, copy, versionId, now), ...describePublisher(caller) }
       await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now), version)
       await copyThumbnail(tx, live, versionId)
       await tx.blobs.addReferences(

@@ -132,6 +132,7 @@ export class Versions {
       publishedAt: toIsoOrNull(version.publishedAt),
       publishedBy: (version.publishedBy && authors.get(version.publishedBy)) ?? null,
       publishedWith: version.publishedWith,
+      publishedClient: version.publishedClient,
       fileCount: version.fileCount,
       totalBytes: version.totalBytes,
       current: version.id === site.liveVersionId,

@@ -231,6 +231,8 @@ export interface VersionRow {
   /** The account that staged it and its credential; null for versions from before this was recorded. */
   published_by: string | null
   published_with: PublishedWith | null
+  /** The program that staged it, as it named itself; null when it did not. */
+  published_client: string | null
   /**
    * JSON of `SitePreview`, for lists of sites; null before finalize and for versions from before this was
    * recorded.

@@ -44,6 +44,7 @@ describe('the versions of a site', () => {
       publishedAt: now,
       publishedBy: owner.email,
       publishedWith: 'key',
+      publishedClient: null,
       fileCount: 2,
       totalBytes: 5,
       current: true,
@@ -238,6 +239,19 @@ describe('the publisher of a version', () => {
     await api.upload(made.json.upload, { 'a.txt': 'a' })
     await owner.client.finalize(made.json.slug, { versionId: made.json.upload.versionId })
     assert.equal((await newest(made.json.slug)).publishedWith, 'dashboard')
+  })
+
+  test('has the program that it used, as that names itself', async () => {
+    const cases: [header: string, recorded: string | null][] = [
+      ['my-tool/1.0', 'my-tool/1.0'],
+      ['x'.repeat(61), null],
+      ['<script>', null],
+      ['', null],
+    ]
+    for (const [client, recorded] of cases) {
+      const { slug } = await api.publish(owner.client.with({ client }), page)
+      assert.equal((await newest(slug)).publishedClient, recorded, client)
+    }
   })
 
   test('is empty for versions from before the site was claimed', async () => {

@@ -46,7 +46,7 @@ describe('the site of this folder', () => {
         'ann@example.test',
         'key',
         counts(1, 2, 3),
-        /ann@example.test, with a key +1 new, 2 changed, 3 removed /,
+        /ann@example.test, with a key \(my-tool\/1\.0\) +1 new, 2 changed, 3 removed /,
       ],
       [
         'ann@example.test',
@@ -58,7 +58,7 @@ describe('the site of this folder', () => {
       [null, 'anonymous', null, /anonymous +– /],
     ]
     const made = cases.map(([publishedBy, publishedWith, changes]) => {
-      return { ...draft, publishedBy, publishedWith, changes }
+      return { ...draft, publishedBy, publishedWith, publishedClient: 'my-tool/1.0', changes }
     })
     const live = { ...draft, versionId: 'v1', publishedAt: draft.createdAt, current: true }
     fixture.responses[VERSIONS] = { versions: [...made, draft, live] }

@@ -150,7 +150,11 @@ describe('the command in a script', () => {
     assert.deepEqual([added, changed, removed], [['b.txt'], ['index.html'], ['moved.txt', 'old.txt']])
     assert.deepEqual(skipped, [{ path: 'k.pem', reason: 'secret' }])
     assert.match(stderr, /Skipped 1 secret file: k\.pem\n[\s\S]*1 file \(3 bytes\) would be uploaded/)
-    assert.equal((await client.versions(slug)).versions.length, 1)
+    const { versions } = await client.versions(slug)
+    assert.deepEqual(
+      versions.map(({ publishedClient }) => publishedClient),
+      ['slipway-cli/1.2.3'],
+    )
     const { stdout: differences } = await own.cli.run(['diff', 'other', '--site', slug])
     assert.equal(differences, 'A b.txt\nM index.html\nD moved.txt\nD old.txt\n')
   })

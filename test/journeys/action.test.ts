@@ -62,8 +62,9 @@ describe('the GitHub Action', () => {
     const event = action === undefined ? {} : { action, pull_request: { number: 42 } }
     for (const [name, content] of Object.entries({ event: JSON.stringify(event), output: '', summary: '' }))
       writeFileSync(path(name), content)
-    const { PATH } = process.env
+    const { PATH, MUTATION, NODE_OPTIONS } = process.env
     const env = {
+      ...(MUTATION === undefined ? {} : { MUTATION, NODE_OPTIONS }),
       ...{ PATH, HOME: home, RUNNER_TEMP: home, CI: 'true', GITHUB_ACTIONS: 'true' },
       ...{ GITHUB_EVENT_PATH: path('event'), GITHUB_OUTPUT: path('output') },
       ...{ GITHUB_STEP_SUMMARY: path('summary'), GITHUB_REPOSITORY: 'ann/bakery' },

@@ -95,7 +95,7 @@ describe('the authorization of programs', () => {
     assert.ok(statuses.filter((status) => status === 200).length <= 1, `${statuses}`)
   })
 
-  test('a stored code is used once, and a stored token is accepted for its resource only', async () => {
+  test('a stored code is used once, and a stored token is accepted for its resource and until the access ends', async () => {
     const { store } = await api.operator()
     const adapter = (kind: string) =>
       oauthAdapter(kind, { store, clock: () => api.clock.now }, () => new Error('used before'))
@@ -103,13 +103,22 @@ describe('the authorization of programs', () => {
     await adapter('AuthorizationCode').upsert('code', { accountId }, 60)
     await adapter('AuthorizationCode').consume('code')
     await assert.rejects(adapter('AuthorizationCode').consume('code'), /used before/)
+    await adapter('Grant').upsert('grant', { accountId }, 60)
     for (const [token, aud, status] of [
       ['ours', `${api.baseUrl}/mcp`, 200],
       ['theirs', 'https://other.example/mcp', 401],
     ] as const) {
-      await adapter('AccessToken').upsert(token, { accountId, aud, scope: 'manage' }, 60)
+      await adapter('AccessToken').upsert(token, { accountId, aud, scope: 'manage', grantId: 'grant' }, 60)
       assert.equal(await statusOf(token), status)
     }
+    // A request for a token can read the grant before it ends, and save the token afterwards.
+    await adapter('AccessToken').revokeByGrantId('grant')
+    await adapter('AccessToken').upsert(
+      'late',
+      { accountId, aud: `${api.baseUrl}/mcp`, scope: 'manage', grantId: 'grant' },
+      60,
+    )
+    assert.equal(await statusOf('late'), 401)
   })
 
   test('a refresh token is replaced by each use: a second use ends the access', async () => {

@@ -23,7 +23,7 @@ export function internalClient({ baseUrl, routes, handle, caller, signal }: Clie
     const response = await requestInternally(handle, {
       method,
       url: fillPath(url, params) + formatQuery(query),
-      caller,
+      caller: { client: 'mcp', ...caller },
       body,
       maxContentBytes: MAX_INLINE_BYTES,
       signal,

@@ -28,6 +28,9 @@ export const versionFields = {
     enum: ['key', 'dashboard', 'anonymous', null],
     description: 'The credential of its author; null when it was not recorded',
   },
+  publishedClient: nullable(
+    text('The program of its author, as it names itself in X-Slipway-Client; null when it did not'),
+  ),
   fileCount: integer('Files'),
   totalBytes: integer('Bytes'),
   current: bool('Whether it is live'),

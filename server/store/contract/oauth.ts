@@ -22,7 +22,10 @@ export interface OAuthQueries {
   /** Those that exist, in no order. */
   findAll(idHashes: readonly string[], now: number): Promise<OAuthRecord[]>
 
-  /** A record with the account that it belongs to, unless that is being deleted. */
+  /**
+   * A record with the account that it belongs to, unless that is being deleted, or the grant has ended: a request for
+   * a token that runs while the grant ends can save the token afterwards.
+   */
   findWithAccount(idHash: string, now: number): Promise<{ record: OAuthRecord; account: Account } | undefined>
 
   /** Inserts a record, or replaces payload and expiry of the one with its id. */

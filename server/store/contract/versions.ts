@@ -24,6 +24,8 @@ export interface VersionHeader {
   /** The account that staged it and its credential; null for versions from before this was recorded. */
   publishedBy: string | null
   publishedWith: PublishedWith | null
+  /** The program that staged it, as it named itself; null when it did not. */
+  publishedClient: string | null
   /** Null before finalize and for versions from before this was recorded. */
   preview: SitePreview | null
   /** Title of its start page; null without one, and as `preview`. */
@@ -88,6 +90,7 @@ export function emptyVersion(id: string, slug: string, now: number): Version {
     isEncoded: false,
     publishedBy: null,
     publishedWith: null,
+    publishedClient: null,
     preview: null,
     title: null,
     message: null,

@@ -39,12 +39,13 @@ export class SqlOAuthQueries implements OAuthQueries {
 
   async findWithAccount(idHash: string, now: number) {
     const record = await this.find(idHash, now)
-    if (!record?.accountId) return undefined
+    if (!record?.accountId || !record.grantHash) return undefined
     const row = await this.#db
       .selectFrom('accounts')
       .selectAll()
       .where('id', '=', record.accountId)
       .where('leaving_since', 'is', null)
+      .where((e) => e.exists(this.#valid(now).where('id_hash', '=', record.grantHash)))
       .executeTakeFirst()
     return row && { record, account: accountMapper.toEntity(row) }
   }

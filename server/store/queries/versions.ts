@@ -27,6 +27,7 @@ const HEADER: Fields<VersionHeader, VersionRow> = {
   isEncoded: flag('encoded'),
   publishedBy: 'published_by',
   publishedWith: 'published_with',
+  publishedClient: 'published_client',
   preview: json('look'),
   title: 'title',
   contentHash: 'content_hash',
