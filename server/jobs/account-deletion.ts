@@ -45,6 +45,7 @@ export class AccountDeletion {
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
       await tx.oauth.deleteOfAccount(account.id)
+      await tx.trusts.deleteOfAccount(account.id)
       await tx.signIns.dropCodes(account.email)
       await tx.signIns.dropSources(account.email)
     })
