@@ -5,7 +5,7 @@ import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Queries } from '../store/store.ts'
-import type { Grant } from './permissions.ts'
+import { assertPermitted, type Grant } from './permissions.ts'
 
 /**
  * The caller of an operation: its account when a valid key or session was sent, and its address in any case.
@@ -72,13 +72,13 @@ interface PublisherAccess {
   slug: string
   claimToken: string | undefined
   now: number
-  /** Of an account; default `publish`. */
+  /** Of an account and of its key; default `publish`, which routes check of the key. */
   right?: SiteRight
 }
 
 /**
  * The site when the caller may publish to it: with the key of an account that has the right, or with the claim token
- * while it is anonymous.
+ * while it is anonymous. INSUFFICIENT_SCOPE when the account has the right to manage the site, and its key does not.
  */
 export async function requirePublisher(
   queries: Queries,
@@ -91,7 +91,9 @@ export async function requirePublisher(
     if (site?.ownerId === null) return requireClaimToken(site, claimToken, now)
     if (!caller.account && !site) throw siteNotFound()
   }
-  return requireAccess(queries, right, { slug, account: requireAccount(caller), now })
+  const site = await requireAccess(queries, right, { slug, account: requireAccount(caller), now })
+  if (right === 'manage') await assertPermitted(queries, caller, { scope: 'manage', reach: 'site' }, slug)
+  return site
 }
 
 /** The site when it is there, has not expired, and the token is its claim token, whether it was claimed or not. */

@@ -75,25 +75,22 @@ export class DeviceSignIns {
 
   /**
    * The key, once, after the user has allowed it. Until then AUTHORIZATION_PENDING, or SLOW_DOWN for a poll that is too
-   * early; ACCESS_DENIED and DEVICE_CODE_EXPIRED are final.
+   * early; ACCESS_DENIED and DEVICE_CODE_EXPIRED are final. `charge` rejects a poll that is not in time, before it
+   * writes anything.
    */
-  async exchange(deviceCode: string): Promise<DeviceTokenResponse> {
-    const deviceHash = hashToken(deviceCode)
-    const signIn = await this.#store.read.deviceSignIns.find(deviceHash)
+  async exchange(deviceCode: string, charge: () => Promise<void>): Promise<DeviceTokenResponse> {
+    const signIn = await this.#store.read.deviceSignIns.find(hashToken(deviceCode))
     const now = this.#clock()
-    if (!signIn || signIn.expiresAt <= now) throw codeExpired()
+    const isValid = signIn !== undefined && signIn.expiresAt > now
+    const isInTime = isValid && (await this.#recordPoll(signIn, now))
+    if (!isInTime) await charge()
+    if (!isValid) throw codeExpired()
     if (signIn.state === 'denied')
       throw new ApiError('ACCESS_DENIED', 'The sign-in was refused in the browser')
-    if (signIn.state === 'pending') throw await this.#poll(signIn, now)
-    const account = await this.#store.read.accounts.byId(signIn.accountId!)
-    if (!account) throw codeExpired()
-    const { apiKey } = await this.#store.write('durable', keyScope(account), async (tx) => {
-      await assertNotBeingDeleted(tx, account)
-      if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()
-      return mintKey(tx, { accountId: account.id, name: signIn.machine, grant: FULL_GRANT }, now)
-    })
-    const { email, plan } = account
-    return { apiKey, email, plan, keyName: signIn.machine, warning: NAMED_KEY_WARNING }
+    if (signIn.state === 'approved') return this.#createKey(signIn, now)
+    if (isInTime)
+      throw new ApiError('AUTHORIZATION_PENDING', 'The code has not been entered in a browser yet')
+    throw await this.#slowDown(signIn)
   }
 
   /** What a user code asks for. INVALID_CODE for any invalid one, RATE_LIMITED after too many. */
@@ -138,16 +135,33 @@ export class DeviceSignIns {
     return this.#codes.signAll([code])
   }
 
-  async #poll({ deviceHash, intervalMs }: DeviceSignIn, now: number): Promise<ApiError> {
-    const isInTime = await this.#store.execute('relaxed', ({ deviceSignIns }) =>
-      deviceSignIns.recordPoll(deviceHash, now),
-    )
-    if (isInTime)
-      return new ApiError('AUTHORIZATION_PENDING', 'The code has not been entered in a browser yet')
+  /** Whether the poll is in time. A concurrent one may be recorded first, so the write decides. */
+  async #recordPoll({ deviceHash, intervalMs, polledAt }: DeviceSignIn, now: number): Promise<boolean> {
+    if (polledAt !== null && now < polledAt + intervalMs) return false
+    return this.#store.execute('relaxed', ({ deviceSignIns }) => deviceSignIns.recordPoll(deviceHash, now))
+  }
+
+  async #createKey(
+    { deviceHash, machine, accountId }: DeviceSignIn,
+    now: number,
+  ): Promise<DeviceTokenResponse> {
+    const account = await this.#store.read.accounts.byId(accountId!)
+    if (!account) throw codeExpired()
+    const { apiKey } = await this.#store.write('durable', keyScope(account), async (tx) => {
+      await assertNotBeingDeleted(tx, account)
+      if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()
+      return mintKey(tx, { accountId: account.id, name: machine, grant: FULL_GRANT }, now)
+    })
+    const { email, plan } = account
+    return { apiKey, email, plan, keyName: machine, warning: NAMED_KEY_WARNING }
+  }
+
+  async #slowDown({ deviceHash, intervalMs }: DeviceSignIn): Promise<ApiError> {
     const interval = Math.min(intervalMs + POLL_INTERVAL_MS, MAX_POLL_INTERVAL_MS)
-    await this.#store.execute('relaxed', ({ deviceSignIns }) =>
-      deviceSignIns.setInterval(deviceHash, interval),
-    )
+    if (interval > intervalMs)
+      await this.#store.execute('relaxed', ({ deviceSignIns }) =>
+        deviceSignIns.setInterval(deviceHash, interval),
+      )
     const intervalSeconds = interval / SECOND_MS
     return new ApiError('SLOW_DOWN', `Wait ${intervalSeconds} seconds between two requests`, {
       details: { intervalSeconds },

@@ -17,7 +17,7 @@ export const FULL_GRANT: Grant = Object.freeze({ scope: 'manage', sites: null, e
 
 /**
  * What an operation needs of the credential that requests it. `reach` is what it affects: one site, the account, or its
- * credentials, which a credential with an expiry must not replace by one without.
+ * credentials and collaborators, because a credential with an expiry must not give access that lasts longer.
  */
 export interface Access {
   scope: KeyScope

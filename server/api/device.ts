@@ -1,6 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
 import type { DeviceCodeRequest } from '../../protocol/api/device.ts'
-import { ApiError } from '../lib/errors.ts'
 import { charge, requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 
@@ -16,15 +15,13 @@ export function exchange({
   limits,
 }: DeviceServices & Pick<ApiServices, 'limits'>): RouteHandlerMethod {
   return async (request, reply) => {
-    const { deviceCode } = (request.body ?? {}) as { deviceCode?: unknown }
-    try {
-      if (request.validationError) throw request.validationError
-      return await deviceSignIns.exchange(String(deviceCode))
-    } catch (error) {
-      const isInTime = error instanceof ApiError && error.code === 'AUTHORIZATION_PENDING'
-      if (!isInTime) await charge(limits, request, reply, 'sign-in')
-      throw error
+    const chargePoll = () => charge(limits, request, reply, 'sign-in')
+    if (request.validationError) {
+      await chargePoll()
+      throw request.validationError
     }
+    const { deviceCode } = request.body as { deviceCode: string }
+    return deviceSignIns.exchange(deviceCode, chargePoll)
   }
 }
 

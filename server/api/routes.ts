@@ -67,7 +67,7 @@ export interface Route {
 
 const SITE = '/api/v1/publish/:slug'
 
-/** Replaces credentials, or everything: not for a credential that expires. */
+/** Gives access that outlives a key, or deletes everything: not for a key that expires or is limited to sites. */
 const FOR_CREDENTIALS: RouteAccess = { scope: 'manage', reach: 'credentials' }
 
 /** For keys of this scope; also for one that is limited to the site of the path. */
@@ -156,7 +156,7 @@ function siteRoutes(services: ApiServices): Route[] {
     { id: 'deleteSite', method: 'DELETE', url: SITE, tag, summary: 'Delete a site; it can be restored for 30 days by default', query: shape.deleteQuery, answer: [200, shape.deleteResponse], access: forSite('manage'), handle: sites.remove(services) },
     { id: 'undeleteSite', method: 'POST', url: `${SITE}/undelete`, tag, summary: 'Restore a deleted site from the trash', answer: [200, shape.siteDetails], access: forSite('manage'), handle: sites.undelete(services) },
     { id: 'listCollaborators', method: 'GET', url: `${SITE}/collaborators`, tag, summary: 'List the collaborators of a site', answer: [200, collaboratorShape.collaboratorList], access: forSite('manage'), handle: collaborators.list(services) },
-    { id: 'addCollaborator', method: 'POST', url: `${SITE}/collaborators`, tag, summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], access: forSite('manage'), handle: collaborators.add(services) },
+    { id: 'addCollaborator', method: 'POST', url: `${SITE}/collaborators`, tag, summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], access: FOR_CREDENTIALS, handle: collaborators.add(services) },
     { id: 'removeCollaborator', method: 'DELETE', url: `${SITE}/collaborators`, tag, summary: 'Remove a collaborator from a site, or leave it', body: collaboratorShape.collaboratorRequest, answer: [200, collaboratorShape.removeCollaboratorResponse], access: forSite('manage'), handle: collaborators.remove(services) },
     { id: 'claimSite', method: 'POST', url: `${SITE}/claim`, tag, summary: 'Claim an anonymous site', body: shape.claimRequest, answer: [200, shape.claimResponse], access: forAccount('publish'), handle: sites.claim(services) },
     { id: 'previewClaim', method: 'POST', url: `${SITE}/claim/preview`, tag, summary: 'Get the site of a claim link', body: shape.claimRequest, answer: [200, shape.claimPreview], charge: 'sign-in', access: 'public', handle: sites.claimPreview(services) },

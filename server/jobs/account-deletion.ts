@@ -46,6 +46,7 @@ export class AccountDeletion {
     await store.write('durable', { account: account.id, address: account.email }, async (tx) => {
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
+      await tx.trusts.deleteOfAccount(account.id)
       await tx.signIns.dropCodes(account.email)
       await tx.signIns.dropSources(account.email)
     })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { DeviceSignIns } from '../../server/accounts/device-sign-in.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { withMethods } from '../store/with-methods.ts'
 import { Api, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { browser } from './browser.ts'
@@ -37,7 +39,9 @@ describe('a sign-in of a program', () => {
     const { store } = await api.operator()
     const clock = () => api.clock.now
     const node = new DeviceSignIns({ store, baseUrl: api.baseUrl, secret: 'a secret', clock })
-    const fetched = await Promise.allSettled([deviceCode, deviceCode].map((code) => node.exchange(code)))
+    const fetched = await Promise.allSettled(
+      [deviceCode, deviceCode].map((code) => node.exchange(code, async () => undefined)),
+    )
     const [one, ...others] = fetched.flatMap((outcome) =>
       outcome.status === 'fulfilled' ? [outcome.value] : [],
     )
@@ -82,11 +86,43 @@ describe('a sign-in of a program', () => {
     await expectFailure(exchange(quick.deviceCode), 'AUTHORIZATION_PENDING')
   })
 
+  test('causes no writes when it polls too often beyond the limit, or at the longest interval', async () => {
+    const { store } = await api.operator()
+    let writes = 0
+    const execute: typeof store.execute = (durability, statement) => {
+      writes++
+      return store.execute(durability, statement)
+    }
+    const node = new DeviceSignIns({
+      ...{ store: withMethods(store, { execute }), baseUrl: api.baseUrl, secret: 'a secret' },
+      clock: () => api.clock.now,
+    })
+    const { deviceCode } = await start()
+    const admit = async () => undefined
+    const refuse = () => Promise.reject(new ApiError('RATE_LIMITED', 'Hourly limit reached'))
+    await expectFailure(exchange(deviceCode), 'AUTHORIZATION_PENDING')
+    for (let poll = 0; poll < 5; poll++)
+      await assert.rejects(node.exchange(deviceCode, refuse), { code: 'RATE_LIMITED' })
+    assert.equal(writes, 0)
+    for (let poll = 0; poll < 20; poll++)
+      await assert.rejects(node.exchange(deviceCode, admit), { code: 'SLOW_DOWN' })
+    assert.equal(writes, 11)
+    api.pass(MINUTE_MS)
+    await assert.rejects(node.exchange(deviceCode, refuse), { code: 'AUTHORIZATION_PENDING' })
+  })
+
   test('limits polls without a code, and the codes that an account can enter in an hour', async () => {
     await using strict = await Api.start({ RATE_SIGN_IN: '5' })
-    for (let poll = 0; poll < 5; poll++)
+    const { deviceCode } = await strict.anonymous.requestDeviceCode(ASKED)
+    for (let poll = 0; poll < 4; poll++)
       await expectFailure(strict.anonymous.exchangeDeviceCode('unknown'), 'DEVICE_CODE_EXPIRED')
     await expectFailure(strict.anonymous.exchangeDeviceCode('unknown'), 'RATE_LIMITED')
+    for (let interval = 0; interval < 3; interval++) {
+      await expectFailure(strict.anonymous.exchangeDeviceCode(deviceCode), 'AUTHORIZATION_PENDING')
+      for (let poll = 0; poll < 3; poll++)
+        await expectFailure(strict.anonymous.exchangeDeviceCode(deviceCode), 'RATE_LIMITED')
+      strict.pass(5000)
+    }
     const guesser = await api.account()
     const { userCode } = await start()
     for (let guess = 0; guess < 30; guess++)

@@ -3,8 +3,10 @@ import { describe, test } from 'node:test'
 import type { CreateKeyRequest, KeyScope } from '../../protocol/api/keys.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
-import { assertInvalid } from './api-response.ts'
+import { type ApiResponse, assertInvalid } from './api-response.ts'
+import { make, send } from './archive-requests.ts'
 import { browser } from './browser.ts'
+import { toManifest } from './content.ts'
 import { operations } from './document.ts'
 
 // The limits of requests have their own tests: these send thousands.
@@ -25,13 +27,14 @@ const ACCESS = {
     'updateSite uploadVersion refreshUploads finalizeVersion restoreVersion putThumbnail promotePreview deletePreview',
   'publish account': 'createSite uploadSite duplicateSite claimSite',
   'manage site':
-    'updateMetadata renameSite deleteSite undeleteSite listCollaborators addCollaborator removeCollaborator deleteVersion',
+    'updateMetadata renameSite deleteSite undeleteSite listCollaborators removeCollaborator deleteVersion',
   'manage account':
-    'updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
+    'addCollaborator updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
 }
 
 /** Operations that a key with an expiry has no access to. */
 const CREDENTIALS = [
+  'addCollaborator',
   'deleteAccount',
   'renewKey',
   'createKey',
@@ -101,6 +104,45 @@ describe('a key with a scope', () => {
   })
 })
 
+describe('a key of scope publish', () => {
+  test('cannot end a site or keep it longer by any way to publish, and sets the lifetime of what it creates', async () => {
+    const { slug } = await api.publish(owner.client, home)
+    const { apiKey: key, client } = await keyWith({ scope: 'publish', sites: [slug] })
+    const target = `/api/v1/publish/${slug}`
+    const body = make('zip', home)
+    const files = toManifest({ 'index.html': 'second' })
+    const put = (fields: object) => () => api.request('PUT', target, { key, json: { files, ...fields } })
+    const ways: Record<string, () => Promise<ApiResponse>> = {
+      'a manifest': put({ ttlSeconds: 60 }),
+      'a manifest without an end': put({ ttlSeconds: null }),
+      'viewer of a manifest': put({ viewer: { ttlSeconds: 60 } }),
+      'a merge': put({ merge: true, ttlSeconds: 60 }),
+      'an archive': () => send(api, 'zip', body, { slug, key, query: '?ttlSeconds=60' }),
+      'a direct upload': () => api.request('PUT', `/${slug}?ttlSeconds=60`, { key, body }),
+      metadata: () => api.request('PATCH', `${target}/metadata`, { key, json: { ttlSeconds: 60 } }),
+      'the password': () => api.request('PATCH', `${target}/metadata`, { key, json: { password: 'x' } }),
+    }
+    for (const [way, request] of Object.entries(ways)) {
+      const { status, text } = await request()
+      assert.equal(status, 403, way)
+      assert.match(text, /needs a key of scope manage/, way)
+    }
+    const { status, expiresAt, hasPassword } = await client.details(slug)
+    assert.deepEqual(
+      { status, expiresAt, hasPassword },
+      { status: 'active', expiresAt: null, hasPassword: false },
+    )
+    assert.equal((await client.versions(slug)).versions.length, 1)
+    await api.publish(client, home, { slug, preview: 'pr-1', ttlSeconds: 60 })
+    const creator = (await keyWith({ scope: 'publish' })).client
+    const created = await api.publish(creator, home, { ttlSeconds: 60 })
+    assert.notEqual((await creator.details(created.slug)).expiresAt, null)
+    const manager = (await keyWith({ sites: [slug] })).client
+    await api.publish(manager, home, { slug, ttlSeconds: 60 })
+    assert.notEqual((await manager.details(slug)).expiresAt, null)
+  })
+})
+
 describe('a key of one site', () => {
   test('has no access to another site or to the account, with any operation', async () => {
     const { apiKey } = await keyWith({ sites: [own.slug] })
@@ -165,7 +207,7 @@ describe('a key with an expiry', () => {
     assert.equal(await isListed(), false)
   })
 
-  test('cannot create a credential without one, or delete the account', async () => {
+  test('cannot give access that lasts longer, or delete the account', async () => {
     const { apiKey } = await keyWith({ expiresInSeconds: 60 })
     for (const operation of OPERATIONS.filter(({ operationId }) => CREDENTIALS.includes(operationId)))
       assert.equal(await errorOf(operation, own.slug, apiKey), 'INSUFFICIENT_SCOPE', operation.operationId)

@@ -411,7 +411,7 @@ export const CALLS: Record<string, CallSpec> = {
   'fetch the key of a device': {
     changes: ['devices', 'keys'],
     reads: ['ann'],
-    run: ({ deviceSignIns }) => deviceSignIns.exchange(DEVICE_CODE),
+    run: ({ deviceSignIns }) => deviceSignIns.exchange(DEVICE_CODE, async () => undefined),
   },
   'trust a repository': {
     changes: ['trusts'],

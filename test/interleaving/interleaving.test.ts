@@ -19,7 +19,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
   'one statement, correct independently of others': [
     'server/accounts/account.ts #mailCode',
     'server/accounts/named-keys.ts #recordUse',
-    'server/accounts/device-sign-in.ts #poll',
+    'server/accounts/device-sign-in.ts #slowDown',
     'server/accounts/oauth/oauth-records.ts oauthAdapter',
     'server/analytics/retention.ts deleteVisitsOfDeletedSites',
     'server/analytics/retention.ts truncateYesterday',

@@ -83,6 +83,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     add: [trustRow('n', { accountId: 'id 7' })],
     recordUse: ['id 7', '1', 1],
     delete: ['id 7'],
+    deleteOfAccount: ['id 7'],
     useToken: ['n', 1],
     deleteExpiredTokens: [5, 100],
   },
