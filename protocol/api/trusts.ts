@@ -64,7 +64,7 @@ export interface TrustRemovedResponse {
 export interface ExchangeRequest {
   /** The token of the job. */
   token: string
-  /** A slug; required when several sites trust the job. */
+  /** A slug; required when several sites trust the repository. */
   site?: string
 }
 

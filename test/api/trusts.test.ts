@@ -74,6 +74,26 @@ describe('a job of a trusted repository', () => {
     )
   })
 
+  test('needs the site when another account trusts its repository for other jobs, until that account is deleted', async () => {
+    const repository = 'ann/also-trusted'
+    const claims = { ...GITHUB_CLAIMS, repository, ref: 'refs/heads/feature' }
+    const [mine, foreign] = [await trusting({ repository }), await trusting({ repository, branch: '*' })]
+    const without = async (change?: object) => {
+      const token = await jobToken(api, issuer, { ...claims, ...change })
+      return api.anonymous.exchangeIdToken({ token })
+    }
+    await expectFailure(without(), 'VALIDATION_ERROR')
+    await foreign.client.deleteAccount(foreign.email)
+    await expectFailure(without(), 'NOT_TRUSTED')
+    assert.equal((await without({ ref: 'refs/heads/main' })).site, mine.slug)
+    const { store } = await api.operator()
+    const trusts = await store.read.trusts.find({ issuer: issuer.url, repository }, { limit: 9 })
+    assert.deepEqual(
+      trusts.map(({ id }) => id),
+      [mine.trust.id],
+    )
+  })
+
   test('needs the site when several sites trust it, and an account that may still publish to it', async () => {
     const repository = 'ann/shared'
     const claims = { ...GITHUB_CLAIMS, repository }

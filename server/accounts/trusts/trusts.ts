@@ -110,20 +110,23 @@ export class Trusts {
 
   /** The same for a verified token. */
   async issueKey(idToken: IdToken, slug: string | undefined): Promise<ExchangeResponse> {
-    const { trust, account, site } = await this.#findTrust(idToken, slug)
+    const { trust, account } = await this.#findTrust(idToken, slug)
     const now = this.#clock()
     const expiresAt = now + KEY_LIFETIME_MS
     const { scope } = trust
-    const { apiKey } = await this.#store.write('durable', keyScope(account), async (tx) => {
+    return this.#store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const current = (await tx.trusts.list(account.id)).find(({ id }) => id === trust.id)
       const { job } = idToken
       if (!current || !isFor(current, job, now)) throw notTrusted(job, slug)
+      // The site may have been renamed since it was found.
+      const [site] = await tx.sites.currentSlugs([trust.site])
+      if (!site) throw notTrusted(job, slug)
       await requireAccess(tx, 'publish', { slug: site.slug, account, now })
       if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)))
         throw invalidToken('it was used before')
       await tx.trusts.recordUse(trust.id, job.repositoryId, now)
-      return mintKey(
+      const { apiKey } = await mintKey(
         tx,
         {
           accountId: account.id,
@@ -133,11 +136,14 @@ export class Trusts {
         },
         now,
       )
+      return { apiKey, site: site.slug, scope, expiresAt: toIso(expiresAt) }
     })
-    return { apiKey, site: site.slug, scope, expiresAt: toIso(expiresAt) }
   }
 
-  /** Any account can trust a repository: without a slug, only the trust of the one site that trusts the job counts. */
+  /**
+   * Any account can trust a repository: without a slug, the trust is found only when all trusts of the repository are for
+   * one site, also those that are not for this job.
+   */
   async #findTrust({ issuer, job }: IdToken, slug: string | undefined): Promise<Candidate> {
     const { read } = this.#store
     const named = slug === undefined ? undefined : await findSite(read, slug)
@@ -153,9 +159,11 @@ export class Trusts {
     }
     const [first] = candidates
     if (!first) throw notTrusted(job, slug)
-    const isOnly = candidates.every(({ trust }) => trust.site === first.trust.site)
+    const isOnly = found.every(({ site }) => site === first.trust.site)
     if (isOnly && (named || found.length < MAX_CANDIDATES)) return first
-    throw validationError([{ field: 'site', message: 'is required, because several sites trust this job' }])
+    throw validationError([
+      { field: 'site', message: 'is required, because several sites trust this repository' },
+    ])
   }
 
   #findIssuer({ forge, issuer }: CreateTrustRequest): string {

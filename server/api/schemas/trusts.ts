@@ -63,7 +63,7 @@ export const exchangeRequest = named(
   'ExchangeRequest',
   object(
     { token: text('The token of the job', { maxLength: 16_384 }) },
-    { site: text('Slug; required when several sites trust the job', { maxLength: 63 }) },
+    { site: text('Slug; required when several sites trust the repository', { maxLength: 63 }) },
   ),
 )
 export const exchangeResponse = named(

@@ -40,6 +40,8 @@ export interface TrustQueries {
 
   delete(id: string): Promise<void>
 
+  deleteOfAccount(accountId: string): Promise<void>
+
   /** Records the use of a token until it expires; false when it was used before. */
   useToken(tokenHash: string, expiresAt: number): Promise<boolean>
 

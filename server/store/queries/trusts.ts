@@ -61,6 +61,10 @@ export class SqlTrustQueries implements TrustQueries {
     await this.#db.deleteFrom('trusts').where('id', '=', id).execute()
   }
 
+  async deleteOfAccount(accountId: string) {
+    await this.#db.deleteFrom('trusts').where('account_id', '=', accountId).execute()
+  }
+
   async useToken(tokenHash: string, expiresAt: number) {
     const { numInsertedOrUpdatedRows } = await this.#db
       .insertInto('used_tokens')
