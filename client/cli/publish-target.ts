@@ -39,9 +39,14 @@ export interface PublishPlan {
   preview: string | undefined
   /** Open pages of the preview reload after each update. */
   liveReload: boolean
+  /** A conflict is a question on a terminal, otherwise always an error. */
+  asksOnConflict: boolean
   /** Keeps a version with warnings as a draft. */
   strict: boolean
-  /** The version that the update replaces: VERSION_CONFLICT when another one is live. Undefined replaces any. */
+  /**
+   * The version that the update replaces: VERSION_CONFLICT when another one is live, or shown by the preview. Undefined
+   * replaces any.
+   */
   baseVersionId: string | undefined
   /** Undefined asks before most of a site is replaced. */
   mode: 'merge' | 'replace' | undefined
@@ -63,7 +68,8 @@ export async function publishToSite(
 ): Promise<ResumableResult> {
   const { server, key, slug, viewer, strict, name, message, preview, liveReload } = plan
   const merge = plan.mode === 'merge'
-  const baseVersionId = plan.live && !merge ? plan.baseVersionId : undefined
+  const isDraft = !plan.live && preview === undefined
+  const baseVersionId = isDraft || merge ? undefined : plan.baseVersionId
   try {
     const result = await publishRemembered({
       ...viewer,

@@ -46,7 +46,8 @@ publish resumes. The .slipway/ folder stores which site belongs to this folder; 
 
 An update that would remove index.html or more than half of the site's files asks first. Without a terminal, pass --merge
 or --replace. If someone else published since your last publish from here, it shows who, when and what changed, and asks
-whether to overwrite that version; without a terminal, it ends with exit code 7 unless you pass --overwrite. After slipway login, the next publish claims a site that you published without an account.
+whether to overwrite that version; without a terminal, it ends with exit code 7 unless you pass --overwrite. With --watch, such a version
+ends the command. After slipway login, the next publish claims a site that you published without an account.
 
 You don't need an account. Sites without an account expire (by default after 24 hours) unless you claim them with
 the link shown.
@@ -113,20 +114,26 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     report(work, { ...outcome, ...summary, live: plan.live, startedAt }, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
     if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
-    if (options.watch === true) await watchPublished(work, plan, { ...done, outcome })
+    if (options.watch === true)
+      await watchPublished(work, plan, { ...done, outcome }, options.overwrite === true)
   },
 }
 
-/** Publishes each change of the folder after the first publish. */
-async function watchPublished(work: CommandContext, plan: PublishPlan, first: PublishOutcome): Promise<void> {
+/** Publishes each change of the folder after the first publish, over changes of others only with `overwrites`. */
+async function watchPublished(
+  work: CommandContext,
+  plan: PublishPlan,
+  first: PublishOutcome,
+  overwrites: boolean,
+): Promise<void> {
   const { site } = first.outcome
   const toPublished = ({ files, outcome }: PublishOutcome) => {
     return { files, versionId: outcome.published.versionId }
   }
-  const publishAll = async () => {
+  const publishAll = async (seen: string) => {
     const remembered = work.siteMemory.find(plan.folder, plan.server)
-    const fixed = { name: undefined, password: undefined, baseVersionId: undefined }
-    const again = { ...plan, slug: site.slug, remembered, ...fixed }
+    const fixed = { name: undefined, password: undefined, baseVersionId: overwrites ? undefined : seen }
+    const again = { ...plan, slug: site.slug, remembered, asksOnConflict: false, ...fixed }
     const mode = plan.mode ?? 'replace'
     return toPublished(await publishWithReread(work, { ...again, mode }, scanOrThrow(plan.folder)))
   }
@@ -189,10 +196,12 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
     message: stringOption(options, 'message'),
     live: options.draft !== true && preview === undefined,
     preview,
-    liveReload: options.watch === true && preview !== undefined,
     strict: options.strict === true,
     mode,
-    baseVersionId: isNew || options.overwrite === true ? undefined : known?.liveVersionId,
+    liveReload: options.watch === true && preview !== undefined,
+    asksOnConflict: true,
+    baseVersionId:
+      isNew || options.overwrite === true || preview !== undefined ? undefined : known?.liveVersionId,
   }
 }
 

@@ -16,9 +16,10 @@ import { formatAuthor } from './versions.ts'
 export type ConflictResolution = Pick<PublishPlan, 'baseVersionId'> | Pick<PublishPlan, 'mode'>
 
 /**
- * How to continue when the live version is not the one that was last seen from this folder: on top of the live one when
- * this folder published it, or when it has the same files. Otherwise shows who published it, when, and what changed, and
- * asks on a terminal; without one throws a ConflictError, and on cancel a RefusedError.
+ * How to continue when the live version, or that of the preview, is not the one that was last seen from this folder: on
+ * top of it when this folder published it, when it has the same files, or when the preview was deleted. Otherwise shows
+ * who published it, when, and what changed, and asks on a terminal; without one, and later with `--watch`, throws a
+ * ConflictError, and on cancel a RefusedError.
  */
 export async function resolveConflict(
   work: CommandContext,
@@ -27,20 +28,28 @@ export async function resolveConflict(
   error: SlipwayError,
 ): Promise<ConflictResolution> {
   const { currentVersionId } = (error.details ?? {}) as { currentVersionId?: string | null }
-  if (!currentVersionId) throw error
-  const { server, key, folder } = plan
+  const { server, key, folder, preview, asksOnConflict } = plan
   const known = work.siteMemory.find(folder, server) ?? plan.remembered
-  if (plan.remembered?.pending?.versionId === currentVersionId) return { baseVersionId: currentVersionId }
   const slug = plan.slug ?? known?.slug
+  if (preview !== undefined && !(await unlessMissing(work.connect(server, key).preview(slug!, preview))))
+    return { baseVersionId: currentVersionId ?? undefined }
+  if (!currentVersionId) throw error
+  if (plan.remembered?.pending?.versionId === currentVersionId) return { baseVersionId: currentVersionId }
   const isOwned = key !== undefined && slug !== undefined && known?.claimToken === undefined
-  const live = isOwned ? await findVersion(work.connect(server, key), slug, currentVersionId) : undefined
+  const live = isOwned
+    ? await unlessMissing(work.connect(server, key).version(slug, currentVersionId))
+    : undefined
   if (live && isSame(diffManifests(live.files, files))) return { baseVersionId: currentVersionId }
   const changes = live && (await changesSince(work.connect(server, key), slug!, plan.baseVersionId!, live))
-  const situation = `Another version of ${stripControlChars(known?.siteUrl ?? slug!)} is live`
+  const site = stripControlChars(known?.siteUrl ?? slug!)
+  const situation =
+    preview === undefined
+      ? `Another version of ${site} is live`
+      : `${preview} of ${site} shows another version`
   const details = describe(live, changes, work.retryPolicy.now())
-  if (!work.terminal.interactive) {
+  if (!work.terminal.interactive || !asksOnConflict) {
     const json = { currentVersionId, ...(live && { live: summarize(live), ...changes }) }
-    throw new ConflictError(situation, json, [...details, ...nextSteps(work.settings.program)])
+    throw new ConflictError(situation, json, [...details, ...nextSteps(work, plan, currentVersionId)])
   }
   for (const line of [`${situation}.`, ...details]) work.terminal.printNote(line)
   return askHow(work, currentVersionId)
@@ -56,9 +65,9 @@ async function askHow({ terminal }: CommandContext, baseVersionId: string): Prom
   return chosen === 'merge' ? { mode: 'merge' } : { baseVersionId }
 }
 
-async function findVersion(slipway: Slipway, slug: string, id: string): Promise<VersionDetails | undefined> {
+async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
   try {
-    return await slipway.version(slug, id)
+    return await found
   } catch (error) {
     if (isSlipwayError(error, 'NOT_FOUND')) return undefined
     throw error
@@ -74,7 +83,7 @@ async function changesSince(
 ): Promise<ManifestDiff> {
   const { comparedWith, added, changed, removed } = live
   if (comparedWith === baseVersionId) return { added, changed, removed }
-  const base = await findVersion(slipway, slug, baseVersionId)
+  const base = await unlessMissing(slipway.version(slug, baseVersionId))
   return base ? diffManifests(base.files, live.files) : { added, changed, removed }
 }
 
@@ -113,10 +122,15 @@ export function formatDiff(changes: ManifestDiff, all = false): string[] {
   )
 }
 
-function nextSteps(program: string): string[] {
+function nextSteps(
+  { settings: { program } }: CommandContext,
+  { preview }: PublishPlan,
+  currentVersionId: string,
+): string[] {
+  const command = `${program} publish${preview === undefined ? '' : ` --preview ${preview}`}`
   return [
-    `To overwrite that version: ${program} publish --overwrite`,
-    `To add your files to it: ${program} publish --merge`,
-    `To download it: ${program} pull`,
+    `To overwrite that version: ${command} --overwrite`,
+    `To add your files to it: ${command} --merge`,
+    `To download it: ${program} pull${preview === undefined ? '' : ` --version ${currentVersionId}`}`,
   ]
 }

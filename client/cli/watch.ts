@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import type { ContentsRequest, FileContent, FinalizeResponse } from '../../protocol/api/publish.ts'
 import { formatDuration, pluralize, stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
+import { ConflictError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { digestAll, type HashedFile } from './folder/digest.ts'
 import { FolderWatcher } from './folder/folder-watcher.ts'
@@ -28,8 +29,8 @@ interface WatchOptions {
   site: { slug: string; claimToken?: string | undefined }
   /** What was published. */
   first: PublishedFolder
-  /** Publishes the whole folder. */
-  publishAll: () => Promise<PublishedFolder>
+  /** Publishes the whole folder in place of this version. ConflictError when another one is shown. */
+  publishAll: (baseVersionId: string) => Promise<PublishedFolder>
 }
 
 interface PublishedFolder {
@@ -37,7 +38,10 @@ interface PublishedFolder {
   versionId: string
 }
 
-/** Publishes each change of a folder until the signal aborts. A failure is printed, and the change is published later. */
+/**
+ * Publishes each change of a folder until the signal aborts. A failure is printed, and the change is published later.
+ * Rejects with a ConflictError when another program has published.
+ */
 export async function watchFolder(work: CommandContext, options: WatchOptions): Promise<void> {
   const { terminal, signal, platform } = work
   const { folder } = options.plan
@@ -123,8 +127,8 @@ function stampOf({ source }: FoundFile): string {
 }
 
 /**
- * One update that is laid over the present version: in one request, unless it is large. VERSION_CONFLICT when the preview
- * shows another version than the last one, or was deleted.
+ * One update that is laid over the present version: in one request, unless it is large. VERSION_CONFLICT when that is not
+ * the last one, except with `--merge`, or when the preview was deleted.
  */
 async function publishChange(
   work: CommandContext,
@@ -132,10 +136,11 @@ async function publishChange(
   { changed, removed, sources, baseVersionId }: FolderChange & { baseVersionId: string },
 ): Promise<FinalizeResponse> {
   const { slug, claimToken } = site
-  const { server, key, preview, viewer } = plan
+  const { server, key, preview, viewer, mode } = plan
   const client = work.connect(server, claimToken === undefined ? key : undefined)
   const fields = {
-    ...(preview !== undefined && { ...viewer, preview, liveReload: true, baseVersionId }),
+    ...(preview !== undefined && { ...viewer, preview, liveReload: true }),
+    ...(mode !== 'merge' && { baseVersionId }),
     ...(claimToken !== undefined && { claimToken }),
     merge: true,
     delete: removed,
@@ -151,17 +156,18 @@ async function publishChange(
   return client.publishContents(request, slug)
 }
 
-/** Publishes the whole folder; returns whether changes have to be published again. */
+/** Publishes the whole folder; returns whether changes have to be published again. Rejects with a ConflictError. */
 async function publishAgain(
   work: CommandContext,
   { publishAll }: WatchOptions,
   published: PublishedFiles,
 ): Promise<boolean> {
   try {
-    published.replace(await publishAll())
+    published.replace(await publishAll(published.versionId))
     work.terminal.printNote(`${work.terminal.green('✓')} Published the whole folder`)
     return false
   } catch (error) {
+    if (error instanceof ConflictError) throw error
     return reportFailure(work, error)
   }
 }

@@ -106,7 +106,7 @@ describe('a folder that is watched', () => {
       stop.abort()
       return running
     }
-    return { ...fixture, client, slug, until, read, end }
+    return { ...fixture, client, slug, running, until, read, end }
   }
 
   it('has each change on its preview, with new and removed files and folders, and open pages reload', async () => {
@@ -163,5 +163,55 @@ describe('a folder that is watched', () => {
     assert.equal(await read('/', slug), 'changed')
     assert.equal((await fixture.end()).code, 0)
     assert.equal((await cli.run(['publish', 'site', '--watch', '--json'])).code, 2)
+  })
+
+  type Conflict = [name: string, args: string[], change: Record<string, string | undefined>]
+  const conflicts: Conflict[] = [
+    ['live version', [], { 'index.html': 'mine' }],
+    ['live version without a file that is deleted here', [], { 'a.txt': undefined }],
+    ['version of the preview', ['--preview', 'pr-1'], { 'index.html': 'mine' }],
+  ]
+  for (const [name, args, change] of conflicts) {
+    it(`ends when another ${name} was published, and says who did, unless it may overwrite`, async () => {
+      for (const overwrites of [false, true]) {
+        using fixture = await watching(...args, ...(overwrites ? ['--overwrite'] : []))
+        const { cli, client, slug, read, until } = fixture
+        const [, preview] = args
+        const label = preview === undefined ? slug : `${preview}--${slug}`
+        fixture.pass()
+        const files = [{ path: 'index.html', content: 'theirs' }]
+        const theirs = await client.publishContents({ files, ...(preview && { preview }) }, slug)
+        fixture.pass()
+        for (const [path, content] of Object.entries(change)) {
+          if (content === undefined) rmSync(join(cli.cwd, 'site', path))
+          else cli.write({ [`site/${path}`]: content })
+        }
+        if (overwrites) {
+          await until(/Published the whole folder/)
+          assert.equal(await read('/', label), change['index.html'] ?? 'live')
+          assert.equal((await fixture.end()).code, 0)
+        } else {
+          await until(/another version.*\n {2}Published .* by ann-\d+@example\.test, with a key\n/i)
+          await until(/publish.* --overwrite\n/)
+          assert.equal((await fixture.running).code, 7)
+          const shown = preview
+            ? (await client.preview(slug, preview)).versionId
+            : (await client.details(slug)).currentVersionId
+          assert.equal(shown, theirs.versionId)
+        }
+      }
+    })
+  }
+
+  it('adds its changes to any live version with --merge', async () => {
+    using fixture = await watching('--merge')
+    const { cli, client, slug, until, read } = fixture
+    fixture.pass()
+    await client.publishContents({ files: [{ path: 'b.txt', content: 'theirs' }] }, slug)
+    fixture.pass()
+    cli.write({ 'site/index.html': 'mine' })
+    await until(/1 file changed/)
+    assert.deepEqual([await read('/', slug), await read('/b.txt', slug)], ['mine', 'theirs'])
+    assert.equal((await fixture.end()).code, 0)
   })
 })

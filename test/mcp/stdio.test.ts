@@ -88,7 +88,7 @@ describe('slipway mcp', () => {
         cwd: home,
         env: environment(),
         input:
-          'no JSON\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","method":"notifications/x"}\n',
+          'no JSON\nnull\n[]\n7\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","method":"notifications/x"}\n',
         encoding: 'utf8',
       },
     )
@@ -101,6 +101,9 @@ describe('slipway mcp', () => {
       [
         [
           [null, -32700],
+          [null, -32600],
+          [null, -32600],
+          [null, -32600],
           [1, -32000],
         ],
         0,

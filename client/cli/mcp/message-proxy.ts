@@ -16,6 +16,7 @@ interface Message {
 }
 
 const PARSE_ERROR = -32700
+const INVALID_REQUEST = -32600
 const SERVER_ERROR = -32000
 
 /** Where messages since revision 2026-07-28 name their revision. */
@@ -37,12 +38,15 @@ export class MessageProxy {
 
   /** The answer to a line with a message; undefined for one that has none. Never rejects. */
   async handle(line: string): Promise<Message | undefined> {
-    let message: Message
+    let parsed: unknown
     try {
-      message = JSON.parse(line) as Message
+      parsed = JSON.parse(line)
     } catch {
-      return { jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: 'The message is not JSON' } }
+      return refusal(PARSE_ERROR, 'The message is not JSON')
     }
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+      return refusal(INVALID_REQUEST, 'The message is not a JSON object')
+    const message = parsed as Message
     const { id, method, params } = message
     try {
       if (method === 'tools/call' && params?.name === PUBLISH_FOLDER.name)
@@ -99,6 +103,10 @@ export class MessageProxy {
       ...(typeof name === 'string' && /^[\x21-\x7e]+$/.test(name) ? { 'mcp-name': name } : {}),
     }
   }
+}
+
+function refusal(code: number, message: string): Message {
+  return { jsonrpc: '2.0', id: null, error: { code, message } }
 }
 
 /** Revisions since 2026-07-28 require `resultType`, and earlier ones ignore it. */
