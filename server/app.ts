@@ -43,6 +43,7 @@ import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
+import type { Counters } from './lib/counters.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { UndecryptableError } from './lib/secret-box.ts'
@@ -105,6 +106,8 @@ export interface Service extends AsyncDisposable {
   precompressor: Precompressor
   /** The engine of the blobs, which tests observe. */
   blobs: Blobs
+  /** The numbers for the operator, which measurements read. */
+  counters: Counters
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[]): Promise<void> | undefined
   /** Loads in the background what the first requests would otherwise wait for. */
@@ -260,6 +263,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     baseUrl,
     precompressor: services.precompressor,
     blobs,
+    counters,
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {

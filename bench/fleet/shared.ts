@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import type { Counters } from '../../server/lib/counters.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { startTestService } from '../../test/support/service.ts'
 import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
@@ -57,23 +58,21 @@ async function measureIdle(postgres: Postgres, seconds: number): Promise<Figure>
   // All sweeps run soon after the start.
   await pause(60_000)
   const { url } = nodes
-  const before = await readStatistic(postgres, url, 'xact_commit')
+  const before = await countTransactions(postgres, url)
   await pause(seconds * 1000)
-  const transactions = (await readStatistic(postgres, url, 'xact_commit')) - before
+  const transactions = (await countTransactions(postgres, url)) - before
   return figure('transactions of an idle node', 'a second', [transactions / seconds], 6)
 }
 
-/** A write is repeated only after a deadlock. */
 async function measureRetries(postgres: Postgres, rounds: number): Promise<Figure> {
   await using nodes = await startNodes(postgres, 2)
-  const { url, baseUrls } = nodes
-  const before = await readStatistic(postgres, url, 'deadlocks')
+  const { baseUrls } = nodes
+  const before = nodes.countRepeatedWrites()
   const publishers = Array.from({ length: PUBLISHERS }, (_, number) => number)
   await forEachConcurrent(PUBLISHERS, publishers, async (number) => {
     for (let round = 0; round < rounds; round++) await publishPatiently(baseUrls[number % baseUrls.length]!)
   })
-  const retries = (await readStatistic(postgres, url, 'deadlocks')) - before
-  const perPublish = retries / (PUBLISHERS * rounds)
+  const perPublish = (nodes.countRepeatedWrites() - before) / (PUBLISHERS * rounds)
   return figure(`retries, ${PUBLISHERS} publishers of unrelated sites`, 'a publish', [perPublish], 0.05)
 }
 
@@ -98,23 +97,27 @@ async function startNodes(postgres: Postgres, count: number) {
     DATA: join(scratch.path, 'data'),
   }
   const baseUrls: string[] = []
+  const counters: Counters[] = []
   for (let node = 0; node < count; node++) {
     // Uploads go to the first node, which has the base URL.
     const port = node === 0 ? {} : { PORT: '0' }
     const running = stack.use(await startTestService({ ...settings, ...port }))
     baseUrls.push(`http://localhost:${running.port}`)
+    counters.push(running.service.counters)
   }
   const owned = stack.move()
-  return { url, baseUrls, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return {
+    url,
+    baseUrls,
+    countRepeatedWrites: () =>
+      counters.reduce((sum, counter) => sum + (counter.read()['store.write.repeated'] ?? 0), 0),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
 }
 
-/** A counter of the database, as of about a second ago. */
-async function readStatistic(
-  { run }: Postgres,
-  url: string,
-  column: 'xact_commit' | 'deadlocks',
-): Promise<number> {
+/** Transactions that were committed in a database, as of about a second ago. */
+async function countTransactions({ run }: Postgres, url: string): Promise<number> {
   await pause(1500)
-  const query = `select ${column}::float8 as value from pg_stat_database where datname = current_database()`
+  const query = `select xact_commit::float8 as value from pg_stat_database where datname = current_database()`
   return (await run(url, query)).rows[0].value
 }

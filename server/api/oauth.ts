@@ -3,8 +3,10 @@ import { KEY_SCOPES } from '../../protocol/api/keys.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { OAUTH_ROUTES } from '../accounts/oauth/authorization-server.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
+import type { RateLimits } from '../accounts/rate-limits.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { MCP_PATH, RESOURCE_METADATA_PATH } from './mcp/resource.ts'
 import { preflight } from './unrouted.ts'
@@ -22,6 +24,7 @@ const CLIENT_FIELDS = ['client_name', 'redirect_uris', 'grant_types', 'response_
 interface OAuthOptions {
   baseUrl: string
   programs: Programs
+  limits: RateLimits
 }
 
 /** Authorization of programs: the metadata, and the requests that the library handles. */
@@ -52,7 +55,7 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
     ['GET', authorization, limited],
     ['GET', `${authorization}/:uid`, open],
     ['POST', registration, limited],
-    ['POST', token, open],
+    ['POST', token, { ...open, charge: 'handler' }],
     ['POST', revocation, open],
   ] as const)
     app.route({ method, url, bodyLimit: MAX_BODY_BYTES, config, handler })
@@ -69,15 +72,21 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
 }
 
 /** Passes requests to the library with the headers that it needs, and the base URL in place of what clients sent. */
-function forwarder({ baseUrl, programs }: OAuthOptions): RouteHandlerMethod {
+function forwarder({ baseUrl, programs, limits }: OAuthOptions): RouteHandlerMethod {
   const { host, protocol } = new URL(baseUrl)
   const limiter = new ConcurrencyLimiter(MAX_CONCURRENT_REQUESTS)
   return (request, reply) =>
     limiter.run(rateLimitSubnet(request.caller.address), async () => {
+      const { url: route } = request.routeOptions
+      if (route === OAUTH_ROUTES.token) {
+        // Each use of a refresh token adds records to those of its account.
+        request.caller.account = await programs.findOwner(new URLSearchParams(String(request.body)))
+        await charge(limits, request, reply)
+      }
       const { inject } = await import('light-my-request')
       const { handle } = await programs.server()
       const { 'content-type': type, accept, cookie } = request.headers
-      const isRegistration = request.url === OAUTH_ROUTES.registration
+      const isRegistration = request.routeOptions.url === OAUTH_ROUTES.registration
       const payload = isRegistration ? clientMetadata(request.body) : (request.body as string | undefined)
       const response = await inject(handle, {
         method: request.method as 'GET',

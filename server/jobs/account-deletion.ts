@@ -4,13 +4,15 @@ import { counterKeys } from '../accounts/rate-limits.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import type { DomainCertificates } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
+import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import { deleteSite } from '../sites/trash.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { Queries, Store, WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 
 /** Sites per write, so that none holds the store for long. */
 const SITES_PER_TRANSACTION = 25
 const FILES_PER_TRANSACTION = 2000
+const RECORDS_PER_TRANSACTION = 100
 
 const ACCOUNTS_PER_QUERY = 100
 
@@ -44,7 +46,6 @@ export class AccountDeletion {
     await store.write('durable', { account: account.id, address: account.email }, async (tx) => {
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
-      await tx.oauth.deleteOfAccount(account.id)
       await tx.trusts.deleteOfAccount(account.id)
       await tx.signIns.dropCodes(account.email)
       await tx.signIns.dropSources(account.email)
@@ -70,6 +71,11 @@ export class AccountDeletion {
   }
 
   async #deleteInSteps(account: Account, store: Store): Promise<void> {
+    await repeatUntilEmpty(() =>
+      store.write('relaxed', INDEPENDENT, ({ oauth }) =>
+        oauth.deleteOfAccount(account.id, RECORDS_PER_TRANSACTION),
+      ),
+    )
     while (!(await this.#deleteNext(account, store)));
   }
 

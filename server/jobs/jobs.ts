@@ -4,6 +4,7 @@ import type { CertificateManager } from '../certificates/certificates.ts'
 import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import type { Log } from '../lib/log.ts'
+import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { Notices } from '../notices/notices.ts'
@@ -348,15 +349,9 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
 
 /** In small transactions: programs register without an account. */
 async function deleteExpiredOAuthRecords({ store, clock }: SweepOptions): Promise<number> {
-  let deleted = 0
-  let last: number
-  do {
-    last = await store.write('relaxed', INDEPENDENT, ({ oauth }) =>
-      oauth.deleteExpired(clock(), ITEMS_PER_TRANSACTION),
-    )
-    deleted += last
-  } while (last === ITEMS_PER_TRANSACTION)
-  return deleted
+  return repeatUntilEmpty(() =>
+    store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteExpired(clock(), ITEMS_PER_TRANSACTION)),
+  )
 }
 
 async function releaseExpiredReservations({ store, clock }: SweepOptions): Promise<number> {
@@ -385,15 +380,4 @@ function takeRandom<Item>(items: Item[], count: number): Item[] {
   while (taken.length < count && items.length > 0)
     taken.push(...items.splice(Math.floor(Math.random() * items.length), 1))
   return taken
-}
-
-/** Runs a step until it affects no item; bounded, so that a failing step does not loop forever. */
-async function repeatUntilEmpty(step: () => Promise<number>): Promise<number> {
-  let total = 0
-  for (let runs = 0; runs < 10_000; runs++) {
-    const done = await step()
-    if (done === 0) break
-    total += done
-  }
-  return total
 }

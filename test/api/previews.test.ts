@@ -163,6 +163,34 @@ describe('a preview', () => {
     assert.equal((await owner.client.versions(slug)).versions.length, 2)
   })
 
+  test('is not visible after its end under the URL of its version either, which stays if it was live', async () => {
+    const { slug, siteUrl } = await newSite()
+    const publish = async (preview: string) => {
+      const { versionId } = await api.publish(
+        owner.client,
+        { 'index.html': preview },
+        { slug, preview, ttlSeconds: 3600 },
+      )
+      return versionId
+    }
+    const [only, promoted, promotedLater] = [
+      await publish('pr-1'),
+      await publish('pr-2'),
+      await publish('pr-3'),
+    ]
+    await owner.client.promote(slug, 'pr-2')
+    const shown = async () => [await read(urlOf(siteUrl, only)), await read(urlOf(siteUrl, promoted))]
+    assert.deepEqual(await shown(), ['pr-1', 'pr-2'])
+    api.pass(3_599_000)
+    const { url } = await owner.client.previewLink(slug, only)
+    assert.equal(await read(url), 'pr-1')
+    assert.equal(await read(urlOf(siteUrl, promotedLater)), 'pr-3')
+    await owner.client.promote(slug, 'pr-3')
+    api.pass(1000)
+    assert.deepEqual([await shown(), await read(url)], [['404', 'pr-2'], '404'])
+    assert.equal(await read(urlOf(siteUrl, promotedLater)), 'pr-3')
+  })
+
   test('is deleted immediately, with its version unless that was live, and its name is free again', async () => {
     const { slug, siteUrl } = await newSite()
     const { versionId } = await api.publish(owner.client, { 'index.html': '1' }, { slug, preview: 'pr-1' })

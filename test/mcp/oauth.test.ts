@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { oauthAdapter } from '../../server/accounts/oauth/oauth-records.ts'
+import { oauthAdapter, oauthIdHash } from '../../server/accounts/oauth/oauth-records.ts'
+import { DAY_SECONDS, HOUR_MS } from '../../server/lib/time.ts'
 import { type Account, Api, DAY_MS } from '../api/api.ts'
 import { Agent } from './agent.ts'
 import { Program, REDIRECT_URI, register, type Tokens } from './program.ts'
@@ -103,6 +104,14 @@ describe('the authorization of programs', () => {
     await adapter('AuthorizationCode').upsert('code', { accountId }, 60)
     await adapter('AuthorizationCode').consume('code')
     await assert.rejects(adapter('AuthorizationCode').consume('code'), /used before/)
+    await adapter('RefreshToken').upsert('used', { accountId }, 30 * DAY_SECONDS)
+    await adapter('RefreshToken').consume('used')
+    const findUsed = (after: number) =>
+      store.read.oauth.find(oauthIdHash('RefreshToken', 'used'), api.clock.now + after)
+    assert.deepEqual(
+      [(await findUsed(HOUR_MS))?.kind, await findUsed(2 * HOUR_MS)],
+      ['RefreshToken', undefined],
+    )
     await adapter('Grant').upsert('grant', { accountId }, 60)
     for (const [token, aud, status] of [
       ['ours', `${api.baseUrl}/mcp`, 200],
@@ -128,6 +137,22 @@ describe('the authorization of programs', () => {
     assert.equal((await program.refresh(first.refresh_token)).status, 400)
     assert.equal(await statusOf(next.access_token), 401)
     assert.equal((await program.refresh(next.refresh_token)).status, 400)
+  })
+
+  test('requests for tokens count as requests of the account, and a refused one can be repeated', async () => {
+    await using limited = await Api.start({ RATE_FREE: '4' })
+    limited.clock.now = Date.now()
+    const { key } = await limited.account()
+    const own = await Program.register(limited.baseUrl)
+    // The decision of the user and the exchange of the code are the first two.
+    let { refresh_token: token } = await own.tokens(key)
+    for (const status of [200, 200, 429]) {
+      const response = await own.refresh(token)
+      assert.equal(response.status, status)
+      if (status === 200) token = ((await response.json()) as Tokens).refresh_token
+    }
+    limited.clock.now += HOUR_MS
+    assert.equal((await own.refresh(token)).status, 200)
   })
 
   test('a request that is not exactly as registered gets nothing', async () => {
@@ -209,17 +234,20 @@ describe('the authorization of programs', () => {
   })
 
   test('registrations are public programs, whatever they ask for, and bounded for each network', async () => {
-    const response = await register(api.baseUrl, {
+    const metadata = {
       redirect_uris: ['https://chat.example/callback'],
       token_endpoint_auth_method: 'client_secret_post',
       jwks_uri: 'http://169.254.169.254/',
       sector_identifier_uri: 'https://169.254.169.254/',
-    })
-    const client = (await response.json()) as Record<string, unknown>
-    assert.deepEqual(
-      [response.status, client.token_endpoint_auth_method, client.client_secret, client.jwks_uri],
-      [201, 'none', undefined, undefined],
-    )
+    }
+    for (const query of ['', '?a']) {
+      const response = await register(api.baseUrl, metadata, query)
+      const client = (await response.json()) as Record<string, unknown>
+      assert.deepEqual(
+        [response.status, client.token_endpoint_auth_method, client.client_secret, client.jwks_uri],
+        [201, 'none', undefined, undefined],
+      )
+    }
     for (const metadata of [{}, { redirect_uris: [] }, { redirect_uris: ['http://chat.example/callback'] }])
       assert.equal((await register(api.baseUrl, metadata)).status, 400)
     await using limited = await Api.start({ RATE_SIGN_IN: '3' })

@@ -103,8 +103,8 @@ export interface Tokens {
   scope: string
 }
 
-export function register(baseUrl: string, metadata: object): Promise<Response> {
-  return fetch(`${baseUrl}/oauth/register`, {
+export function register(baseUrl: string, metadata: object, query = ''): Promise<Response> {
+  return fetch(`${baseUrl}/oauth/register${query}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(metadata),

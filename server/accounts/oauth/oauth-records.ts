@@ -1,12 +1,22 @@
 import { hash } from 'node:crypto'
 import type { Adapter, AdapterPayload } from 'oidc-provider'
-import { DAY_MS } from '../../lib/time.ts'
+import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
+import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import { encodeFields } from '../../lib/tokens.ts'
 import type { OAuthRecord } from '../../store/contract/oauth.ts'
-import type { Durability, Store } from '../../store/store.ts'
+import { type Durability, INDEPENDENT, type Store } from '../../store/store.ts'
 
 /** How long a registered program is remembered that has no authorization. */
 const CLIENT_LIFETIME_MS = 90 * DAY_MS
+
+/**
+ * How long a used refresh token is remembered: a second use of it shows that it was stolen, and ends the access. An
+ * active program uses its refresh token when its access token expires, after an hour.
+ */
+const CONSUMED_LIFETIME_MS = 2 * HOUR_MS
+
+/** Records per statement, so that none holds the store for long. */
+const RECORDS_PER_STATEMENT = 100
 
 /** Kinds that a power cut must not take back; others are requested again. */
 const DURABLE_KINDS: ReadonlySet<string> = new Set(['Client', 'Grant', 'RefreshToken'])
@@ -59,8 +69,9 @@ export function oauthAdapter(
     findByUserCode: async () => undefined,
     findByUid: async () => undefined,
     async consume(id) {
+      const now = clock()
       const isFirst = await store.execute('durable', ({ oauth }) =>
-        oauth.consume(oauthIdHash(kind, id), clock()),
+        oauth.consume(oauthIdHash(kind, id), now, now + CONSUMED_LIFETIME_MS),
       )
       if (!isFirst) throw alreadyUsed()
     },
@@ -68,9 +79,18 @@ export function oauthAdapter(
       await store.execute(durability, ({ oauth }) => oauth.delete(oauthIdHash(kind, id)))
     },
     async revokeByGrantId(grantId) {
-      await store.execute('durable', ({ oauth }) => oauth.deleteGrant(oauthIdHash('Grant', grantId)))
+      const grantHash = oauthIdHash('Grant', grantId)
+      await store.execute('durable', ({ oauth }) => oauth.delete(grantHash))
+      await deleteTokens(store, grantHash)
     },
   }
+}
+
+/** Deletes the codes and tokens of an authorization that has ended, which are not accepted any more. */
+export async function deleteTokens(store: Store, grantHash: string): Promise<void> {
+  await repeatUntilEmpty(() =>
+    store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteOfGrant(grantHash, RECORDS_PER_STATEMENT)),
+  )
 }
 
 function toPayload({ payload, consumedAt }: OAuthRecord, id: string): AdapterPayload {

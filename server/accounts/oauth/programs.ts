@@ -20,7 +20,7 @@ import {
   GRANT_LIFETIME_SECONDS,
   openAuthorizationServer,
 } from './authorization-server.ts'
-import { oauthIdHash } from './oauth-records.ts'
+import { deleteTokens, oauthIdHash } from './oauth-records.ts'
 
 /** Maximum number of programs with access to one account; beyond it the oldest access ends. */
 const MAX_PROGRAMS = 50
@@ -28,6 +28,12 @@ const MAX_PROGRAMS = 50
 const PROGRAM_ID_LENGTH = 16
 
 const MAX_NAME_LENGTH = 64
+
+/** What a request for tokens has, and the kind of its record. */
+const GRANT_PARAMETERS = [
+  ['refresh_token', 'RefreshToken'],
+  ['code', 'AuthorizationCode'],
+] as const
 
 /** What a token permits. */
 export interface ProgramCaller {
@@ -61,6 +67,17 @@ export class Programs {
       account: found.account,
       grant: { scope: widest(scope), sites: null, expiresAt: found.record.expiresAt },
     }
+  }
+
+  /** The account of the refresh token or the code in a request for tokens; undefined when it has none. */
+  async findOwner(parameters: URLSearchParams): Promise<Account | undefined> {
+    const { store, clock } = this.#options
+    for (const [name, kind] of GRANT_PARAMETERS) {
+      const hash = oauthIdHash(kind, parameters.get(name) ?? '')
+      const found = await store.read.oauth.findWithAccount(hash, clock())
+      if (found) return found.account
+    }
+    return undefined
   }
 
   /**
@@ -115,12 +132,14 @@ export class Programs {
   /** Ends the access of a program. NOT_FOUND when the account has none with this id. */
   async revoke(account: Account, id: string): Promise<ProgramRevokedResponse> {
     const { store, clock } = this.#options
-    await store.write('durable', { account: account.id }, async (tx) => {
+    const { idHash } = await store.write('durable', { account: account.id }, async (tx) => {
       const grants = await tx.oauth.list(account.id, 'Grant', clock())
       const found = grants.find((grant) => programId(grant) === id)
       if (!found) throw new ApiError('NOT_FOUND', 'Program not found. Its access may have ended.')
-      await tx.oauth.deleteGrant(found.idHash)
+      await tx.oauth.delete(found.idHash)
+      return found
     })
+    await deleteTokens(store, idHash)
     return { id, revoked: true }
   }
 
@@ -145,11 +164,14 @@ export class Programs {
 
   async #makeRoom(account: Account): Promise<void> {
     const { store, clock } = this.#options
-    await store.write('durable', { account: account.id }, async (tx) => {
+    const ended = await store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const grants = await tx.oauth.list(account.id, 'Grant', clock())
-      for (const { idHash } of grants.slice(MAX_PROGRAMS - 1)) await tx.oauth.deleteGrant(idHash)
+      const oldest = grants.slice(MAX_PROGRAMS - 1)
+      for (const { idHash } of oldest) await tx.oauth.delete(idHash)
+      return oldest
     })
+    for (const { idHash } of ended) await deleteTokens(store, idHash)
   }
 
   #summarize(grant: OAuthRecord, name: unknown): AuthorizedProgram {

@@ -3,7 +3,7 @@ import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { isId } from '../../lib/tokens.ts'
 import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
-import type { ServedSite, VersionReference } from '../../store/contract/serving.ts'
+import type { ServedSite, ServedVersion, VersionReference } from '../../store/contract/serving.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { reloadTag } from '../live-reload.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite, previousFilesSince } from './build-site.ts'
@@ -141,11 +141,12 @@ export class SiteResolver {
     const found = await this.#find(slug, { withLive: !isCached, version })
     const site = await getOwner(slug, isCached ? undefined : () => this.#buildSite(found))
     if (site.kind !== 'site') return this.#previewWithoutSite(site, slug, label)
-    if (isId(label) || !found?.requested) {
-      const table = found && (await buildPreviewSite(found, this.#options))
-      return { ...site, preview: true, table }
-    }
+    if (!found?.requested) return { ...site, preview: true, table: undefined }
     const { id, previewUntil, liveReload } = found.requested
+    if (isId(label)) {
+      const table = await buildPreviewSite(found, this.#options)
+      return { ...site, preview: true, table, previewUntil: versionEnd(found.requested) }
+    }
     const table = await buildPreviewSite(found, this.#options, liveReload ? reloadTag(id) : undefined)
     return {
       ...{ ...site, preview: true, table },
@@ -171,9 +172,9 @@ export class SiteResolver {
         state === 'ready' && this.#previewTokens.verify(token, { slug, passwordHash, versionId: id }),
     )
     const found = version && (await this.#find(slug, { withLive: false, version: { id: version.id } }))
-    const table = found && (await buildPreviewSite(found, this.#options))
-    if (!table) return { ...site, preview: true, table: undefined }
-    const previewUntil = readPreviewExpiry(token)
+    if (!found?.requested) return { ...site, preview: true, table: undefined }
+    const table = await buildPreviewSite(found, this.#options)
+    const previewUntil = Math.min(readPreviewExpiry(token)!, versionEnd(found.requested) ?? Infinity)
     return { ...site, preview: true, table, passwordHash: null, title: null, previewUntil }
   }
 
@@ -216,6 +217,11 @@ export class SiteResolver {
 
 function select(cached: CachedHost, isSecure: boolean): Resolution {
   return cached.kind !== 'domain' ? cached : isSecure ? cached.https : cached.http
+}
+
+/** When a version is deleted with the preview that shows it; undefined for one that was ever live, which is kept. */
+function versionEnd({ publishedAt, previewUntil }: ServedVersion): number | undefined {
+  return publishedAt === null ? (previewUntil ?? undefined) : undefined
 }
 
 function isNegative(loaded: CachedHost): boolean {

@@ -31,18 +31,22 @@ export interface OAuthQueries {
   /** Inserts a record, or replaces payload and expiry of the one with its id. */
   save(record: OAuthRecord): Promise<void>
 
-  /** Records the first use; false when it was used before, or is absent. Exact over all processes. */
-  consume(idHash: string, now: number): Promise<boolean>
+  /**
+   * Records the first use, after which the record expires at `until` at the latest; false when it was used before, or
+   * is absent. Exact over all processes.
+   */
+  consume(idHash: string, now: number, until: number): Promise<boolean>
 
   delete(idHash: string): Promise<void>
 
-  /** Deletes a grant with all its codes and tokens. */
-  deleteGrant(grantHash: string): Promise<void>
+  /** Deletes some of the records of a grant; returns their number. */
+  deleteOfGrant(grantHash: string, limit: number): Promise<number>
 
   /** The records of an account, newest first. */
   list(accountId: string, kind: string, now: number): Promise<OAuthRecord[]>
 
-  deleteOfAccount(accountId: string): Promise<void>
+  /** Deletes some of the records of an account; returns their number. */
+  deleteOfAccount(accountId: string, limit: number): Promise<number>
 
   /** Deletes some of the records that have expired by `now`; returns their number. */
   deleteExpired(now: number, limit: number): Promise<number>

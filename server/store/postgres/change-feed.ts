@@ -131,6 +131,8 @@ export class ChangeFeed implements AsyncDisposable {
   async #accept(row: PollRow & { clockOffsetMs: number }): Promise<void> {
     this.#clockOffsetMs = row.clockOffsetMs
     const epoch = row.epoch ?? (await this.#beginEpoch())
+    // A crash may have lost transactions of this process, whose ids are assigned again.
+    if (this.#epoch !== undefined && row.epoch !== this.#epoch) this.#own.clear()
     const others = row.changes.filter(([xid]) => !this.#own.delete(xid)).map(([, name]) => name)
     if (this.#snapshot !== undefined) {
       const isSame = row.epoch !== null && row.epoch === this.#epoch

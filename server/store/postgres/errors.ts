@@ -14,19 +14,11 @@ const DISK_FULL = '53100'
 /** serialization_failure and deadlock_detected: the server rolled the transaction back, and it may be repeated. */
 const REPEATABLE_STATES = new Set(['40001', '40P01'])
 
-/** unique_violation, and the constraint that only concurrent references to a new blob violate. */
-const UNIQUE_VIOLATION = '23505'
-const BLOBS_KEY = 'blobs_pkey'
-
 /** Whether the server has executed a query is not known, or whether its commit was replicated. */
 export class OutcomeUnknownError extends Error {}
 
 export function isRepeatable(error: unknown): boolean {
-  const state = stateOf(error) ?? ''
-  return (
-    REPEATABLE_STATES.has(state) ||
-    (state === UNIQUE_VIOLATION && (error as { constraint?: unknown }).constraint === BLOBS_KEY)
-  )
+  return REPEATABLE_STATES.has(stateOf(error) ?? '')
 }
 
 /** Whether a statement waited longer than `lock_timeout`. */

@@ -6,13 +6,23 @@ import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
 import { BLOB_RECORD, parseBlobRecord, toLocation } from './blob-records.ts'
 import { findEncodedHash, listEncodingObjects, toEncodingRow } from './encoding-rows.ts'
-import { isPostgres, selectManifestHashes } from './manifest-hashes.ts'
+import { selectManifestHashes } from './manifest-hashes.ts'
 
 type NewBlobRow = Omit<BlobRow, 'unreferenced_since'> & { slug: string }
-type StoredBlobRow = Pick<BlobRow, 'hash' | 'object' | 'slug'>
 
-/** Five parameters each; SQLite allows 32,766 of one statement. */
+/** Five parameters each; PostgreSQL allows 65,535 of one statement, SQLite 32,766. */
 const BLOBS_PER_STATEMENT = 2000
+
+/** The changes of a row by a new reference. */
+const REFERENCED_AGAIN = {
+  unreferenced_since: null,
+  slug: sql<string>`coalesce(blobs.slug, excluded.slug)`,
+  object: sql<string | null>`coalesce(blobs.object, excluded.object)`,
+  size: sql<number>`case when blobs.object is null then excluded.size else blobs.size end`,
+  pieces_hash: sql<
+    string | null
+  >`case when blobs.object is null then excluded.pieces_hash else blobs.pieces_hash end`,
+}
 
 export class SqlBlobQueries implements BlobQueries {
   readonly #db: Kysely<Schema>
@@ -166,13 +176,21 @@ export class SqlBlobQueries implements BlobQueries {
     return found
   }
 
-  /** In the order of the hashes, so that concurrent writes do not wait for each other. */
+  /**
+   * Row by row in the order of the hashes, so that concurrent writes of the same content do not deadlock. PostgreSQL
+   * would lock the rows of an UPDATE in the order of its plan.
+   */
   async #upsert(rows: readonly NewBlobRow[]): Promise<Set<string>> {
     const byHash = new Map(rows.map((row) => [row.hash, row]))
     const sorted = [...byHash.values()].sort((one, other) => (one.hash < other.hash ? -1 : 1))
     const objects = new Set<string>()
     for (const batch of toBatches(sorted, BLOBS_PER_STATEMENT)) {
-      const stored = await (isPostgres(this.#db) ? this.#updateOrInsert(batch) : this.#insertOrUpdate(batch))
+      const stored = await this.#db
+        .insertInto('blobs')
+        .values(batch)
+        .onConflict((c) => c.column('hash').doUpdateSet(REFERENCED_AGAIN))
+        .returning(['hash', 'object', 'slug'])
+        .execute()
       for (const { object } of stored) if (object !== null) objects.add(object)
       await this.#addNames(
         stored
@@ -181,42 +199,6 @@ export class SqlBlobQueries implements BlobQueries {
       )
     }
     return objects
-  }
-
-  async #insertOrUpdate(rows: readonly NewBlobRow[]): Promise<StoredBlobRow[]> {
-    return this.#db
-      .insertInto('blobs')
-      .values(rows)
-      .onConflict((c) => c.column('hash').doUpdateSet(referencedAgain('excluded')))
-      .returning(['hash', 'object', 'slug'])
-      .execute()
-  }
-
-  /**
-   * Without ON CONFLICT, which writes 48 bytes more to the log for each row. When another transaction inserts one of the
-   * rows at the same time, this one fails once that has committed, and is repeated.
-   */
-  async #updateOrInsert(rows: readonly NewBlobRow[]): Promise<StoredBlobRow[]> {
-    const columns = ['hash', 'object', 'size', 'pieces_hash', 'slug'] as const
-    const lists = columns.map((column) => {
-      const type = sql.raw(column === 'size' ? 'bigint' : 'text')
-      return sql`${rows.map((row) => row[column])}::${type}[]`
-    })
-    const names = sql.join(columns.map((column) => sql.ref(column)))
-    const changes = Object.entries(referencedAgain('given')).map(
-      ([column, value]) => sql`${sql.ref(column)} = ${value}`,
-    )
-    const found = await sql<StoredBlobRow>`
-      with given (${names}) as (select * from unnest(${sql.join(lists)})),
-      updated as (
-        update blobs set ${sql.join(changes)} from given where blobs.hash = given.hash
-        returning blobs.hash, blobs.object, blobs.slug),
-      inserted as (
-        insert into blobs (${names}) select * from given
-        where not exists (select from updated where updated.hash = given.hash) order by hash
-        returning hash, object, slug)
-      select * from updated union all select * from inserted`.execute(this.#db)
-    return found.rows
   }
 
   /** References beside those in `blobs`. */
@@ -322,19 +304,5 @@ export class SqlBlobQueries implements BlobQueries {
       .where('object', 'is', null)
       .execute()
     return rows.flatMap(listEncodingObjects)
-  }
-}
-
-/** The changes of a row by a new reference; the table of the new row. */
-function referencedAgain(table: 'excluded' | 'given') {
-  const given = (column: keyof NewBlobRow) => sql.ref(`${table}.${column}`)
-  const unlessStored = (column: keyof NewBlobRow) =>
-    sql<never>`case when blobs.object is null then ${given(column)} else ${sql.ref(`blobs.${column}`)} end`
-  return {
-    unreferenced_since: sql<null>`null`,
-    slug: sql<string>`coalesce(blobs.slug, ${given('slug')})`,
-    object: unlessStored('object'),
-    size: unlessStored('size'),
-    pieces_hash: unlessStored('pieces_hash'),
   }
 }

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type { OAuthQueries, OAuthRecord } from '../contract/oauth.ts'
 import { json, RowMapper } from '../row-mapper.ts'
 import type { OAuthRecordRow, Schema } from '../schema.ts'
@@ -60,10 +60,13 @@ export class SqlOAuthQueries implements OAuthQueries {
       .execute()
   }
 
-  async consume(idHash: string, now: number) {
+  async consume(idHash: string, now: number, until: number) {
     const consumed = await this.#db
       .updateTable('oauth_records')
-      .set({ consumed_at: now })
+      .set((e) => ({
+        consumed_at: now,
+        expires_at: e.case().when('expires_at', '>', until).then(until).else(e.ref('expires_at')).end(),
+      }))
       .where('id_hash', '=', idHash)
       .where('consumed_at', 'is', null)
       .returning('id_hash')
@@ -75,8 +78,8 @@ export class SqlOAuthQueries implements OAuthQueries {
     await this.#db.deleteFrom('oauth_records').where('id_hash', '=', idHash).execute()
   }
 
-  async deleteGrant(grantHash: string) {
-    await this.#db.deleteFrom('oauth_records').where('grant_hash', '=', grantHash).execute()
+  deleteOfGrant(grantHash: string, limit: number) {
+    return this.#deleteSome(limit, (e) => e('grant_hash', '=', grantHash))
   }
 
   async list(accountId: string, kind: string, now: number) {
@@ -89,19 +92,26 @@ export class SqlOAuthQueries implements OAuthQueries {
     )
   }
 
-  async deleteOfAccount(accountId: string) {
-    await this.#db.deleteFrom('oauth_records').where('account_id', '=', accountId).execute()
+  deleteOfAccount(accountId: string, limit: number) {
+    return this.#deleteSome(limit, (e) => e('account_id', '=', accountId))
   }
 
-  async deleteExpired(now: number, limit: number) {
-    const expired = await this.#db
+  deleteExpired(now: number, limit: number) {
+    return this.#deleteSome(limit, (e) => e('expires_at', '<=', now))
+  }
+
+  async #deleteSome(
+    limit: number,
+    condition: (e: ExpressionBuilder<Schema, 'oauth_records'>) => Expression<SqlBool>,
+  ) {
+    const some = await this.#db
       .selectFrom('oauth_records')
       .select('id_hash')
-      .where('expires_at', '<=', now)
-      .orderBy('expires_at')
+      .where(condition)
       .limit(limit)
       .execute()
-    const hashes = expired.map(({ id_hash }) => id_hash)
+    const hashes = some.map(({ id_hash }) => id_hash)
+    // Not a subselect: PostgreSQL would scan the table for it.
     if (hashes.length > 0) await this.#db.deleteFrom('oauth_records').where('id_hash', 'in', hashes).execute()
     return hashes.length
   }

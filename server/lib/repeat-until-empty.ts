@@ -1,0 +1,12 @@
+const MAX_STEPS = 10_000
+
+/** Runs a step until it affects no item; returns their number. Bounded, so that a failing step does not loop forever. */
+export async function repeatUntilEmpty(step: () => Promise<number>): Promise<number> {
+  let total = 0
+  for (let runs = 0; runs < MAX_STEPS; runs++) {
+    const done = await step()
+    if (done === 0) break
+    total += done
+  }
+  return total
+}
