@@ -263,7 +263,7 @@ const ROWS: readonly Row[] = [
   ['gives a preview the name of a version', 'server/sites/preview.ts', 'MAX_PREVIEW_NAME_LENGTH = 25', 'MAX_PREVIEW_NAME_LENGTH = 26', PREVIEWS],
   ['evicts versions for previews', 'server/sites/version-history.ts', ' && previewName === null', '', PREVIEWS],
   ['promotes another version than the one that was seen', 'server/sites/previews.ts', 'if (versionId === undefined || versionId === id) return id', 'if (id) return id', PREVIEWS],
-  ['lets open pages miss an update', 'server/edge/live-reload.ts', '        watch.isChanged = false\n        const versionId = await findVersionId()', '        const versionId = await findVersionId()\n        watch.isChanged = false', 'test/edge/live-reload.test.ts'],
+  ['lets open pages miss an update', 'server/edge/live-reload.ts', '          watch.isChanged = false\n          const versionId = await findVersionId()', '          const versionId = await findVersionId()\n          watch.isChanged = false', 'test/edge/live-reload.test.ts'],
   ['lets one network take all waiting requests', 'server/edge/live-reload.ts', 'new ConcurrencyLimiter(waiting)', 'new ConcurrencyLimiter({ ...waiting, perKey: waiting.total })', 'test/edge/live-reload.test.ts'],
   ['counts a page with live reload for each time it was hidden', 'server/edge/live-reload.ts', 'earlier?.abort.abort()', '', 'test/edge/live-reload.test.ts'],
   ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'if (isId(label)) {', 'if (false) {', 'test/edge/live-reload.test.ts'],
