@@ -16,6 +16,11 @@ const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server'
 
 const MAX_BODY_BYTES = 16 * 1024
 
+/** What a registration stores at most. */
+const MAX_CLIENT_NAME_LENGTH = 64
+const MAX_REDIRECT_URIS = 10
+const MAX_REDIRECT_URI_LENGTH = 512
+
 const MAX_CONCURRENT_REQUESTS = { total: 64, perKey: 8 }
 
 /** What a registration may say about a program. Nothing in it is fetched. */
@@ -130,10 +135,23 @@ function clientMetadata(body: unknown): string {
   const { redirect_uris: uris } = given
   const isNative = Array.isArray(uris) && uris.some((uri) => !isWebUrl(String(uri)))
   return JSON.stringify({
-    ...Object.fromEntries(CLIENT_FIELDS.map((name) => [name, given[name]])),
+    ...Object.fromEntries(CLIENT_FIELDS.map((name) => [name, shorten(given[name])])),
+    // The library refuses a registration without redirect URIs.
+    redirect_uris: isStorable(uris) ? uris : [],
     application_type: isNative ? 'native' : 'web',
     token_endpoint_auth_method: 'none',
   })
+}
+
+/** A list without its duplicates, whose values the library knows, or the beginning of a text. */
+function shorten(value: unknown): unknown {
+  if (Array.isArray(value)) return [...new Set(value)]
+  return typeof value === 'string' ? value.slice(0, MAX_CLIENT_NAME_LENGTH) : value
+}
+
+function isStorable(uris: unknown): boolean {
+  if (!Array.isArray(uris) || uris.length > MAX_REDIRECT_URIS) return false
+  return uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_REDIRECT_URI_LENGTH)
 }
 
 function isWebUrl(uri: string): boolean {

@@ -15,6 +15,9 @@ const MAX_WAIT_MS = 25_000
 /** Waiting requests of a process, and of one network. */
 const WAITING = { total: 1000, perKey: 100 }
 
+/** Of the random name by which a page replaces its earlier request. */
+const MAX_PAGE_NAME_LENGTH = 32
+
 /**
  * Waits for another version while the page is visible, because browsers limit the connections to a host. A page that is
  * reloaded and still has the old version, from a cache, does not reload again.
@@ -22,6 +25,7 @@ const WAITING = { total: 1000, perKey: 100 }
 const SCRIPT = `(() => {
   const version = new URL(document.currentScript.src).searchParams.get('version')
   const key = 'slipway-reloaded'
+  const page = Math.random().toString(36).slice(2)
   if (window[key] || sessionStorage.getItem(key) === version) return
   window[key] = true
   let failures = 0
@@ -30,7 +34,7 @@ const SCRIPT = `(() => {
     waiting = new AbortController()
     const { signal } = waiting
     try {
-      const { status } = await fetch('${CHANGE_PATH}?version=' + version, { cache: 'no-store', signal })
+      const { status } = await fetch('${CHANGE_PATH}?version=' + version + '&page=' + page, { cache: 'no-store', signal })
       if (status === 200) {
         sessionStorage.setItem(key, version)
         return location.reload()
@@ -65,6 +69,12 @@ interface LiveReloadOptions extends Pick<EdgeOptions, 'clientIp'> {
   waiting?: { total: number; perKey: number }
 }
 
+/** A request of a page that waits. */
+interface WaitingPage {
+  abort: AbortController
+  response: Promise<EdgeResponse>
+}
+
 /** Answers the requests of open pages for the next version of their preview (docs/decisions/027-live-reload.md). */
 export class LiveReload {
   readonly #clientIp: LiveReloadOptions['clientIp']
@@ -72,6 +82,8 @@ export class LiveReload {
   readonly #limiter: ConcurrencyLimiter
   /** By the slug of the site. */
   readonly #watches = new Map<string, Set<Watch>>()
+  /** By network, site and name of the page. */
+  readonly #pages = new Map<string, WaitingPage>()
   #hasEnded = false
 
   constructor({ clientIp, maxWaitMs = MAX_WAIT_MS, waiting = WAITING }: LiveReloadOptions) {
@@ -83,6 +95,7 @@ export class LiveReload {
   /**
    * The response to a request of a page of a preview; undefined for paths of the site. `findVersionId` returns what the
    * preview shows now, undefined without live reload. Rejects with UNAVAILABLE when too many requests wait.
+   * A request ends the earlier one of its page, whose client has gone: protocols do not report that.
    */
   respond(
     request: HttpRequest,
@@ -92,18 +105,23 @@ export class LiveReload {
     const { path, query } = request.target
     if (path === SCRIPT_PATH) return SCRIPT_RESPONSE
     if (path !== CHANGE_PATH) return undefined
-    const known = new URLSearchParams(query).get('version')
-    return this.#limiter.run(rateLimitSubnet(this.#clientIp(request)), async () => {
-      using watch = this.#watch(slug)
-      for (;;) {
-        watch.isChanged = false
-        const versionId = await findVersionId()
-        if (versionId === undefined) return PAGE_NOT_FOUND.for(request.headers)
-        if (versionId !== known) return CHANGED
-        await watch.wait()
-        if (!watch.isChanged) return UNCHANGED
-      }
-    })
+    const parameters = new URLSearchParams(query)
+    const known = parameters.get('version')
+    const page = parameters.get('page')?.slice(0, MAX_PAGE_NAME_LENGTH)
+    const network = rateLimitSubnet(this.#clientIp(request))
+    const wait = (signal?: AbortSignal) =>
+      this.#limiter.run(network, async () => {
+        using watch = this.#watch(slug, signal)
+        for (;;) {
+          watch.isChanged = false
+          const versionId = await findVersionId()
+          if (versionId === undefined) return PAGE_NOT_FOUND.for(request.headers)
+          if (versionId !== known) return CHANGED
+          await watch.wait()
+          if (!watch.isChanged) return UNCHANGED
+        }
+      })
+    return page ? this.#replaceEarlier(`${network} ${slug} ${page}`, wait) : wait()
   }
 
   /** These sites have changed; all of them when undefined. */
@@ -119,13 +137,36 @@ export class LiveReload {
     for (const watches of this.#watches.values()) for (const watch of watches) watch.end()
   }
 
-  #watch(slug: string): Watch {
+  /** Waits after the earlier request of the same page has ended, so that the page never counts twice. */
+  async #replaceEarlier(
+    key: string,
+    wait: (signal: AbortSignal) => Promise<EdgeResponse>,
+  ): Promise<EdgeResponse> {
+    const earlier = this.#pages.get(key)
+    const abort = new AbortController()
+    const waitAlone = async () => {
+      earlier?.abort.abort()
+      await earlier?.response.catch(() => undefined)
+      return wait(abort.signal)
+    }
+    const page = { abort, response: waitAlone() }
+    this.#pages.set(key, page)
+    try {
+      return await page.response
+    } finally {
+      if (this.#pages.get(key) === page) this.#pages.delete(key)
+    }
+  }
+
+  #watch(slug: string, signal: AbortSignal | undefined): Watch {
     const watches = this.#watches.get(slug) ?? new Set()
     const watch = new Watch(this.#hasEnded ? 0 : this.#maxWaitMs, () => {
       watches.delete(watch)
       if (watches.size === 0) this.#watches.delete(slug)
     })
     this.#watches.set(slug, watches.add(watch))
+    if (signal?.aborted) watch.end()
+    signal?.addEventListener('abort', () => watch.end())
     return watch
   }
 }

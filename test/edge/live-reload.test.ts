@@ -116,9 +116,9 @@ describe('a preview with live reload', async () => {
 })
 
 describe('requests that wait for a change', () => {
-  const request = (address: string) =>
+  const request = (address: string, page = '') =>
     ({
-      target: { path: '/_slipway/reload', query: '?version=1' },
+      target: { path: '/_slipway/reload', query: `?version=1${page && `&page=${page}`}` },
       headers: {},
       socket: { remoteAddress: address },
     }) as HttpRequest
@@ -144,6 +144,22 @@ describe('requests that wait for a change', () => {
     await assert.rejects(wait('192.0.2.3'), { code: 'UNAVAILABLE' })
     few.end()
     for (const one of waiting) assert.equal((await one)?.status, 204)
+  })
+
+  test('end when their page waits again, so that each page counts once however often it is hidden', async () => {
+    const few = new LiveReload({ clientIp, waiting: { total: 2, perKey: 2 } })
+    const wait = async (page: string, address = '192.0.2.1') =>
+      few.respond(request(address, page), 'a', unchanged)
+    const hidden = Array.from({ length: 5 }, () => wait('first'))
+    const last = wait('first')
+    let ended = 0
+    for (const one of hidden) void one.then((response) => response?.status === 204 && ended++)
+    await waitFor(() => ended === hidden.length)
+    const other = wait('other')
+    await assert.rejects(wait('first', '192.0.2.2'), { code: 'UNAVAILABLE' }, 'a page of another network')
+    few.invalidate(['a'])
+    few.end()
+    for (const one of [last, other]) assert.equal((await one)?.status, 204)
   })
 
   test('see a change that arrives while the version is looked up', async () => {

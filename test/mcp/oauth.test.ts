@@ -248,7 +248,26 @@ describe('the authorization of programs', () => {
         [201, 'none', undefined, undefined],
       )
     }
-    for (const metadata of [{}, { redirect_uris: [] }, { redirect_uris: ['http://chat.example/callback'] }])
+    const uris = (count: number, length: number) =>
+      Array.from({ length: count }, (_, index) => `https://chat.example/${index}/`.padEnd(length, 'a'))
+    const largest = await register(api.baseUrl, {
+      redirect_uris: uris(10, 512),
+      client_name: 'n'.repeat(9000),
+      grant_types: Array(99).fill('authorization_code'),
+    })
+    const stored = (await largest.json()) as Record<string, string>
+    assert.deepEqual([largest.status, stored.client_name?.length, stored.grant_types?.length], [201, 64, 1])
+    const { store } = await api.operator()
+    const findLargest = (after: number) =>
+      store.read.oauth.find(oauthIdHash('Client', stored.client_id!), api.clock.now + after)
+    assert.deepEqual([(await findLargest(HOUR_MS))?.kind, await findLargest(DAY_MS)], ['Client', undefined])
+    for (const metadata of [
+      {},
+      { redirect_uris: [] },
+      { redirect_uris: ['http://chat.example/callback'] },
+      { redirect_uris: uris(11, 100) },
+      { redirect_uris: uris(1, 513) },
+    ])
       assert.equal((await register(api.baseUrl, metadata)).status, 400)
     await using limited = await Api.start({ RATE_SIGN_IN: '3' })
     const statuses = []

@@ -6,8 +6,8 @@ import { encodeFields } from '../../lib/tokens.ts'
 import type { OAuthRecord } from '../../store/contract/oauth.ts'
 import { type Durability, INDEPENDENT, type Store } from '../../store/store.ts'
 
-/** How long a registered program is remembered that has no authorization. */
-const CLIENT_LIFETIME_MS = 90 * DAY_MS
+/** How long a registered program is remembered that has no authorization: registrations need no credential. */
+const CLIENT_LIFETIME_MS = DAY_MS
 
 /**
  * How long a used refresh token is remembered: a second use of it shows that it was stolen, and ends the access. An
