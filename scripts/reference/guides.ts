@@ -7,7 +7,7 @@ const GUIDES: Record<string, string> = {
   publish: 'Publishing',
   domains: 'Domains',
   agents: 'Agents',
-  ci: 'CI',
+  ci: 'Publishing from CI',
   run: 'Running a server',
   security: 'Security',
   glossary: 'Glossary',

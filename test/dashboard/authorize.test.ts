@@ -56,6 +56,7 @@ describe('the page on which a program asks for access', requiresBrowser, () => {
     const returned = program.returned()
     await page.getByRole('button', { name: 'Deny' }).click()
     assert.equal((await returned).get('error'), 'access_denied')
+    await page.getByText('Return to the program.').waitFor()
   })
 
   test('is not shown in a frame, and says when its time is over', async () => {
