@@ -8,10 +8,10 @@ import { proxyFromEnvironment } from '../../client/sdk/proxy.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { FakeServer } from './fake-server.ts'
 
-/** A client whose requests go through this proxy. */
-function clientThrough(proxy: string, baseUrl: string) {
+/** A client whose requests go through this proxy, and end after `idleMs` without bytes. */
+function clientThrough(proxy: string, baseUrl: string, idleMs = 200) {
   const env = { HTTPS_PROXY: proxy, HTTP_PROXY: proxy }
-  const transport = nodeTransport({ proxyFor: proxyFromEnvironment(env), idleMs: 200 })
+  const transport = nodeTransport({ proxyFor: proxyFromEnvironment(env), idleMs })
   return { client: new Slipway({ baseUrl, send: transport.send }), close: () => transport.close() }
 }
 
@@ -40,6 +40,7 @@ const TUNNEL = 'HTTP/1.1 200 OK\r\n\r\n'
 describe('a request through a proxy', () => {
   it('over HTTP reaches any host, with the credentials of the proxy', async () => {
     await using server = await FakeServer.start()
+    using cleanup = new DisposableStack()
     const seen: (string | undefined)[] = []
     const proxy = createServer((incoming, response) => {
       const { method, headers, url } = incoming
@@ -53,14 +54,18 @@ describe('a request through a proxy', () => {
       incoming.pipe(forwarded)
     })
     await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    cleanup.defer(() => {
+      proxy.closeAllConnections()
+      proxy.close()
+    })
     const { port } = proxy.address() as AddressInfo
-    const { client, close } = clientThrough(`ann:p%40ss@127.0.0.1:${port}`, 'http://slipway.test')
+    const proxyUrl = `ann:p%40ss@127.0.0.1:${port}`
+    const { client, close } = clientThrough(proxyUrl, 'http://slipway.test', 60_000)
+    cleanup.defer(close)
     const { slug } = await client.create({ files: [{ path: 'a.txt', size: 1, contentType: 'text/plain' }] })
     assert.equal(slug, 'site-1')
     const credentials = `Basic ${Buffer.from('ann:p@ss').toString('base64')}`
     assert.deepEqual(seen, ['POST http://slipway.test/api/v1/publish', 'slipway.test', credentials])
-    close()
-    proxy.close()
   })
 
   const endless = `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`
