@@ -1,0 +1,67 @@
+import type { RetryPolicy } from './retry.ts'
+import type { Transport } from './transport.ts'
+
+export interface SlipwayOptions {
+  /** Base URL of the server; empty in a page of the server itself. */
+  baseUrl: string
+  /** API key. Without it, or with an empty one, calls are anonymous, or use the page's session. */
+  key?: string | undefined
+  /** The name and version of the program, which versions record: `my-tool/1.0`. */
+  client?: string | undefined
+  /** The HTTP transport; `fetch` by default. */
+  send?: Transport | undefined
+  /** Aborts every call of this client. */
+  signal?: AbortSignal | undefined
+  /** Clock and randomness of retries. */
+  retryPolicy?: RetryPolicy | undefined
+}
+
+/** A downloaded file or archive. */
+export interface Download {
+  contentType: string | null
+  /** In bytes, or null when the server does not send it. */
+  size: number | null
+  bytes(): AsyncIterable<Uint8Array>
+}
+
+export interface ArchiveOptions {
+  contentType: 'application/zip' | 'application/x-tar' | 'application/gzip'
+  /** Length of a streamed archive in bytes, if known. */
+  size?: number
+  /** The site to update; otherwise a new one is created. */
+  slug?: string
+  /** In place of a key, to update an anonymous site. */
+  claimToken?: string
+  baseVersionId?: string
+  /** Of a new site with an owner: its slug, in place of a generated one. */
+  name?: string
+  /** A note about the version, at most 200 characters. */
+  message?: string
+  /** The name of a preview, which shows this version; the site stays as it is. `ttlSeconds` is then its lifetime. */
+  preview?: string
+  /** With `preview`: open pages of the preview reload after each update. */
+  liveReload?: boolean
+  title?: string
+  description?: string
+  ogImagePath?: string
+  spaMode?: boolean
+  ttlSeconds?: number
+  /** `false` keeps the version as a draft. */
+  live?: boolean
+  /** Drops the version if its files, rules and settings equal those of the live version. */
+  ifChanged?: boolean
+  /** Files that are excluded by default. Secrets with a hidden name need `dotfiles,secrets`. */
+  include?: 'dotfiles' | 'secrets' | 'dotfiles,secrets'
+  /** Lays the files over those of the live version. */
+  merge?: boolean
+  /** Keeps a top folder that all files share, as `merge` does; by default its contents are the site. */
+  keepTopFolder?: boolean
+}
+
+export interface ListOptions {
+  limit?: number
+  cursor?: string
+  q?: string
+  /** Lists the sites in the trash. */
+  deleted?: boolean
+}
