@@ -6,9 +6,9 @@ import { useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
+import { Decision } from '../app/decision.tsx'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
-import { Button } from '../kit/button.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime } from '../kit/time.tsx'
@@ -66,15 +66,7 @@ function Question({ id, request }: { id: string; request: AuthorizationRequest }
       <Notice tone="warn" title="Allow it only if you have just connected this program yourself.">
         <p>Every program chooses its own name.</p>
       </Notice>
-      <ErrorNotice error={decide.error} />
-      <div class="choices">
-        <Button variant="main" busy={decide.busy} onClick={() => decide(true)}>
-          Allow
-        </Button>
-        <Button busy={decide.busy} onClick={() => decide(false)}>
-          Deny
-        </Button>
-      </div>
+      <Decision decide={decide} />
     </>
   )
 }

@@ -5,6 +5,7 @@ import { useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
+import { Decision } from '../app/decision.tsx'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button } from '../kit/button.tsx'
@@ -91,15 +92,7 @@ function Question({ asked }: { asked: DeviceRequest }) {
           Continue only if you started this yourself and the program shows exactly this code. The names are
           those that the program gave itself.
         </p>
-        <ErrorNotice error={decide.error} />
-        <div class="choices">
-          <Button variant="main" busy={decide.busy} onClick={() => decide(true)}>
-            Allow
-          </Button>
-          <Button busy={decide.busy} onClick={() => decide(false)}>
-            Refuse
-          </Button>
-        </div>
+        <Decision decide={decide} />
       </div>
     </Page>
   )
@@ -108,7 +101,7 @@ function Question({ asked }: { asked: DeviceRequest }) {
 function Decided({ asked, isAllowed }: { asked: DeviceRequest; isAllowed: boolean }) {
   const [title, sentence] = isAllowed
     ? ['Program connected', 'It continues in a few seconds. You can close this page.']
-    : ['Program refused', 'It got no access to your account.']
+    : ['Program denied', 'It got no access to your account.']
   return (
     <Page title={title} narrow>
       <p>

@@ -86,7 +86,7 @@ export class DeviceSignIns {
     if (!isInTime) await charge()
     if (!isValid) throw codeExpired()
     if (signIn.state === 'denied')
-      throw new ApiError('ACCESS_DENIED', 'The sign-in was refused in the browser')
+      throw new ApiError('ACCESS_DENIED', 'The sign-in was denied in the browser')
     if (signIn.state === 'approved') return this.#createKey(signIn, now)
     if (isInTime)
       throw new ApiError('AUTHORIZATION_PENDING', 'The code has not been entered in a browser yet')
