@@ -153,8 +153,11 @@ test(
   requiresBrowser,
   async () => {
     const { page, slug, siteUrl } = await versions()
-    for (const [preview, text] of Object.entries({ staging: 'Staging', 'pr-42': 'Change' }))
+    for (const [preview, text] of Object.entries({ staging: 'Staging', 'pr-42': 'Change' })) {
+      // Versions of one millisecond have no order.
+      web.service.clock.now += MINUTE_MS
       await ada.client.publish({ slug, preview, files: toFiles({ ...SECOND, 'index.html': text }) })
+    }
     await opened(slug)
     assert.equal(await rows().count(), 3)
     const previews = page.getByRole('list', { name: 'Previews' }).locator('> li')
