@@ -57,7 +57,6 @@ export function figure(
 }
 
 interface Comparison {
-  what: string
   unit: Figure['unit']
   /** What the two are measured on. */
   names: readonly [base: string, other: string]
@@ -65,18 +64,29 @@ interface Comparison {
   target: number
 }
 
-/** The medians of two things that are measured in each round, and of their ratios. */
-export function compare(
-  { what, unit, names, target }: Comparison,
-  rounds: readonly (readonly [base: number, other: number])[],
+/** For each value that is measured on two things in each round: its medians, and that of the ratios. */
+export function compareEach<K extends string>(
+  measured: Readonly<Record<K, string>>,
+  { unit, names, target }: Comparison,
+  rounds: readonly (readonly [base: Readonly<Record<K, number>>, other: Readonly<Record<K, number>>])[],
 ): Figure[] {
-  const [base, other] = [rounds.map((round) => round[0]), rounds.map((round) => round[1])]
-  const ratios = rounds.map((round) => round[1] / round[0])
-  return [
-    figure(`${what}: ${names[0]}`, unit, base),
-    figure(`${what}: ${names[1]}`, unit, other),
-    figure('the second, relative to the first', 'times', ratios, target),
-  ]
+  return Object.entries<string>(measured).flatMap(([name, what]) => {
+    const key = name as K
+    const ratios = rounds.map(([base, other]) => other[key] / base[key])
+    return [
+      figure(
+        `${what}: ${names[0]}`,
+        unit,
+        rounds.map(([base]) => base[key]),
+      ),
+      figure(
+        `${what}: ${names[1]}`,
+        unit,
+        rounds.map(([, other]) => other[key]),
+      ),
+      figure('the second, relative to the first', 'times', ratios, target),
+    ]
+  })
 }
 
 /** A Markdown table that is readable on a terminal too. */

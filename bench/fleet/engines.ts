@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { startPostgres } from '../../test/tools/postgres.ts'
-import { compare, type Measurement } from '../figures.ts'
+import { compareEach, type Measurement } from '../figures.ts'
 import { makeContent, publish, publishWithSdk, toFiles, touch, update } from '../publish-flow.ts'
 import { scratchFolder, startServer } from '../server-process.ts'
 import { nodeSettings } from './settings.ts'
@@ -19,10 +19,8 @@ const MEASURED = {
   update: 'update with one file changed',
 }
 
-type Measured = keyof typeof MEASURED
-
 /** Milliseconds of one round. */
-type Times = Record<Measured, number>
+type Times = Record<keyof typeof MEASURED, number>
 
 /** Publishing with PostgreSQL beside the embedded store, both with their files in a folder of the same disk. */
 export const engines: Measurement = {
@@ -35,17 +33,12 @@ export const engines: Measurement = {
     await using embedded = await startServer(join(scratch.path, 'embedded'))
     const settings = await nodeSettings(await postgres.createDatabase())
     await using node = await startServer(join(scratch.path, 'postgres'), { settings })
-    const rounds: { embedded: Times; postgres: Times }[] = []
+    const rounds: [embedded: Times, postgres: Times][] = []
     for (let round = 0; round <= (quick ? 3 : ROUNDS); round++) {
-      const taken = { embedded: await measure(embedded.baseUrl), postgres: await measure(node.baseUrl) }
+      const taken: [Times, Times] = [await measure(embedded.baseUrl), await measure(node.baseUrl)]
       if (round > 0) rounds.push(taken)
     }
-    return Object.entries(MEASURED).flatMap(([key, what]) =>
-      compare(
-        { what, unit: 'ms', names: ['embedded', 'PostgreSQL'], target: MAX_RATIO },
-        rounds.map(({ embedded, postgres }) => [embedded[key as Measured], postgres[key as Measured]]),
-      ),
-    )
+    return compareEach(MEASURED, { unit: 'ms', names: ['embedded', 'PostgreSQL'], target: MAX_RATIO }, rounds)
   },
 }
 

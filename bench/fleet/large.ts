@@ -9,7 +9,7 @@ import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { accountRow } from '../../test/store/rows.ts'
 import { startTestService } from '../../test/support/service.ts'
 import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
-import { compare, type Figure, figure, type Measurement, median } from '../figures.ts'
+import { compareEach, type Figure, figure, type Measurement, median } from '../figures.ts'
 import { type Content, makeContent, publish, toFiles } from '../publish-flow.ts'
 import { scratchFolder, startServer } from '../server-process.ts'
 import { copyRows, readTables, SITE_TABLES } from './copied-sites.ts'
@@ -35,10 +35,8 @@ const MEASURED = {
   lookup: 'cold lookup of a site',
 }
 
-type Measured = keyof typeof MEASURED
-
 /** Milliseconds of one round. */
-type Times = Record<Measured, number>
+type Times = Record<keyof typeof MEASURED, number>
 
 /** Publishing and cold visits in a large database, beside a small one of the same server. */
 export const large: Measurement = {
@@ -57,19 +55,13 @@ export const large: Measurement = {
     const sizes = await measureSizes(postgres, urls.large, sites)
     await using small = await openNode(postgres, urls.small, join(scratch.path, 'small'))
     await using large = await openNode(postgres, urls.large, join(scratch.path, 'large'))
-    const rounds: Record<'small' | 'large', Times>[] = []
+    const rounds: [small: Times, large: Times][] = []
     for (let round = 0; round <= (quick ? 5 : ROUNDS); round++) {
-      const taken = { small: await small.measure(), large: await large.measure() }
+      const taken: [Times, Times] = [await small.measure(), await large.measure()]
       if (round > 0) rounds.push(taken)
     }
     const names = [`${SITES.small} sites`, `${sites} sites`] as const
-    const compared = Object.entries(MEASURED).flatMap(([key, what]) =>
-      compare(
-        { what, unit: 'ms', names, target: MAX_RATIO },
-        rounds.map(({ small, large }) => [small[key as Measured], large[key as Measured]]),
-      ),
-    )
-    return [load, ...compared, ...sizes]
+    return [load, ...compareEach(MEASURED, { unit: 'ms', names, target: MAX_RATIO }, rounds), ...sizes]
   },
 }
 
