@@ -2,20 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
-import { Accounts } from './accounts/account.ts'
-import { DeviceSignIns } from './accounts/device-sign-in.ts'
-import { NamedKeys } from './accounts/named-keys.ts'
-import { Programs } from './accounts/oauth/programs.ts'
-import type { Plans } from './accounts/plans.ts'
-import { RateLimits } from './accounts/rate-limits.ts'
-import { Sessions } from './accounts/session.ts'
-import { IdTokens } from './accounts/trusts/id-tokens.ts'
-import { Trusts } from './accounts/trusts/trusts.ts'
+import type { Accounts } from './accounts/account.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
-import { authorizationCookies } from './api/cookies.ts'
-import { MCP_PATH } from './api/mcp/resource.ts'
 import { LazySchemaCompilers } from './api/schema-compilers.ts'
 import {
   assertSameFleet,
@@ -25,17 +15,12 @@ import {
   openSharedDatabase,
   type StartOptions,
 } from './backends.ts'
-import { BlobReader } from './blobs/blob-reader.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { type ReencryptedKeys, type ReencryptOptions, reencryptKeys } from './certificates/reencrypt-keys.ts'
 import { type Config, ConfigError } from './config/settings.ts'
-import { DomainService } from './domains/domain.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
-import { NodeReporter } from './fleet/node-reporter.ts'
-import { replaceSharedSettings } from './fleet/shared-settings.ts'
-import { AccountDeletion } from './jobs/account-deletion.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
 import { CircuitBreaker } from './lib/circuit-breaker.ts'
@@ -58,25 +43,10 @@ import { OnDemandTlsServer } from './net/on-demand-tls.ts'
 import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
-import { Notices } from './notices/notices.ts'
-import { Precompressor } from './precompress/precompressor.ts'
-import { SpoolSpace } from './publish/archive/spool.ts'
-import { ArchivePublisher } from './publish/archive-upload.ts'
-import { Finalizer } from './publish/finalize.ts'
-import { PublishService } from './publish/publish.ts'
-import { SignedUploadUrls } from './publish/signed-uploads.ts'
-import { PendingVersionStore } from './publish/stage.ts'
-import { Collaborators } from './sites/collaborators.ts'
-import { NamePolicy } from './sites/name-policy.ts'
-import { SiteNames } from './sites/names.ts'
-import { InjectedDocuments } from './sites/page-metadata/injected-document.ts'
-import { PreviewLinks, PreviewTokens } from './sites/preview-links.ts'
-import { Previews } from './sites/previews.ts'
-import { Sites } from './sites/site.ts'
-import { Thumbnails } from './sites/thumbnails.ts'
-import { Trash } from './sites/trash.ts'
-import { UrlBuilder } from './sites/urls.ts'
-import { Versions } from './sites/version-history.ts'
+import { NodeReporter } from './operations/fleet/node-reporter.ts'
+import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
+import type { Precompressor } from './publish/precompress/precompressor.ts'
+import { createServices, publishLimits } from './services.ts'
 import type { Store } from './store/store.ts'
 import { agentFiles } from './web/agent-files.ts'
 import { BuiltSite } from './web/built-site.ts'
@@ -360,190 +330,11 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
   }
 }
 
-/** Publishing limits with and without an account. */
-function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
-  return {
-    anonymous: {
-      files: config.anonymousFiles,
-      fileBytes: config.anonymousFileBytes,
-      siteBytes: config.anonymousSiteBytes,
-    },
-    owned: { files: config.ownedFiles, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
-  }
-}
-
-function readPlans(config: Config): Plans {
-  return {
-    free: { name: config.planFree, requestsPerHour: config.rateFree, domains: config.domainsFree },
-    hobby: { name: config.planHobby, requestsPerHour: config.rateHobby, domains: config.domainsHobby },
-  }
-}
-
 async function openOnDemandTls(
   port: number | undefined,
   options: Omit<Parameters<typeof OnDemandTlsServer.open>[0], 'port'>,
 ): Promise<OnDemandTlsServer | undefined> {
   return port === undefined ? undefined : OnDemandTlsServer.open({ ...options, port })
-}
-
-function namePolicy({ reservedNames, siteDomain, proxyHost }: Config, baseUrl: string): NamePolicy {
-  return new NamePolicy({ reservedNames, hosts: [new URL(baseUrl).hostname, siteDomain, proxyHost] })
-}
-
-/** Builds every service over its engines. */
-export function createServices(
-  config: Config,
-  baseUrl: string,
-  backends: Backends,
-  { log, budget, clock: testClock }: Pick<StartOptions, 'log' | 'clock'> & { budget: MemoryBudget },
-) {
-  const { store, blobs, mail, dns, folder, secret, secretBox, certificates } = backends
-  const { clock } = store
-  const plans = readPlans(config)
-  const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
-  const blobReader = new BlobReader(blobs, store.read.blobs)
-  const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
-  const precompressor = new Precompressor({
-    store,
-    blobs,
-    blobReader,
-    addresses,
-    injectedDocuments,
-    clock,
-    log,
-  })
-  const policy = namePolicy(config, baseUrl)
-  const names = new SiteNames({ store, policy, addresses, precompressor, clock })
-  const pendingVersions = new PendingVersionStore({
-    store,
-    addresses,
-    names,
-    clock,
-    anonymousLifetime: config.anonymousLifetime,
-    previewLifetime: config.previewLifetime,
-    maxPreviews: config.previews,
-    limits: publishLimits(config),
-  })
-  const targets = new SignedUploadUrls({ baseUrl, secret, clock })
-  const versions = new Versions({
-    store,
-    blobs: blobReader,
-    addresses,
-    precompressor,
-    clock,
-    maxVersions: config.versionsKept,
-    maxDrafts: config.draftsKept,
-    draftLifetime: config.draftLifetime,
-    maxPreviews: config.previews,
-  })
-  const finalizer = new Finalizer({
-    store,
-    blobs,
-    blobReader,
-    versions,
-    precompressor,
-    addresses,
-    clock,
-    log,
-  })
-  const domains = new DomainService({
-    store,
-    certificates,
-    dns,
-    clock,
-    log,
-    proxyHost: config.proxyHost,
-    siteDomain: config.siteDomain,
-    baseUrl,
-    plans,
-  })
-  const sessions = new Sessions({ store, clock })
-  const accountDeletion = new AccountDeletion({ store, clock, certificates })
-  const issuers = config.oidcIssuers
-  const monotonicClock = testClock ?? (() => performance.now())
-  const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log })
-  const rates = {
-    anonymous: config.rateAnonymous,
-    session: config.rateSession,
-    signIn: config.rateSignIn,
-  }
-  return {
-    addresses,
-    injectedDocuments,
-    accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
-    namedKeys: new NamedKeys({ store, clock }),
-    trusts: new Trusts({ store, clock, issuers, tokens }),
-    deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
-    sessions,
-    programs: new Programs({
-      baseUrl,
-      resource: baseUrl + MCP_PATH,
-      cookies: authorizationCookies(baseUrl),
-      secret,
-      store,
-      clock,
-    }),
-    accountDeletion,
-    versions,
-    pendingVersions,
-    publishService: new PublishService({
-      store,
-      blobs,
-      pendingVersions,
-      targets,
-      addresses,
-      clock,
-      log,
-    }),
-    finalizer,
-    precompressor,
-    archivePublisher: new ArchivePublisher({
-      store,
-      blobs,
-      pendingVersions: pendingVersions,
-      finalizer: finalizer,
-      spoolFolder: folder.spool,
-      spoolSpace: new SpoolSpace({
-        total: config.spoolBytes,
-        perNetwork: Math.ceil(config.spoolBytes / 2),
-      }),
-      clock,
-      pendingLifetime: config.pendingLifetime,
-    }),
-    names,
-    previews: new Previews({ store, versions, clock }),
-    previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
-    thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, clock }),
-    trash: new Trash({
-      store,
-      precompressor,
-      plans,
-      certificates,
-      clock,
-      lifetimeSeconds: config.trashLifetime,
-    }),
-    collaborators: new Collaborators({ store, clock }),
-    domains,
-    secretBox,
-    certificates,
-    limits: new RateLimits({ store, clock, rates, plans }),
-    plans,
-    sweepOptions: {
-      store,
-      blobs,
-      versions,
-      precompressor,
-      domains,
-      accountDeletion: accountDeletion,
-      notices: new Notices({ store, mail, addresses, clock, log }),
-      certificates,
-      clock,
-      log,
-      pendingLifetime: config.pendingLifetime,
-      blobGrace: config.blobGrace,
-    },
-  }
 }
 
 async function openHttps(

@@ -10,10 +10,6 @@ import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
-import type { CheckResult } from './fleet/check.ts'
-import type { MoveOptions, MoveResult, Storage } from './fleet/move.ts'
-import { assertSharedSettings } from './fleet/shared-settings.ts'
-import { waitForDatabase } from './fleet/wait-for-database.ts'
 import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
 import { SecretBox } from './lib/secret-box.ts'
@@ -22,6 +18,10 @@ import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
 import type { ShowCode } from './mail/show-code.ts'
 import { checkSmtp, smtpMail } from './mail/smtp.ts'
+import type { CheckResult } from './operations/check/check.ts'
+import { assertSharedSettings } from './operations/fleet/shared-settings.ts'
+import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
+import type { MoveOptions, MoveResult, Storage } from './operations/move.ts'
 import { UNFINISHED_MOVE } from './store/contract/job-cursors.ts'
 import { isOpenElsewhere, sqliteStore, sqliteTables } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
@@ -214,8 +214,8 @@ async function openCertificates(
 /** Checks what the settings need, without a change: for `slipway-server check`. */
 export async function checkService(config: Config, machines: number): Promise<CheckResult[]> {
   const { secret: current, secretPrevious, databaseUrl, smtpUrl } = config
-  const { checkConfiguration } = await import('./fleet/check.ts')
-  const { checkFolder } = await import('./fleet/check-folder.ts')
+  const { checkConfiguration } = await import('./operations/check/check.ts')
+  const { checkFolder } = await import('./operations/check/check-folder.ts')
   const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
   return checkConfiguration({
     config,
@@ -232,7 +232,7 @@ export async function checkService(config: Config, machines: number): Promise<Ch
 async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {
   if (blobsUrl === '') return []
   const { inspectBucket } = await import('./blobs/s3/inspect.ts')
-  const { checkBucket } = await import('./fleet/check-bucket.ts')
+  const { checkBucket } = await import('./operations/check/check-bucket.ts')
   return checkBucket(await inspectBucket(blobsUrl))
 }
 
@@ -251,7 +251,7 @@ export async function moveData(
   const targetConfig = { ...config, ...to, secret: secret! }
   const target = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
   const sourceId = new Signer(source.secret, 'move').sign(['source'])
-  const { move } = await import('./fleet/move.ts')
+  const { move } = await import('./operations/move.ts')
   return await move({
     source,
     target,

@@ -23,8 +23,8 @@ const ENGINES = [
   'server/net/http2-node.ts',
 ]
 
-/** Builds and connects all parts; the second file opens what they store data in. */
-const COMPOSITION = ['server/app.ts', 'server/backends.ts']
+/** Builds and connects all parts; the last file opens what they store data in. */
+const COMPOSITION = ['server/app.ts', 'server/services.ts', 'server/backends.ts']
 
 /** The interface between protocols and handlers. */
 const HTTP_HANDLER = 'server/net/http-handler.ts'
@@ -40,13 +40,12 @@ const RULES: { sentence: string; isBroken(one: Import): boolean }[] = [
     isBroken: ({ from, to }) => ENGINES.includes(to) && ![...COMPOSITION, ...ENGINES].includes(from),
   },
   {
-    sentence: 'only the start imports the composition',
+    sentence: 'only commands import the composition',
     isBroken: ({ from, to }) =>
-      [...COMPOSITION, 'server/main.ts'].includes(to) &&
+      COMPOSITION.includes(to) &&
       from.startsWith('server/') &&
-      !['server/app.ts', 'server/main.ts', 'server/workers.ts', 'server/bin/slipway-server.js'].includes(
-        from,
-      ),
+      !COMPOSITION.includes(from) &&
+      !from.startsWith('server/commands/'),
   },
   {
     sentence: 'net/ and edge/ know each other by server/net/http-handler.ts only',
@@ -72,7 +71,7 @@ const MAX_FILE_LINES = 600
 const EXCEPTIONS: Record<string, string> = {
   'client/sdk/slipway.ts Slipway': 'the facade of the SDK: one method for each call of the API',
   'dashboard/sign-in/code-step.tsx CodeStep': 'one form with its markup',
-  'server/app.ts createServices': 'the composition: constructor calls in dependency order',
+  'server/services.ts createServices': 'the composition: constructor calls in dependency order',
   'server/app.ts startService':
     'the composition: the order of these lines is the order of disposal, reversed',
   'server/blobs/disk.ts diskBlobs': 'one closure over the folder; each operation in it is short',
@@ -98,7 +97,7 @@ test('imports follow the rules of docs/architecture.md', () => {
 test('an import that breaks a rule is reported', () => {
   const broken = [
     ['server/sites/site.ts', '../store/sqlite.ts', 'only the composition selects engines'],
-    ['server/api/sites.ts', '../app.ts', 'only the start imports the composition'],
+    ['server/api/sites.ts', '../app.ts', 'only commands import the composition'],
     [
       'server/net/http1/connection.ts',
       '../../edge/response.ts',
@@ -188,7 +187,7 @@ test('only the configuration reads the environment of the server', () => {
     ({ path, text }) =>
       path.startsWith('server/') &&
       /\bprocess\.env\b|node:process/.test(
-        path === 'server/main.ts'
+        path.startsWith('server/commands/')
           ? text.replace(/\b(readConfig|describeSettings)\(process\.env\)/g, '')
           : text,
       ),

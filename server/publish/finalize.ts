@@ -14,7 +14,6 @@ import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import type { Precompressor } from '../precompress/precompressor.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
@@ -27,6 +26,7 @@ import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '..
 import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
+import type { Precompressor } from './precompress/precompressor.ts'
 import { dropIfUnchanged, hashContents } from './unchanged-version.ts'
 
 /**

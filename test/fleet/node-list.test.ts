@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatNodes } from '../../server/fleet/node-list.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { formatNodes } from '../../server/operations/fleet/node-list.ts'
 
 test('the list of nodes shows how long each has run, how far behind it is, and its numbers', () => {
   const now = 10 * DAY_MS

@@ -4,7 +4,7 @@ import {
   assertSharedSettings,
   findDifferentSettings,
   replaceSharedSettings,
-} from '../../server/fleet/shared-settings.ts'
+} from '../../server/operations/fleet/shared-settings.ts'
 import { postgresServer } from '../store/postgres-server.ts'
 import { openStore } from '../store/test-database.ts'
 import { requires } from '../tools/part.ts'

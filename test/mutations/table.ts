@@ -62,7 +62,7 @@ const ROWS: readonly Row[] = [
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', ".where('slug', '=', slug).where('gone_at', 'is', null)", ".where('slug', '=', slug)", 'test/tls/service.test.ts'],
-  ['sends two emails about one event', 'server/notices/notices.ts', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
+  ['sends two emails about one event', 'server/operations/notices/notices.ts', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 
   // Several nodes on PostgreSQL
@@ -99,12 +99,12 @@ const ROWS: readonly Row[] = [
   ['refuses what the secret before signed', 'server/lib/tokens.ts', 'const signatures = this.#keys.map(', 'const signatures = this.#keys.slice(0, 1).map(', 'test/operator/secret-rotation.test.ts'],
   ['refuses upload targets of the secret before', 'server/lib/tokens.ts', 'return this.#keyIds.includes(id)', 'return this.keyId === id', 'test/operator/secret-rotation.test.ts'],
   ['discards lost keys without a request', 'server/certificates/reencrypt-keys.ts', 'if (discardsLostKeys && ', 'if (', 'test/operator/secret-rotation.test.ts'],
-  ['starts with another secret than the other nodes', 'server/fleet/shared-settings.ts', '!accepted.includes(one.fingerprint)', 'accepted.length === 0', 'test/fleet/shared-settings.test.ts'],
-  ['ends when the database is unreachable', 'server/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
-  ['lists nodes that have stopped', 'server/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
-  ['finds nothing wrong with settings of another fleet', 'server/fleet/check.ts', 'different.length > 0', 'different.length > 9', 'test/fleet/check.test.ts'],
+  ['starts with another secret than the other nodes', 'server/operations/fleet/shared-settings.ts', '!accepted.includes(one.fingerprint)', 'accepted.length === 0', 'test/fleet/shared-settings.test.ts'],
+  ['ends when the database is unreachable', 'server/operations/fleet/wait-for-database.ts', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
+  ['lists nodes that have stopped', 'server/operations/fleet/node-reporter.ts', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
+  ['finds nothing wrong with settings of another fleet', 'server/operations/check/check.ts', 'different.length > 0', 'different.length > 9', 'test/fleet/check.test.ts'],
   ['finds nothing wrong with a missing standby', 'server/store/postgres/inspect.ts', "await client.query('set local synchronous_commit = on')", "await client.query('set local synchronous_commit = off')", 'test/fleet/check.test.ts'],
-  ['checks the site domain instead of its wildcard', 'server/fleet/check.ts', '`${label}.${siteDomain}`', 'siteDomain', 'test/fleet/check.test.ts'],
+  ['checks the site domain instead of its wildcard', 'server/operations/check/check.ts', '`${label}.${siteDomain}`', 'siteDomain', 'test/fleet/check.test.ts'],
   ['accepts titles that PostgreSQL cannot store', 'server/sites/site-metadata.ts', "text.isWellFormed() && !text.includes('\\0')", 'true', 'test/api/metadata.test.ts'],
 
   // Behind a balancer
@@ -157,7 +157,7 @@ const ROWS: readonly Row[] = [
   ['stores a blob under a name that was used before', 'server/blobs/object-names.ts', '${random.slice(prefix.length, 4)}-${now.toString(36).padStart(8, \'0\')}-${random.slice(4)}', '${random.slice(prefix.length, 4).replace(/./g, \'0\')}-${\'0\'.repeat(8)}-${\'0\'.repeat(12)}', 'test/blobs/races.test.ts'],
   ['references an upload that was replaced during finalize', 'server/publish/finalize.ts', 'taken.has(fileNumber) ? [] : [fileNumber]', '[]', 'test/blobs/races.test.ts'],
   ['replaces encodings that visitors may have cached', 'server/store/queries/blobs.ts', "const hashes = new Set(recorded.map(({ hash }) => hash))", 'const hashes = new Set(batch.map(({ hash }) => hash))', 'test/store/sqlite.test.ts'],
-  ['invalidates caches with every turn of the encodings of a version', 'server/precompress/precompressor.ts', ' && work.nextBytes === undefined', '', 'test/precompress/precompressor.test.ts'],
+  ['invalidates caches with every turn of the encodings of a version', 'server/publish/precompress/precompressor.ts', ' && work.nextBytes === undefined', '', 'test/precompress/precompressor.test.ts'],
   ['acknowledges commits that are not flushed', 'server/store/sqlite.ts', "wanted === 'durable' ? 'FULL'", "wanted === 'durable' ? 'NORMAL'", 'test/store/sqlite.test.ts'],
 
   // Titles and thumbnails
@@ -204,7 +204,7 @@ const ROWS: readonly Row[] = [
   ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', "if (findUnsavedSites().length > 0) addEventListener('beforeunload', confirmUnload)", 'if (findUnsavedSites().length > 0) return', 'test/dashboard/settings.test.ts'],
   ['offers domains that cannot work', 'server/app.ts', '!/^(.+\\.)?localhost$/.test(config.proxyHost)', 'true', 'test/dashboard/sites.test.ts'],
   ['undoes a version that another one has replaced', 'dashboard/site/undo-version.ts', 'if (currentVersionId !== versionId)', 'if (false)', 'test/dashboard/versions.test.ts'],
-  ['emails the deletion of a site that was restored', 'server/notices/notices.ts', 'if (site?.deletedAt === null) return undefined', '', 'test/api/session.test.ts'],
+  ['emails the deletion of a site that was restored', 'server/operations/notices/notices.ts', 'if (site?.deletedAt === null) return undefined', '', 'test/api/session.test.ts'],
   ['refuses sign-in codes in full-width characters', 'server/lib/tokens.ts', "typed.normalize('NFKC')", 'typed', 'test/api/sign-in.test.ts'],
   ['counts removed files of an update as unchanged', 'dashboard/drop/delivery.ts', "mode === 'merge' ? 0 : live.length - known.length", '0', 'test/dashboard/drop.test.ts'],
   ['publishes a paste without a question', 'dashboard/drop/publication.ts', 'if (this.#picked.needsConfirmation)', 'if (false)', 'test/dashboard/drop.test.ts'],
@@ -389,9 +389,9 @@ const ROWS: readonly Row[] = [
   ['never ends a slow body', 'server/lib/transfer-rates.ts', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/bodies/transfer-rates.test.ts'],
   ['parses JSON of any depth', 'server/api/json-body.ts', 'if (++depth > MAX_DEPTH)', 'if (++depth > 1e9)', MANIFEST, 'test/stalls/stalls.test.ts'],
   ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'published.contentType, tags]', 'published.contentType]', 'test/edge/injected-document.test.ts'],
-  ['stores encodings of an injected document that the collector may delete', 'server/precompress/injected-documents.ts', 'if (document) await tx.blobs.addReferences(current.slug, [document.hash])', '', 'test/precompress/precompressor.test.ts'],
-  ['calls encodings complete though the metadata has changed', 'server/precompress/injected-documents.ts', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/precompress/precompressor.test.ts'],
-  ['gives up no lost file', 'server/precompress/precompressor.ts', 'const attempted = new Set([...encoded, ...skipped]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/precompress/precompressor.test.ts'],
+  ['stores encodings of an injected document that the collector may delete', 'server/publish/precompress/injected-documents.ts', 'if (document) await tx.blobs.addReferences(current.slug, [document.hash])', '', 'test/precompress/precompressor.test.ts'],
+  ['calls encodings complete though the metadata has changed', 'server/publish/precompress/injected-documents.ts', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/precompress/precompressor.test.ts'],
+  ['gives up no lost file', 'server/publish/precompress/precompressor.ts', 'const attempted = new Set([...encoded, ...skipped]', 'const attempted = new Set([...(await read.encodings.ofSite(slug))]', 'test/precompress/precompressor.test.ts'],
 
   // Files in S3 (docs/decisions/022-s3.md)
   ['accepts other bytes from a bucket than it stored', 'server/blobs/s3/verified-reader.ts', "verify: (bytes) => bytes.length === length && hashOnce('sha256', bytes) === hash,", '', 'test/s3/faults.test.ts'],

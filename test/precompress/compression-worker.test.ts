@@ -10,7 +10,7 @@ import {
   isWorthKeeping,
   shouldPrecompress,
 } from '../../server/blobs/encoding.ts'
-import { CompressionWorker } from '../../server/precompress/compression-worker.ts'
+import { CompressionWorker } from '../../server/publish/precompress/compression-worker.ts'
 import { compressibleText, decoded } from './encoded.ts'
 
 const MINUTE_MS = 60_000

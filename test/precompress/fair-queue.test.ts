@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FairQueue } from '../../server/precompress/fair-queue.ts'
+import { FairQueue } from '../../server/publish/precompress/fair-queue.ts'
 
 /** Serves the queue as a worker that encodes files of these sizes; returns the sites in the order of their turns. */
 function serve(queue: FairQueue, files: Record<string, number[]>): string[] {

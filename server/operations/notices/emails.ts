@@ -1,9 +1,9 @@
-import { formatDuration } from '../../protocol/format.ts'
-import { formatUtc } from '../lib/time.ts'
-import type { Email } from '../mail/mail.ts'
-import { type EmailBlock, renderEmail } from '../mail/template.ts'
-import type { UrlBuilder } from '../sites/urls.ts'
-import type { NoticeEvent } from '../store/contract/notices.ts'
+import { formatDuration } from '../../../protocol/format.ts'
+import { formatUtc } from '../../lib/time.ts'
+import type { Email } from '../../mail/mail.ts'
+import { type EmailBlock, renderEmail } from '../../mail/template.ts'
+import type { UrlBuilder } from '../../sites/urls.ts'
+import type { NoticeEvent } from '../../store/contract/notices.ts'
 
 interface NoticeEmail {
   to: string

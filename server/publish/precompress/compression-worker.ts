@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ENCODINGS, type Encoding } from '../../blobs/encoding.ts'
+import { ApiError } from '../../lib/errors.ts'
 
 const PROGRAM = fileURLToPath(new URL('./compression-process.ts', import.meta.url))
 

@@ -1,8 +1,8 @@
-import type { Counters } from '../lib/counters.ts'
-import type { Log } from '../lib/log.ts'
-import { DAY_MS } from '../lib/time.ts'
-import { newId } from '../lib/tokens.ts'
-import type { Store } from '../store/store.ts'
+import type { Counters } from '../../lib/counters.ts'
+import type { Log } from '../../lib/log.ts'
+import { DAY_MS } from '../../lib/time.ts'
+import { newId } from '../../lib/tokens.ts'
+import type { Store } from '../../store/store.ts'
 
 interface NodeReporterOptions {
   store: Store

@@ -1,4 +1,4 @@
-import type { BucketFacts } from '../blobs/s3/inspect.ts'
+import type { BucketFacts } from '../../blobs/s3/inspect.ts'
 import type { CheckResult } from './check.ts'
 
 /** How to mend what does not work, by the action. */

@@ -1,11 +1,11 @@
-import type { Config } from '../config/settings.ts'
-import type { Dns } from '../domains/dns/dns.ts'
-import { MINUTE_MS, SECOND_MS } from '../lib/time.ts'
-import type { Secrets } from '../lib/tokens.ts'
-import type { DatabaseFacts, PrimaryFacts } from '../store/postgres/inspect.ts'
-import { SILENT_MS } from './node-list.ts'
-import { compareSharedSettings } from './shared-settings.ts'
-import { findReason } from './wait-for-database.ts'
+import type { Config } from '../../config/settings.ts'
+import type { Dns } from '../../domains/dns/dns.ts'
+import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
+import type { Secrets } from '../../lib/tokens.ts'
+import type { DatabaseFacts, PrimaryFacts } from '../../store/postgres/inspect.ts'
+import { SILENT_MS } from '../fleet/node-list.ts'
+import { compareSharedSettings } from '../fleet/shared-settings.ts'
+import { findReason } from '../fleet/wait-for-database.ts'
 
 /** One thing that a configuration needs. */
 export interface CheckResult {

@@ -1,18 +1,18 @@
-import { GRACE_PERIOD_MS } from '../domains/schedule.ts'
-import { ApiError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
-import type { Mail } from '../mail/mail.ts'
-import type { UrlBuilder } from '../sites/urls.ts'
-import type { Account } from '../store/contract/accounts.ts'
+import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
+import { ApiError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
+import type { Mail } from '../../mail/mail.ts'
+import type { UrlBuilder } from '../../sites/urls.ts'
+import type { Account } from '../../store/contract/accounts.ts'
 import {
   certificateNoticeId,
   domainNoticeId,
   expiryNoticeId,
   type Notice,
   type NoticeEvent,
-} from '../store/contract/notices.ts'
-import { INDEPENDENT, type Store } from '../store/store.ts'
+} from '../../store/contract/notices.ts'
+import { INDEPENDENT, type Store } from '../../store/store.ts'
 import { noticeEmail } from './emails.ts'
 
 interface NoticesOptions {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ApiError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
+import { ApiError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
 
 /** The pause between two attempts doubles from the first to the second value; half of it to all of it is waited. */
 const MIN_PAUSE_MS = 100

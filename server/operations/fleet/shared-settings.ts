@@ -1,8 +1,8 @@
-import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
-import { type Config, ConfigError } from '../config/settings.ts'
-import { hashToken, type Secrets, Signer } from '../lib/tokens.ts'
-import type { SharedSetting } from '../store/contract/shared-settings.ts'
-import type { Store } from '../store/store.ts'
+import { parseBucketUrl } from '../../blobs/s3/bucket-url.ts'
+import { type Config, ConfigError } from '../../config/settings.ts'
+import { hashToken, type Secrets, Signer } from '../../lib/tokens.ts'
+import type { SharedSetting } from '../../store/contract/shared-settings.ts'
+import type { Store } from '../../store/store.ts'
 
 /** The settings that all nodes of a database have in common. */
 interface SharedSettings extends Pick<Config, 'baseUrl' | 'siteDomain' | 'proxyHost' | 'blobsUrl'> {

@@ -1,6 +1,6 @@
 import { readSync, writeSync } from 'node:fs'
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib'
-import { ENCODINGS, type Encoding, isWorthKeeping } from '../blobs/encoding.ts'
+import { ENCODINGS, type Encoding, isWorthKeeping } from '../../blobs/encoding.ts'
 
 // A separate program, run by compression-worker.ts. For each file it reads a length (four bytes, little-endian) and
 // that many bytes, and answers each encoding in the same form; a length of 0 means not worth keeping. It exits at

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { assertDataFolder } from '../config/data-folder.ts'
+import { type Config, readConfig } from '../config/settings.ts'
+import { type Log, makeLog } from '../lib/log.ts'
+
+/** A command of `slipway-server`. */
+export interface Command {
+  /** Lines of the help: the arguments, and what the command does with them. */
+  usage: readonly (readonly [string, string])[]
+  /** Returns the exit code: 0 success, 1 failure. Throws UsageError for wrong arguments. */
+  run(context: CommandContext, args: string[]): Promise<number>
+}
+
+/** What all commands work with. Settings are read at first use: ConfigError when one is invalid. */
+export class CommandContext {
+  readonly version: string
+  #config: Config | undefined
+  #log: Log | undefined
+
+  constructor() {
+    const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+    this.version = (JSON.parse(manifest) as { version: string }).version
+  }
+
+  get config(): Config {
+    this.#config ??= readConfig(process.env)
+    return this.#config
+  }
+
+  /** JSON lines on stdout, or text on a terminal. */
+  get log(): Log {
+    this.#log ??= makeLog({
+      level: this.config.log,
+      text: process.stdout.isTTY === true,
+      write: (line) => void process.stdout.write(line),
+    })
+    return this.#log
+  }
+
+  /** The same with these ports, for a worker. */
+  withPorts(ports: Partial<Config>): CommandContext {
+    const context = new CommandContext()
+    context.#config = { ...this.config, ...ports }
+    return context
+  }
+
+  /** The services of the database, or of an existing data folder: a command with a wrong SLIPWAY_DATA creates nothing. */
+  async openData(options?: { acceptsOtherSettings: boolean }) {
+    const { config, log, version } = this
+    if (config.databaseUrl === '') assertDataFolder(config.data)
+    const { openForOperator } = await import('../app.ts')
+    return openForOperator(config, { log, version }, options)
+  }
+}
+
+/** Wrong arguments: the message is printed with the help, and the exit code is 2. */
+export class UsageError extends Error {}
+
+/** Writes a line to stdout. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** A reader such as `head` may close the pipe before the end of a list. */
+export function ignoreClosedOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}

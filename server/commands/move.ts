@@ -1,0 +1,74 @@
+import { resolve } from 'node:path'
+import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
+import type { StorageSettings } from '../backends.ts'
+import { assertDataFolder } from '../config/data-folder.ts'
+import { bucketUrl, databaseUrl, readValue, text } from '../config/setting-types.ts'
+import type { MoveProgress } from '../operations/move.ts'
+import { type Command, type CommandContext, print, UsageError } from './command.ts'
+
+export const move: Command = {
+  usage: [
+    [
+      'move --to-data FOLDER',
+      'copy all data of a stopped service to another data folder, or with --to-database URL and --to-blobs URL to a database or a bucket; a database URL in SLIPWAY_MOVE_DATABASE_URL stays hidden',
+    ],
+  ],
+  run: moveTo,
+}
+
+/** Interval of reports of progress, in milliseconds. */
+const REPORT_INTERVAL_MS = 1000
+
+const MOVE_OPTIONS = [
+  { key: 'data', setting: text('--to-data', '', 'Folder') },
+  { key: 'databaseUrl', setting: databaseUrl('--to-database', 'URL of a database') },
+  { key: 'blobsUrl', setting: bucketUrl('--to-blobs', 'URL of a bucket') },
+] as const
+
+/** Exit code 1 when the source has lost or damaged files. */
+async function moveTo({ config, log, version }: CommandContext, rest: string[]): Promise<number> {
+  const to = parseMoveTarget(rest, config.moveDatabaseUrl)
+  const target = { data: config.data, databaseUrl: '', blobsUrl: '', ...to }
+  if (isSameStorage(config, target)) throw new UsageError('The target is where the data are.')
+  if (config.databaseUrl === '') assertDataFolder(config.data)
+  const { moveData } = await import('../backends.ts')
+  let reportedAt = 0
+  const report = ({ files, ofFiles, bytes }: MoveProgress) => {
+    if (performance.now() - reportedAt < REPORT_INTERVAL_MS && files < ofFiles) return
+    reportedAt = performance.now()
+    print(`${formatNumber(files)} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
+  }
+  const { files, rows, damaged } = await moveData(config, target, { log, version, report })
+  for (const hash of damaged) print(`The file with SHA-256 ${hash} is lost or damaged; it was not copied.`)
+  print(`${pluralize(files, 'file')} and ${pluralize(rows, 'row')} are in the target.`)
+  print(
+    'Start the service with the settings of the target, and with SLIPWAY_SECRET set to the present secret.',
+  )
+  return damaged.length > 0 ? 1 : 0
+}
+
+/** Data stay in the folder unless the target is in a database or a bucket. Values, which may have passwords, are not shown. */
+function parseMoveTarget(args: string[], databaseUrl: string): Partial<StorageSettings> {
+  const to: { -readonly [Name in keyof StorageSettings]?: string } = databaseUrl ? { databaseUrl } : {}
+  for (let at = 0; at < args.length; at += 2) {
+    const option = MOVE_OPTIONS.find(({ setting }) => setting.name === args[at])
+    const value = args[at + 1]
+    if (option === undefined || !value) {
+      const given = /^--[a-z-]+/.exec(args[at]!)?.[0] ?? 'a value without an option'
+      const known = MOVE_OPTIONS.map(({ setting }) => setting.name)
+      throw new UsageError(`move takes ${known.join(', ')}, each followed by a value: ${given}`)
+    }
+    to[option.key] = readValue(option.setting, value)
+  }
+  if (to.data !== undefined || (to.databaseUrl !== undefined && to.blobsUrl !== undefined)) return to
+  throw new UsageError(
+    'move needs --to-data FOLDER, unless both --to-database (or SLIPWAY_MOVE_DATABASE_URL) and --to-blobs are set.',
+  )
+}
+
+/** A part that both have in common would be overwritten while it is read. */
+function isSameStorage(from: StorageSettings, to: StorageSettings): boolean {
+  const isSameFolder = resolve(from.data) === resolve(to.data)
+  const isSame = (one: string, other: string) => (one === '' && other === '' ? isSameFolder : one === other)
+  return isSame(from.databaseUrl, to.databaseUrl) || isSame(from.blobsUrl, to.blobsUrl)
+}

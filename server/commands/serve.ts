@@ -1,0 +1,182 @@
+import cluster from 'node:cluster'
+import { randomBytes } from 'node:crypto'
+import { npxCommand } from '../../protocol/client-package.ts'
+import { hasSecureCookies } from '../api/cookies.ts'
+import type { Service } from '../app.ts'
+import type { Config } from '../config/settings.ts'
+import type { Log } from '../lib/log.ts'
+import { trimHeap } from '../lib/trim-heap.ts'
+import { formatCode, type ShowCode } from '../mail/show-code.ts'
+import { type Command, type CommandContext, print, UsageError } from './command.ts'
+
+type Ports = Pick<Config, 'port' | 'httpsPort' | 'internalPort'>
+
+export const serve: Command = {
+  usage: [['', 'serve until SIGTERM or SIGINT']],
+  async run(context, args) {
+    const { config, log } = context
+    if (args.length > 0) throw new UsageError(`serve takes no arguments: ${args.join(' ')}`)
+    for (const warning of config.warnings) log.warn(warning)
+    await warnOfSharedDomain(config, log)
+    warnOfPlainHttp(config, log)
+    return config.workers > 1 ? serveWithWorkers(context) : startAndServe(context)
+  },
+}
+
+/** A process under the supervisor, which passes the boot ID and the ports. */
+export const worker: Command = {
+  usage: [],
+  run(context, [bootId, ports = '{}']) {
+    return startAndServe(context.withPorts(JSON.parse(ports) as Ports), bootId)
+  },
+}
+
+async function warnOfSharedDomain({ baseUrl, siteDomain }: Config, log: Log): Promise<void> {
+  if (baseUrl === '') return
+  const { findSharedDomain } = await import('../domains/name.ts')
+  const shared = await findSharedDomain(new URL(baseUrl).hostname, siteDomain)
+  if (shared === undefined) return
+  const sentence =
+    'SLIPWAY_BASE_URL and SLIPWAY_SITE_DOMAIN share a registrable domain: sites can set cookies for the service and for one another. Use another domain for sites, or have the site domain added to the Public Suffix List'
+  log.warn(sentence, { shared, baseUrl, siteDomain })
+}
+
+function warnOfPlainHttp({ baseUrl }: Config, log: Log): void {
+  if (baseUrl === '' || hasSecureCookies(baseUrl)) return
+  const sentence =
+    'SLIPWAY_BASE_URL uses plain HTTP: connections are not encrypted, so others on the network can read sign-in codes and take over sessions. Use HTTPS wherever you do not trust the network'
+  log.warn(sentence, { baseUrl })
+}
+
+/** One process does everything; with `bootId` it is one of several workers under a supervisor. */
+async function startAndServe({ config, log, version }: CommandContext, bootId?: string): Promise<number> {
+  const { promise: stopped, resolve } = Promise.withResolvers<string>()
+  const starting = new AbortController()
+  const stop = (reason: string) => {
+    resolve(reason)
+    starting.abort()
+  }
+  // Before the start, which may wait for a database. The supervisor stops its workers.
+  onSignals(bootId === undefined ? stop : () => undefined)
+  const { startService } = await import('../app.ts')
+  const options = { signal: starting.signal, log, version, showCode: showCode(config) }
+  try {
+    if (bootId === undefined) {
+      const service = await startService(config, options)
+      announce(service, { config, log, version })
+      await service.preload()
+      trimHeap()
+      return await shutDown(service, await stopped, log)
+    }
+    const { WorkerChannel } = await import('../workers.ts')
+    const siblings = new WorkerChannel(() => stop('supervisor'))
+    const service = await startService(config, {
+      ...options,
+      bootId,
+      broadcastInvalidation: (slugs) => siblings.broadcastInvalidation(slugs),
+    })
+    siblings.ready(service)
+    await service.preload()
+    trimHeap()
+    return await shutDown(service, await stopped, log)
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') return 0
+    throw error
+  } finally {
+    // The IPC channel would keep it alive, also when it could not start.
+    cluster.worker?.disconnect()
+  }
+}
+
+async function shutDown(service: AsyncDisposable, reason: string, log: Log): Promise<number> {
+  log.info('stopping: draining requests in progress', { reason })
+  await service[Symbol.asyncDispose]()
+  log.info('stopped')
+  return 0
+}
+
+async function serveWithWorkers({ config, log, version }: CommandContext): Promise<number> {
+  const { supervise } = await import('../workers.ts')
+  const ports = await freePorts(config)
+  const args = ['worker', randomBytes(8).toString('hex'), JSON.stringify(ports)]
+  const onReady = (baseUrl: string) => announce({ ...ports, baseUrl }, { config, log, version })
+  const supervisor = supervise({ workers: config.workers, args, log, onReady })
+  onSignals(() => supervisor.stop())
+  return supervisor.ended
+}
+
+/** Ensures that no other program has the ports before the workers share them; picks them when any will do. */
+async function freePorts({ host, port, httpsPort, internalHost, internalPort }: Config): Promise<Ports> {
+  return {
+    port: await freePort(host, port, 'SLIPWAY_PORT'),
+    httpsPort: httpsPort === undefined ? undefined : await freePort(host, httpsPort, 'SLIPWAY_HTTPS_PORT'),
+    internalPort:
+      internalPort === undefined
+        ? undefined
+        : await freePort(internalHost, internalPort, 'SLIPWAY_INTERNAL_PORT'),
+  }
+}
+
+async function freePort(host: string, port: number, setting: string): Promise<number> {
+  const { createServer } = await import('node:net')
+  const { listenOn, getPort } = await import('../net/ports.ts')
+  const probes = await listenOn({ host, port, setting, shared: false }, () => createServer())
+  const free = getPort(probes[0])
+  await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
+  return free
+}
+
+/** A box on a terminal; otherwise a line on stderr, so that a log in JSON stays one. */
+function showCode(config: Config): ShowCode {
+  const isTerminal = process.stdout.isTTY === true
+  const stream = isTerminal ? process.stdout : process.stderr
+  return (shown) => {
+    if (config.log !== 'silent') stream.write(formatCode(shown, isTerminal))
+  }
+}
+
+/** Prints the URL and the next step on a terminal; otherwise logs the URL. */
+function announce(
+  { baseUrl, port, httpsPort }: Pick<Service, 'baseUrl' | 'port' | 'httpsPort'>,
+  { config, log, version }: Pick<CommandContext, 'config' | 'log' | 'version'>,
+): void {
+  if (config.log === 'silent') return
+  if (process.stdout.isTTY !== true) {
+    log.info(`Slipway ${version} runs at ${baseUrl}`, {
+      host: config.host,
+      port,
+      httpsPort,
+      data: config.data,
+    })
+    return
+  }
+  print(`
+  Slipway ${version} runs at ${baseUrl}${config.baseUrl && `\n  Listens on:         ${config.host}, port ${port}`}
+
+  Publish a folder:   ${npxCommand(baseUrl)} publish ./folder
+  API reference:      ${baseUrl}/docs
+  ${httpsPort === undefined ? '' : `HTTPS:              port ${httpsPort}, ${certificateSource(config)}\n  `}Data:               ${config.data}${config.smtpUrl ? '' : `\n  Sign-in codes:      printed below (no SMTP configured), copies in ${config.data}/mail`}
+
+  Press Ctrl-C to stop.
+`)
+}
+
+function certificateSource({ tlsCertFile, dnsHook, siteCertificates }: Config): string {
+  if (tlsCertFile) return tlsCertFile
+  if (dnsHook) return 'certificates are obtained automatically'
+  if (siteCertificates !== undefined)
+    return 'certificates of domains and of sites with an account are obtained automatically'
+  return 'certificates of domains are obtained automatically; sites have none'
+}
+
+/** The first signal stops gracefully; a second Ctrl-C stops immediately. */
+function onSignals(stop: (signal: string) => void): void {
+  let isStopping = false
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (!isStopping) stop(signal)
+      else if (signal === 'SIGINT') process.exit(130)
+      isStopping = true
+    })
+  }
+}

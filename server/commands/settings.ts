@@ -1,0 +1,48 @@
+import { pluralize, stripControlChars } from '../../protocol/format.ts'
+import { describeSettings } from '../config/settings.ts'
+import { type Command, type CommandContext, ignoreClosedOutput, print, UsageError } from './command.ts'
+
+export const settings: Command = {
+  usage: [
+    ['settings', 'list the settings (environment variables)'],
+    [
+      'settings share',
+      'make this secret, base URL and domains those of all nodes; with --discard-lost-keys also when the former secret is lost: certificates are then ordered again',
+    ],
+  ],
+  async run(context, args) {
+    if (args.length > 0) return shareSettings(context, args)
+    ignoreClosedOutput()
+    listSettings()
+    return 0
+  },
+}
+
+function listSettings(): void {
+  const rows = describeSettings(process.env).map(({ name, defaultValue, value, description }) =>
+    [name, defaultValue, value, description].map((cell) => stripControlChars(cell) || '-'),
+  )
+  const table = [['NAME', 'DEFAULT', 'VALUE', 'MEANING'], ...rows]
+  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]!.length)))
+  for (const row of table) print(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+}
+
+async function shareSettings(context: CommandContext, [verb, ...options]: string[]): Promise<number> {
+  if (verb !== 'share')
+    throw new UsageError(`Unknown command: settings ${verb}. Use settings, or settings share.`)
+  if (options.some((option) => option !== '--discard-lost-keys'))
+    throw new UsageError(`settings share takes only --discard-lost-keys: ${options.join(' ')}`)
+  await using data = await context.openData({ acceptsOtherSettings: true })
+  const discardsLostKeys = options.length > 0
+  const { encrypted, discarded } = await data.shareSettings({ discardsLostKeys })
+  if (context.config.databaseUrl !== '')
+    print(
+      'The secret, base URL and domains of this machine are those of all nodes now. Nodes with others do not start.',
+    )
+  print(`${pluralize(encrypted, 'key')} encrypted with this secret.`)
+  if (discardsLostKeys)
+    print(
+      `${pluralize(discarded, 'key')} of a lost secret discarded. Their certificates are ordered again, within the limits of the CA.`,
+    )
+  return 0
+}

@@ -1,0 +1,31 @@
+import { type Command, type CommandContext, print, UsageError } from './command.ts'
+
+export const sweep: Command = {
+  usage: [['sweep NAME|all', 'run one sweep now, or all of them']],
+  run: runSweeps,
+}
+
+export const sweeps: Command = {
+  usage: [['sweeps', 'list the sweeps']],
+  run: listSweeps,
+}
+
+async function runSweeps(context: CommandContext, [name]: string[]): Promise<number> {
+  const { sweeps } = await import('../jobs/jobs.ts')
+  const { runOnce } = await import('../jobs/scheduler.ts')
+  const chosen = sweeps.filter((one) => name === 'all' || one.name === name)
+  if (chosen.length === 0) {
+    const problem = name === undefined ? 'The name of a sweep is missing.' : `Unknown sweep: ${name}.`
+    throw new UsageError(`${problem} Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`)
+  }
+  await using data = await context.openData()
+  for (const one of chosen) print(`${one.name}: ${await runOnce(one, data.sweepOptions)}`)
+  return 0
+}
+
+async function listSweeps(): Promise<number> {
+  const { sweeps } = await import('../jobs/jobs.ts')
+  for (const one of sweeps)
+    print(`${one.name.padEnd(16)} every ${String(one.intervalSeconds).padStart(5)} s  ${one.description}`)
+  return 0
+}

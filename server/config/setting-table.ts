@@ -1,0 +1,412 @@
+import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
+import { LOG_LEVELS } from '../lib/log.ts'
+import { DAY_SECONDS } from '../lib/time.ts'
+import {
+  address,
+  base64url,
+  bucketUrl,
+  bytes,
+  bytesOrPercent,
+  certificateFile,
+  databaseUrl,
+  dnsServers,
+  duration,
+  file,
+  hostName,
+  integer,
+  issuers,
+  labels,
+  mailAddress,
+  networks,
+  oneOf,
+  optional,
+  origin,
+  planName,
+  program,
+  renamed,
+  secret,
+  sender,
+  text,
+  unlimitable,
+  variableNames,
+} from './setting-types.ts'
+
+const YEAR_SECONDS = 365 * DAY_SECONDS
+
+/** Every setting: its environment variable, default, allowed values and description. */
+export const settings = {
+  host: text(
+    'SLIPWAY_HOST',
+    'localhost',
+    'Address that HTTP and HTTPS listen on. `localhost` is this machine only; `0.0.0.0` is every network.',
+  ),
+  port: integer('SLIPWAY_PORT', 8080, [0, 65535], 'HTTP port. `0` picks a free port.'),
+  baseUrl: origin(
+    'SLIPWAY_BASE_URL',
+    'Public URL of the dashboard and the API. Default: `http://localhost:PORT`.',
+  ),
+  siteDomain: hostName(
+    'SLIPWAY_SITE_DOMAIN',
+    'localhost',
+    'Domain of published sites: each site is at SLUG.DOMAIN.',
+  ),
+  proxyHost: hostName(
+    'SLIPWAY_PROXY_HOST',
+    '',
+    'Host name that custom domains point to with a CNAME record. Default: `domains.` and the site domain.',
+  ),
+  reservedNames: labels(
+    'SLIPWAY_RESERVED_NAMES',
+    'Names that no site can have, in addition to `www`, `api`, `admin` and similar names, separated by commas.',
+  ),
+  httpsPort: optional(
+    integer('SLIPWAY_HTTPS_PORT', 0, [0, 65535], 'HTTPS port, usually 443. `0` picks a free port.'),
+    'off',
+  ),
+  internalPort: optional(
+    integer(
+      'SLIPWAY_INTERNAL_PORT',
+      0,
+      [0, 65535],
+      'Port of the endpoint `/internal/tls-allowed`, which a reverse proxy queries before it orders a certificate.',
+    ),
+    'off',
+  ),
+  internalHost: text(
+    'SLIPWAY_INTERNAL_HOST',
+    'localhost',
+    'Address that the internal port listens on. Use `0.0.0.0` only in a container whose port is published to 127.0.0.1.',
+  ),
+  acmeUrl: address(
+    'SLIPWAY_ACME_URL',
+    'ACME directory (RFC 8555) of the certificate authority.',
+    ['https:'],
+    'https://acme-v02.api.letsencrypt.org/directory',
+  ),
+  acmeEmail: mailAddress(
+    'SLIPWAY_ACME_EMAIL',
+    'Email address of the operator, for messages of the certificate authority.',
+  ),
+  acmeCaFile: certificateFile(
+    'SLIPWAY_ACME_CA_FILE',
+    'PEM file of an additional root certificate to trust for the ACME directory.',
+  ),
+  acmeProfile: text(
+    'SLIPWAY_ACME_PROFILE',
+    '',
+    'Certificate profile to request from the certificate authority.',
+  ),
+  acmeEabKeyId: text(
+    'SLIPWAY_ACME_EAB_KEY_ID',
+    '',
+    'Key ID for external account binding, if the certificate authority requires it.',
+  ),
+  acmeEabHmacKey: base64url(
+    'SLIPWAY_ACME_EAB_HMAC_KEY',
+    'HMAC key for external account binding, in base64url.',
+  ),
+  tlsCertFile: file(
+    'SLIPWAY_TLS_CERT_FILE',
+    'PEM file of a certificate chain, such as the wildcard certificate of the site domain. Read again when it changes.',
+  ),
+  tlsKeyFile: file('SLIPWAY_TLS_KEY_FILE', 'PEM file of the private key for `SLIPWAY_TLS_CERT_FILE`.'),
+  dnsHook: program(
+    'SLIPWAY_DNS_HOOK',
+    'Program that creates and removes TXT records, to obtain the wildcard certificate with ACME DNS-01.',
+  ),
+  dnsHookVariables: variableNames(
+    'SLIPWAY_DNS_HOOK_VARIABLES',
+    'Additional environment variables to pass to the DNS hook, separated by commas.',
+  ),
+  siteCertificates: optional(
+    integer(
+      'SLIPWAY_SITE_CERTIFICATES',
+      0,
+      [1, 10_000],
+      'First certificates per week for the hosts of single sites, without a wildcard certificate; a small server can use 40. Only for sites of accounts.',
+    ),
+    'off',
+  ),
+  dnsServers: dnsServers(
+    'SLIPWAY_DNS_SERVERS',
+    'DNS servers for checking custom domains, separated by commas. Default: the servers of the system.',
+  ),
+  data: text('SLIPWAY_DATA', './data', 'Folder of the database, files of sites, emails and the secret.'),
+  databaseUrl: databaseUrl(
+    'SLIPWAY_DATABASE_URL',
+    'PostgreSQL database that all nodes of a fleet share: postgres://user:password@host:port/database, with several hosts separated by commas. Default: an SQLite database in the data folder.',
+  ),
+  blobsUrl: bucketUrl(
+    'SLIPWAY_BLOBS_URL',
+    'Bucket of S3 for the files of sites: s3://bucket/prefix?region=name, with endpoint=https://host for servers other than AWS. Default: the data folder.',
+  ),
+  cacheDiskBytes: bytes(
+    'SLIPWAY_CACHE_DISK_BYTES',
+    5 * 2 ** 30,
+    [2 ** 26, 2 ** 44],
+    'With a bucket: disk space in the data folder for copies of files that were read recently.',
+  ),
+  spoolBytes: unlimitable(
+    bytes(
+      'SLIPWAY_SPOOL_BYTES',
+      20 * 2 ** 30,
+      [2 ** 20, 2 ** 44],
+      'Disk space per process in the data folder for zip archives while they are received. One IP address can use half of it. A size or `unlimited`.',
+    ),
+  ),
+  diskReserve: optional(
+    bytesOrPercent(
+      'SLIPWAY_DISK_RESERVE',
+      'Free disk space below which publishing is refused: a size or a percentage. `automatic` is 5 %, at least 268 MB and at most 1.1 GB.',
+    ),
+    'automatic',
+  ),
+  smtpUrl: {
+    ...address(
+      'SLIPWAY_SMTP_URL',
+      'SMTP server for emails: smtp:// or smtps:// with user and password. Without it, emails are written to files and sign-in codes to the terminal.',
+      ['smtp:', 'smtps:'],
+    ),
+    secret: true,
+  },
+  mailFrom: sender('SLIPWAY_MAIL_FROM', 'Sender address of emails. Default: slipway@ and the site domain.'),
+  trustedProxies: integer(
+    'SLIPWAY_TRUSTED_PROXIES',
+    0,
+    [0, 32],
+    'Number of reverse proxies in front that append to `X-Forwarded-For`.',
+  ),
+  proxyProtocol: optional(
+    networks(
+      'SLIPWAY_PROXY_PROTOCOL',
+      'Whether each connection begins with a PROXY protocol header, version 1 or 2, and from which balancers: `private` for loopback and private addresses, or addresses and networks, separated by commas.',
+    ),
+    'off',
+  ),
+  oidcIssuers: issuers(
+    'SLIPWAY_OIDC_ISSUERS',
+    'Forges whose CI jobs can publish without a stored secret: `github`, `gitlab`, and others with the URL of their issuer, such as `gitlab=https://gitlab.example.com`, separated by commas; or `off`.',
+  ),
+  secret: secret(
+    'SLIPWAY_SECRET',
+    'Secret that signs upload URLs and cookies and encrypts the private keys of certificates. Default: generated once, in the data folder.',
+  ),
+  secretPrevious: secret(
+    'SLIPWAY_SECRET_PREVIOUS',
+    'Another secret that is accepted beside `SLIPWAY_SECRET`, while one replaces the other.',
+  ),
+  workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Number of server processes that share the ports.'),
+  rateAnonymous: unlimitable(
+    integer(
+      'SLIPWAY_RATE_ANONYMOUS',
+      5,
+      [1, 1e9],
+      'API requests per hour for an IP address without an account. A number or `unlimited`.',
+    ),
+  ),
+  rateFree: unlimitable(
+    integer(
+      'SLIPWAY_RATE_FREE',
+      60,
+      [1, 1e9],
+      'API requests per hour for an account on the first plan. A number or `unlimited`.',
+    ),
+  ),
+  rateHobby: unlimitable(
+    integer(
+      'SLIPWAY_RATE_HOBBY',
+      200,
+      [1, 1e9],
+      'API requests per hour for an account on the second plan. A number or `unlimited`.',
+    ),
+  ),
+  rateSession: unlimitable(
+    integer(
+      'SLIPWAY_RATE_SESSION',
+      1000,
+      [1, 1e9],
+      'Requests per hour for the browser sessions of an account. A number or `unlimited`.',
+    ),
+  ),
+  rateSignIn: integer('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests per hour for an IP address.'),
+  planFree: planName(
+    'SLIPWAY_PLAN_FREE',
+    'Free',
+    'Displayed name of the first plan, which new accounts have.',
+  ),
+  planHobby: planName('SLIPWAY_PLAN_HOBBY', 'Hobby', 'Displayed name of the second plan.'),
+  domainsFree: unlimitable(
+    integer(
+      'SLIPWAY_DOMAINS_FREE',
+      1,
+      [0, 1e6],
+      'Custom domains of an account on the first plan. A number or `unlimited`.',
+    ),
+  ),
+  domainsHobby: unlimitable(
+    integer(
+      'SLIPWAY_DOMAINS_HOBBY',
+      5,
+      [0, 1e6],
+      'Custom domains of an account on the second plan. A number or `unlimited`.',
+    ),
+  ),
+  anonymousLifetime: duration(
+    'SLIPWAY_ANONYMOUS_LIFETIME',
+    DAY_SECONDS,
+    [1, YEAR_SECONDS],
+    'Lifetime of a site without an account.',
+  ),
+  anonymousFiles: integer(
+    'SLIPWAY_ANONYMOUS_FILES',
+    1000,
+    [1, MAX_FILES],
+    'Maximum number of files of a site without an account.',
+  ),
+  anonymousFileBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_FILE_BYTES',
+      250 * 2 ** 20,
+      [1, 2 ** 40],
+      'Maximum size of a file of a site without an account. A size or `unlimited`.',
+    ),
+  ),
+  anonymousSiteBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_SITE_BYTES',
+      2 ** 30,
+      [1, 2 ** 44],
+      'Maximum total size of a site without an account. A size or `unlimited`.',
+    ),
+  ),
+  ownedFiles: integer('SLIPWAY_FILES', 1000, [1, MAX_FILES], 'Maximum number of files of a site.'),
+  ownedFileBytes: unlimitable(
+    bytes(
+      'SLIPWAY_FILE_BYTES',
+      5 * 2 ** 30,
+      [1, 2 ** 40],
+      'Maximum size of a file of a site. A size or `unlimited`.',
+    ),
+  ),
+  ownedSiteBytes: unlimitable(
+    bytes(
+      'SLIPWAY_SITE_BYTES',
+      10 * 2 ** 30,
+      [1, 2 ** 44],
+      'Maximum total size of a site. A size or `unlimited`.',
+    ),
+  ),
+  manifestBytes: bytes(
+    'SLIPWAY_MANIFEST_BYTES',
+    2 * 2 ** 20,
+    [1024, 2 ** 28],
+    'Maximum size of a JSON request body.',
+  ),
+  versionsKept: integer(
+    'SLIPWAY_VERSIONS_KEPT',
+    10,
+    [1, 1000],
+    'Number of live versions to keep for each site.',
+  ),
+  draftsKept: integer('SLIPWAY_DRAFTS_KEPT', 10, [1, 1000], 'Number of drafts to keep for each site.'),
+  draftLifetime: duration(
+    'SLIPWAY_DRAFT_LIFETIME',
+    30 * DAY_SECONDS,
+    [60, YEAR_SECONDS],
+    'Lifetime of a draft.',
+  ),
+  previews: integer('SLIPWAY_PREVIEWS', 50, [1, 1000], 'Maximum number of previews of a site.'),
+  previewLifetime: duration(
+    'SLIPWAY_PREVIEW_LIFETIME',
+    30 * DAY_SECONDS,
+    [60, YEAR_SECONDS],
+    'Lifetime of a preview after its last change, unless its publish sets another one.',
+  ),
+  trashLifetime: duration(
+    'SLIPWAY_TRASH_LIFETIME',
+    30 * DAY_SECONDS,
+    [0, YEAR_SECONDS],
+    'Time in which a deleted site can be restored. With 0 there is no trash.',
+  ),
+  pendingLifetime: duration(
+    'SLIPWAY_PENDING_LIFETIME',
+    DAY_SECONDS,
+    [60, YEAR_SECONDS],
+    'Time in which an upload must be finalized.',
+  ),
+  blobGrace: duration(
+    'SLIPWAY_BLOB_GRACE',
+    1800,
+    [0, YEAR_SECONDS],
+    'Time after which files that no version uses are deleted. Must be longer than a backup takes.',
+  ),
+  readySeconds: optional(
+    duration(
+      'SLIPWAY_READY_SECONDS',
+      0,
+      [0, 600],
+      'Time after SIGTERM in which connections are still accepted while `/ready` returns 503, so that balancers stop using the node. `automatic` is 5s with `SLIPWAY_DATABASE_URL`, otherwise 0.',
+    ),
+    'automatic',
+  ),
+  drainSeconds: duration(
+    'SLIPWAY_DRAIN_SECONDS',
+    30,
+    [0, 3600],
+    'Time for requests in progress to finish after SIGTERM and `SLIPWAY_READY_SECONDS`.',
+  ),
+  staleSeconds: duration(
+    'SLIPWAY_STALE_SECONDS',
+    3600,
+    [0, 30 * DAY_SECONDS],
+    'How long cached sites are served while the database is unreachable.',
+  ),
+  cacheBytes: bytes(
+    'SLIPWAY_CACHE_BYTES',
+    256 * 2 ** 20,
+    [2 ** 20, 2 ** 40],
+    'Memory per process for cached sites.',
+  ),
+  clientMemoryBytes: bytes(
+    'SLIPWAY_CLIENT_MEMORY_BYTES',
+    256 * 2 ** 20,
+    [2 ** 20, 2 ** 40],
+    'Memory per process for requests and responses in progress. One IP address can use a quarter of it.',
+  ),
+  connectionsPerAddress: unlimitable(
+    integer(
+      'SLIPWAY_CONNECTIONS_PER_ADDRESS',
+      2000,
+      [1, 1_000_000],
+      'Open connections per process for an IPv4 address or an IPv6 /64 network; not applied behind trusted proxies. A number or `unlimited`.',
+    ),
+  ),
+  fastPath: renamed(
+    'SLIPWAY_FAST_LANE',
+    oneOf(
+      'SLIPWAY_FAST_PATH',
+      'on',
+      ['on', 'off'],
+      "Parse simple requests to sites without Node's HTTP parser. `off` gives the same responses, slower.",
+    ),
+  ),
+  http2: oneOf(
+    'SLIPWAY_HTTP2',
+    'own',
+    ['own', 'node', 'off'],
+    "HTTP/2 implementation: `own`; `node` for Node's, which is slower and has fewer limits; `off` for HTTP/1.1 only.",
+  ),
+  visits: oneOf(
+    'SLIPWAY_VISITS',
+    'on',
+    ['on', 'off'],
+    'Count visits to sites, without cookies and without storing IP addresses.',
+  ),
+  uploadsAtOnce: integer(
+    'SLIPWAY_UPLOADS_AT_ONCE',
+    256,
+    [1, 100_000],
+    'Concurrent uploads and archives per process. One IP address can use a quarter of them.',
+  ),
+  log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Minimum level of log messages.'),
+} as const

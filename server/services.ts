@@ -1,0 +1,216 @@
+import type { PageSettings } from '../protocol/api/page-settings.ts'
+import { Accounts } from './accounts/account.ts'
+import { DeviceSignIns } from './accounts/device-sign-in.ts'
+import { NamedKeys } from './accounts/named-keys.ts'
+import { Programs } from './accounts/oauth/programs.ts'
+import type { Plans } from './accounts/plans.ts'
+import { RateLimits } from './accounts/rate-limits.ts'
+import { Sessions } from './accounts/session.ts'
+import { IdTokens } from './accounts/trusts/id-tokens.ts'
+import { Trusts } from './accounts/trusts/trusts.ts'
+import { authorizationCookies } from './api/cookies.ts'
+import { MCP_PATH } from './api/mcp/resource.ts'
+import type { Backends, StartOptions } from './backends.ts'
+import { BlobReader } from './blobs/blob-reader.ts'
+import type { Config } from './config/settings.ts'
+import { DomainService } from './domains/domain.ts'
+import { AccountDeletion } from './jobs/account-deletion.ts'
+import type { MemoryBudget } from './lib/second-chance-cache.ts'
+import { Notices } from './operations/notices/notices.ts'
+import { SpoolSpace } from './publish/archive/spool.ts'
+import { ArchivePublisher } from './publish/archive-upload.ts'
+import { Finalizer } from './publish/finalize.ts'
+import { Precompressor } from './publish/precompress/precompressor.ts'
+import { PublishService } from './publish/publish.ts'
+import { SignedUploadUrls } from './publish/signed-uploads.ts'
+import { PendingVersionStore } from './publish/stage.ts'
+import { Collaborators } from './sites/collaborators.ts'
+import { NamePolicy } from './sites/name-policy.ts'
+import { SiteNames } from './sites/names.ts'
+import { InjectedDocuments } from './sites/page-metadata/injected-document.ts'
+import { PreviewLinks, PreviewTokens } from './sites/preview-links.ts'
+import { Previews } from './sites/previews.ts'
+import { Sites } from './sites/site.ts'
+import { Thumbnails } from './sites/thumbnails.ts'
+import { Trash } from './sites/trash.ts'
+import { UrlBuilder } from './sites/urls.ts'
+import { Versions } from './sites/version-history.ts'
+
+/** Builds every service over its engines. */
+export function createServices(
+  config: Config,
+  baseUrl: string,
+  backends: Backends,
+  { log, budget, clock: testClock }: Pick<StartOptions, 'log' | 'clock'> & { budget: MemoryBudget },
+) {
+  const { store, blobs, mail, dns, folder, secret, secretBox, certificates } = backends
+  const { clock } = store
+  const plans = readPlans(config)
+  const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
+  const blobReader = new BlobReader(blobs, store.read.blobs)
+  const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
+  const precompressor = new Precompressor({
+    store,
+    blobs,
+    blobReader,
+    addresses,
+    injectedDocuments,
+    clock,
+    log,
+  })
+  const policy = namePolicy(config, baseUrl)
+  const names = new SiteNames({ store, policy, addresses, precompressor, clock })
+  const pendingVersions = new PendingVersionStore({
+    store,
+    addresses,
+    names,
+    clock,
+    anonymousLifetime: config.anonymousLifetime,
+    previewLifetime: config.previewLifetime,
+    maxPreviews: config.previews,
+    limits: publishLimits(config),
+  })
+  const targets = new SignedUploadUrls({ baseUrl, secret, clock })
+  const versions = new Versions({
+    store,
+    blobs: blobReader,
+    addresses,
+    precompressor,
+    clock,
+    maxVersions: config.versionsKept,
+    maxDrafts: config.draftsKept,
+    draftLifetime: config.draftLifetime,
+    maxPreviews: config.previews,
+  })
+  const finalizer = new Finalizer({
+    store,
+    blobs,
+    blobReader,
+    versions,
+    precompressor,
+    addresses,
+    clock,
+    log,
+  })
+  const domains = new DomainService({
+    store,
+    certificates,
+    dns,
+    clock,
+    log,
+    proxyHost: config.proxyHost,
+    siteDomain: config.siteDomain,
+    baseUrl,
+    plans,
+  })
+  const sessions = new Sessions({ store, clock })
+  const accountDeletion = new AccountDeletion({ store, clock, certificates })
+  const issuers = config.oidcIssuers
+  const monotonicClock = testClock ?? (() => performance.now())
+  const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log })
+  const rates = {
+    anonymous: config.rateAnonymous,
+    session: config.rateSession,
+    signIn: config.rateSignIn,
+  }
+  return {
+    addresses,
+    injectedDocuments,
+    accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    namedKeys: new NamedKeys({ store, clock }),
+    trusts: new Trusts({ store, clock, issuers, tokens }),
+    deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
+    sessions,
+    programs: new Programs({
+      baseUrl,
+      resource: baseUrl + MCP_PATH,
+      cookies: authorizationCookies(baseUrl),
+      secret,
+      store,
+      clock,
+    }),
+    accountDeletion,
+    versions,
+    pendingVersions,
+    publishService: new PublishService({
+      store,
+      blobs,
+      pendingVersions,
+      targets,
+      addresses,
+      clock,
+      log,
+    }),
+    finalizer,
+    precompressor,
+    archivePublisher: new ArchivePublisher({
+      store,
+      blobs,
+      pendingVersions: pendingVersions,
+      finalizer: finalizer,
+      spoolFolder: folder.spool,
+      spoolSpace: new SpoolSpace({
+        total: config.spoolBytes,
+        perNetwork: Math.ceil(config.spoolBytes / 2),
+      }),
+      clock,
+      pendingLifetime: config.pendingLifetime,
+    }),
+    names,
+    previews: new Previews({ store, versions, clock }),
+    previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
+    thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
+    sites: new Sites({ store, blobs, addresses, precompressor, clock }),
+    trash: new Trash({
+      store,
+      precompressor,
+      plans,
+      certificates,
+      clock,
+      lifetimeSeconds: config.trashLifetime,
+    }),
+    collaborators: new Collaborators({ store, clock }),
+    domains,
+    secretBox,
+    certificates,
+    limits: new RateLimits({ store, clock, rates, plans }),
+    plans,
+    sweepOptions: {
+      store,
+      blobs,
+      versions,
+      precompressor,
+      domains,
+      accountDeletion: accountDeletion,
+      notices: new Notices({ store, mail, addresses, clock, log }),
+      certificates,
+      clock,
+      log,
+      pendingLifetime: config.pendingLifetime,
+      blobGrace: config.blobGrace,
+    },
+  }
+}
+
+/** Publishing limits with and without an account. */
+export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
+  return {
+    anonymous: {
+      files: config.anonymousFiles,
+      fileBytes: config.anonymousFileBytes,
+      siteBytes: config.anonymousSiteBytes,
+    },
+    owned: { files: config.ownedFiles, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
+  }
+}
+
+function readPlans(config: Config): Plans {
+  return {
+    free: { name: config.planFree, requestsPerHour: config.rateFree, domains: config.domainsFree },
+    hobby: { name: config.planHobby, requestsPerHour: config.rateHobby, domains: config.domainsHobby },
+  }
+}
+
+function namePolicy({ reservedNames, siteDomain, proxyHost }: Config, baseUrl: string): NamePolicy {
+  return new NamePolicy({ reservedNames, hosts: [new URL(baseUrl).hostname, siteDomain, proxyHost] })
+}
