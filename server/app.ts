@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import type { Accounts } from './accounts/account.ts'
+import type { Administrators } from './accounts/administrators.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
@@ -57,6 +58,7 @@ export interface OperatorContext {
   store: Store
   blobs: Blobs
   accounts: Accounts
+  administrators: Administrators
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -268,7 +270,7 @@ export async function openForOperator(
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
-  const { accounts, precompressor, sweepOptions } = services
+  const { accounts, administrators, precompressor, sweepOptions } = services
   const { store, blobs } = backends
   const stack = new AsyncDisposableStack()
   stack.use(store)
@@ -289,6 +291,7 @@ export async function openForOperator(
     store,
     blobs,
     accounts,
+    administrators,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -1,3 +1,4 @@
+import { PROGRAM_SCOPES } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
@@ -87,7 +88,11 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   }
   if (!Object.values(rules).some(Boolean))
     throw new UsageError('Add --branch, --tag, --environment or --pull-requests', example)
-  const scope = readScope(stringOption(options, 'scope') ?? 'publish', `${command} --scope publish`)
+  const scope = readScope(
+    stringOption(options, 'scope') ?? 'publish',
+    PROGRAM_SCOPES,
+    `${command} --scope publish`,
+  )
   const { slug: site, slipway } = await openSite(work, options)
   const created = await slipway.createTrust({
     ...rules,

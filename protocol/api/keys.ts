@@ -1,7 +1,12 @@
 // Named API keys (contract, "Keys").
 
-/** What a key may do with the sites it is for. Each scope includes those before it. */
-export const KEY_SCOPES = ['read', 'publish', 'manage'] as const
+/** What programs and CI jobs may do with the sites they are for. Each scope includes those before it. */
+export const PROGRAM_SCOPES = ['read', 'publish', 'manage'] as const
+
+export type ProgramScope = (typeof PROGRAM_SCOPES)[number]
+
+/** What a key may do. Each scope includes those before it; only administrators create keys of scope `admin`. */
+export const KEY_SCOPES = [...PROGRAM_SCOPES, 'admin'] as const
 
 export type KeyScope = (typeof KEY_SCOPES)[number]
 

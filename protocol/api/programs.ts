@@ -1,6 +1,6 @@
 // Authorizations of programs (OAuth).
 
-import type { KeyScope } from './keys.ts'
+import type { ProgramScope } from './keys.ts'
 
 /** `GET /api/v1/authorizations/:id`: a program that asks for access. */
 export interface AuthorizationRequest {
@@ -8,7 +8,7 @@ export interface AuthorizationRequest {
   program: string
   /** The host that gets the access, or the scheme of a program on this device. */
   returnsTo: string
-  scope: KeyScope
+  scope: ProgramScope
   /** Until when the access would last. */
   expiresAt: string
 }
@@ -27,7 +27,7 @@ export interface AuthorizationResult {
 export interface AuthorizedProgram {
   id: string
   program: string
-  scope: KeyScope
+  scope: ProgramScope
   createdAt: string
   expiresAt: string
 }

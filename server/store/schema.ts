@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 import type { Plan } from '../../protocol/api/account.ts'
-import type { KeyScope } from '../../protocol/api/keys.ts'
+import type { KeyScope, ProgramScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
 
@@ -47,6 +47,7 @@ export interface Schema {
   ticket_keys: TicketKeyRow
   shared_settings: SharedSettingRow
   nodes: NodeRow
+  audit_log: AuditRow
 }
 
 export interface AccountRow {
@@ -59,6 +60,8 @@ export interface AccountRow {
   reminders: 0 | 1
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   leaving_since: number | null
+  /** Since when it administers the service; null for other accounts. */
+  administrator_since: number | null
 }
 
 /** An API key beside the account's `key_hash`; its name is unique within the account. */
@@ -87,7 +90,7 @@ export interface TrustRow {
   forge_repository_id: string | null
   /** The `visits_key` of the site. */
   site: string
-  scope: KeyScope
+  scope: ProgramScope
   branch: string | null
   tag: string | null
   environment: string | null
@@ -535,4 +538,20 @@ export interface NodeRow {
   seen_at: number
   /** JSON of counters and gauges by their names. */
   numbers: string
+}
+
+/** A change that an administrator made. */
+export interface AuditRow {
+  id: string
+  at: number
+  /** The account; null for the command line. */
+  actor_id: string | null
+  /** The email address of the account at that time, or `command line`. */
+  actor: string
+  /** The network of the request; null for the command line. */
+  network: string | null
+  action: string
+  target: string
+  /** JSON. */
+  details: string | null
 }
