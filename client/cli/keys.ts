@@ -50,7 +50,7 @@ The scope "read" reads sites, their versions and visits; "publish" also creates 
 async function list(...[work, options]: Parameters<Action>): Promise<void> {
   const { keys: found } = await accountClient(work, options, resolveServer(work, options)).keys()
   const { terminal, settings, retryPolicy } = work
-  printResult(work, options, found, () => {
+  printResult(work, options, { keys: found }, () => {
     if (found.length === 0)
       return terminal.printNote(
         `No keys yet. Create one: ${settings.program} keys create NAME --scope publish`,

@@ -65,7 +65,7 @@ trusted. Jobs of pull requests of forks are never trusted.`,
 async function list(...[work, options]: Parameters<Action>): Promise<void> {
   const { trusts } = await accountClient(work, options, resolveServer(work, options)).trusts()
   const { terminal, settings, retryPolicy } = work
-  printResult(work, options, trusts, () => {
+  printResult(work, options, { trusts }, () => {
     if (trusts.length === 0)
       return terminal.printNote(
         `No trusts yet. Add one: ${settings.program} trust github OWNER/REPOSITORY --branch main`,
