@@ -9,6 +9,7 @@ import { ErrorNotice } from '../kit/notice.tsx'
 
 const SCOPE_NAMES: Record<KeyScope, string> = {
   read: 'Read: see sites and visits',
+  preview: 'Preview: also update previews of sites',
   publish: 'Publish: also update sites',
   manage: 'Manage: everything',
 }

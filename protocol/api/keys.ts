@@ -1,7 +1,7 @@
 // Named API keys (contract, "Keys").
 
 /** What a key may do with the sites it is for. Each scope includes those before it. */
-export const KEY_SCOPES = ['read', 'publish', 'manage'] as const
+export const KEY_SCOPES = ['read', 'preview', 'publish', 'manage'] as const
 
 export type KeyScope = (typeof KEY_SCOPES)[number]
 

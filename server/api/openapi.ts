@@ -71,7 +71,7 @@ export function openApiDocument(table: readonly Route[], { baseUrl, version }: D
           type: 'http',
           scheme: 'bearer',
           description:
-            'An API key: sl_live_ and 32 hex characters. Operations list the scope that they need: read, publish, which includes read, or manage, which includes both.',
+            'An API key: sl_live_ and 32 hex characters. Operations list the scope that they need: read; preview, which includes read; publish, which includes both; or manage, which includes all.',
         },
       },
     },
@@ -141,8 +141,8 @@ function operation(route: Route, schemas: SchemaComponents): object {
 /** The scope that a key needs is listed as a role (OpenAPI 3.1, Security Requirement Object). */
 function security({ access, auth }: Route): Record<string, string[]>[] {
   if (access === 'public') return []
-  const key = { key: access === 'any' ? [] : [access.scope] }
-  return auth === 'optional' ? [key, {}] : [key]
+  const keys = access === 'any' ? [[]] : [[access.scope], ...(access.previews ? [['preview']] : [])]
+  return [...keys.map((key) => ({ key })), ...(auth === 'optional' ? [{}] : [])]
 }
 
 function pathParameter(name: string): object {
