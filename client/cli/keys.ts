@@ -26,7 +26,9 @@ A key gives a program access to your account, or to some of its sites only.
                                              create a key and print it, once
   keys revoke ci                             end a key, by its name or id
 
-The scope "read" reads sites, their versions and visits; "publish" also creates and updates sites; "manage" is everything; "admin" is also the administration of the service.`,
+The scope "read" reads sites, their versions and visits; "preview" also publishes to previews;
+"publish" also creates and updates sites; "manage" is everything in the account; "admin" is also the
+administration of the service.`,
   options: {
     scope: { type: 'string', value: 'SCOPE', help: `What a new key may do: ${KEY_SCOPES.join(', ')}` },
     site: {
@@ -50,7 +52,7 @@ The scope "read" reads sites, their versions and visits; "publish" also creates 
 async function list(...[work, options]: Parameters<Action>): Promise<void> {
   const { keys: found } = await accountClient(work, options, resolveServer(work, options)).keys()
   const { terminal, settings, retryPolicy } = work
-  printResult(work, options, found, () => {
+  printResult(work, options, { keys: found }, () => {
     if (found.length === 0)
       return terminal.printNote(
         `No keys yet. Create one: ${settings.program} keys create NAME --scope publish`,

@@ -1,4 +1,4 @@
-import { PROGRAM_SCOPES } from '../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
@@ -34,7 +34,7 @@ A job of a trusted repository gets a key of one site for 15 minutes. Nothing has
   trust exchange --site bakery                            in a job: print a key for its token, SLIPWAY_ID_TOKEN
 
 The first job that gets a key fixes the id of the repository: one with the same name that is registered later is not
-trusted. Jobs of pull requests of forks are never trusted.`,
+trusted. Jobs of pull requests of forks are never trusted; those within the repository publish previews only.`,
   options: {
     branch: { type: 'string', value: 'NAME', help: 'Branch of the jobs; a final * is for all that begin so' },
     tag: { type: 'string', value: 'NAME', help: 'Tag of the jobs; a final * is for all that begin so' },
@@ -43,7 +43,7 @@ trusted. Jobs of pull requests of forks are never trusted.`,
     scope: {
       type: 'string',
       value: 'SCOPE',
-      help: 'What the keys may do: read, publish or manage (default: publish)',
+      help: `What the keys may do: ${ACCOUNT_SCOPES.join(', ')} (default: publish)`,
     },
     issuer: {
       type: 'string',
@@ -66,7 +66,7 @@ trusted. Jobs of pull requests of forks are never trusted.`,
 async function list(...[work, options]: Parameters<Action>): Promise<void> {
   const { trusts } = await accountClient(work, options, resolveServer(work, options)).trusts()
   const { terminal, settings, retryPolicy } = work
-  printResult(work, options, trusts, () => {
+  printResult(work, options, { trusts }, () => {
     if (trusts.length === 0)
       return terminal.printNote(
         `No trusts yet. Add one: ${settings.program} trust github OWNER/REPOSITORY --branch main`,
@@ -90,7 +90,7 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
     throw new UsageError('Add --branch, --tag, --environment or --pull-requests', example)
   const scope = readScope(
     stringOption(options, 'scope') ?? 'publish',
-    PROGRAM_SCOPES,
+    ACCOUNT_SCOPES,
     `${command} --scope publish`,
   )
   const { slug: site, slipway } = await openSite(work, options)

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type CreatedKey, PROGRAM_SCOPES, type ProgramScope } from '../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES, type AccountScope, type CreatedKey } from '../../protocol/api/keys.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -7,8 +7,9 @@ import { Dialog } from '../kit/dialog.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 
-const SCOPE_NAMES: Record<ProgramScope, string> = {
+const SCOPE_NAMES: Record<AccountScope, string> = {
   read: 'Read: see sites and visits',
+  preview: 'Preview: also update previews of sites',
   publish: 'Publish: also update sites',
   manage: 'Manage: everything',
 }
@@ -28,7 +29,7 @@ interface CreateKeyProps {
 /** The form for a named key. */
 export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
   const [name, setName] = useState('')
-  const [scope, setScope] = useState<ProgramScope>('publish')
+  const [scope, setScope] = useState<AccountScope>('publish')
   const [sites, setSites] = useState('')
   const [lifetime, setLifetime] = useState('')
   const create = useAction(async () => {
@@ -58,8 +59,8 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
         <Choice
           label="Permission"
           value={scope}
-          onChoose={(value) => setScope(value as ProgramScope)}
-          choices={PROGRAM_SCOPES.map((value) => ({ value, name: SCOPE_NAMES[value] }))}
+          onChoose={(value) => setScope(value as AccountScope)}
+          choices={ACCOUNT_SCOPES.map((value) => ({ value, name: SCOPE_NAMES[value] }))}
         />
         <TextField
           label="Only these sites"

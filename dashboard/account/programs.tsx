@@ -1,7 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { ProgramScope } from '../../protocol/api/keys.ts'
-import type { AuthorizedProgram } from '../../protocol/api/programs.ts'
+import type { AuthorizedProgram, ProgramScope } from '../../protocol/api/programs.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

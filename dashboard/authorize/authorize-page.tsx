@@ -1,6 +1,5 @@
 import { useRoute } from 'preact-iso'
-import type { ProgramScope } from '../../protocol/api/keys.ts'
-import type { AuthorizationRequest } from '../../protocol/api/programs.ts'
+import type { AuthorizationRequest, ProgramScope } from '../../protocol/api/programs.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'

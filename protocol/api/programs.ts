@@ -1,6 +1,11 @@
 // Authorizations of programs (OAuth).
 
-import type { ProgramScope } from './keys.ts'
+import type { KeyScope } from './keys.ts'
+
+/** What a program may ask for. It has no tools for previews. */
+export const PROGRAM_SCOPES = ['read', 'publish', 'manage'] as const satisfies readonly KeyScope[]
+
+export type ProgramScope = (typeof PROGRAM_SCOPES)[number]
 
 /** `GET /api/v1/authorizations/:id`: a program that asks for access. */
 export interface AuthorizationRequest {

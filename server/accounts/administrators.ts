@@ -1,3 +1,4 @@
+import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { HOUR_MS } from '../lib/time.ts'
@@ -106,7 +107,7 @@ export function assertRecentSignIn({ signedInAt }: Caller, now: number): void {
  */
 export function assertMayCreateAdminKey(caller: Caller, now: number): void {
   if (requireAccount(caller).administratorSince === null)
-    throw validationError([{ field: 'scope', message: 'must be one of read, publish, manage' }])
+    throw validationError([{ field: 'scope', message: `must be one of ${ACCOUNT_SCOPES.join(', ')}` }])
   if (!mayAdminister(caller))
     throw new ApiError('INSUFFICIENT_SCOPE', 'This needs a key of scope admin, or a browser session', {
       details: { requiredScope: 'admin' },

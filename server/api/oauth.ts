@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { PROGRAM_SCOPES } from '../../protocol/api/keys.ts'
+import { PROGRAM_SCOPES } from '../../protocol/api/programs.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { OAUTH_ROUTES } from '../accounts/oauth/authorization-server.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'

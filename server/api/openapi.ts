@@ -73,7 +73,7 @@ export function openApiDocument(table: readonly Route[], { baseUrl, version }: D
           type: 'http',
           scheme: 'bearer',
           description:
-            'An API key: sl_live_ and 32 hex characters. Operations list the scope that they need: read, publish, which includes read, manage, which includes both, or admin, which includes all.',
+            'An API key: sl_live_ and 32 hex characters. Operations list the scope that they need: read; preview, which includes read; publish, which includes both; manage, which is everything in the account; or admin, which is also the administration of the service.',
         },
       },
     },
@@ -143,8 +143,9 @@ function operation(route: Route, schemas: SchemaComponents): object {
 /** The scope that a key needs is listed as a role (OpenAPI 3.1, Security Requirement Object). */
 function security({ access, auth }: Route): Record<string, string[]>[] {
   if (access === 'public') return []
-  const key = { key: access === 'any' ? [] : [access === 'admin' ? 'admin' : access.scope] }
-  return auth === 'optional' ? [key, {}] : [key]
+  if (access === 'admin') return [{ key: [access] }]
+  const keys = access === 'any' ? [[]] : [[access.scope], ...(access.previews ? [['preview']] : [])]
+  return [...keys.map((key) => ({ key })), ...(auth === 'optional' ? [{}] : [])]
 }
 
 function pathParameter(name: string): object {

@@ -38,6 +38,9 @@ const SITE = '/api/v1/publish/:slug'
 /** Gives access that outlives a key, or deletes everything: not for a key that expires or is limited to sites. */
 const FOR_CREDENTIALS: RouteAccess = { scope: 'manage', reach: 'credentials' }
 
+/** A version of a site; a key of scope `preview` suffices for one with the name of a preview, which the service checks. */
+const FOR_PUBLISHING: RouteAccess = { scope: 'publish', reach: 'site', previews: true }
+
 /** For keys of this scope; also for one that is limited to the site of the path. */
 function forSite(scope: KeyScope): RouteAccess {
   return { scope, reach: 'site' }
@@ -101,13 +104,13 @@ function publishRoutes(services: ApiServices): Route[] {
   const tag = 'Publish'
   return [
     { id: 'createSite', method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, from contents or from an archive', body: publishRequest, query: shape.archiveQuery, answer: [201, shape.createResponse], archives: true, access: forAccount('publish'), auth: 'optional', handle: publish.create(services) },
-    { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, access: forSite('publish'), auth: 'optional', handle: publish.update(services) },
+    { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, access: FOR_PUBLISHING, auth: 'optional', handle: publish.update(services) },
     { id: 'uploadSite', method: 'PUT', url: '/', tag, summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', query: shape.archiveQuery, answer: [201, shape.createResponse], archives: true, bytes: '*/*', access: forAccount('publish'), auth: 'optional', handle: uploadDirectly(services) },
-    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, bytes: '*/*', access: forSite('publish'), auth: 'optional', handle: uploadDirectly(services) },
+    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, bytes: '*/*', access: FOR_PUBLISHING, auth: 'optional', handle: uploadDirectly(services) },
     { id: 'uploadBundle', method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload several files in one tar', query: bundleShape.bundleQuery, answer: [200, bundleShape.bundleReceipt], charge: 'none', access: 'public', bytes: 'application/x-tar', handle: uploads.receiveBundle(services) },
     { id: 'uploadFile', method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed URL', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', access: 'public', bytes: '*/*', handle: uploads.receive(services) },
-    { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], access: forSite('publish'), auth: 'optional', handle: publish.refresh(services) },
-    { id: 'finalizeVersion', method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, headers: shape.claimTokenHeader, answer: [200, shape.finalizeResponse], charge: 'handler', access: forSite('publish'), auth: 'optional', handle: publish.finalize(services) },
+    { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], access: FOR_PUBLISHING, auth: 'optional', handle: publish.refresh(services) },
+    { id: 'finalizeVersion', method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, headers: shape.claimTokenHeader, answer: [200, shape.finalizeResponse], charge: 'handler', access: FOR_PUBLISHING, auth: 'optional', handle: publish.finalize(services) },
   ]
 }
 
@@ -155,7 +158,7 @@ function previewRoutes(services: ApiServices): Route[] {
     { id: 'listPreviews', method: 'GET', url: `${SITE}/previews`, tag, summary: 'List the previews of a site, the last changed one first', answer: [200, previewShape.previewList], access: forSite('read'), handle: previews.list(services) },
     { id: 'getPreview', method: 'GET', url: `${SITE}/previews/:name`, tag, summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read'), handle: previews.details(services) },
     { id: 'promotePreview', method: 'POST', url: `${SITE}/previews/:name/promote`, tag, summary: 'Make the version of a preview live', query: previewShape.promoteQuery, answer: [200, shape.finalizeResponse], access: forSite('publish'), handle: previews.promote(services) },
-    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', answer: [200, previewShape.deletePreviewResponse], access: forSite('publish'), handle: previews.remove(services) },
+    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview'), handle: previews.remove(services) },
   ]
 }
 

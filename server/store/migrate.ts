@@ -24,6 +24,7 @@ import * as trusts from './migrations/021-trusts.ts'
 import * as oauth from './migrations/022-oauth.ts'
 import * as clients from './migrations/023-clients.ts'
 import * as administration from './migrations/024-administration.ts'
+import * as quotas from './migrations/026-quotas.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -106,6 +107,12 @@ export const migrations: readonly Migration[] = [
     name: '024-administrators',
     compatibleWith: '014-growing-tables',
     indexes: administration.administrators,
+  },
+  { name: '026-quotas', compatibleWith: '014-growing-tables', up: quotas.up },
+  {
+    name: '026-quotas-indexes',
+    compatibleWith: '014-growing-tables',
+    indexes: quotas.quotaIndexes,
   },
 ]
 

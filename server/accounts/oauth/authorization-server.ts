@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { Provider } from 'oidc-provider'
-import { PROGRAM_SCOPES } from '../../../protocol/api/keys.ts'
+import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
 import { deriveKeys, type Secrets } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'

@@ -1,10 +1,11 @@
-import { PROGRAM_SCOPES, type ProgramScope } from '../../../protocol/api/keys.ts'
-import type {
-  AuthorizationRequest,
-  AuthorizationResult,
-  AuthorizedProgram,
-  ProgramList,
-  ProgramRevokedResponse,
+import {
+  type AuthorizationRequest,
+  type AuthorizationResult,
+  type AuthorizedProgram,
+  PROGRAM_SCOPES,
+  type ProgramList,
+  type ProgramRevokedResponse,
+  type ProgramScope,
 } from '../../../protocol/api/programs.ts'
 import { stripControlChars } from '../../../protocol/format.ts'
 import { ApiError } from '../../lib/errors.ts'

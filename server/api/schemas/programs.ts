@@ -1,4 +1,4 @@
-import { PROGRAM_SCOPES } from '../../../protocol/api/keys.ts'
+import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { bool, list, named, object, text, time } from './schema.ts'
 
 const program = text('The program, as it calls itself')
