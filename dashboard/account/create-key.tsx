@@ -1,18 +1,12 @@
 import { useState } from 'preact/hooks'
-import { type CreatedKey, KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
+import type { CreatedKey, KeyScope } from '../../protocol/api/keys.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-
-const SCOPE_NAMES: Record<KeyScope, string> = {
-  read: 'Read: see sites and visits',
-  preview: 'Preview: also update previews of sites',
-  publish: 'Publish: also update sites',
-  manage: 'Manage: everything',
-}
+import { SCOPE_CHOICES } from './key-scopes.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -60,7 +54,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
           label="Permission"
           value={scope}
           onChoose={(value) => setScope(value as KeyScope)}
-          choices={KEY_SCOPES.map((value) => ({ value, name: SCOPE_NAMES[value] }))}
+          choices={SCOPE_CHOICES}
         />
         <TextField
           label="Only these sites"
