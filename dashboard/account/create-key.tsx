@@ -6,7 +6,7 @@ import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-import { SCOPE_CHOICES } from './key-scopes.ts'
+import { ScopeChoice } from './scope-choice.tsx'
 
 const DAY_SECONDS = 86_400
 
@@ -50,12 +50,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
           maxLength={64}
           autocomplete="off"
         />
-        <Choice
-          label="Permission"
-          value={scope}
-          onChoose={(value) => setScope(value as KeyScope)}
-          choices={SCOPE_CHOICES}
-        />
+        <ScopeChoice value={scope} onChoose={setScope} />
         <TextField
           label="Only these sites"
           hint="Names, separated by commas. Empty for all sites and your account."

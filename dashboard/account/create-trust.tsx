@@ -8,7 +8,7 @@ import { Dialog } from '../kit/dialog.tsx'
 import { Choice, Switch, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { FORGE_NAMES } from './forge-names.ts'
-import { SCOPE_CHOICES } from './key-scopes.ts'
+import { ScopeChoice } from './scope-choice.tsx'
 
 const FORGE_CHOICES = FORGES.map((value) => ({ value, name: FORGE_NAMES[value] }))
 
@@ -21,6 +21,13 @@ const REF_CHOICES = [
 
 const WRITTEN = { autocomplete: 'off', autocapitalize: 'none' } as const
 
+/** Which jobs are trusted: those of a branch, tag or environment, and those of pull requests. */
+interface Jobs {
+  kind: string
+  name: string
+  pullRequests: boolean
+}
+
 interface CreateTrustProps {
   onCreated: (created: Trust) => void
   onClose: () => void
@@ -31,14 +38,12 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
   const [forge, setForge] = useState<Forge>('github')
   const [repository, setRepository] = useState('')
   const [site, setSite] = useState('')
-  const [kind, setKind] = useState('branch')
-  const [name, setName] = useState('main')
-  const [pullRequests, setPullRequests] = useState(false)
+  const [jobs, setJobs] = useState<Jobs>({ kind: 'branch', name: 'main', pullRequests: false })
   const [scope, setScope] = useState<KeyScope>('publish')
-  const [wanted, wantedSite, ref] = [repository, site, name].map((text) => text.trim())
-  const isComplete = Boolean(wanted && wantedSite && (ref || pullRequests))
+  const [wanted, wantedSite, ref] = [repository, site, jobs.name].map((text) => text.trim())
+  const isComplete = Boolean(wanted && wantedSite && (ref || jobs.pullRequests))
   const create = useAction(async () => {
-    const rules = { pullRequests, ...(ref && { [kind]: ref }) }
+    const rules = { pullRequests: jobs.pullRequests, ...(ref && { [jobs.kind]: ref }) }
     onCreated(await slipway.createTrust({ forge, repository: wanted!, site: wantedSite!, scope, ...rules }))
   })
   return (
@@ -71,27 +76,8 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
           onWrite={setSite}
           {...WRITTEN}
         />
-        <Choice label="Jobs of" value={kind} onChoose={setKind} choices={REF_CHOICES} />
-        <TextField
-          label="Name"
-          hint={kind === 'environment' ? undefined : 'A final * stands for any ending.'}
-          value={name}
-          onWrite={setName}
-          maxLength={255}
-          {...WRITTEN}
-        />
-        <Switch
-          label="Pull requests"
-          hint="Jobs of pull requests can publish previews, and not the live version."
-          on={pullRequests}
-          onSwitch={setPullRequests}
-        />
-        <Choice
-          label="Permission"
-          value={scope}
-          onChoose={(value) => setScope(value as KeyScope)}
-          choices={SCOPE_CHOICES}
-        />
+        <JobFields jobs={jobs} onWrite={setJobs} />
+        <ScopeChoice value={scope} onChoose={setScope} />
         <ErrorNotice error={create.error} />
         <div class="choices">
           <Button variant="main" busy={create.busy} disabled={!isComplete}>
@@ -103,5 +89,33 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
         </div>
       </form>
     </Dialog>
+  )
+}
+
+function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => void }) {
+  const { kind, name, pullRequests } = jobs
+  return (
+    <>
+      <Choice
+        label="Jobs of"
+        value={kind}
+        onChoose={(value) => onWrite({ ...jobs, kind: value })}
+        choices={REF_CHOICES}
+      />
+      <TextField
+        label="Name"
+        hint={kind === 'environment' ? undefined : 'A final * stands for any ending.'}
+        value={name}
+        onWrite={(value) => onWrite({ ...jobs, name: value })}
+        maxLength={255}
+        {...WRITTEN}
+      />
+      <Switch
+        label="Pull requests"
+        hint="Jobs of pull requests can publish previews, and not the live version."
+        on={pullRequests}
+        onSwitch={(value) => onWrite({ ...jobs, pullRequests: value })}
+      />
+    </>
   )
 }

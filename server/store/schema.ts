@@ -12,6 +12,9 @@ export type EngineName = 'sqlite' | 'postgres'
  */
 export interface Schema {
   accounts: AccountRow
+  usage: UsageRow
+  invitations: InvitationRow
+  operator_settings: OperatorSettingRow
   named_keys: NamedKeyRow
   device_sign_ins: DeviceSignInRow
   trusts: TrustRow
@@ -59,6 +62,31 @@ export interface AccountRow {
   reminders: 0 | 1
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   leaving_since: number | null
+  /** JSON of the limits that differ from those of the plan; null without. */
+  limits: string | null
+}
+
+/** What an account, a network or all anonymous sites hold. `revision` grows with each change. */
+export interface UsageRow {
+  holder: string
+  bytes: number
+  sites: number
+  revision: number
+}
+
+/** An address that may create an account until then. */
+export interface InvitationRow {
+  email: string
+  /** The administrator's account; null for the command of the operator. */
+  invited_by: string | null
+  created_at: number
+  expires_at: number
+}
+
+/** What the operator has set while the service runs, as JSON. */
+export interface OperatorSettingRow {
+  name: string
+  value: string
 }
 
 /** An API key beside the account's `key_hash`; its name is unique within the account. */
@@ -194,6 +222,8 @@ export interface SiteRow {
   kept_until: number | null
   /** Of a site in the trash: JSON of `KeptDomain[]`; null when it had no domains. */
   kept_domains: string | null
+  /** Of a site that was published without an account: the network of its first publish, as a keyed hash. */
+  network: string | null
 }
 
 /** An address whose account may publish to a site of another account. */
@@ -288,6 +318,8 @@ export interface BlobRow {
 export interface BlobNameRow {
   hash: string
   slug: string
+  /** The owner of the site; null while it is anonymous. */
+  owner_id: string | null
 }
 
 /**

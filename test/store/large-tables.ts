@@ -5,6 +5,8 @@ const SITES = 20_000
 /** Rows of the tables that grow with sites, accounts and visits. */
 const ROWS: Record<string, number> = {
   accounts: 10_000,
+  usage: 10_000,
+  invitations: 10_000,
   named_keys: 10_000,
   device_sign_ins: 10_000,
   trusts: 10_000,
@@ -45,6 +47,7 @@ const VALUES: Record<string, Record<string, string>> = {
     reminders: '1',
     leaving_since: 'case when i % 1000 = 0 then i end',
   },
+  invitations: { email: `'email ' || i`, expires_at: 'i' },
   named_keys: {
     account_id: `'id ' || i % 5000`,
     expires_at: 'case when i % 100 = 0 then i end',
