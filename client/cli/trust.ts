@@ -1,6 +1,7 @@
 import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
 import { stripControlChars } from '../../protocol/format.ts'
+import { formatTrustRules } from '../../protocol/trust-rules.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, openSite, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'
@@ -103,7 +104,7 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   const { terminal } = work
   printResult(work, options, created, () =>
     terminal.printNote(
-      `${terminal.green('✓')} Jobs of ${stripControlChars(created.repository)} for ${formatRules(created)} can publish ${stripControlChars(created.site)}`,
+      `${terminal.green('✓')} Jobs of ${stripControlChars(created.repository)} for ${stripControlChars(formatTrustRules(created))} can publish ${stripControlChars(created.site)}`,
     ),
   )
 }
@@ -132,18 +133,12 @@ async function exchange(...[work, options]: Parameters<Action>): Promise<void> {
   printResult(work, options, exchanged, () => work.terminal.print(exchanged.apiKey))
 }
 
-function formatRules({ branch, tag, environment, pullRequests }: Trust): string {
-  const named = Object.entries({ branch, tag, environment }).filter(([, name]) => name !== null)
-  const rules = named.map(([kind, name]) => `${kind} ${name}`)
-  return stripControlChars([...rules, ...(pullRequests ? ['pull requests'] : [])].join(', '))
-}
-
 function formatTrusts(trusts: Trust[], now: number): string[] {
   const rows = trusts.map((one) => [
     one.id,
     one.forge,
     stripControlChars(one.repository),
-    formatRules(one),
+    stripControlChars(formatTrustRules(one)),
     stripControlChars(one.site),
     one.scope,
     one.lastUsedAt === null ? 'never' : formatLocalTime(one.lastUsedAt, now),
