@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { SqlAccountQueries } from './queries/accounts.ts'
 import { SqlAcmeQueries } from './queries/acme.ts'
+import { SqlActivityQueries } from './queries/activity.ts'
 import { SqlAuditQueries } from './queries/audit.ts'
 import { SqlBlobQueries } from './queries/blobs.ts'
 import { SqlCertificateQueries } from './queries/certificates.ts'
@@ -8,7 +9,9 @@ import { SqlCollaboratorQueries } from './queries/collaborators.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDeviceSignInQueries } from './queries/device-sign-ins.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
+import { SqlFigureQueries } from './queries/figures.ts'
 import { SqlJobCursorQueries } from './queries/job-cursors.ts'
+import { SqlJobRunQueries } from './queries/job-runs.ts'
 import { SqlKeyQueries } from './queries/keys.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
@@ -51,5 +54,8 @@ export function createQueries(db: Kysely<Schema>): Queries {
     sharedSettings: new SqlSharedSettingQueries(db),
     nodes: new SqlNodeQueries(db),
     audit: new SqlAuditQueries(db),
+    figures: new SqlFigureQueries(db),
+    activity: new SqlActivityQueries(db),
+    jobRuns: new SqlJobRunQueries(db),
   }
 }

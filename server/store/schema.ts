@@ -51,6 +51,9 @@ export interface Schema {
   shared_settings: SharedSettingRow
   nodes: NodeRow
   audit_log: AuditRow
+  figures: FigureRow
+  activity: ActivityRow
+  job_runs: JobRunRow
 }
 
 export interface AccountRow {
@@ -586,4 +589,33 @@ export interface AuditRow {
   target: string
   /** JSON. */
   details: string | null
+}
+
+/** See `Figures`. */
+export interface FigureRow {
+  kind: 'site' | 'account' | 'domain'
+  id: string
+  bytes: number
+  visits: number
+  sites: number
+  title: string | null
+}
+
+/** See `ActivityEntry`. */
+export interface ActivityRow {
+  width: number
+  at: number
+  name: string
+  value: number
+}
+
+/** See `JobRun`. */
+export interface JobRunRow {
+  name: string
+  started_at: number
+  duration_ms: number
+  items: number
+  error: string | null
+  failures: number
+  failed_at: number | null
 }

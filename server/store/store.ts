@@ -1,5 +1,6 @@
 import type { AccountQueries } from './contract/accounts.ts'
 import type { AcmeQueries } from './contract/acme.ts'
+import type { ActivityQueries } from './contract/activity.ts'
 import type { AuditQueries } from './contract/audit.ts'
 import type { BlobQueries } from './contract/blobs.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
@@ -7,7 +8,9 @@ import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
 import type { DeviceSignInQueries } from './contract/device-sign-ins.ts'
 import type { DomainQueries } from './contract/domains.ts'
+import type { FigureQueries } from './contract/figures.ts'
 import type { JobCursorQueries } from './contract/job-cursors.ts'
+import type { JobRunQueries } from './contract/job-runs.ts'
 import type { KeyQueries } from './contract/keys.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
@@ -47,6 +50,9 @@ export interface Queries {
   sharedSettings: SharedSettingQueries
   nodes: NodeQueries
   audit: AuditQueries
+  figures: FigureQueries
+  activity: ActivityQueries
+  jobRuns: JobRunQueries
 }
 
 /** Within `Store.write`: the queries, and invalidation. */
