@@ -149,6 +149,15 @@ describe('the tools for programs', () => {
     assert.deepEqual([site.files.length, site.fileCount], [50, 62])
   })
 
+  test('arguments have one type each, and null removes a value', async () => {
+    const { tools } = await owner.client.listTools()
+    for (const { name, inputSchema } of tools)
+      assert.doesNotMatch(JSON.stringify(inputSchema), /"type":\[/, name)
+    const { slug } = await publish({ files: [page], title: 'Two' })
+    await owner.call('set_metadata', { slug, title: null })
+    assert.equal((await account.client.details(slug)).viewer.title, null)
+  })
+
   test('a refused call says what is wrong and what to do next', async () => {
     const refusals: [tool: string, args: object, refusal: RegExp][] = [
       ['publish_site', {}, /^VALIDATION_ERROR: .*files/],
