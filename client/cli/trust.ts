@@ -1,4 +1,4 @@
-import { KEY_SCOPES } from '../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { formatTrustRules } from '../../protocol/trust-rules.ts'
@@ -44,7 +44,7 @@ trusted. Jobs of pull requests of forks are never trusted; those within the repo
     scope: {
       type: 'string',
       value: 'SCOPE',
-      help: `What the keys may do: ${KEY_SCOPES.join(', ')} (default: publish)`,
+      help: `What the keys may do: ${ACCOUNT_SCOPES.join(', ')} (default: publish)`,
     },
     issuer: {
       type: 'string',
@@ -89,7 +89,11 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   }
   if (!Object.values(rules).some(Boolean))
     throw new UsageError('Add --branch, --tag, --environment or --pull-requests', example)
-  const scope = readScope(stringOption(options, 'scope') ?? 'publish', `${command} --scope publish`)
+  const scope = readScope(
+    stringOption(options, 'scope') ?? 'publish',
+    ACCOUNT_SCOPES,
+    `${command} --scope publish`,
+  )
   const { slug: site, slipway } = await openSite(work, options)
   const created = await slipway.createTrust({
     ...rules,

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { CreatedKey, KeyScope } from '../../protocol/api/keys.ts'
+import type { AccountScope, CreatedKey } from '../../protocol/api/keys.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -23,7 +23,7 @@ interface CreateKeyProps {
 /** The form for a named key. */
 export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
   const [name, setName] = useState('')
-  const [scope, setScope] = useState<KeyScope>('publish')
+  const [scope, setScope] = useState<AccountScope>('publish')
   const [sites, setSites] = useState('')
   const [lifetime, setLifetime] = useState('')
   const create = useAction(async () => {

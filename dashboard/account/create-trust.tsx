@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { KeyScope } from '../../protocol/api/keys.ts'
+import type { AccountScope } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
@@ -39,7 +39,7 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
   const [repository, setRepository] = useState('')
   const [site, setSite] = useState('')
   const [jobs, setJobs] = useState<Jobs>({ kind: 'branch', name: 'main', pullRequests: false })
-  const [scope, setScope] = useState<KeyScope>('publish')
+  const [scope, setScope] = useState<AccountScope>('publish')
   const [wanted, wantedSite, ref] = [repository, site, jobs.name].map((text) => text.trim())
   const isComplete = Boolean(wanted && wantedSite && (ref || jobs.pullRequests))
   const create = useAction(async () => {

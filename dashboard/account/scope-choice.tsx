@@ -1,18 +1,18 @@
-import { KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES, type AccountScope } from '../../protocol/api/keys.ts'
 import { Choice } from '../kit/field.tsx'
 
-const NAMES: Record<KeyScope, string> = {
+const NAMES: Record<AccountScope, string> = {
   read: 'Read: see sites and visits',
   preview: 'Preview: also update previews of sites',
   publish: 'Publish: also update sites',
   manage: 'Manage: everything',
 }
 
-const CHOICES = KEY_SCOPES.map((value) => ({ value, name: NAMES[value] }))
+const CHOICES = ACCOUNT_SCOPES.map((value) => ({ value, name: NAMES[value] }))
 
 interface ScopeChoiceProps {
-  value: KeyScope
-  onChoose: (scope: KeyScope) => void
+  value: AccountScope
+  onChoose: (scope: AccountScope) => void
 }
 
 /** What a key permits. */
@@ -21,7 +21,7 @@ export function ScopeChoice({ value, onChoose }: ScopeChoiceProps) {
     <Choice
       label="Permission"
       value={value}
-      onChoose={(scope) => onChoose(scope as KeyScope)}
+      onChoose={(scope) => onChoose(scope as AccountScope)}
       choices={CHOICES}
     />
   )

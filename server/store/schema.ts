@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 import type { Plan } from '../../protocol/api/account.ts'
-import type { KeyScope } from '../../protocol/api/keys.ts'
+import type { AccountScope, KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
 
@@ -50,6 +50,7 @@ export interface Schema {
   ticket_keys: TicketKeyRow
   shared_settings: SharedSettingRow
   nodes: NodeRow
+  audit_log: AuditRow
 }
 
 export interface AccountRow {
@@ -60,8 +61,15 @@ export interface AccountRow {
   created_at: number
   /** 1 when reminders are sent by email. */
   reminders: 0 | 1
+  /** Kinds of notices that are not sent, separated by spaces; null when all are. */
+  notices_off: string | null
+  /** When the mail server refused the address permanently, and its reply; null after a success. */
+  email_refused_at: number | null
+  email_refusal: string | null
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   leaving_since: number | null
+  /** Since when it administers the service; null for other accounts. */
+  administrator_since: number | null
   /** JSON of the limits that differ from those of the plan; null without. */
   limits: string | null
 }
@@ -115,7 +123,7 @@ export interface TrustRow {
   forge_repository_id: string | null
   /** The `visits_key` of the site. */
   site: string
-  scope: KeyScope
+  scope: AccountScope
   branch: string | null
   tag: string | null
   environment: string | null
@@ -567,4 +575,20 @@ export interface NodeRow {
   seen_at: number
   /** JSON of counters and gauges by their names. */
   numbers: string
+}
+
+/** A change that an administrator made. */
+export interface AuditRow {
+  id: string
+  at: number
+  /** The account; null for the command line. */
+  actor_id: string | null
+  /** The email address of the account at that time, or `command line`. */
+  actor: string
+  /** The network of the request; null for the command line. */
+  network: string | null
+  action: string
+  target: string
+  /** JSON. */
+  details: string | null
 }

@@ -35,6 +35,7 @@ const ROWS: Record<string, number> = {
   visit_names: 60_000,
   visitors: 60_000,
   notices: 10_000,
+  audit_log: 100_000,
 }
 
 export const GROWING_TABLES: readonly string[] = Object.keys(ROWS)
@@ -46,6 +47,7 @@ const VALUES: Record<string, Record<string, string>> = {
     key_hash: `'key ' || i`,
     reminders: '1',
     leaving_since: 'case when i % 1000 = 0 then i end',
+    administrator_since: 'case when i % 1000 = 1 then i end',
   },
   invitations: { email: `'email ' || i`, expires_at: 'i' },
   named_keys: {

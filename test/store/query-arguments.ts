@@ -1,3 +1,4 @@
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Queries } from '../../server/store/store.ts'
 import { accountRow, domainRow, keyRow, siteRow, trustRow, versionRow } from './rows.ts'
@@ -59,6 +60,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     setKey: ['id 7', 'a key'],
     setPlan: ['id 7', 'hobby'],
     setReminders: ['id 7', false],
+    setAdministratorSince: ['id 7', 1],
+    administrators: [],
     markBeingDeleted: ['id 7', 1],
     beingDeleted: [100],
     remove: ['id 7'],
@@ -224,6 +227,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     findSummary: ['domain 7'],
     summaries: [['domain 7', 'domain 8']],
     requested: [],
+    countByState: [5e11],
     due: [50, 100, { withOrders: true }],
     names: ['domain 7', 100],
     insert: [emptyCertificate('new')],
@@ -308,5 +312,10 @@ export const QUERY_ARGUMENTS: Arguments = {
     list: [],
     remove: ['n'],
     removeUnseen: [1],
+  },
+  audit: {
+    add: [{ at: 1, actor: COMMAND_LINE, action: 'site.suspend', target: 'slug 7' }],
+    list: [{ limit: 50, target: 'target 7', after: { at: 100, id: 'id 100' } }],
+    deleteBefore: [50, 100],
   },
 }

@@ -11,6 +11,7 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   createdAt: 'created_at',
   reminders: flag('reminders'),
   deletionStartedAt: 'leaving_since',
+  administratorSince: 'administrator_since',
 })
 
 const { toEntities, toEntityIfFound } = accountMapper
@@ -54,12 +55,21 @@ export class SqlAccountQueries implements AccountQueries {
       .execute()
   }
 
+  async setAdministratorSince(id: string, since: number | null) {
+    await this.#db.updateTable('accounts').set({ administrator_since: since }).where('id', '=', id).execute()
+  }
+
+  async administrators() {
+    const query = this.#all().where('administrator_since', 'is not', null)
+    return toEntities(await query.orderBy('administrator_since').orderBy('id').execute())
+  }
+
   async markBeingDeleted(id: string, now: number) {
     await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()
     await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
     await this.#db
       .updateTable('accounts')
-      .set({ key_hash: null, leaving_since: now })
+      .set({ key_hash: null, leaving_since: now, administrator_since: null })
       .where('id', '=', id)
       .where('leaving_since', 'is', null)
       .execute()
