@@ -22,6 +22,7 @@ import { type Config, ConfigError } from './config/settings.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
+import { JobList } from './jobs/job-list.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
 import { CircuitBreaker } from './lib/circuit-breaker.ts'
@@ -47,6 +48,8 @@ import { ON_DEMAND_TLS_PATH, onDemandTls } from './net/on-demand-tls.ts'
 import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
+import { ActivityRecorder } from './operations/administration/activity.ts'
+import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
@@ -126,6 +129,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
   stack.use(new Scheduler(services.sweepOptions, sweeps))
+  stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   if (database) {
     const host = `${hostname()}:${listener.port}`
     stack.use(new NodeReporter({ store, metrics, log, host, release: startOptions.version }))
@@ -186,6 +190,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   const api = await buildApi({
     ...services,
+    jobList: new JobList(services.sweepOptions, sweeps),
+    overviews: new Overviews({ store, reserve: backends.reserve, budget, release: startOptions.version }),
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
     baseUrl,
     version: startOptions.version,

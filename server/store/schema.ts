@@ -3,6 +3,7 @@ import type { Plan } from '../../protocol/api/account.ts'
 import type { AccountScope, KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
+import type { ActivityRow, AuditRow, FigureRow, JobRunRow } from './administration-rows.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
@@ -578,49 +579,4 @@ export interface NodeRow {
   seen_at: number
   /** JSON of counters and gauges by their names. */
   numbers: string
-}
-
-/** A change that an administrator made. */
-export interface AuditRow {
-  id: string
-  at: number
-  /** The account; null for the command line. */
-  actor_id: string | null
-  /** The email address of the account at that time, or `command line`. */
-  actor: string
-  /** The network of the request; null for the command line. */
-  network: string | null
-  action: string
-  target: string
-  /** JSON. */
-  details: string | null
-}
-
-/** See `Figures`. */
-export interface FigureRow {
-  kind: 'site' | 'account' | 'domain'
-  id: string
-  bytes: number
-  visits: number
-  sites: number
-  title: string | null
-}
-
-/** See `ActivityEntry`. */
-export interface ActivityRow {
-  width: number
-  at: number
-  name: string
-  value: number
-}
-
-/** See `JobRun`. */
-export interface JobRunRow {
-  name: string
-  started_at: number
-  duration_ms: number
-  items: number
-  error: string | null
-  failures: number
-  failed_at: number | null
 }

@@ -98,7 +98,8 @@ export async function readActivity(
   const last = Math.floor(now / interval) * interval
   const from = last - length + interval
   const sums = new Map<string, number>()
-  for (const { at, name, sum } of await activity.series({ width, from, interval })) sums.set(`${at} ${name}`, sum)
+  for (const { at, name, sum } of await activity.series({ width, from, interval }))
+    sums.set(`${at} ${name}`, sum)
   const points = Array.from({ length: length / interval }, (_, index) => {
     const at = from + index * interval
     const read = (name: CountName) => sums.get(`${at} ${name}`) ?? 0
@@ -145,7 +146,8 @@ export async function readTotals(
 /** The counts of this process since its start. */
 function readCounts(snapshot: MetricsSnapshot): Map<CountName, number> {
   const counts = new Map<CountName, number>()
-  const add = (name: CountName, value: number) => counts.set(name, (counts.get(name) ?? 0) + Math.round(value))
+  const add = (name: CountName, value: number) =>
+    counts.set(name, (counts.get(name) ?? 0) + Math.round(value))
   for (const [, labels, value] of snapshot.slipway_http_requests_total ?? []) {
     add(labels.includes('side="edge"') ? 'visits' : 'requests', value)
     if (labels.includes('status="5xx"')) add('errors', value)

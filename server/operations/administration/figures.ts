@@ -1,4 +1,4 @@
-import { HOUR_MS, DAY_MS } from '../../lib/time.ts'
+import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import type { ActivityEntry } from '../../store/contract/activity.ts'
 import type { Figures, ListKind } from '../../store/contract/figures.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'

@@ -73,12 +73,22 @@ export class Lists {
   }
 
   /** The first to expire first; with `q`, those whose names begin with it, by name. */
-  async certificates({ limit, cursor, q }: PageRequest & { q?: string | undefined }): Promise<AdminCertificates> {
-    const [value, id] = cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
+  async certificates({
+    limit,
+    cursor,
+    q,
+  }: PageRequest & { q?: string | undefined }): Promise<AdminCertificates> {
+    const [value, id] =
+      cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
     const after = id === undefined ? undefined : { notAfter: value!, name: id }
-    const prefix = q?.toLowerCase()
+    const prefix = q?.trim().toLowerCase() || undefined
     const rows = await this.#store.read.certificates.page({ limit: limit + 1, after, prefix })
-    return toPage(rows, { limit, show: showCertificate, position: ({ notAfter, name }) => [notAfter ?? 0, name] })
+    if (prefix !== undefined) return { rows: rows.slice(0, limit).map(showCertificate), nextCursor: null }
+    return toPage(rows, {
+      limit,
+      show: showCertificate,
+      position: ({ notAfter, name }) => [notAfter ?? 0, name],
+    })
   }
 
   async nodes(): Promise<AdminNodes> {
@@ -109,7 +119,8 @@ export class Lists {
       const rows = await load(await figures.search(kind, prefix, MAX_MATCHES))
       return { rows: rows.toSorted(compareBy(sort)).slice(0, limit).map(show), nextCursor: null }
     }
-    const [value, last] = cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
+    const [value, last] =
+      cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
     const after = last === undefined ? undefined : { value: value!, id: last }
     const positions = await figures.order(kind, sort, { limit: limit + 1, after })
     const page = toPage(positions, { limit, show: (row) => row, position: (row) => [row.value, row.id] })

@@ -112,6 +112,9 @@ export interface FigureQueries {
    */
   search(kind: ListKind, prefix: string, limit: number): Promise<string[]>
 
+  /** Active domains that do not point here, and certificates that could not be issued or renewed; at most `max`. */
+  countProblems(max: number): Promise<{ domains: number; certificates: number }>
+
   /** Those of these that exist, in no order. */
   sites(slugs: readonly string[]): Promise<ListedSite[]>
 

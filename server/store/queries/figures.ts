@@ -112,6 +112,18 @@ export class SqlFigureQueries implements FigureQueries {
     return [...new Set(found)].slice(0, limit)
   }
 
+  async countProblems(max: number) {
+    const { rows } = await sql<{ domains: number; certificates: number }>`
+      select
+        (select count(*) from (select 1 from domains
+          where failing_since is not null and status = 'active' limit ${max}) as failing) as domains,
+        (select count(*) from (select 1 from certificates
+          where problem is not null and unused_since is null limit ${max}) as failing) as certificates
+    `.execute(this.#db)
+    const { domains, certificates } = rows[0]!
+    return { domains: Number(domains), certificates: Number(certificates) }
+  }
+
   async sites(slugs: readonly string[]): Promise<ListedSite[]> {
     if (slugs.length === 0) return []
     const rows = await this.#db

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
+import type { JobRunRow } from '../administration-rows.ts'
 import type { JobRun, JobRunQueries } from '../contract/job-runs.ts'
 import { RowMapper } from '../row-mapper.ts'
-import type { JobRunRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
 
 const mapper = new RowMapper<JobRun, JobRunRow>({
   name: 'name',

@@ -1,0 +1,37 @@
+import type { AdminJobs } from '../../protocol/api/admin/lists.ts'
+import { toIso, toIsoOrNull } from '../lib/time.ts'
+import type { Store } from '../store/store.ts'
+import type { Sweep, SweepOptions } from './jobs.ts'
+
+/** The background jobs of the service with their last runs, over all processes. */
+export class JobList {
+  readonly #store: Store
+  readonly #jobs: readonly Sweep[]
+
+  constructor(options: SweepOptions, table: readonly Sweep[]) {
+    this.#store = options.store
+    this.#jobs = table.filter((sweep) => sweep.isEnabled?.(options) ?? true)
+  }
+
+  async show(): Promise<AdminJobs> {
+    const runs = new Map((await this.#store.read.jobRuns.list()).map((run) => [run.name, run]))
+    return {
+      jobs: this.#jobs.map(({ name, description, intervalSeconds }) => {
+        const run = runs.get(name)
+        return {
+          ...{ name, description, intervalSeconds },
+          lastRun: run
+            ? {
+                startedAt: toIso(run.startedAt),
+                durationMs: run.durationMs,
+                items: run.items,
+                error: run.error,
+              }
+            : null,
+          failures: run?.failures ?? 0,
+          failedAt: toIsoOrNull(run?.failedAt ?? null),
+        }
+      }),
+    }
+  }
+}

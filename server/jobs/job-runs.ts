@@ -1,0 +1,35 @@
+import type { Log } from '../lib/log.ts'
+import { MINUTE_MS } from '../lib/time.ts'
+import type { JobRun } from '../store/contract/job-runs.ts'
+import type { Store } from '../store/store.ts'
+
+/** Between two records of a job whose outcome stays the same: some run every five seconds. */
+const RECORD_INTERVAL_MS = MINUTE_MS
+
+interface JobRunRecorderOptions {
+  store: Store
+  log: Log
+}
+
+/** Records the runs of jobs for administrators. A run never fails because it cannot be recorded. */
+export class JobRunRecorder {
+  readonly #options: JobRunRecorderOptions
+  readonly #recorded = new Map<string, { at: number; hasFailed: boolean }>()
+
+  constructor(options: JobRunRecorderOptions) {
+    this.#options = options
+  }
+
+  async record(run: Pick<JobRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>): Promise<void> {
+    const { store, log } = this.#options
+    const { name, startedAt, error } = run
+    const hasFailed = error !== null
+    const last = this.#recorded.get(name)
+    const isRepeated = last !== undefined && !last.hasFailed && !hasFailed
+    if (isRepeated && startedAt - last.at < RECORD_INTERVAL_MS) return
+    this.#recorded.set(name, { at: startedAt, hasFailed })
+    await store
+      .execute('relaxed', ({ jobRuns }) => jobRuns.record(run))
+      .catch((cause: unknown) => log.debug('the run of a job could not be recorded', { name, error: cause }))
+  }
+}
