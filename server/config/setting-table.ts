@@ -408,5 +408,22 @@ export const settings = {
     [1, 100_000],
     'Concurrent uploads and archives per process. One IP address can use a quarter of them.',
   ),
+  accessLog: text(
+    'SLIPWAY_ACCESS_LOG',
+    'off',
+    'Access log, a line for each request: `off`, `stdout`, or the path of a file.',
+  ),
+  accessLogFormat: oneOf(
+    'SLIPWAY_ACCESS_LOG_FORMAT',
+    'combined',
+    ['combined', 'json'],
+    'Format of the access log: `combined` as of Apache and nginx, followed by the host, or `json`.',
+  ),
+  accessLogAddresses: oneOf(
+    'SLIPWAY_ACCESS_LOG_ADDRESSES',
+    'short',
+    ['short', 'full', 'none'],
+    'IP addresses in the access log: `short` for the network (IPv4 /24, IPv6 /48), `full` or `none`.',
+  ),
   log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Minimum level of log messages.'),
 } as const

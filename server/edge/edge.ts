@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
@@ -31,7 +32,7 @@ import {
   unavailable,
   VERSION_NOT_FOUND,
 } from './respond/pages/error-pages.ts'
-import type { BlobSlice, EdgeResponse, EdgeResult } from './response.ts'
+import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
 const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
@@ -123,6 +124,7 @@ export class Edge implements HttpHandler {
   count(request: HttpRequest, result: EdgeResult, client: ClientTracker): void {
     this.#requestMetrics.count(request, result)
     this.#visitCounter?.count(request, result, client)
+    this.#options.requestLog?.add(toLoggedRequest(request, result))
   }
 
   peekBody({ content, body }: EdgeResponse): Buffer | undefined {
@@ -330,6 +332,12 @@ export class Edge implements HttpHandler {
 /** A response that is not counted as a visit. */
 function uncounted(response: EdgeResponse): EdgeResult {
   return { response, visit: undefined }
+}
+
+function toLoggedRequest(request: HttpRequest, { response }: EdgeResult): LoggedRequest {
+  const { host, target, headers, socket, isHead, method = isHead ? 'HEAD' : 'GET' } = request
+  const bytes = isHead ? 0 : bodyBytes(response)
+  return { host, ...target, headers, socket, method, status: response.status, bytes }
 }
 
 function inline(response: EdgeResponse, visit: string | undefined): ResultWithBody {

@@ -94,6 +94,10 @@ export const METRICS = {
   slipway_emails_total: counter('Emails by outcome: sent, failed (may be sent again) or rejected.', [
     'outcome',
   ]),
+  slipway_access_log_lines_total: counter(
+    'Lines of the access log: written, or dropped because the file or its reader is too slow or failed.',
+    ['outcome'],
+  ),
   slipway_store_feed_lag_seconds: reported(
     gauge(
       'Age of the last successful poll for changes of other nodes. Beyond 0.9 the node checks cached entries before it serves them.',
