@@ -23,6 +23,7 @@ import * as previews from './migrations/020-previews.ts'
 import * as trusts from './migrations/021-trusts.ts'
 import * as oauth from './migrations/022-oauth.ts'
 import * as clients from './migrations/023-clients.ts'
+import * as moderation from './migrations/025-moderation.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -100,6 +101,12 @@ export const migrations: readonly Migration[] = [
   { name: '021-trusts', compatibleWith: '014-growing-tables', up: trusts.up },
   { name: '022-oauth', compatibleWith: '014-growing-tables', up: oauth.up },
   { name: '023-clients', compatibleWith: '014-growing-tables', up: clients.up },
+  { name: '025-moderation', compatibleWith: '014-growing-tables', up: moderation.up },
+  {
+    name: '025-moderation-indexes',
+    compatibleWith: '014-growing-tables',
+    indexes: moderation.moderationIndexes,
+  },
 ]
 
 interface MigrationTables {

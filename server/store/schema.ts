@@ -3,6 +3,8 @@ import type { Plan } from '../../protocol/api/account.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
+import type { BlockKind } from './contract/blocks.ts'
+import type { ReportState } from './contract/reports.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
@@ -44,6 +46,9 @@ export interface Schema {
   visitors: VisitorRow
   visit_salts: VisitSaltRow
   notices: NoticeRow
+  blocks: BlockRow
+  reports: ReportRow
+  accepted_scans: AcceptedScanRow
   ticket_keys: TicketKeyRow
   shared_settings: SharedSettingRow
   nodes: NodeRow
@@ -59,6 +64,8 @@ export interface AccountRow {
   reminders: 0 | 1
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   leaving_since: number | null
+  /** JSON of `Suspension`, which applies to all of its sites; null when it is not suspended. */
+  suspension: string | null
 }
 
 /** An API key beside the account's `key_hash`; its name is unique within the account. */
@@ -194,6 +201,38 @@ export interface SiteRow {
   kept_until: number | null
   /** Of a site in the trash: JSON of `KeptDomain[]`; null when it had no domains. */
   kept_domains: string | null
+  /** JSON of `Suspension`; null when it is not suspended. */
+  suspension: string | null
+}
+
+/** See `Block`. */
+export interface BlockRow {
+  kind: BlockKind
+  value: string
+  reason: string
+  created_at: number
+  expires_at: number | null
+}
+
+/** See `ReportedSite`. */
+export interface ReportRow {
+  site: string
+  state: ReportState
+  count: number
+  first_at: number
+  last_at: number
+  decided_at: number | null
+  /** JSON of `Report[]`. */
+  latest: string
+  mailed_count: number
+  mailed_at: number | null
+}
+
+/** A content that a scanner has accepted. */
+export interface AcceptedScanRow {
+  hash: string
+  scanner: string
+  accepted_at: number
 }
 
 /** An address whose account may publish to a site of another account. */

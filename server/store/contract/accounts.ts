@@ -1,4 +1,5 @@
 import type { Plan } from '../../../protocol/api/account.ts'
+import type { Suspension } from './suspension.ts'
 
 export interface Account {
   id: string
@@ -10,6 +11,8 @@ export interface Account {
   reminders: boolean
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   deletionStartedAt: number | null
+  /** Applies to all of its sites, also to later ones. */
+  suspension: Suspension | null
 }
 
 /** Accounts. Ids, addresses and key hashes are unique. A change of an absent account changes nothing. */
@@ -29,6 +32,8 @@ export interface AccountQueries {
   setPlan(id: string, plan: Plan): Promise<void>
 
   setReminders(id: string, reminders: boolean): Promise<void>
+
+  setSuspension(id: string, suspension: Suspension | null): Promise<void>
 
   /** Removes all keys of an account that is being deleted. Idempotent: keeps an earlier start time. */
   markBeingDeleted(id: string, now: number): Promise<void>
