@@ -125,7 +125,7 @@ export function storeModeration(promises: Promises): void {
       at: 5,
       reason: 'phishing',
       url: 'https://a.test/',
-      text: 'Looks like a bank',
+      text: 'A copy of a bank',
       email: null,
     }
     const rows = [
