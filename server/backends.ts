@@ -10,8 +10,8 @@ import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
-import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
+import { Metrics, type ProcessSnapshot } from './lib/metrics.ts'
 import { SecretBox } from './lib/secret-box.ts'
 import { type Secrets, Signer } from './lib/tokens.ts'
 import { folderMail } from './mail/folder.ts'
@@ -46,12 +46,14 @@ export interface StartOptions {
    * invalidated their caches.
    */
   broadcastInvalidation?: (names: readonly string[]) => Promise<void>
+  /** Collects the metrics of all processes of this machine. */
+  collectMetrics?: () => Promise<ProcessSnapshot[]>
 }
 
 /** The database, and what it is opened with. */
 export interface Database {
   secret: Secrets
-  counters: Counters
+  metrics: Metrics
   folder: DataFolder
   store: Store
 }
@@ -99,10 +101,10 @@ async function openAnyDatabase(config: Config, startOptions: StartOptions): Prom
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const { secretPrevious } = config
   const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
-  const counters = new Counters()
-  const open = startOptions.openStore ?? (() => openStore(config, folder, { ...startOptions, counters }))
+  const metrics = new Metrics()
+  const open = startOptions.openStore ?? (() => openStore(config, folder, { ...startOptions, metrics }))
   const store = await open()
-  return { secret, counters, folder, store }
+  return { secret, metrics, folder, store }
 }
 
 /** Closes the database when this node does not belong to its fleet. */
@@ -126,10 +128,10 @@ export async function openBackends(
   const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
   const { showCode = () => {} } = startOptions
   const database = opened ?? (await openDatabase(config, startOptions))
-  const { folder, store, secret, counters } = database
+  const { folder, store, secret, metrics } = database
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
+  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, metrics, log })
   await warnBelowReserve(blobs, reserve, log)
   const mail = config.smtpUrl
     ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
@@ -144,18 +146,18 @@ export async function openBackends(
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log, counters }: StartOptions & { counters: Counters },
+  { clock = Date.now, log, metrics }: StartOptions & { metrics: Metrics },
 ): Promise<Store> {
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl, log, counters })
+  return postgresStore({ url: databaseUrl, log, metrics })
 }
 
 /** Loads the client of S3 only for its setting. */
 async function openBlobs(
   config: Config,
   folder: DataFolder,
-  parts: { bootId: string; clock: () => number; reserve: DiskReserve; counters: Counters; log: Log },
+  parts: { bootId: string; clock: () => number; reserve: DiskReserve; metrics: Metrics; log: Log },
 ): Promise<Blobs> {
   if (config.blobsUrl === '') return inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
   const { s3Blobs } = await import('./blobs/s3/s3.ts')
@@ -269,12 +271,12 @@ async function openStorage(
   await using stack = new AsyncDisposableStack()
   if (config.databaseUrl === '') await assertClosed(config, isSource ? 'source' : 'target')
   const open = isSource ? openDatabase : openAnyDatabase
-  const { folder, store, secret, counters } = await open(config, startOptions)
+  const { folder, store, secret, metrics } = await open(config, startOptions)
   stack.use(store)
   const { log, bootId = randomBytes(8).toString('hex') } = startOptions
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
+  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, metrics, log })
   const tables = stack.use(await openTables(config, folder, { isSource }))
   const opened = stack.move()
   return { tables, blobs, secret, clock, [Symbol.asyncDispose]: () => opened.disposeAsync() }

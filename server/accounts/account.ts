@@ -280,6 +280,7 @@ function newAccount(email: string, now: number): Account {
     createdAt: now,
     deletionStartedAt: null,
     suspension: null,
+    administratorSince: null,
   }
 }
 

@@ -22,7 +22,8 @@ import { mcp } from './mcp/mcp.ts'
 import { oauth } from './oauth.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
-import { type Route, routes } from './routes.ts'
+import type { Route } from './route.ts'
+import { routes } from './routes.ts'
 import type { LazySchemaCompilers } from './schema-compilers.ts'
 import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 import type { ApiServices } from './services.ts'
@@ -132,7 +133,8 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
   })
   const document = openApiDocument(table, options)
   api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, () => document)
-  handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
+  const known = table.filter(({ access }) => access !== 'admin')
+  handleUnrouted(api, [...known, { url: '/api/openapi.json', method: 'GET' }])
 }
 
 function routeOptions(route: Route, services: ApiServices & { manifestBytes: number }): RouteOptions {

@@ -68,7 +68,7 @@ export const settings = {
       'SLIPWAY_INTERNAL_PORT',
       0,
       [0, 65535],
-      'Port of the endpoint `/internal/tls-allowed`, which a reverse proxy queries before it orders a certificate.',
+      'Port of `/metrics` for Prometheus, and of `/internal/tls-allowed`, which a reverse proxy queries before it orders a certificate.',
     ),
     'off',
   ),

@@ -7,6 +7,7 @@ import type { Log } from '../lib/log.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
+import type { AuditLog } from '../operations/administration/audit-log.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
@@ -26,6 +27,7 @@ export interface SweepOptions {
   precompressor: Precompressor
   domains: DomainService
   accountDeletion: AccountDeletion
+  auditLog: AuditLog
   notices: Notices
   certificates?: CertificateManager | undefined
   clock: () => number
@@ -137,6 +139,12 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: 600,
     description: 'deletes used and expired codes, sessions, keys and counters',
     run: deleteExpiredSignIns,
+  },
+  {
+    name: 'audit-log',
+    intervalSeconds: DAY_SECONDS,
+    description: 'deletes entries of the audit log after 400 days',
+    run: ({ auditLog, clock, store }) => auditLog.prune(store, clock()),
   },
   {
     name: 'programs',

@@ -10,6 +10,7 @@ import {
   requireClaimToken,
   requireNotExpired,
 } from '../accounts/authorization.ts'
+import { assertPermitted, publishScope } from '../accounts/permissions.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
@@ -166,6 +167,8 @@ export class Finalizer implements AsyncDisposable {
     const site = await requireFinalizable(queries, { caller, slug, request }, now)
     const version = requireVersion(await queries.versions.byId(request.versionId), slug)
     assertMayPublishDraft(site, version, request)
+    const scope = publishScope(version.previewName)
+    await assertPermitted(queries, caller, { scope, reach: 'site' }, slug)
     return { site, version }
   }
 

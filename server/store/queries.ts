@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { SqlAccountQueries } from './queries/accounts.ts'
 import { SqlAcmeQueries } from './queries/acme.ts'
+import { SqlAuditQueries } from './queries/audit.ts'
 import { SqlBlobQueries } from './queries/blobs.ts'
 import { SqlBlockQueries } from './queries/blocks.ts'
 import { SqlCertificateQueries } from './queries/certificates.ts'
@@ -55,5 +56,6 @@ export function createQueries(db: Kysely<Schema>): Queries {
     ticketKeys: new SqlTicketKeyQueries(db),
     sharedSettings: new SqlSharedSettingQueries(db),
     nodes: new SqlNodeQueries(db),
+    audit: new SqlAuditQueries(db),
   }
 }

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 import type { Plan } from '../../protocol/api/account.ts'
-import type { KeyScope } from '../../protocol/api/keys.ts'
+import type { AccountScope, KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
 import type { BlockKind } from './contract/blocks.ts'
@@ -14,6 +14,9 @@ export type EngineName = 'sqlite' | 'postgres'
  */
 export interface Schema {
   accounts: AccountRow
+  usage: UsageRow
+  invitations: InvitationRow
+  operator_settings: OperatorSettingRow
   named_keys: NamedKeyRow
   device_sign_ins: DeviceSignInRow
   trusts: TrustRow
@@ -52,6 +55,7 @@ export interface Schema {
   ticket_keys: TicketKeyRow
   shared_settings: SharedSettingRow
   nodes: NodeRow
+  audit_log: AuditRow
 }
 
 export interface AccountRow {
@@ -66,6 +70,33 @@ export interface AccountRow {
   leaving_since: number | null
   /** JSON of `Suspension`, which applies to all of its sites; null when it is not suspended. */
   suspension: string | null
+  /** Since when it administers the service; null for other accounts. */
+  administrator_since: number | null
+  /** JSON of the limits that differ from those of the plan; null without. */
+  limits: string | null
+}
+
+/** What an account, a network or all anonymous sites hold. `revision` grows with each change. */
+export interface UsageRow {
+  holder: string
+  bytes: number
+  sites: number
+  revision: number
+}
+
+/** An address that may create an account until then. */
+export interface InvitationRow {
+  email: string
+  /** The administrator's account; null for the command of the operator. */
+  invited_by: string | null
+  created_at: number
+  expires_at: number
+}
+
+/** What the operator has set while the service runs, as JSON. */
+export interface OperatorSettingRow {
+  name: string
+  value: string
 }
 
 /** An API key beside the account's `key_hash`; its name is unique within the account. */
@@ -94,7 +125,7 @@ export interface TrustRow {
   forge_repository_id: string | null
   /** The `visits_key` of the site. */
   site: string
-  scope: KeyScope
+  scope: AccountScope
   branch: string | null
   tag: string | null
   environment: string | null
@@ -203,6 +234,8 @@ export interface SiteRow {
   kept_domains: string | null
   /** JSON of `Suspension`; null when it is not suspended. */
   suspension: string | null
+  /** Of a site that was published without an account: the network of its first publish, as a keyed hash. */
+  network: string | null
 }
 
 /** See `Block`. */
@@ -327,6 +360,8 @@ export interface BlobRow {
 export interface BlobNameRow {
   hash: string
   slug: string
+  /** The owner of the site; null while it is anonymous. */
+  owner_id: string | null
 }
 
 /**
@@ -574,4 +609,20 @@ export interface NodeRow {
   seen_at: number
   /** JSON of counters and gauges by their names. */
   numbers: string
+}
+
+/** A change that an administrator made. */
+export interface AuditRow {
+  id: string
+  at: number
+  /** The account; null for the command line. */
+  actor_id: string | null
+  /** The email address of the account at that time, or `command line`. */
+  actor: string
+  /** The network of the request; null for the command line. */
+  network: string | null
+  action: string
+  target: string
+  /** JSON. */
+  details: string | null
 }

@@ -1,5 +1,6 @@
 import type { AccountQueries } from './contract/accounts.ts'
 import type { AcmeQueries } from './contract/acme.ts'
+import type { AuditQueries } from './contract/audit.ts'
 import type { BlobQueries } from './contract/blobs.ts'
 import type { BlockQueries } from './contract/blocks.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
@@ -51,6 +52,7 @@ export interface Queries {
   ticketKeys: TicketKeyQueries
   sharedSettings: SharedSettingQueries
   nodes: NodeQueries
+  audit: AuditQueries
 }
 
 /** Within `Store.write`: the queries, and invalidation. */

@@ -15,8 +15,8 @@ import type { Encoding } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { Edge } from '../../server/edge/edge.ts'
 import type { EdgeOptions } from '../../server/edge/edge-options.ts'
-import { Counters } from '../../server/lib/counters.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
@@ -125,11 +125,11 @@ export class EdgeFixture {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
     const budget = new MemoryBudget(cacheBytes)
-    const counters = new Counters()
+    const metrics = new Metrics()
     this.options = {
       config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain, ...environment }),
       store: this.store.watched,
-      ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, counters }),
+      ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, metrics }),
       blobs: this.blobs,
       addresses: this.addresses,
       injectedDocuments: new InjectedDocuments({
@@ -138,7 +138,7 @@ export class EdgeFixture {
       }),
       clock,
       log,
-      counters,
+      metrics,
       secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,

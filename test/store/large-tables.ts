@@ -5,6 +5,8 @@ const SITES = 20_000
 /** Rows of the tables that grow with sites, accounts and visits. */
 const ROWS: Record<string, number> = {
   accounts: 10_000,
+  usage: 10_000,
+  invitations: 10_000,
   named_keys: 10_000,
   device_sign_ins: 10_000,
   trusts: 10_000,
@@ -36,6 +38,7 @@ const ROWS: Record<string, number> = {
   blocks: 10_000,
   reports: 20_000,
   accepted_scans: 100_000,
+  audit_log: 100_000,
 }
 
 export const GROWING_TABLES: readonly string[] = Object.keys(ROWS)
@@ -47,7 +50,9 @@ const VALUES: Record<string, Record<string, string>> = {
     key_hash: `'key ' || i`,
     reminders: '1',
     leaving_since: 'case when i % 1000 = 0 then i end',
+    administrator_since: 'case when i % 1000 = 1 then i end',
   },
+  invitations: { email: `'email ' || i`, expires_at: 'i' },
   named_keys: {
     account_id: `'id ' || i % 5000`,
     expires_at: 'case when i % 100 = 0 then i end',

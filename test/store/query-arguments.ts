@@ -1,3 +1,4 @@
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Queries } from '../../server/store/store.ts'
 import {
@@ -69,6 +70,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     setPlan: ['id 7', 'hobby'],
     setReminders: ['id 7', false],
     setSuspension: ['id 7', suspension('r')],
+    setAdministratorSince: ['id 7', 1],
+    administrators: [],
     markBeingDeleted: ['id 7', 1],
     beingDeleted: [100],
     remove: ['id 7'],
@@ -339,5 +342,10 @@ export const QUERY_ARGUMENTS: Arguments = {
     list: [],
     remove: ['n'],
     removeUnseen: [1],
+  },
+  audit: {
+    add: [{ at: 1, actor: COMMAND_LINE, action: 'site.suspend', target: 'slug 7' }],
+    list: [{ limit: 50, target: 'target 7', after: { at: 100, id: 'id 100' } }],
+    deleteBefore: [50, 100],
   },
 }

@@ -30,6 +30,7 @@ export function accountRow(id: string, change: Partial<Account> = {}): Account {
     createdAt: 1000,
     deletionStartedAt: null,
     suspension: null,
+    administratorSince: null,
     ...change,
   }
 }

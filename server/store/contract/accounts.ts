@@ -13,6 +13,8 @@ export interface Account {
   deletionStartedAt: number | null
   /** Applies to all of its sites, also to later ones. */
   suspension: Suspension | null
+  /** Since when it administers the service; null for other accounts. */
+  administratorSince: number | null
 }
 
 /** Accounts. Ids, addresses and key hashes are unique. A change of an absent account changes nothing. */
@@ -35,7 +37,13 @@ export interface AccountQueries {
 
   setSuspension(id: string, suspension: Suspension | null): Promise<void>
 
-  /** Removes all keys of an account that is being deleted. Idempotent: keeps an earlier start time. */
+  /** Null when it no longer administers the service. */
+  setAdministratorSince(id: string, since: number | null): Promise<void>
+
+  /** Those that administer the service, the first one first. */
+  administrators(): Promise<Account[]>
+
+  /** Removes all keys of an account that is being deleted, and its mark as an administrator. Idempotent: keeps an earlier start time. */
   markBeingDeleted(id: string, now: number): Promise<void>
 
   /** Accounts that are being deleted, the longest waiting first. */
