@@ -42,6 +42,7 @@ import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
 import { type InternalRoute, InternalServer } from './net/internal-server.ts'
 import { Listener } from './net/listener.ts'
+import { ServiceRequests } from './net/observe-request.ts'
 import { ON_DEMAND_TLS_PATH, onDemandTls } from './net/on-demand-tls.ts'
 import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
@@ -49,6 +50,8 @@ import { rejectAmbiguous } from './net/validate-request.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
+import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
+import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
 import type { Precompressor } from './publish/precompress/precompressor.ts'
 import { createServices, publishLimits } from './services.ts'
 import type { Store } from './store/store.ts'
@@ -114,7 +117,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const backends = await openBackends(config, baseUrl, startOptions, database)
   if (!database) stack.use(backends.store)
-  const { store, blobs, metrics } = backends
+  const { store, blobs, reserve, telemetry } = backends
+  const { metrics } = telemetry
   const { clock } = store
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
   if (visitRecorder) stack.use(visitRecorder)
@@ -176,6 +180,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
   let isStopping = false
   const settings = pageSettings(config, baseUrl, startOptions.version)
   const schemaCompilers = new LazySchemaCompilers()
+  const uploadLimiter = new ConcurrencyLimiter({
+    total: config.uploadsAtOnce,
+    perKey: Math.ceil(config.uploadsAtOnce / 4),
+  })
   const api = await buildApi({
     ...services,
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
@@ -191,15 +199,13 @@ export async function startService(config: Config, startOptions: StartOptions): 
     agentFiles: agentFiles({ settings, clock }),
     schemaCompilers,
     clock,
-    uploadLimiter: new ConcurrencyLimiter({
-      total: config.uploadsAtOnce,
-      perKey: Math.ceil(config.uploadsAtOnce / 4),
-    }),
+    uploadLimiter,
     clientIp: getClientIp,
     clientMemory,
     // A test that sets the time sets it here as well; a service needs a clock that never jumps.
     transferRates: new TransferRates({ clock: startOptions.clock ?? (() => performance.now()) }),
     log,
+    telemetry,
     healthy: shareResult(
       async () => {
         await store.check()
@@ -211,18 +217,25 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   stack.defer(() => api.close())
 
+  const serviceRequests = new ServiceRequests({ metrics })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       // No client shall send a request over a connection at the time when the drain closes it.
       if (isStopping) response.shouldKeepAlive = false
-      if (rejectAmbiguous(request, response)) return
-      if (edge.servesHost(request.headers.host) || isChallenge(request.url ?? ''))
-        handleNodeRequest(edge, request, response)
-      else if (!https || !redirectToHttps(https, baseUrl, request, response)) api.routing(request, response)
+      const isAmbiguous = rejectAmbiguous(request, response)
+      if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
+        return handleNodeRequest(edge, request, response)
+      serviceRequests.observe(request, response)
+      if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
+      api.routing(request, response)
     },
     fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
   https?.serve({ handler: edge, listener, budget, clientMemory })
+  const { precompressor } = services
+  addServiceMetrics(metrics, {
+    ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor },
+  })
   const internalServer = await openInternalServer(config, {
     shared,
     routes: {
@@ -231,7 +244,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
     },
     log,
   })
-  if (internalServer) stack.use(internalServer)
+  if (internalServer) {
+    stack.use(internalServer)
+    stack.use(addProcessMetrics(metrics, { version: startOptions.version }))
+  }
   const opened = stack.move()
   return {
     port: listener.port,
@@ -306,7 +322,7 @@ export async function openForOperator(
 /** The limits of lookups in the store, for all caches of this process. */
 function createLookupLimits(
   { staleSeconds }: Config,
-  { store, metrics }: Backends,
+  { store, telemetry: { metrics } }: Backends,
   // A test that sets the time sets it here as well.
   { clock = () => performance.now() }: StartOptions,
 ): Pick<EdgeOptions, 'breaker' | 'missLimiter'> {

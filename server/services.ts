@@ -45,7 +45,7 @@ export function createServices(
   backends: Backends,
   { log, budget, clock: testClock }: Pick<StartOptions, 'log' | 'clock'> & { budget: MemoryBudget },
 ) {
-  const { store, blobs, mail, dns, folder, secret, secretBox, certificates } = backends
+  const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
   const { clock } = store
   const plans = readPlans(config)
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
@@ -93,6 +93,7 @@ export function createServices(
     addresses,
     clock,
     log,
+    telemetry,
   })
   const domains = new DomainService({
     store,
@@ -192,6 +193,7 @@ export function createServices(
       certificates,
       clock,
       log,
+      telemetry,
       pendingLifetime: config.pendingLifetime,
       blobGrace: config.blobGrace,
     },

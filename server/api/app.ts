@@ -5,6 +5,7 @@ import { formatAlternatives } from '../../protocol/format.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { Telemetry } from '../lib/telemetry.ts'
 import type { TransferRates } from '../lib/transfer-rates.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
@@ -46,6 +47,7 @@ export interface ApiOptions extends ApiServices {
   schemaCompilers: LazySchemaCompilers
   clock: () => number
   log: Log
+  telemetry: Telemetry
   /** Rejects while the service cannot work. */
   healthy: () => Promise<void>
   /** False once the service stops. */

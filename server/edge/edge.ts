@@ -13,6 +13,7 @@ import type { EdgeOptions } from './edge-options.ts'
 import { LiveReload } from './live-reload.ts'
 import { PasswordGate } from './password/password-gate.ts'
 import { redirectToReport } from './report-link.ts'
+import { RequestMetrics } from './request-metrics.ts'
 import { type Host, Hosts } from './resolve/host.ts'
 import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
 import { SiteResolver } from './resolve/site-resolver.ts'
@@ -51,6 +52,7 @@ export class Edge implements HttpHandler {
   readonly #bodies: BodyCache
   readonly #gate: PasswordGate
   readonly #notice: AnonymousNotice | undefined
+  readonly #requestMetrics: RequestMetrics
   readonly #visitCounter: VisitCounter | undefined
   readonly #liveReload: LiveReload
 
@@ -63,6 +65,7 @@ export class Edge implements HttpHandler {
     this.#gate = new PasswordGate(options)
     this.#liveReload = new LiveReload(options)
     this.#notice = options.config.anonymousNotice === 'page' ? new AnonymousNotice(options) : undefined
+    this.#requestMetrics = new RequestMetrics(options)
     const { recorder } = options
     this.#visitCounter = recorder && new VisitCounter({ ...options, recorder })
   }
@@ -132,6 +135,7 @@ export class Edge implements HttpHandler {
   }
 
   count(request: HttpRequest, result: EdgeResult, client: ClientTracker): void {
+    this.#requestMetrics.count(request, result)
     this.#visitCounter?.count(request, result, client)
   }
 
@@ -139,8 +143,14 @@ export class Edge implements HttpHandler {
     return content ? this.#bodies.peek(content) : body
   }
 
-  openBody(request: HttpRequest, result: EdgeResult, memory?: MemoryReservation): Promise<ResultWithBody> {
-    return this.#openBody(request, result, { memory, isReloaded: false })
+  async openBody(
+    request: HttpRequest,
+    result: EdgeResult,
+    memory?: MemoryReservation,
+  ): Promise<ResultWithBody> {
+    const { startedAt = performance.now() } = result
+    const found = await this.#openBody(request, result, { memory, isReloaded: false })
+    return { ...found, cache: 'miss', startedAt }
   }
 
   async #openBody(
@@ -224,18 +234,26 @@ export class Edge implements HttpHandler {
   }
 
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
+    const { breaker } = this.#options
+    const { staleHits } = breaker
     try {
       const resolution = this.#siteResolver.resolve(host, request.isSecure, request)
       const result =
         resolution instanceof Promise
-          ? resolution.then((resolved) => this.#buildResult(host, resolved, request))
+          ? this.#buildMiss(host, resolution, request)
           : this.#buildResult(host, resolution, request)
-      return result instanceof Promise
-        ? result.catch((error: unknown) => uncounted(this.#failure(request, error)))
-        : result
+      if (result instanceof Promise)
+        return result.catch((error: unknown) => uncounted(this.#failure(request, error)))
+      return breaker.staleHits === staleHits ? result : { ...result, cache: 'stale' }
     } catch (error) {
       return uncounted(this.#failure(request, error))
     }
+  }
+
+  async #buildMiss(host: Host, loading: Promise<Resolution>, request: HttpRequest): Promise<EdgeResult> {
+    const startedAt = performance.now()
+    const result = await this.#buildResult(host, await loading, request)
+    return { ...result, cache: 'miss', startedAt }
   }
 
   /**

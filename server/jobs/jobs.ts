@@ -5,6 +5,7 @@ import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import type { Log } from '../lib/log.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
+import type { Telemetry } from '../lib/telemetry.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
@@ -32,6 +33,7 @@ export interface SweepOptions {
   certificates?: CertificateManager | undefined
   clock: () => number
   log: Log
+  telemetry: Telemetry
   pendingLifetime: number
   blobGrace: number
 }

@@ -58,14 +58,15 @@ export const METRICS = {
   slipway_http_response_body_bytes_total: counter('Bytes of response bodies.', ['side']),
   slipway_http_request_body_bytes_total: counter('Bytes of request bodies of the service itself.'),
   slipway_api_errors_total: counter('Errors of the API by code, RATE_LIMITED among them.', ['code']),
-  slipway_connections: gauge('Open HTTP/1.1 connections of clients and, with HTTP/2, relayed requests.'),
+  slipway_connections: gauge('Open connections of clients.'),
   slipway_connections_closed_total: counter('Connections closed at a limit.', ['reason']),
   slipway_client_memory_bytes: gauge('Memory held for requests and responses in progress.'),
   slipway_cache_bytes: gauge('Memory of cached sites, files and responses.'),
   slipway_cache_limit_bytes: gauge('Value of SLIPWAY_CACHE_BYTES.'),
-  slipway_publishes_total: counter('Finalized versions by outcome: live, draft, unchanged or failed.', [
-    'outcome',
-  ]),
+  slipway_publishes_total: counter(
+    'Finalized versions by outcome: live, draft (or preview), unchanged, refused (an error of the caller) or failed.',
+    ['outcome'],
+  ),
   slipway_uploads_active: gauge('Uploads and archives in progress.'),
   slipway_precompress_queue_length: gauge('Versions that wait for their encodings.'),
   slipway_store_operation_duration_seconds: histogram(

@@ -9,6 +9,15 @@ export class Counter {
   }
 }
 
+/** A value that may rise and fall; undefined until it is set. */
+export class Gauge {
+  value: number | undefined
+
+  set(value: number): void {
+    this.value = value
+  }
+}
+
 /** Counts observations in fixed buckets; an observation allocates nothing. */
 export class Histogram {
   readonly bounds: readonly number[]
@@ -44,6 +53,7 @@ export interface ProcessSnapshot {
 
 interface Series {
   counter?: Counter
+  gauge?: Gauge
   histogram?: Histogram
   /** Values that are read when the numbers are shown, and summed. */
   reads: (() => number | undefined)[]
@@ -60,6 +70,16 @@ export class Metrics {
     const series = this.#series(name, labels)
     series.counter ??= new Counter()
     return series.counter
+  }
+
+  gauge<Name extends MetricName>(name: Name, ...[labels]: Labels<Name>): Gauge {
+    const series = this.#series(name, labels)
+    if (!series.gauge) {
+      const gauge = new Gauge()
+      series.gauge = gauge
+      series.reads.push(() => gauge.value)
+    }
+    return series.gauge
   }
 
   histogram<Name extends MetricName>(name: Name, ...[labels]: Labels<Name>): Histogram {

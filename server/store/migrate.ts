@@ -26,6 +26,7 @@ import * as clients from './migrations/023-clients.ts'
 import * as administration from './migrations/024-administration.ts'
 import * as moderation from './migrations/025-moderation.ts'
 import * as quotas from './migrations/026-quotas.ts'
+import * as mail from './migrations/027-mail.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -120,6 +121,12 @@ export const migrations: readonly Migration[] = [
     name: '026-quotas-indexes',
     compatibleWith: '014-growing-tables',
     indexes: quotas.quotaIndexes,
+  },
+  { name: '027-mail', compatibleWith: '014-growing-tables', up: mail.up },
+  {
+    name: '027-mail-certificates',
+    compatibleWith: '014-growing-tables',
+    indexes: mail.certificateStates,
   },
 ]
 

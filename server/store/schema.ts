@@ -66,6 +66,11 @@ export interface AccountRow {
   created_at: number
   /** 1 when reminders are sent by email. */
   reminders: 0 | 1
+  /** Kinds of notices that are not sent, separated by spaces; null when all are. */
+  notices_off: string | null
+  /** When the mail server refused the address permanently, and its reply; null after a success. */
+  email_refused_at: number | null
+  email_refusal: string | null
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   leaving_since: number | null
   /** JSON of `Suspension`, which applies to all of its sites; null when it is not suspended. */

@@ -238,6 +238,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     findSummary: ['domain 7'],
     summaries: [['domain 7', 'domain 8']],
     requested: [],
+    countByState: [5e11],
     due: [50, 100, { withOrders: true }],
     names: ['domain 7', 100],
     insert: [emptyCertificate('new')],
