@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Block, BlockKind, BlockQueries } from '../contract/blocks.ts'
+import type { BlockRow } from '../moderation-rows.ts'
 import { RowMapper } from '../row-mapper.ts'
-import type { BlockRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
 
 const mapper = new RowMapper<Block, BlockRow>({

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { ReportedSite, ReportQueries, ReportState } from '../contract/reports.ts'
+import type { ReportRow } from '../moderation-rows.ts'
 import { json, RowMapper } from '../row-mapper.ts'
-import type { ReportRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
 
 const mapper = new RowMapper<ReportedSite, ReportRow>({
   site: 'site',
