@@ -402,6 +402,16 @@ export const settings = {
     ['on', 'off'],
     'Count visits to sites, without cookies and without storing IP addresses.',
   ),
+  anonymousNotice: oneOf(
+    'SLIPWAY_ANONYMOUS_NOTICE',
+    'off',
+    ['off', 'link', 'page'],
+    'Notice to visitors of anonymous sites: `link` adds a link to the form for reports to their HTML pages; `page` shows a page before them, once per site and browser.',
+  ),
+  reportEmail: mailAddress(
+    'SLIPWAY_REPORT_EMAIL',
+    'Email address that is notified of reports by visitors, and that pages of suspended sites name as the contact.',
+  ),
   uploadsAtOnce: integer(
     'SLIPWAY_UPLOADS_AT_ONCE',
     256,

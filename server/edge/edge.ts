@@ -6,12 +6,14 @@ import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
+import { AnonymousNotice } from './anonymous-notice.ts'
 import { BodyCache } from './body/body-cache.ts'
 import { buildResponse } from './build-response.ts'
 import { ClientTracker } from './client-tracker.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { LiveReload } from './live-reload.ts'
 import { PasswordGate } from './password/password-gate.ts'
+import { redirectToReport } from './report-link.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { type Host, Hosts } from './resolve/host.ts'
 import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
@@ -21,11 +23,13 @@ import {
   INTERNAL_ERROR,
   METHOD_NOT_ALLOWED,
   MISDIRECTED,
+  NOTICE_PATH,
   OPTIONS_RESPONSE,
   PAGE_NOT_FOUND,
   PASSWORD_METHOD_NOT_ALLOWED,
   PASSWORD_OPTIONS_RESPONSE,
   PASSWORD_PATH,
+  REPORT_PATH,
   SITE_EXPIRED,
   SITE_NOT_FOUND,
   SITE_NOT_PUBLISHED,
@@ -48,6 +52,7 @@ export class Edge implements HttpHandler {
   readonly #challenges: AcmeHttpChallenges
   readonly #bodies: BodyCache
   readonly #gate: PasswordGate
+  readonly #notice: AnonymousNotice | undefined
   readonly #requestMetrics: RequestMetrics
   readonly #visitCounter: VisitCounter | undefined
   readonly #liveReload: LiveReload
@@ -60,6 +65,7 @@ export class Edge implements HttpHandler {
     this.#bodies = new BodyCache(options)
     this.#gate = new PasswordGate(options)
     this.#liveReload = new LiveReload(options)
+    this.#notice = options.config.anonymousNotice === 'page' ? new AnonymousNotice(options) : undefined
     this.#requestMetrics = new RequestMetrics(options)
     const { recorder } = options
     this.#visitCounter = recorder && new VisitCounter({ ...options, recorder })
@@ -79,7 +85,10 @@ export class Edge implements HttpHandler {
     if (host.kind === 'service') return this.#hosts.isApiHost(name)
     if (host.kind !== 'domain') return false
     const resolution = await this.#siteResolver.resolve(host, true, undefined)
-    return resolution.kind === 'redirect' || (resolution.kind === 'site' && !this.#isExpired(resolution))
+    return (
+      ['redirect', 'suspended'].includes(resolution.kind) ||
+      (resolution.kind === 'site' && !this.#isExpired(resolution))
+    )
   }
 
   /** Invalidates these sites or domains; everything when undefined. For `store.onChange`. */
@@ -96,12 +105,17 @@ export class Edge implements HttpHandler {
   respond(request: HttpRequest): EdgeResult | Promise<EdgeResult> | undefined {
     if (isChallenge(request.target.path)) return this.#acmeChallenge(request).then(uncounted)
     const host = this.#hosts.read(request.host)
-    return host.kind === 'service' ? undefined : this.#serve(host, request)
+    if (host.kind === 'service') return undefined
+    return request.target.path === REPORT_PATH
+      ? uncounted(redirectToReport(request, this.#options.addresses))
+      : this.#serve(host, request)
   }
 
   /** The response to a posted password, to OPTIONS, and to methods that are not allowed. */
   respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
     const { method } = message
+    if (method === 'POST' && request.target.path === NOTICE_PATH && this.#notice)
+      return this.#notice.accept(request, message)
     const isForm = request.target.path === PASSWORD_PATH
     if (isForm && method === 'POST') return this.#submitPassword(request, message)
     if (isForm)
@@ -277,6 +291,8 @@ export class Edge implements HttpHandler {
       const reply = this.#respondToReload(host, site, request)
       if (reply !== undefined) return reply
     }
+    const notice = site.isAnonymous ? this.#notice?.show(request) : undefined
+    if (notice) return uncounted(notice)
     const visit = this.#visitCounter?.begin(site, now)
     return { response: buildResponse(site.table, request, now), visit }
   }
@@ -297,6 +313,7 @@ export class Edge implements HttpHandler {
     if (resolution.kind === 'not-found') return SITE_NOT_FOUND.for(headers)
     if (resolution.kind === 'redirect')
       return isChallenge(target.path) ? PAGE_NOT_FOUND.for(headers) : redirectTo(resolution, target)
+    if (resolution.kind === 'suspended') return resolution.page.for(headers)
     return resolution.kind === 'expired' || this.#isExpired(resolution)
       ? SITE_EXPIRED.for(headers)
       : undefined

@@ -47,6 +47,8 @@ const ROWS: readonly Row[] = [
   // Tools for programs
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
   ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
+  ['does not limit the calls of a program at the same time', 'server/api/mcp/mcp.ts', 'perKey: 8', 'perKey: 9', 'test/mcp/tools.test.ts'],
+  ['continues to count a call that its program cancelled', 'server/api/mcp/mcp.ts', "reply.raw.once('close', () => call.abort())", '', 'test/mcp/tools.test.ts'],
   ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'isFinished: true, url }', 'isFinished: true }', MCP_TOOLS],
   ['lets a link authorize the program of its sender', 'server/accounts/oauth/programs.ts', 'cookie !== undefined && constantTimeEqual(cookie, id)', 'true', OAUTH],
   ['accepts a code or token any number of times', 'server/accounts/oauth/oauth-records.ts', 'if (!isFirst) throw alreadyUsed()', '', OAUTH],

@@ -11,7 +11,7 @@ import type { Schema } from '../schemas/schema.ts'
 import { CallError, formatCallError } from './call-error.ts'
 import { DOMAIN_TOOLS } from './domain-tools.ts'
 import { internalClient } from './internal-client.ts'
-import { brief } from './projection.ts'
+import { brief, withSingleTypes } from './projection.ts'
 import { publishTools } from './publish-tools.ts'
 import { SITE_TOOLS } from './site-tools.ts'
 import type { ApiClient, Arguments, Tool } from './tool.ts'
@@ -56,7 +56,7 @@ export function openToolServer({ baseUrl, version, log, handle, ...options }: To
     name,
     title,
     description,
-    inputSchema: input as { type: 'object' },
+    inputSchema: withSingleTypes(input) as { type: 'object' },
     outputSchema: brief(output) as { type: 'object' },
     annotations,
   }))
