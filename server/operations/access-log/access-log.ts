@@ -1,8 +1,8 @@
-import type { RequestLike } from '../../lib/client-ip.ts'
+import { type RequestLike, shortenAddress } from '../../lib/client-ip.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { LoggedRequest, RequestLog } from '../../lib/request-log.ts'
-import { type AddressForm, combinedLine, jsonLine, type LogFormat, shortenAddress } from './format.ts'
+import { type AddressForm, combinedLine, jsonLine, type LogFormat } from './format.ts'
 import { LogFile } from './log-file.ts'
 
 interface AccessLogOptions {
@@ -52,6 +52,7 @@ export class AccessLog implements RequestLog, AsyncDisposable {
     const { addresses, clientIp } = this.#options
     if (addresses === 'none') return undefined
     const address = clientIp(request)
-    return addresses === 'full' ? address : shortenAddress(address)
+    // Without the prefix length, which programs that read logs do not expect.
+    return addresses === 'full' ? address : shortenAddress(address).replace(/\/\d+$/, '')
   }
 }

@@ -1,4 +1,3 @@
-import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import type { LoggedRequest } from '../../lib/request-log.ts'
 
 export type LogFormat = 'combined' | 'json'
@@ -49,13 +48,6 @@ export function jsonLine(entry: LogEntry): string {
   })
   // JSON permits these; a terminal may obey them.
   return `${text.replace(/[\x7f-\x9f]/g, (character) => `\\u00${hexCode(character)}`)}\n`
-}
-
-/** An IPv4 address without its last byte, an IPv6 address as its /48. */
-export function shortenAddress(address: string): string {
-  const network = rateLimitSubnet(address)
-  if (!network.includes(':')) return network.replace(/\.\d+$/, '.0')
-  return `${network.split(':').slice(0, 3).join(':')}::`
 }
 
 /** Without its query, which may have credentials of the site that it names. */
