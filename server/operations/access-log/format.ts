@@ -52,7 +52,7 @@ export function jsonLine(entry: LogEntry): string {
 
 /** Without its query, which may have credentials of the site that it names. */
 function readReferer(headers: LoggedRequest['headers']): string | undefined {
-  return readHeader(headers, 'referer')?.replace(/[?#].*$/s, '')
+  return readHeader(headers, 'referer')?.split(/[?#]/, 1)[0]
 }
 
 function readHeader(headers: LoggedRequest['headers'], name: string): string | undefined {
