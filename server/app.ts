@@ -22,9 +22,9 @@ import { type Config, ConfigError } from './config/settings.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
-import { JobList } from './jobs/job-list.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
+import { SweepList } from './jobs/sweep-list.ts'
 import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
@@ -48,6 +48,7 @@ import { ON_DEMAND_TLS_PATH, onDemandTls } from './net/on-demand-tls.ts'
 import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
+import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
 import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
@@ -155,6 +156,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
   }
   const https = await openHttps(config, parts)
   if (https) stack.use(https)
+  const requestLog = openAccessLog(config, { clientIp: getClientIp, clock, metrics, log })
+  if (requestLog) stack.use(requestLog)
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
@@ -169,6 +172,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     budget,
     clientIp: getClientIp,
     https,
+    requestLog,
     recorder: visitRecorder,
   })
   const edge = new Edge(edgeOptions)
@@ -190,7 +194,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   const api = await buildApi({
     ...services,
-    jobList: new JobList(services.sweepOptions, sweeps),
+    sweepList: new SweepList(services.sweepOptions, sweeps),
     overviews: new Overviews({ store, reserve: backends.reserve, budget, release: startOptions.version }),
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
     baseUrl,
@@ -223,7 +227,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   stack.defer(() => api.close())
 
-  const serviceRequests = new ServiceRequests({ metrics })
+  const serviceRequests = new ServiceRequests({ metrics, requestLog })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       // No client shall send a request over a connection at the time when the drain closes it.
@@ -357,6 +361,20 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     mail: config.smtpUrl ? 'smtp' : 'log',
     customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
     issuesCertificates: config.httpsPort !== undefined,
+  }
+}
+
+function openAccessLog(
+  { accessLog: target, accessLogFormat: format, accessLogAddresses: addresses }: Config,
+  parts: Omit<ConstructorParameters<typeof AccessLog>[0], 'target' | 'format' | 'addresses'>,
+): AccessLog | undefined {
+  if (target === 'off') return undefined
+  try {
+    return new AccessLog({ ...parts, target, format, addresses })
+  } catch (error) {
+    throw new ConfigError(
+      `SLIPWAY_ACCESS_LOG=${JSON.stringify(target)} is not allowed: it must be off, stdout or a file that can be written (${(error as Error).message})`,
+    )
   }
 }
 

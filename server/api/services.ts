@@ -10,7 +10,7 @@ import type { Trusts } from '../accounts/trusts/trusts.ts'
 import type { VisitReports } from '../analytics/report.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { AccountDeletion } from '../jobs/account-deletion.ts'
-import type { JobList } from '../jobs/job-list.ts'
+import type { SweepList } from '../jobs/sweep-list.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
 import type { Lists } from '../operations/administration/lists.ts'
@@ -36,7 +36,7 @@ export interface ApiServices {
   auditLog: AuditLog
   lists: Lists
   overviews: Overviews
-  jobList: JobList
+  sweepList: SweepList
   namedKeys: NamedKeys
   trusts: Trusts
   deviceSignIns: DeviceSignIns

@@ -34,8 +34,8 @@ export interface ActivityRow {
   value: number
 }
 
-/** See `JobRun`. */
-export interface JobRunRow {
+/** See `SweepRun`. */
+export interface SweepRunRow {
   name: string
   started_at: number
   duration_ms: number

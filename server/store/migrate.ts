@@ -25,6 +25,7 @@ import * as oauth from './migrations/022-oauth.ts'
 import * as clients from './migrations/023-clients.ts'
 import * as administration from './migrations/024-administration.ts'
 import * as figures from './migrations/024-figures.ts'
+import * as moderation from './migrations/025-moderation.ts'
 import * as quotas from './migrations/026-quotas.ts'
 import * as mail from './migrations/027-mail.ts'
 import type { EngineName, Schema } from './schema.ts'
@@ -112,6 +113,12 @@ export const migrations: readonly Migration[] = [
   },
   { name: '024-figures', compatibleWith: '014-growing-tables', up: figures.up },
   { name: '024-lists', compatibleWith: '014-growing-tables', indexes: figures.listIndexes },
+  { name: '025-moderation', compatibleWith: '014-growing-tables', up: moderation.up },
+  {
+    name: '025-moderation-indexes',
+    compatibleWith: '014-growing-tables',
+    indexes: moderation.moderationIndexes,
+  },
   { name: '026-quotas', compatibleWith: '014-growing-tables', up: quotas.up },
   {
     name: '026-quotas-indexes',

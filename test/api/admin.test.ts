@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AuditPage } from '../../protocol/api/admin/audit.ts'
-import type { AdminAccount, AdminDomain, AdminJobs, AdminSite } from '../../protocol/api/admin/lists.ts'
+import type { AdminAccount, AdminDomain, AdminSite, AdminSweeps } from '../../protocol/api/admin/lists.ts'
 import type { Activity, Overview } from '../../protocol/api/admin/overview.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.ts'
-import { JobRunRecorder } from '../../server/jobs/job-runs.ts'
+import { SweepRunRecorder } from '../../server/jobs/sweep-runs.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { ActivityRecorder } from '../../server/operations/administration/activity.ts'
 import { Program } from '../mcp/program.ts'
@@ -337,22 +337,22 @@ describe('the overview of administrators', () => {
     assert.ok((await read('30d')).points.every(({ visits }) => visits === 0))
   })
 
-  test('has the last run of each job, and the failures of one that fails', async () => {
+  test('has the last run of each sweep, and the failures of one that fails', async () => {
     const { key } = await administrator(api)
     const { store } = await api.operator()
-    const runs = new JobRunRecorder({ store, log: silentLog })
+    const runs = new SweepRunRecorder({ store, log: silentLog })
     const run = { name: 'blobs', startedAt: api.clock.now, durationMs: 12, items: 3, error: null }
     await runs.record(run)
     for (const error of ['the disk is full', 'the disk is still full'])
       await runs.record({ ...run, items: 0, error })
     const find = async () => {
-      const { jobs } = (await api.request('GET', '/api/admin/jobs', { key })).json as AdminJobs
-      return jobs.find(({ name }) => name === 'blobs')!
+      const { sweeps } = (await api.request('GET', '/api/admin/sweeps', { key })).json as AdminSweeps
+      return sweeps.find(({ name }) => name === 'blobs')!
     }
     const failed = await find()
     assert.deepEqual([failed.failures, failed.lastRun?.error], [2, 'the disk is still full'])
     const { problems } = (await api.request('GET', '/api/admin/overview', { key })).json as Overview
-    assert.ok(problems.jobs >= 1)
+    assert.ok(problems.sweeps >= 1)
     await runs.record(run)
     await runs.record({ ...run, items: 99 })
     const { failures, failedAt, lastRun } = await find()

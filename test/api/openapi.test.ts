@@ -93,7 +93,7 @@ GET /api/admin/sites
 GET /api/admin/accounts
 GET /api/admin/domains
 GET /api/admin/certificates
-GET /api/admin/jobs
+GET /api/admin/sweeps
 GET /api/admin/nodes
 GET /api/admin/audit
 PUT /api/admin/accounts/{id}/administrator`
@@ -375,9 +375,17 @@ async function administration(): Promise<void> {
   const { key } = await administrator(api)
   const { id } = (await (await api.operator()).store.read.accounts.byEmail((await api.account()).email))!
   for (const [method, path, json] of [
-    ...['overview', 'activity', 'sites', 'accounts', 'domains', 'certificates', 'jobs', 'nodes', 'audit'].map(
-      (name) => ['GET', `/api/admin/${name}`, undefined] as const,
-    ),
+    ...[
+      'overview',
+      'activity',
+      'sites',
+      'accounts',
+      'domains',
+      'certificates',
+      'sweeps',
+      'nodes',
+      'audit',
+    ].map((name) => ['GET', `/api/admin/${name}`, undefined] as const),
     ['PUT', `/api/admin/accounts/${id}/administrator`, { administrator: true }],
   ] as const)
     assert.equal((await api.request(method, path, { key, json })).status, 200, path)

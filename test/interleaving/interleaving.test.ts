@@ -26,7 +26,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/analytics/visit-recorder.ts #getSalt',
     'server/certificates/issuance.ts stop',
     'server/edge/password/attempt-limiter.ts reset',
-    'server/jobs/job-runs.ts record',
+    'server/jobs/sweep-runs.ts record',
     'server/operations/administration/activity.ts #record',
     'server/operations/fleet/node-reporter.ts #begin',
     'server/operations/fleet/node-reporter.ts #report',

@@ -75,8 +75,8 @@ export interface AdminCertificate {
   problem: string | null
 }
 
-/** A background job. */
-export interface AdminJob {
+/** A recurring background task. */
+export interface AdminSweep {
   name: string
   description: string
   intervalSeconds: number
@@ -114,8 +114,8 @@ export type AdminAccounts = AdminPage<AdminAccount>
 export type AdminDomains = AdminPage<AdminDomain>
 export type AdminCertificates = AdminPage<AdminCertificate>
 
-export interface AdminJobs {
-  jobs: AdminJob[]
+export interface AdminSweeps {
+  sweeps: AdminSweep[]
 }
 
 export interface AdminNodes {

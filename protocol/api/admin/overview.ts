@@ -65,5 +65,5 @@ export interface Overview {
   /** Memory of cached sites, files and responses of the process that answers. */
   cache: { usedBytes: number; limitBytes: number }
   /** What needs attention. */
-  problems: { jobs: number; certificates: number; domains: number; silentNodes: number }
+  problems: { sweeps: number; certificates: number; domains: number; silentNodes: number }
 }

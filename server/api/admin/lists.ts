@@ -24,6 +24,6 @@ export function nodes({ lists }: ListServices): RouteHandlerMethod {
   return () => lists.nodes()
 }
 
-export function jobs({ jobList }: Pick<ApiServices, 'jobList'>): RouteHandlerMethod {
-  return () => jobList.show()
+export function sweeps({ sweepList }: Pick<ApiServices, 'sweepList'>): RouteHandlerMethod {
+  return () => sweepList.show()
 }

@@ -26,7 +26,7 @@ function overviewRoutes(services: ApiServices): AdminRoute[] {
     { id: 'listAccounts', method: 'GET', url: '/api/admin/accounts', summary: 'List the accounts', query: listShape.listQuery, answer: [200, listShape.accountPage], handle: lists.accounts(services) },
     { id: 'listAllDomains', method: 'GET', url: '/api/admin/domains', summary: 'List the domains of all accounts', query: listShape.listQuery, answer: [200, listShape.domainPage], handle: lists.domains(services) },
     { id: 'listCertificates', method: 'GET', url: '/api/admin/certificates', summary: 'List the certificates with their expiry and problems', query: listShape.certificateQuery, answer: [200, listShape.certificatePage], handle: lists.certificates(services) },
-    { id: 'listJobs', method: 'GET', url: '/api/admin/jobs', summary: 'List the background jobs with their last runs and failures', answer: [200, listShape.jobList], handle: lists.jobs(services) },
+    { id: 'listSweeps', method: 'GET', url: '/api/admin/sweeps', summary: 'List the background tasks, which are called sweeps, with their last runs and failures', answer: [200, listShape.sweepList], handle: lists.sweeps(services) },
     { id: 'listNodes', method: 'GET', url: '/api/admin/nodes', summary: 'List the nodes of a fleet', answer: [200, listShape.nodeList], handle: lists.nodes(services) },
   ]
 }

@@ -29,7 +29,7 @@ export class Overviews {
     const now = store.clock()
     const { totals, countedAt } = await readTotals(store.read, now)
     const failing = await store.read.figures.countProblems(MAX_PROBLEMS)
-    const jobs = await store.read.jobRuns.list()
+    const sweeps = await store.read.sweepRuns.list()
     const nodes = await store.read.nodes.list()
     return {
       release,
@@ -39,7 +39,7 @@ export class Overviews {
       cache: { usedBytes: budget.usedBytes, limitBytes: budget.limit },
       problems: {
         ...failing,
-        jobs: jobs.filter(({ failures }) => failures > 0).length,
+        sweeps: sweeps.filter(({ failures }) => failures > 0).length,
         silentNodes: nodes.filter((node) => isSilent(node, now)).length,
       },
     }

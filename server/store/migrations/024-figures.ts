@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What the lists and plots of administrators show: figures of sites, accounts and domains, activity, runs of jobs. */
+/** What the lists and plots of administrators show: figures of sites, accounts and domains, activity, runs of sweeps. */
 export async function up({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('figures')
@@ -29,7 +29,7 @@ export async function up({ schema }: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('activity_key', ['width', 'at', 'name'])
     .execute()
   await schema
-    .createTable('job_runs')
+    .createTable('sweep_runs')
     .addColumn('name', 'text', (c) => c.primaryKey())
     .addColumn('started_at', 'bigint', (c) => c.notNull())
     .addColumn('duration_ms', 'bigint', (c) => c.notNull())

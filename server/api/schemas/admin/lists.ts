@@ -115,10 +115,10 @@ const lastRun: Schema = {
   type: ['object', 'null'],
   description: 'The last run; null before the first one',
 }
-export const jobList = named(
-  'AdminJobs',
+export const sweepList = named(
+  'AdminSweeps',
   object({
-    jobs: list(
+    sweeps: list(
       object({
         name: text('Name'),
         description: text('What it does'),

@@ -52,7 +52,7 @@ export const overview = named(
       limitBytes: integer('Its limit'),
     }),
     problems: object({
-      jobs: integer('Background jobs whose last run failed'),
+      sweeps: integer('Sweeps whose last run failed'),
       certificates: integer('Certificates that could not be issued or renewed, at most 1000'),
       domains: integer('Active domains that do not point here, at most 1000'),
       silentNodes: integer('Nodes whose reports are overdue'),

@@ -1,22 +1,22 @@
-import type { AdminJobs } from '../../protocol/api/admin/lists.ts'
+import type { AdminSweeps } from '../../protocol/api/admin/lists.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { Sweep, SweepOptions } from './jobs.ts'
 
-/** The background jobs of the service with their last runs, over all processes. */
-export class JobList {
+/** The sweeps of the service with their last runs, over all processes. */
+export class SweepList {
   readonly #store: Store
-  readonly #jobs: readonly Sweep[]
+  readonly #sweeps: readonly Sweep[]
 
   constructor(options: SweepOptions, table: readonly Sweep[]) {
     this.#store = options.store
-    this.#jobs = table.filter((sweep) => sweep.isEnabled?.(options) ?? true)
+    this.#sweeps = table.filter((sweep) => sweep.isEnabled?.(options) ?? true)
   }
 
-  async show(): Promise<AdminJobs> {
-    const runs = new Map((await this.#store.read.jobRuns.list()).map((run) => [run.name, run]))
+  async show(): Promise<AdminSweeps> {
+    const runs = new Map((await this.#store.read.sweepRuns.list()).map((run) => [run.name, run]))
     return {
-      jobs: this.#jobs.map(({ name, description, intervalSeconds }) => {
+      sweeps: this.#sweeps.map(({ name, description, intervalSeconds }) => {
         const run = runs.get(name)
         return {
           ...{ name, description, intervalSeconds },
