@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import { trace } from '../lib/telemetry.ts'
 import { HOUR_MS, SECOND_MS } from '../lib/time.ts'
 import type { Lease } from '../store/contract/leases.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
 import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
+import { SweepRunRecorder } from './sweep-runs.ts'
 
 /** How much more than its interval a scheduled run covers, so that a late run misses nothing (milliseconds). */
 const LOOKBACK_MS = HOUR_MS
+
+/** Characters of the message of a failure, as administrators see it. */
+const MAX_MESSAGE_LENGTH = 500
 
 /** Spreads the attempts of nodes that wait for the same lease. */
 const MAX_JITTER_MS = 10 * SECOND_MS
@@ -21,6 +26,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>()
   /** Sweeps whose lease another process held at the last interval. */
   readonly #refused = new Set<string>()
+  readonly #runs: SweepRunRecorder
   #hasReportedOthers = false
   /** Failures of each sweep since the process started. */
   readonly #failures = new Map<string, number>()
@@ -28,6 +34,7 @@ export class Scheduler implements AsyncDisposable {
 
   constructor(options: SweepOptions, table: readonly Sweep[]) {
     this.#options = options
+    this.#runs = new SweepRunRecorder(options)
     for (const sweep of table)
       if (sweep.isEnabled?.(options) ?? true) this.#schedule(sweep, firstDelay(sweep))
   }
@@ -85,7 +92,23 @@ export class Scheduler implements AsyncDisposable {
 
   async #run(sweep: Sweep, options: SweepOptions, startedAt = options.clock()): Promise<void> {
     const since = startedAt - sweep.intervalSeconds * 1000 - LOOKBACK_MS
-    const count = await sweep.run(options, { since })
+    const { telemetry, clock } = options
+    const { metrics } = telemetry
+    const { name } = sweep
+    const beganAt = performance.now()
+    const run = () => sweep.run(options, { since })
+    const record = (items: number, error: string | null) => {
+      const durationMs = Math.round(performance.now() - beganAt)
+      metrics.histogram('slipway_sweep_duration_seconds', { sweep: name }).observe(durationMs / 1000)
+      return this.#runs.record({ name, startedAt, durationMs, items, error })
+    }
+    const count = await trace(telemetry, { name: `sweep ${name}` }, run).catch(async (error: Error) => {
+      await record(0, error instanceof LeaseLostError ? null : error.message.slice(0, MAX_MESSAGE_LENGTH))
+      throw error
+    })
+    await record(count, null)
+    metrics.counter('slipway_sweep_runs_total', { sweep: name, outcome: 'ok' }).add()
+    metrics.gauge('slipway_sweep_last_success_timestamp_seconds', { sweep: name }).set(clock() / 1000)
     if (count > 0) options.log.info('sweep finished', { sweep: sweep.name, count })
   }
 
@@ -96,13 +119,14 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #logFailure({ name: sweep }: Sweep, error: unknown): void {
-    const { log } = this.#options
+    const { log, telemetry } = this.#options
     if (error instanceof LeaseLostError) {
       log.warn('sweep stopped: another node acquired its lease', { sweep })
       return
     }
     const failures = (this.#failures.get(sweep) ?? 0) + 1
     this.#failures.set(sweep, failures)
+    telemetry.metrics.counter('slipway_sweep_runs_total', { sweep, outcome: 'failed' }).add()
     log.error('sweep failed; it runs again at its next interval', { sweep, failures, error })
   }
 }

@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { AuditPage } from '../../protocol/api/admin/audit.ts'
+import type { AdminAccount, AdminDomain, AdminSite, AdminSweeps } from '../../protocol/api/admin/lists.ts'
+import type { Activity, Overview } from '../../protocol/api/admin/overview.ts'
+import type { AdminPage } from '../../protocol/api/admin/page.ts'
+import { SweepRunRecorder } from '../../server/jobs/sweep-runs.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
+import { ActivityRecorder } from '../../server/operations/administration/activity.ts'
+import { Program } from '../mcp/program.ts'
+import { pluck } from '../support/pluck.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { administrator } from './administrator.ts'
+import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
+import { browser } from './browser.ts'
+import { operations } from './document.ts'
+
+const api = await startApi({ RATE_FREE: '100000', RATE_ANONYMOUS: '100000', RATE_SIGN_IN: '100000' })
+const ADMIN_OPERATIONS = operations(api.conformance!.document).flatMap(([name]) => {
+  const [method, path] = name.split(' ') as [string, string]
+  return path.startsWith('/api/admin/') ? [[method, path.replace(/\{\w+\}/g, 'x')] as const] : []
+})
+
+const setMark = async (email: string, isAdministrator: boolean) =>
+  (await api.operator()).administrators.setByEmail(email, isAdministrator)
+const findId = async (email: string) => (await (await api.operator()).store.read.accounts.byEmail(email))!.id
+
+describe('the routes for administrators', () => {
+  test('do not exist for anyone else, with whatever credential', async () => {
+    assert.ok(ADMIN_OPERATIONS.length >= 2)
+    const stranger = await api.account()
+    const admin = await api.account()
+    await setMark(admin.email, true)
+    const { apiKey: manager } = await admin.client.createKey({ name: 'manager', scope: 'manage' })
+    const program = await Program.register(api.baseUrl)
+    const issued = await program.exchange(await program.code(admin.key))
+    const { access_token: token } = (await issued.json()) as { access_token: string }
+    const { headers: session } = await browser(api, stranger)
+    const credentials = {
+      none: {},
+      'the key of another account': { key: stranger.key },
+      'the session of another account': { headers: session },
+      'the unnamed key of an administrator': { key: admin.key },
+      'a key of an administrator with scope manage': { key: manager },
+      'a token of a program of an administrator': { key: token },
+    }
+    for (const [name, given] of Object.entries(credentials)) {
+      const missing = await api.request('GET', '/api/admin/nothing', given)
+      for (const [method, path] of ADMIN_OPERATIONS) {
+        const answer = await api.request(method, path, { ...given, json: method === 'GET' ? undefined : {} })
+        assert.deepEqual(
+          [answer.status, answer.json],
+          [missing.status, missing.json],
+          `${method} ${path}: ${name}`,
+        )
+        for (const other of ['PROPFIND', 'OPTIONS'])
+          assert.equal((await api.request(other, path, given)).headers.allow, undefined, `${other} ${path}`)
+      }
+    }
+  })
+
+  test('open with a session and with a key of scope admin, and close when the mark is removed', async () => {
+    const { email, session, key } = await administrator(api)
+    const status = async (given: object) => (await api.request('GET', '/api/admin/audit', given)).status
+    assert.deepEqual([await status({ headers: session }), await status({ key })], [200, 200])
+    await administrator(api)
+    await setMark(email, false)
+    assert.deepEqual([await status({ headers: session }), await status({ key })], [404, 401])
+    await setMark(email, true)
+    assert.deepEqual([await status({ headers: session }), await status({ key })], [200, 401])
+  })
+
+  test('change nothing for a session of more than 12 hours, until its user signs in again', async () => {
+    const { email, session, key } = await administrator(api)
+    const id = await findId(email)
+    const change = (given: object) =>
+      api.request('PUT', `/api/admin/accounts/${id}/administrator`, {
+        ...given,
+        json: { administrator: true },
+      })
+    api.pass(12 * HOUR_MS - 1)
+    assert.equal((await change({ headers: session })).status, 200)
+    api.pass(1)
+    assert.equal((await change({ headers: session })).json.code, 'SIGN_IN_AGAIN')
+    assert.equal((await api.request('GET', '/api/admin/audit', { headers: session })).status, 200)
+    assert.equal((await change({ key })).status, 200)
+    const { headers } = await browser(api, { email })
+    assert.equal((await change({ headers })).status, 200)
+  })
+})
+
+describe('a key of scope admin', () => {
+  test('is created by an administrator with a recent session or such a key only', async () => {
+    const { email, session, key } = await administrator(api)
+    let number = 0
+    const create = (given: object, more: object = {}) =>
+      api.request('POST', '/api/v1/me/keys', {
+        ...given,
+        json: { name: `key ${++number}`, scope: 'admin', ...more },
+      })
+    assert.equal((await create({ key })).status, 201)
+    const stranger = await api.account()
+    assertInvalid(await create({ key: stranger.key }), 'scope')
+    const { apiKey: manager } = await api.client(key).createKey({ name: 'manager', scope: 'manage' })
+    assert.equal((await create({ key: manager })).json.code, 'INSUFFICIENT_SCOPE')
+    const { slug } = await api.publish(api.client(key), { 'index.html': 'x' })
+    assertInvalid(await create({ key }, { sites: [slug] }), 'sites')
+    assert.equal((await create({ headers: session })).status, 201)
+    api.pass(12 * HOUR_MS)
+    assert.equal((await create({ headers: session })).json.code, 'SIGN_IN_AGAIN')
+    const others = (await api.client(key).keys()).keys.filter(({ scope }) => scope !== 'admin')
+    assert.deepEqual(pluck(others, 'name'), ['manager'], email)
+  })
+
+  test('is not given to CI jobs', async () => {
+    const { key } = await administrator(api)
+    const { slug } = await api.publish(api.client(key), { 'index.html': 'x' })
+    const json = { forge: 'github', repository: 'a/b', site: slug, branch: 'main', scope: 'admin' }
+    assertInvalid(await api.request('POST', '/api/v1/me/trusts', { key, json }), 'scope')
+  })
+})
+
+describe('the last administrator', () => {
+  test('stays one until the command line removes the mark', async () => {
+    const { store } = await api.operator()
+    for (const { email } of await store.read.accounts.administrators()) await setMark(email, false)
+    const { email, key } = await administrator(api)
+    const id = await findId(email)
+    const other = await api.account()
+    const otherId = await findId(other.email)
+    const set = (accountId: string, isAdministrator: boolean) =>
+      api.request('PUT', `/api/admin/accounts/${accountId}/administrator`, {
+        key,
+        json: { administrator: isAdministrator },
+      })
+    assert.equal((await set(id, false)).json.code, 'LAST_ADMINISTRATOR')
+    await expectFailure(api.client(key).deleteAccount(email), 'LAST_ADMINISTRATOR')
+    assert.equal((await set(otherId, true)).status, 200)
+    assert.equal((await other.client.me()).administrator, true)
+    assert.equal((await set(otherId, false)).status, 200)
+    assert.equal((await set(id, false)).status, 409)
+    await setMark(email, false)
+    assert.deepEqual(await store.read.accounts.administrators(), [])
+  })
+
+  test('is not needed: an account that is none can be deleted', async () => {
+    const { email, client } = await api.account()
+    await client.deleteAccount(email)
+  })
+})
+
+describe('the audit log', () => {
+  test('says who changed what, from which network, newest first and by pages', async () => {
+    const { email, key } = await administrator(api)
+    const { email: other } = await api.account()
+    const id = await findId(other)
+    for (const isAdministrator of [true, false, true]) {
+      api.pass()
+      const json = { administrator: isAdministrator }
+      await api.request('PUT', `/api/admin/accounts/${id}/administrator`, { key, json })
+    }
+    const list = async (query: string) =>
+      (await api.request('GET', `/api/admin/audit?${query}`, { key })).json as AuditPage
+    const entry = { actor: email, network: '127.0.0.0/24', target: other }
+    const first = await list(`limit=2&target=${encodeURIComponent(other)}`)
+    assert.deepEqual(
+      first.rows.map(({ id: _, at, ...rest }) => rest),
+      [
+        { ...entry, action: 'administrator.add' },
+        { ...entry, action: 'administrator.remove' },
+      ],
+    )
+    const second = await list(`limit=2&target=${encodeURIComponent(other)}&cursor=${first.nextCursor}`)
+    assert.deepEqual([second.rows.length, second.nextCursor], [1, null])
+    const [marked] = (await list(`target=${encodeURIComponent(email)}`)).rows
+    assert.deepEqual([marked!.actor, marked!.network], ['command line', null])
+    for (const cursor of ['x', 'WzEsMl0', 'WyIiLCIiXQ'])
+      assertInvalid(await api.request('GET', `/api/admin/audit?cursor=${cursor}`, { key }), 'cursor')
+  })
+
+  test('keeps entries for 400 days', async () => {
+    const { email, key } = await administrator(api)
+    const count = async () =>
+      (await api.request('GET', `/api/admin/audit?target=${email}`, { key })).json.rows.length
+    api.pass(400 * DAY_MS)
+    await api.sweep('audit-log')
+    assert.equal(await count(), 1)
+    api.pass(1)
+    assert.ok((await api.sweep('audit-log')) > 0)
+    assert.deepEqual([await count(), await api.sweep('audit-log')], [0, 0])
+  })
+})
+
+describe('the lists of administrators', () => {
+  const list = async <Row>(key: string, name: string, query: Record<string, string> = {}) => {
+    const { status, json } = await api.request('GET', `/api/admin/${name}?${new URLSearchParams(query)}`, {
+      key,
+    })
+    assert.equal(status, 200)
+    return json as AdminPage<Row>
+  }
+  const listAll = async <Row>(key: string, name: string, query: Record<string, string>) => {
+    const rows: Row[] = []
+    for (let cursor = ''; ; ) {
+      const page = await list<Row>(key, name, { ...query, ...(cursor && { cursor }) })
+      rows.push(...page.rows)
+      if (page.nextCursor === null) return rows
+      cursor = page.nextCursor
+    }
+  }
+
+  test('have the sites of all accounts and of none, the newest, largest or most visited first', async () => {
+    const { key } = await administrator(api)
+    const [small, large] = [await api.account(), await api.account()]
+    const first = await api.publish(small.client, { 'index.html': 'x' })
+    const second = await api.publish(large.client, { 'index.html': 'x'.repeat(5000) })
+    const third = await api.publish(api.anonymous, { 'index.html': 'xx' })
+    const { store } = await api.operator()
+    const hour = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
+    const visits = { slug: first.slug, requests: 70, bytes: 7, visitors: [], names: [] }
+    await store.write('relaxed', {}, (tx) => tx.visits.add(hour, 0, [visits]))
+    await api.sweep('figures')
+    const own = new Set([first, second, third].map(({ slug }) => slug))
+    const slugs = async (sort: string) =>
+      pluck(await listAll<AdminSite>(key, 'sites', { sort, limit: '2' }), 'slug').filter((slug) =>
+        own.has(slug),
+      )
+    assert.deepEqual(await slugs('age'), [third.slug, second.slug, first.slug])
+    assert.deepEqual(await slugs('bytes'), [second.slug, third.slug, first.slug])
+    assert.equal((await slugs('visits'))[0], first.slug)
+    const [shown] = (await list<AdminSite>(key, 'sites', { q: second.slug })).rows
+    assert.deepEqual(
+      [shown!.owner?.email, shown!.bytes, shown!.status, shown!.title],
+      [large.email, 5000, 'active', null],
+    )
+    const [visited] = (await list<AdminAccount>(key, 'accounts', { sort: 'visits', limit: '1' })).rows
+    assert.deepEqual([visited!.email, visited!.visits, visited!.sites], [small.email, 70, 1])
+    await small.client.delete(first.slug)
+    await api.sweep('figures')
+    assert.ok(!(await slugs('visits')).includes(first.slug))
+    assert.equal(await api.sweep('figures'), 0)
+  })
+
+  test('are searched by the beginnings of slugs, titles, domains and email addresses', async () => {
+    const { key } = await administrator(api)
+    const owner = await api.account('quarry@stone.example')
+    const { slug } = await api.publish(owner.client, {
+      'index.html': '<title>Quarrying today</title>',
+    })
+    await owner.client.addDomain('quarry.example.com', slug)
+    await api.sweep('figures')
+    for (const q of [slug.slice(0, -1), 'quarrying', 'QUARRY.ex', 'quarry@'])
+      assert.deepEqual(pluck((await list<AdminSite>(key, 'sites', { q })).rows, 'slug'), [slug], q)
+    for (const q of ['quarry.', 'quarry@stone'])
+      assert.deepEqual(
+        (await list<AdminDomain>(key, 'domains', { q })).rows.map(({ domain, owner }) => [
+          domain,
+          owner?.email,
+        ]),
+        [['quarry.example.com', owner.email]],
+      )
+    const [account] = (await list<AdminAccount>(key, 'accounts', { q: 'quarry@' })).rows
+    assert.deepEqual([account!.email, account!.sites], [owner.email, 1])
+    for (const q of ['uarry', '%', '_', '\u{10ffff}', "'", 'zzzz'])
+      for (const name of ['sites', 'accounts', 'domains', 'certificates'])
+        assert.deepEqual((await list(key, name, { q })).rows, [], `${name}: ${q}`)
+  })
+
+  test('refuse a cursor of another list', async () => {
+    const { key } = await administrator(api)
+    for (const cursor of ['x', Buffer.from('["1","2"]').toString('base64url')])
+      assertInvalid(await api.request('GET', `/api/admin/sites?cursor=${cursor}`, { key }), 'cursor')
+  })
+})
+
+describe('the overview of administrators', () => {
+  test('has the totals of the last count, the disk and the cache', async () => {
+    const { key } = await administrator(api)
+    const { client } = await api.account()
+    const read = async () => (await api.request('GET', '/api/admin/overview', { key })).json as Overview
+    await api.sweep('figures')
+    const before = await read()
+    await api.publish(client, { 'index.html': 'a content of its own, 31 bytes.' })
+    await api.create(client, { 'index.html': 'never uploaded' })
+    api.pass(HOUR_MS)
+    assert.deepEqual((await read()).totals, before.totals)
+    await api.sweep('figures')
+    const { totals, countedAt, disk, cache } = await read()
+    const difference = Object.entries(totals).map(([name, value]) => [
+      name,
+      value - before.totals[name as keyof Overview['totals']],
+    ])
+    assert.deepEqual(Object.fromEntries(difference), {
+      ...{ sites: 2, siteBytes: 31, accounts: 0, domains: 0, versions: 1 },
+      ...{ pendingVersions: 1, pendingBytes: 14, blobs: 1, blobBytes: 31 },
+    })
+    assert.equal(countedAt, new Date(api.clock.now).toISOString())
+    assert.ok(disk.totalBytes > disk.freeBytes && disk.reserveBytes >= 0)
+    assert.ok(cache.limitBytes > 0)
+  })
+
+  test('has the activity of all processes over time', async () => {
+    const { key } = await administrator(api)
+    const { store } = await api.operator()
+    const read = async (range: string) => {
+      const { json } = await api.request('GET', `/api/admin/activity?range=${range}`, { key })
+      return json as Activity
+    }
+    for (const visits of [3, 4]) {
+      const metrics = new Metrics()
+      await using recorder = new ActivityRecorder({ store, metrics, log: silentLog })
+      metrics
+        .counter('slipway_http_requests_total', { side: 'edge', status: '2xx', cache: 'hit' })
+        .add(visits)
+      await recorder.record()
+      metrics.counter('slipway_http_requests_total', { side: 'api', status: '5xx', cache: 'none' }).add()
+      metrics
+        .histogram('slipway_store_operation_duration_seconds', { kind: 'read', outcome: 'ok' })
+        .observe(0.004)
+    }
+    for (const [range, length] of [
+      ['24h', 48],
+      ['30d', 120],
+    ] as const) {
+      const { points } = await read(range)
+      assert.equal(points.length, length)
+      const { visits, requests, errors, storeOperations, storeMilliseconds } = points.at(-1)!
+      assert.deepEqual(
+        { visits, requests, errors, storeOperations, storeMilliseconds },
+        { visits: 7, requests: 2, errors: 2, storeOperations: 2, storeMilliseconds: 4 },
+      )
+      assert.equal(points.at(-2)!.visits, 0)
+    }
+    api.pass(90 * DAY_MS + HOUR_MS)
+    assert.ok((await api.sweep('figures')) > 0)
+    assert.ok((await read('30d')).points.every(({ visits }) => visits === 0))
+  })
+
+  test('has the last run of each sweep, and the failures of one that fails', async () => {
+    const { key } = await administrator(api)
+    const { store } = await api.operator()
+    const runs = new SweepRunRecorder({ store, log: silentLog })
+    const run = { name: 'blobs', startedAt: api.clock.now, durationMs: 12, items: 3, error: null }
+    await runs.record(run)
+    for (const error of ['the disk is full', 'the disk is still full'])
+      await runs.record({ ...run, items: 0, error })
+    const find = async () => {
+      const { sweeps } = (await api.request('GET', '/api/admin/sweeps', { key })).json as AdminSweeps
+      return sweeps.find(({ name }) => name === 'blobs')!
+    }
+    const failed = await find()
+    assert.deepEqual([failed.failures, failed.lastRun?.error], [2, 'the disk is still full'])
+    const { problems } = (await api.request('GET', '/api/admin/overview', { key })).json as Overview
+    assert.ok(problems.sweeps >= 1)
+    await runs.record(run)
+    await runs.record({ ...run, items: 99 })
+    const { failures, failedAt, lastRun } = await find()
+    assert.deepEqual([failures, lastRun?.items, lastRun?.error], [0, 3, null])
+    assert.equal(failedAt, new Date(run.startedAt).toISOString())
+  })
+})
