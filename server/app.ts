@@ -47,6 +47,7 @@ import { ON_DEMAND_TLS_PATH, onDemandTls } from './net/on-demand-tls.ts'
 import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
+import { AccessLog } from './operations/access-log/access-log.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
@@ -151,6 +152,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
   }
   const https = await openHttps(config, parts)
   if (https) stack.use(https)
+  const requestLog = openAccessLog(config, { clientIp: getClientIp, clock, metrics, log })
+  if (requestLog) stack.use(requestLog)
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
@@ -165,6 +168,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     budget,
     clientIp: getClientIp,
     https,
+    requestLog,
     recorder: visitRecorder,
   })
   const edge = new Edge(edgeOptions)
@@ -217,7 +221,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   stack.defer(() => api.close())
 
-  const serviceRequests = new ServiceRequests({ metrics })
+  const serviceRequests = new ServiceRequests({ metrics, requestLog })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       // No client shall send a request over a connection at the time when the drain closes it.
@@ -351,6 +355,20 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     mail: config.smtpUrl ? 'smtp' : 'log',
     customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
     issuesCertificates: config.httpsPort !== undefined,
+  }
+}
+
+function openAccessLog(
+  { accessLog: target, accessLogFormat: format, accessLogAddresses: addresses }: Config,
+  parts: Omit<ConstructorParameters<typeof AccessLog>[0], 'target' | 'format' | 'addresses'>,
+): AccessLog | undefined {
+  if (target === 'off') return undefined
+  try {
+    return new AccessLog({ ...parts, target, format, addresses })
+  } catch (error) {
+    throw new ConfigError(
+      `SLIPWAY_ACCESS_LOG=${JSON.stringify(target)} is not allowed: it must be off, stdout or a file that can be written (${(error as Error).message})`,
+    )
   }
 }
 

@@ -88,16 +88,16 @@ export class Scheduler implements AsyncDisposable {
     const since = startedAt - sweep.intervalSeconds * 1000 - LOOKBACK_MS
     const { telemetry, clock } = options
     const { metrics } = telemetry
-    const job = sweep.name
+    const { name } = sweep
     const beganAt = performance.now()
     const run = () => sweep.run(options, { since })
-    const count = await trace(telemetry, { name: `job ${job}` }, run).finally(() =>
+    const count = await trace(telemetry, { name: `sweep ${name}` }, run).finally(() =>
       metrics
-        .histogram('slipway_job_duration_seconds', { job })
+        .histogram('slipway_sweep_duration_seconds', { sweep: name })
         .observe((performance.now() - beganAt) / 1000),
     )
-    metrics.counter('slipway_job_runs_total', { job, outcome: 'ok' }).add()
-    metrics.gauge('slipway_job_last_success_timestamp_seconds', { job }).set(clock() / 1000)
+    metrics.counter('slipway_sweep_runs_total', { sweep: name, outcome: 'ok' }).add()
+    metrics.gauge('slipway_sweep_last_success_timestamp_seconds', { sweep: name }).set(clock() / 1000)
     if (count > 0) options.log.info('sweep finished', { sweep: sweep.name, count })
   }
 
@@ -115,7 +115,7 @@ export class Scheduler implements AsyncDisposable {
     }
     const failures = (this.#failures.get(sweep) ?? 0) + 1
     this.#failures.set(sweep, failures)
-    telemetry.metrics.counter('slipway_job_runs_total', { job: sweep, outcome: 'failed' }).add()
+    telemetry.metrics.counter('slipway_sweep_runs_total', { sweep, outcome: 'failed' }).add()
     log.error('sweep failed; it runs again at its next interval', { sweep, failures, error })
   }
 }

@@ -24,6 +24,7 @@ import * as trusts from './migrations/021-trusts.ts'
 import * as oauth from './migrations/022-oauth.ts'
 import * as clients from './migrations/023-clients.ts'
 import * as administration from './migrations/024-administration.ts'
+import * as moderation from './migrations/025-moderation.ts'
 import * as quotas from './migrations/026-quotas.ts'
 import * as mail from './migrations/027-mail.ts'
 import type { EngineName, Schema } from './schema.ts'
@@ -108,6 +109,12 @@ export const migrations: readonly Migration[] = [
     name: '024-administrators',
     compatibleWith: '014-growing-tables',
     indexes: administration.administrators,
+  },
+  { name: '025-moderation', compatibleWith: '014-growing-tables', up: moderation.up },
+  {
+    name: '025-moderation-indexes',
+    compatibleWith: '014-growing-tables',
+    indexes: moderation.moderationIndexes,
   },
   { name: '026-quotas', compatibleWith: '014-growing-tables', up: quotas.up },
   {

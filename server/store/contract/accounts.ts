@@ -1,4 +1,5 @@
 import type { Plan } from '../../../protocol/api/account.ts'
+import type { Suspension } from './suspension.ts'
 
 export interface Account {
   id: string
@@ -10,6 +11,8 @@ export interface Account {
   reminders: boolean
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   deletionStartedAt: number | null
+  /** Applies to all of its sites, also to later ones. */
+  suspension: Suspension | null
   /** Since when it administers the service; null for other accounts. */
   administratorSince: number | null
 }
@@ -31,6 +34,8 @@ export interface AccountQueries {
   setPlan(id: string, plan: Plan): Promise<void>
 
   setReminders(id: string, reminders: boolean): Promise<void>
+
+  setSuspension(id: string, suspension: Suspension | null): Promise<void>
 
   /** Null when it no longer administers the service. */
   setAdministratorSince(id: string, since: number | null): Promise<void>

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Account, AccountQueries } from '../contract/accounts.ts'
-import { flag, RowMapper } from '../row-mapper.ts'
+import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { AccountRow, Schema } from '../schema.ts'
 
 export const accountMapper = new RowMapper<Account, AccountRow>({
@@ -11,6 +11,7 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   createdAt: 'created_at',
   reminders: flag('reminders'),
   deletionStartedAt: 'leaving_since',
+  suspension: json('suspension'),
   administratorSince: 'administrator_since',
 })
 
@@ -53,6 +54,11 @@ export class SqlAccountQueries implements AccountQueries {
       .set({ reminders: reminders ? 1 : 0 })
       .where('id', '=', id)
       .execute()
+  }
+
+  async setSuspension(id: string, suspension: Account['suspension']) {
+    const change = accountMapper.toRow({ suspension })
+    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
   async setAdministratorSince(id: string, since: number | null) {

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import type { CertificateRow } from '../certificate-rows.ts'
 import type {
   Certificate,
   CertificateQueries,
@@ -7,7 +8,7 @@ import type {
   NamesPage,
 } from '../contract/certificates.ts'
 import { type Fields, flag, RowMapper } from '../row-mapper.ts'
-import type { CertificateRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
 
 const SUMMARY: Fields<CertificateSummary, CertificateRow> = {
   name: 'name',
