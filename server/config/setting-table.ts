@@ -3,6 +3,7 @@ import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import {
   address,
+  backupTarget,
   base64url,
   bucketUrl,
   bytes,
@@ -139,6 +140,16 @@ export const settings = {
   blobsUrl: bucketUrl(
     'SLIPWAY_BLOBS_URL',
     'Bucket of S3 for the files of sites: s3://bucket/prefix?region=name, with endpoint=https://host for servers other than AWS. Default: the data folder.',
+  ),
+  backupTarget: backupTarget(
+    'SLIPWAY_BACKUP_TARGET',
+    'Where `slipway-server backup` stores backups unless it is given a target: a folder, or a bucket as in `SLIPWAY_BLOBS_URL`.',
+  ),
+  backupKeep: integer(
+    'SLIPWAY_BACKUP_KEEP',
+    0,
+    [0, 10_000],
+    'Number of backups to keep in a target; older ones are deleted after each backup. `0` keeps all.',
   ),
   cacheDiskBytes: bytes(
     'SLIPWAY_CACHE_DISK_BYTES',
