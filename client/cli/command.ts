@@ -81,11 +81,11 @@ export const YES_OPTION: CommandOption = {
   help: 'Skip the confirmation',
 }
 
-/** Prints a result: as JSON with `--json`. */
-export function printResult(
+/** Prints a result: with `--json` as one JSON object, to which fields can be added later. */
+export function printResult<Result extends object>(
   { terminal }: Pick<CommandContext, 'terminal'>,
   options: OptionValues,
-  json: unknown,
+  json: Result extends readonly unknown[] ? never : Result,
   text: () => void,
 ): void {
   if (options.json === true) terminal.print(JSON.stringify(json, undefined, 2))

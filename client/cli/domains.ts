@@ -56,7 +56,7 @@ async function list(work: CommandContext, options: OptionValues, domain: string 
   const { terminal, settings, retryPolicy } = work
   if (domain !== undefined) return check(work, options, domain)
   const { domains: found } = await accountClient(work, options, resolveServer(work, options)).domains()
-  printResult(work, options, found, () => {
+  printResult(work, options, { domains: found }, () => {
     if (found.length === 0)
       return terminal.printNote(
         `You have no domains yet. Add one: ${settings.program} domains add www.example.com --site SLUG`,

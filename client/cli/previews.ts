@@ -37,7 +37,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   const { slug, slipway } = await openSite(work, options)
   const { previews: found } = await slipway.previews(slug)
   const { terminal, settings, retryPolicy } = work
-  printResult(work, options, found, () => {
+  printResult(work, options, { slug, previews: found }, () => {
     if (found.length === 0)
       return terminal.printNote(`No previews yet. Publish one: ${settings.program} publish --preview NAME`)
     for (const line of formatPreviews(found, retryPolicy.now())) terminal.print(line)

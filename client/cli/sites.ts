@@ -17,7 +17,7 @@ export const sites: Command = {
     const slipway = accountClient(work, options, resolveServer(work, options))
     const found: SiteSummary[] = []
     for await (const site of slipway.sites()) found.push(site)
-    printResult(work, options, found, () => {
+    printResult(work, options, { sites: found }, () => {
       if (found.length === 0)
         return work.terminal.printNote(
           `You have no sites yet. Publish one: ${work.settings.program} publish ./folder`,

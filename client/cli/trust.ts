@@ -1,5 +1,7 @@
+import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
 import { stripControlChars } from '../../protocol/format.ts'
+import { formatTrustRules } from '../../protocol/trust-rules.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, openSite, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'
@@ -33,7 +35,7 @@ A job of a trusted repository gets a key of one site for 15 minutes. Nothing has
   trust exchange --site bakery                            in a job: print a key for its token, SLIPWAY_ID_TOKEN
 
 The first job that gets a key fixes the id of the repository: one with the same name that is registered later is not
-trusted. Jobs of pull requests of forks are never trusted.`,
+trusted. Jobs of pull requests of forks are never trusted; those within the repository publish previews only.`,
   options: {
     branch: { type: 'string', value: 'NAME', help: 'Branch of the jobs; a final * is for all that begin so' },
     tag: { type: 'string', value: 'NAME', help: 'Tag of the jobs; a final * is for all that begin so' },
@@ -42,7 +44,7 @@ trusted. Jobs of pull requests of forks are never trusted.`,
     scope: {
       type: 'string',
       value: 'SCOPE',
-      help: 'What the keys may do: read, publish or manage (default: publish)',
+      help: `What the keys may do: ${ACCOUNT_SCOPES.join(', ')} (default: publish)`,
     },
     issuer: {
       type: 'string',
@@ -65,7 +67,7 @@ trusted. Jobs of pull requests of forks are never trusted.`,
 async function list(...[work, options]: Parameters<Action>): Promise<void> {
   const { trusts } = await accountClient(work, options, resolveServer(work, options)).trusts()
   const { terminal, settings, retryPolicy } = work
-  printResult(work, options, trusts, () => {
+  printResult(work, options, { trusts }, () => {
     if (trusts.length === 0)
       return terminal.printNote(
         `No trusts yet. Add one: ${settings.program} trust github OWNER/REPOSITORY --branch main`,
@@ -87,7 +89,11 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   }
   if (!Object.values(rules).some(Boolean))
     throw new UsageError('Add --branch, --tag, --environment or --pull-requests', example)
-  const scope = readScope(stringOption(options, 'scope') ?? 'publish', `${command} --scope publish`)
+  const scope = readScope(
+    stringOption(options, 'scope') ?? 'publish',
+    ACCOUNT_SCOPES,
+    `${command} --scope publish`,
+  )
   const { slug: site, slipway } = await openSite(work, options)
   const created = await slipway.createTrust({
     ...rules,
@@ -98,7 +104,7 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   const { terminal } = work
   printResult(work, options, created, () =>
     terminal.printNote(
-      `${terminal.green('✓')} Jobs of ${stripControlChars(created.repository)} for ${formatRules(created)} can publish ${stripControlChars(created.site)}`,
+      `${terminal.green('✓')} Jobs of ${stripControlChars(created.repository)} for ${stripControlChars(formatTrustRules(created))} can publish ${stripControlChars(created.site)}`,
     ),
   )
 }
@@ -127,18 +133,12 @@ async function exchange(...[work, options]: Parameters<Action>): Promise<void> {
   printResult(work, options, exchanged, () => work.terminal.print(exchanged.apiKey))
 }
 
-function formatRules({ branch, tag, environment, pullRequests }: Trust): string {
-  const named = Object.entries({ branch, tag, environment }).filter(([, name]) => name !== null)
-  const rules = named.map(([kind, name]) => `${kind} ${name}`)
-  return stripControlChars([...rules, ...(pullRequests ? ['pull requests'] : [])].join(', '))
-}
-
 function formatTrusts(trusts: Trust[], now: number): string[] {
   const rows = trusts.map((one) => [
     one.id,
     one.forge,
     stripControlChars(one.repository),
-    formatRules(one),
+    stripControlChars(formatTrustRules(one)),
     stripControlChars(one.site),
     one.scope,
     one.lastUsedAt === null ? 'never' : formatLocalTime(one.lastUsedAt, now),

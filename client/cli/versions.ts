@@ -17,7 +17,7 @@ export const versions: Command = {
   async run(work, options) {
     const { slug, slipway } = await openSite(work, options)
     const { versions: found } = await slipway.versions(slug)
-    printResult(work, options, found, () => {
+    printResult(work, options, { slug, versions: found }, () => {
       for (const line of formatVersions(found, work.retryPolicy.now())) work.terminal.print(line)
       if (found.length > 1) work.terminal.printNote(`Make one live: ${work.settings.program} restore VERSION`)
     })

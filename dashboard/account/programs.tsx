@@ -1,7 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { KeyScope } from '../../protocol/api/keys.ts'
-import type { AuthorizedProgram } from '../../protocol/api/programs.ts'
+import type { AuthorizedProgram, ProgramScope } from '../../protocol/api/programs.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
@@ -12,7 +11,7 @@ import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
 
-const SCOPES: Record<KeyScope, string> = {
+const SCOPES: Record<ProgramScope, string> = {
   read: 'May see your sites',
   publish: 'May see your sites and publish',
   manage: 'May see, publish, change and delete your sites, and manage your domains',

@@ -1,6 +1,5 @@
 import { useRoute } from 'preact-iso'
-import type { KeyScope } from '../../protocol/api/keys.ts'
-import type { AuthorizationRequest } from '../../protocol/api/programs.ts'
+import type { AuthorizationRequest, ProgramScope } from '../../protocol/api/programs.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
@@ -14,7 +13,7 @@ import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime } from '../kit/time.tsx'
 
 /** What each scope adds to those before it. */
-const PERMISSIONS: Record<KeyScope, string> = {
+const PERMISSIONS: Record<ProgramScope, string> = {
   read: 'See your sites, their files, versions and visits',
   publish: 'Publish new sites, and new versions of your sites',
   manage: 'Change the settings of your sites, delete them, and manage your domains',
@@ -71,7 +70,7 @@ function Question({ id, request }: { id: string; request: AuthorizationRequest }
   )
 }
 
-function permissionsOf(scope: KeyScope): string[] {
-  const scopes = Object.keys(PERMISSIONS) as KeyScope[]
+function permissionsOf(scope: ProgramScope): string[] {
+  const scopes = Object.keys(PERMISSIONS) as ProgramScope[]
   return scopes.slice(0, scopes.indexOf(scope) + 1).map((one) => PERMISSIONS[one])
 }

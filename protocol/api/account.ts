@@ -54,6 +54,8 @@ export interface Me {
   hasKey: boolean
   /** The named key of the request; `null` for another credential. */
   key: (KeyPermissions & { name: string }) | null
+  /** Whether the account administers the service: see `/api/admin`. */
+  administrator: boolean
   /** Whether emails remind of sites that expire and confirm deletions. */
   reminders: boolean
   /** `UNLIMITED` (9007199254740991) is a limit that the operator removed. */

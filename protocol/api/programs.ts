@@ -2,13 +2,18 @@
 
 import type { KeyScope } from './keys.ts'
 
+/** What a program may ask for. It has no tools for previews. */
+export const PROGRAM_SCOPES = ['read', 'publish', 'manage'] as const satisfies readonly KeyScope[]
+
+export type ProgramScope = (typeof PROGRAM_SCOPES)[number]
+
 /** `GET /api/v1/authorizations/:id`: a program that asks for access. */
 export interface AuthorizationRequest {
   /** As the program calls itself, unverified. */
   program: string
   /** The host that gets the access, or the scheme of a program on this device. */
   returnsTo: string
-  scope: KeyScope
+  scope: ProgramScope
   /** Until when the access would last. */
   expiresAt: string
 }
@@ -27,7 +32,7 @@ export interface AuthorizationResult {
 export interface AuthorizedProgram {
   id: string
   program: string
-  scope: KeyScope
+  scope: ProgramScope
   createdAt: string
   expiresAt: string
 }

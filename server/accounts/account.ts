@@ -279,6 +279,8 @@ function newAccount(email: string, now: number): Account {
     reminders: true,
     createdAt: now,
     deletionStartedAt: null,
+    suspension: null,
+    administratorSince: null,
   }
 }
 

@@ -1,3 +1,4 @@
+import type { KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith, SiteRole } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { toIsoOrNull } from '../lib/time.ts'
@@ -19,6 +20,8 @@ export interface Caller {
   client?: string
   /** What the credential permits; required for a caller with an account. */
   grant?: Grant
+  /** When the browser session began, if the caller signed in with one. */
+  signedInAt?: number
   /** The hash of the API key, if the caller signed in with one. */
   keyHash?: string
 }
@@ -72,18 +75,18 @@ interface PublisherAccess {
   slug: string
   claimToken: string | undefined
   now: number
-  /** Of an account and of its key; default `publish`, which routes check of the key. */
-  right?: SiteRight
+  /** What the key must permit; with `manage`, the account must have that right. Default `publish`. */
+  scope?: KeyScope
 }
 
 /**
  * The site when the caller may publish to it: with the key of an account that has the right, or with the claim token
- * while it is anonymous. INSUFFICIENT_SCOPE when the account has the right to manage the site, and its key does not.
+ * while it is anonymous. INSUFFICIENT_SCOPE when the account has the right, and its key does not permit it.
  */
 export async function requirePublisher(
   queries: Queries,
   caller: Caller,
-  { slug, claimToken, now, right = 'publish' }: PublisherAccess,
+  { slug, claimToken, now, scope = 'publish' }: PublisherAccess,
 ): Promise<Site> {
   if (claimToken === undefined && !caller.account) throw needsKeyOrToken()
   if (claimToken !== undefined) {
@@ -91,8 +94,9 @@ export async function requirePublisher(
     if (site?.ownerId === null) return requireClaimToken(site, claimToken, now)
     if (!caller.account && !site) throw siteNotFound()
   }
+  const right = scope === 'manage' ? 'manage' : 'publish'
   const site = await requireAccess(queries, right, { slug, account: requireAccount(caller), now })
-  if (right === 'manage') await assertPermitted(queries, caller, { scope: 'manage', reach: 'site' }, slug)
+  await assertPermitted(queries, caller, { scope, reach: 'site' }, slug)
   return site
 }
 

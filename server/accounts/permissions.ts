@@ -22,6 +22,8 @@ export const FULL_GRANT: Grant = Object.freeze({ scope: 'manage', sites: null, e
 export interface Access {
   scope: KeyScope
   reach: 'site' | 'account' | 'credentials'
+  /** Whether scope `preview` suffices, because the operation itself requires `scope` unless it is about a preview. */
+  previews?: true
 }
 
 /** Whether a grant has no limits: keys with limits are unknown to releases that would not apply them. */
@@ -41,11 +43,17 @@ export async function assertPermitted(
 ): Promise<void> {
   if (!account) return
   if (!grant) throw new Error('A caller with an account has a grant')
-  if (rank(grant.scope) < rank(access.scope)) throw scopeMissing(grant.scope, access.scope)
+  if (rank(grant.scope) < rank(access.previews ? 'preview' : access.scope))
+    throw scopeMissing(grant.scope, access.scope)
   if (access.reach === 'credentials' && grant.expiresAt !== null) throw expiringKey()
   if (grant.sites === null) return
   const site = access.reach === 'site' && slug !== undefined ? await queries.sites.bySlug(slug) : undefined
   if (!site || !grant.sites.includes(site.visitsKey)) throw otherSite(access, grant.sites.length)
+}
+
+/** The scope that a publish needs: one with the name of a preview leaves the site as it is. */
+export function publishScope(previewName: string | null | undefined): KeyScope {
+  return typeof previewName === 'string' ? 'preview' : 'publish'
 }
 
 function rank(scope: KeyScope): number {

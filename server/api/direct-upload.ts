@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { formatAlternatives } from '../../protocol/format.ts'
+import { publishScope } from '../accounts/permissions.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
@@ -51,9 +52,13 @@ async function publishBody(
 ) {
   const body = request.body as Readable | null | undefined
   if (!body) throw unknownKind()
-  const { claimToken } = withClaimToken(request, request.query as { claimToken?: string })
+  const query = request.query as { claimToken?: string; preview?: string }
+  const { claimToken, preview } = withClaimToken(request, query)
   if (slug === undefined && claimToken !== undefined) throw tokenWithoutSite()
-  if (slug !== undefined) await services.pendingVersions.authorize(request.caller, slug, claimToken)
+  if (slug !== undefined) {
+    const scope = publishScope(preview)
+    await services.pendingVersions.authorize(request.caller, slug, { claimToken, scope })
+  }
   const named = archiveKind(request.headers['content-type'])
   if (named) return publishDirectly(services, request, readArchiveRequest(request, named, body), slug)
   using detected = await detectKind(body, name)

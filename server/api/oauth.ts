@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { KEY_SCOPES } from '../../protocol/api/keys.ts'
+import { PROGRAM_SCOPES } from '../../protocol/api/programs.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { OAUTH_ROUTES } from '../accounts/oauth/authorization-server.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
@@ -43,7 +43,7 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
     resource: baseUrl + MCP_PATH,
     resource_name: 'Slipway',
     authorization_servers: [baseUrl],
-    scopes_supported: KEY_SCOPES,
+    scopes_supported: PROGRAM_SCOPES,
     bearer_methods_supported: ['header'],
     resource_documentation: `${baseUrl}/docs/agents`,
   }
@@ -121,8 +121,8 @@ function withScope(target: string): string {
   const url = new URL(target, 'http://localhost')
   if (url.pathname !== OAUTH_ROUTES.authorization) return target
   const asked = (url.searchParams.get('scope') ?? '').split(' ')
-  const known = KEY_SCOPES.filter((scope) => asked.includes(scope))
-  url.searchParams.set('scope', (known.length > 0 ? known : KEY_SCOPES).join(' '))
+  const known = PROGRAM_SCOPES.filter((scope) => asked.includes(scope))
+  url.searchParams.set('scope', (known.length > 0 ? known : PROGRAM_SCOPES).join(' '))
   return url.pathname + url.search
 }
 

@@ -1,7 +1,7 @@
-import type { RouteHandlerMethod } from 'fastify'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import { MAX_THUMBNAIL_BYTES } from '../../protocol/api/sites.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
+import { adminRoutes } from './admin/routes.ts'
 import type { RouteAccess } from './auth.ts'
 import * as collaborators from './collaborators.ts'
 import * as device from './device.ts'
@@ -13,6 +13,7 @@ import * as me from './me.ts'
 import * as previews from './previews.ts'
 import * as programs from './programs.ts'
 import * as publish from './publish.ts'
+import type { Route } from './route.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
 import * as collaboratorShape from './schemas/collaborators.ts'
@@ -32,43 +33,13 @@ import * as uploads from './uploads.ts'
 import * as versions from './versions.ts'
 import * as visits from './visits.ts'
 
-/** A row of the route table: the shape of a request, its charge, its authentication and its handler. */
-export interface Route {
-  /** `operationId` of the OpenAPI document: generated clients name methods by it, so it never changes. */
-  id: string
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  url: string
-  tag: string
-  summary: string
-  body?: shape.Schema
-  query?: shape.Schema
-  headers?: shape.Schema
-  /** Status and schema of success; 'bytes' for a file, 'events' for an event stream. */
-  answer: [number, shape.Schema | 'bytes' | 'events']
-  /** See `auth.ts`; default `api`. */
-  charge?: 'sign-in' | 'none' | 'handler'
-  /** See `auth.ts`. */
-  ends?: 'key' | 'dashboard'
-  /** See `auth.ts`. */
-  access: RouteAccess
-  /** See `auth.ts`; default `required`. */
-  auth?: 'optional'
-  /** Accepts an archive as its body, beside JSON where it has `body`. */
-  archives?: true
-  /**
-   * Accepts a body of any type and leaves it as a stream; the media type to document. With `archives`, it is a direct
-   * upload: an archive of any type, which is answered with text or JSON.
-   */
-  bytes?: string
-  /** Maximum size of the body in bytes, if it is not the default one. */
-  bodyLimit?: number
-  handle: RouteHandlerMethod
-}
-
 const SITE = '/api/v1/publish/:slug'
 
 /** Gives access that outlives a key, or deletes everything: not for a key that expires or is limited to sites. */
 const FOR_CREDENTIALS: RouteAccess = { scope: 'manage', reach: 'credentials' }
+
+/** A version of a site; a key of scope `preview` suffices for one with the name of a preview, which the service checks. */
+const FOR_PUBLISHING: RouteAccess = { scope: 'publish', reach: 'site', previews: true }
 
 /** For keys of this scope; also for one that is limited to the site of the path. */
 function forSite(scope: KeyScope): RouteAccess {
@@ -89,6 +60,7 @@ export function routes(services: ApiServices): Route[] {
     ...versionRoutes(services),
     ...previewRoutes(services),
     ...domainRoutes(services),
+    ...adminRoutes(services),
   ]
 }
 
@@ -132,13 +104,13 @@ function publishRoutes(services: ApiServices): Route[] {
   const tag = 'Publish'
   return [
     { id: 'createSite', method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, from contents or from an archive', body: publishRequest, query: shape.archiveQuery, answer: [201, shape.createResponse], archives: true, access: forAccount('publish'), auth: 'optional', handle: publish.create(services) },
-    { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, access: forSite('publish'), auth: 'optional', handle: publish.update(services) },
+    { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, access: FOR_PUBLISHING, auth: 'optional', handle: publish.update(services) },
     { id: 'uploadSite', method: 'PUT', url: '/', tag, summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', query: shape.archiveQuery, answer: [201, shape.createResponse], archives: true, bytes: '*/*', access: forAccount('publish'), auth: 'optional', handle: uploadDirectly(services) },
-    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, bytes: '*/*', access: forSite('publish'), auth: 'optional', handle: uploadDirectly(services) },
+    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, bytes: '*/*', access: FOR_PUBLISHING, auth: 'optional', handle: uploadDirectly(services) },
     { id: 'uploadBundle', method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload several files in one tar', query: bundleShape.bundleQuery, answer: [200, bundleShape.bundleReceipt], charge: 'none', access: 'public', bytes: 'application/x-tar', handle: uploads.receiveBundle(services) },
     { id: 'uploadFile', method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed URL', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', access: 'public', bytes: '*/*', handle: uploads.receive(services) },
-    { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], access: forSite('publish'), auth: 'optional', handle: publish.refresh(services) },
-    { id: 'finalizeVersion', method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, headers: shape.claimTokenHeader, answer: [200, shape.finalizeResponse], charge: 'handler', access: forSite('publish'), auth: 'optional', handle: publish.finalize(services) },
+    { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], access: FOR_PUBLISHING, auth: 'optional', handle: publish.refresh(services) },
+    { id: 'finalizeVersion', method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, headers: shape.claimTokenHeader, answer: [200, shape.finalizeResponse], charge: 'handler', access: FOR_PUBLISHING, auth: 'optional', handle: publish.finalize(services) },
   ]
 }
 
@@ -186,7 +158,7 @@ function previewRoutes(services: ApiServices): Route[] {
     { id: 'listPreviews', method: 'GET', url: `${SITE}/previews`, tag, summary: 'List the previews of a site, the last changed one first', answer: [200, previewShape.previewList], access: forSite('read'), handle: previews.list(services) },
     { id: 'getPreview', method: 'GET', url: `${SITE}/previews/:name`, tag, summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read'), handle: previews.details(services) },
     { id: 'promotePreview', method: 'POST', url: `${SITE}/previews/:name/promote`, tag, summary: 'Make the version of a preview live', query: previewShape.promoteQuery, answer: [200, shape.finalizeResponse], access: forSite('publish'), handle: previews.promote(services) },
-    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', answer: [200, previewShape.deletePreviewResponse], access: forSite('publish'), handle: previews.remove(services) },
+    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview'), handle: previews.remove(services) },
   ]
 }
 

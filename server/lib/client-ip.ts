@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net'
+import { isIP, isIPv4, isIPv6 } from 'node:net'
 
 /** The parts of a request that determine the client's address. */
 export interface RequestLike {
@@ -19,6 +19,13 @@ export function clientIp(trustedProxies: number): (call: RequestLike) => string 
     const address = forwarded.at(-trustedProxies)?.trim() ?? ''
     return isIP(address) ? address : peer
   }
+}
+
+/** The first 24 bits of an IPv4 address, or 48 bits of an IPv6 address: a network, not a person. */
+export function shortenAddress(address: string): string {
+  const network = rateLimitSubnet(address)
+  if (isIPv6(network.replace('/64', ''))) return `${network.split(':').slice(0, 3).join(':')}::/48`
+  return isIPv4(network) ? `${network.split('.').slice(0, 3).join('.')}.0/24` : 'unknown'
 }
 
 /** The network that counts as one caller: an IPv4 address, or an IPv6 /64. */

@@ -11,6 +11,7 @@ import { type StoredFile, sumSizes, validateManifest } from '../../protocol/mani
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import type { Caller } from '../accounts/authorization.ts'
+import { publishScope } from '../accounts/permissions.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
@@ -83,7 +84,8 @@ export class ArchivePublisher {
   /** Rejects what it can before reading the archive; the site is checked again when the version is staged. */
   async update(caller: Caller, slug: string, request: ArchiveRequest): Promise<ArchiveResponse> {
     const { pendingVersions } = this.#options
-    await pendingVersions.authorize(caller, slug, request.fields.claimToken)
+    const { claimToken, preview } = request.fields
+    await pendingVersions.authorize(caller, slug, { claimToken, scope: publishScope(preview) })
     return this.#publish(caller, request, (manifest, versionId) =>
       pendingVersions.newVersion(caller, slug, manifest, versionId),
     )

@@ -10,10 +10,12 @@ import {
   requireClaimToken,
   requireNotExpired,
 } from '../accounts/authorization.ts'
+import { assertPermitted, publishScope } from '../accounts/permissions.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { type Telemetry, trace } from '../lib/telemetry.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
@@ -46,6 +48,7 @@ interface FinalizerOptions {
   addresses: UrlBuilder
   clock: () => number
   log: Log
+  telemetry: Telemetry
 }
 
 /** A request and its caller. */
@@ -129,7 +132,7 @@ export class Finalizer implements AsyncDisposable {
       isStale = true
     }
     // Removed before the response settles: a waiting call that still found it would wait for it again, without end.
-    const response = this.#finalize(call, isStale ? undefined : found).finally(() =>
+    const response = this.#record(() => this.#finalize(call, isStale ? undefined : found)).finally(() =>
       this.#running.delete(versionId),
     )
     this.#running.set(versionId, { live, response })
@@ -142,7 +145,23 @@ export class Finalizer implements AsyncDisposable {
     }
   }
 
-  async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<FinalizeResponse> {
+  /** Counts a version by its outcome; a repeated request counts nothing. */
+  async #record(finalize: () => Promise<[FinalizeOutcome, FinalizeResponse]>): Promise<FinalizeResponse> {
+    const { telemetry } = this.#options
+    const count = (outcome: string) => telemetry.metrics.counter('slipway_publishes_total', { outcome }).add()
+    try {
+      const [outcome, response] = await trace(telemetry, { name: 'finalize' }, finalize)
+      const isLive = outcome.site.liveVersionId === outcome.version.id
+      if (outcome.unchanged) count('unchanged')
+      else if (!outcome.replayed) count(isLive ? 'live' : 'draft')
+      return response
+    } catch (error) {
+      count(isRefusal(error) ? 'refused' : 'failed')
+      throw error
+    }
+  }
+
+  async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
     const { store, addresses, blobReader } = this.#options
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found) : undefined
@@ -150,7 +169,8 @@ export class Finalizer implements AsyncDisposable {
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
     this.#followUp(call, outcome)
-    return buildFinalizeResponse({ addresses, blobs: blobReader }, outcome.site, outcome.version, outcome)
+    const { site, version } = outcome
+    return [outcome, await buildFinalizeResponse({ addresses, blobs: blobReader }, site, version, outcome)]
   }
 
   async #read(call: FinalizeCall): Promise<UploadedVersion> {
@@ -166,6 +186,8 @@ export class Finalizer implements AsyncDisposable {
     const site = await requireFinalizable(queries, { caller, slug, request }, now)
     const version = requireVersion(await queries.versions.byId(request.versionId), slug)
     assertMayPublishDraft(site, version, request)
+    const scope = publishScope(version.previewName)
+    await assertPermitted(queries, caller, { scope, reach: 'site' }, slug)
     return { site, version }
   }
 

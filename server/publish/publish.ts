@@ -10,6 +10,7 @@ import type {
 } from '../../protocol/api/publish.ts'
 import { formatLimit } from '../../protocol/format.ts'
 import type { Caller } from '../accounts/authorization.ts'
+import { assertPermitted, publishScope } from '../accounts/permissions.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -97,8 +98,11 @@ export class PublishService {
     request: { versionId: string; claimToken?: string | undefined },
   ): Promise<UpdateResponse> {
     const { store, pendingVersions, clock } = this.#options
-    const site = await pendingVersions.authorize(caller, slug, request.claimToken)
+    const { claimToken } = request
+    const site = await pendingVersions.authorize(caller, slug, { claimToken, scope: 'preview' })
     const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
+    const scope = publishScope(version.previewName)
+    await assertPermitted(store.read, caller, { scope, reach: 'site' }, slug)
     if (version.state !== 'pending')
       throw new ApiError('UPLOAD_EXPIRED', 'This version is already finalized; no uploads are missing')
     const arrived = new Set((await store.read.versions.listArrivals(version.id)).map((row) => row.fileNumber))

@@ -1,4 +1,5 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
+import type { KeyScope } from '../../protocol/api/keys.ts'
 import type {
   AnonymousExtras,
   FileChanges,
@@ -17,6 +18,7 @@ import {
   describePublisher,
   requirePublisher,
 } from '../accounts/authorization.ts'
+import { publishScope } from '../accounts/permissions.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
@@ -114,9 +116,13 @@ export class PendingVersionStore {
   }
 
   /** The site; rejects callers that may not publish to it, before the body is read. */
-  async authorize(caller: Caller, slug: string, claimToken: string | undefined): Promise<Site> {
+  async authorize(
+    caller: Caller,
+    slug: string,
+    { claimToken, scope }: { claimToken: string | undefined; scope: KeyScope },
+  ): Promise<Site> {
     const { store, clock } = this.#options
-    return requirePublisher(store.read, caller, { slug, claimToken, now: clock() })
+    return requirePublisher(store.read, caller, { slug, claimToken, now: clock(), scope })
   }
 
   /** Refuses a name that the caller cannot give to a new site. */
@@ -187,7 +193,7 @@ export class PendingVersionStore {
         slug,
         claimToken,
         now,
-        right: requiredRight(metadata),
+        scope: requiredRight(metadata) === 'manage' ? 'manage' : publishScope(preview.previewName),
       })
       if (site.ownerId === null) assertNoPreview(preview)
       if (site.ownerId === null) assertTimeToLive(metadata)

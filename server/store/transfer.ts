@@ -22,6 +22,9 @@ type TableName = keyof Schema
 /** Primary keys of the tables whose rows are copied as they are. */
 const COPIED: Partial<Record<TableName, readonly string[]>> = {
   accounts: ['id'],
+  usage: ['holder'],
+  invitations: ['email'],
+  operator_settings: ['name'],
   named_keys: ['key_hash'],
   device_sign_ins: ['device_hash'],
   trusts: ['id'],
@@ -47,6 +50,9 @@ const COPIED: Partial<Record<TableName, readonly string[]>> = {
   visitors: ['slug', 'day', 'visitor'],
   visit_salts: ['day'],
   notices: ['id'],
+  blocks: ['kind', 'value'],
+  reports: ['site'],
+  accepted_scans: ['hash', 'scanner'],
   ticket_keys: ['period'],
 }
 

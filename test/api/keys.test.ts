@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { CreateKeyRequest, KeyScope } from '../../protocol/api/keys.ts'
+import { type CreateKeyRequest, KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
@@ -24,13 +24,17 @@ const ACCESS = {
     'getSite getVisits listVersions getVersion createPreviewLink getThumbnail downloadFile downloadArchive listPreviews getPreview',
   'read account': 'listSites checkName listDomains checkDomain followDomain',
   'publish site':
-    'updateSite uploadVersion refreshUploads finalizeVersion restoreVersion putThumbnail promotePreview deletePreview',
+    'updateSite uploadVersion refreshUploads finalizeVersion restoreVersion putThumbnail promotePreview',
+  'preview site': 'deletePreview',
   'publish account': 'createSite uploadSite duplicateSite claimSite',
   'manage site':
     'updateMetadata renameSite deleteSite undeleteSite listCollaborators removeCollaborator deleteVersion',
   'manage account':
     'addCollaborator updateAccount deleteAccount listSessions endOtherSessions endSession renewKey listKeys createKey revokeKey listTrusts createTrust removeTrust addDomain removeDomain getDeviceRequest decideDeviceRequest getAuthorization decideAuthorization listPrograms revokeProgram',
 }
+
+/** Operations that publish, for which scope `preview` suffices when they are about a preview. */
+const PREVIEWS = ['updateSite', 'uploadVersion', 'refreshUploads', 'finalizeVersion']
 
 /** Operations that a key with an expiry has no access to. */
 const CREDENTIALS = [
@@ -44,8 +48,9 @@ const CREDENTIALS = [
   'decideAuthorization',
 ]
 
-const OPERATIONS = operations(api.conformance!.document).map(([name, { operationId, security }]) => {
+const OPERATIONS = operations(api.conformance!.document).flatMap(([name, { operationId, security }]) => {
   const [method, path] = name.split(' ') as [string, string]
+  if (path.startsWith('/api/admin/')) return []
   const [access] = Object.entries(ACCESS).find(([, ids]) => ids.split(' ').includes(operationId)) ?? []
   assert.ok(access, `${operationId} is in the table`)
   const target = (slug: string) =>
@@ -53,7 +58,7 @@ const OPERATIONS = operations(api.conformance!.document).map(([name, { operation
       .replace('{slug}', slug)
       .replace('{versionId}', own.versionId)
       .replace(/\{\w+\}/g, 'index.html')
-  return { operationId, method, target, access, security }
+  return [{ operationId, method, target, access, security }]
 })
 
 let keys = 0
@@ -75,16 +80,20 @@ async function errorOf({ method, target }: (typeof OPERATIONS)[number], slug: st
 
 describe('a key with a scope', () => {
   test('is refused by every operation of a wider scope, which the OpenAPI document names', async () => {
-    const scopes: readonly KeyScope[] = ['read', 'publish']
+    const scopes: readonly KeyScope[] = ['read', 'preview', 'publish']
     for (const scope of scopes) {
       const { apiKey } = await keyWith({ scope })
       for (const operation of OPERATIONS) {
         const { operationId, access, security } = operation
         const [needed = ''] = access.split(' ')
         const roles = security.flatMap((way) => Object.values(way)).flat()
-        assert.deepEqual(roles, ['public', 'any'].includes(access) ? [] : [needed], operationId)
-        const isTooNarrow = needed === 'manage' || (needed === 'publish' && scope === 'read')
-        if (!isTooNarrow) continue
+        const isForPreviews = PREVIEWS.includes(operationId)
+        const expected = ['public', 'any'].includes(access)
+          ? []
+          : [needed, ...(isForPreviews ? ['preview'] : [])]
+        assert.deepEqual(roles, expected, operationId)
+        const least = isForPreviews ? 'preview' : needed
+        if (KEY_SCOPES.indexOf(scope) >= KEY_SCOPES.indexOf(least as KeyScope)) continue
         assert.equal(await errorOf(operation, own.slug, apiKey), 'INSUFFICIENT_SCOPE', operationId)
       }
     }
@@ -140,6 +149,74 @@ describe('a key of scope publish', () => {
     const manager = (await keyWith({ sites: [slug] })).client
     await api.publish(manager, home, { slug, ttlSeconds: 60 })
     assert.notEqual((await manager.details(slug)).expiresAt, null)
+  })
+})
+
+describe('a key of scope preview', () => {
+  const second = { 'index.html': 'second' }
+  const body = make('zip', second)
+  const files = toManifest(second)
+  const contents = [{ path: 'index.html', content: 'second' }]
+
+  test('cannot change what visitors see, by any way to publish', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, home)
+    const { apiKey: key } = await keyWith({ scope: 'preview', sites: [slug] })
+    await api.publish(owner.client, second, { slug, preview: 'pr-1' })
+    const target = `/api/v1/publish/${slug}`
+    const { json: pending } = await owner.request('PUT', target, { files })
+    const { versionId } = pending.upload
+    const json = (method: string, path: string, fields?: object) => () =>
+      api.request(method, target + path, { key, json: fields })
+    const ways: Record<string, () => Promise<ApiResponse>> = {
+      'a manifest': json('PUT', '', { files }),
+      'a merge': json('PUT', '', { files, merge: true }),
+      'a draft': json('PUT', '', { files: contents, live: false }),
+      contents: json('PUT', '', { files: contents }),
+      'an archive': () => send(api, 'zip', body, { slug, key }),
+      'a direct upload': () => api.request('PUT', `/${slug}`, { key, body }),
+      'new targets for the upload of another': json('POST', '/uploads/refresh', { versionId }),
+      'finalizing the publish of another': json('POST', '/finalize', { versionId }),
+      'promoting a preview': json('POST', '/previews/pr-1/promote'),
+      'restoring a version': json('POST', `/versions/${versionId}/restore`),
+      'changing metadata': json('PATCH', '/metadata', { title: 'T' }),
+      'a site of its own': () => api.request('POST', '/api/v1/publish', { key, json: { files } }),
+    }
+    for (const [way, request] of Object.entries(ways)) {
+      const { status, text } = await request()
+      assert.deepEqual([status, /INSUFFICIENT_SCOPE/.test(text)], [403, true], `${way}: ${text}`)
+    }
+    assert.match((await api.visit(siteUrl)).text, /home/)
+  })
+
+  test('publishes, updates, finds and deletes previews of its site, by any way to publish', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, home)
+    const { apiKey: key, client } = await keyWith({ scope: 'preview', sites: [slug] })
+    const preview = 'pr-1'
+    for (const text of ['first', 'second'])
+      await api.publish(client, { 'index.html': text }, { slug, preview })
+    await api.publish(client, { 'a.txt': 'a' }, { slug, preview, merge: true })
+    const ways: (() => Promise<ApiResponse>)[] = [
+      () => send(api, 'zip', body, { slug, key, query: '?preview=pr-2' }),
+      () => api.request('PUT', `/${slug}?preview=pr-3`, { key, body }),
+      () =>
+        api.request('PUT', `/api/v1/publish/${slug}`, { key, json: { files: contents, preview: 'pr-4' } }),
+    ]
+    for (const request of ways) assert.equal((await request()).status, 200)
+    const { json: pending } = await api.request('PUT', `/api/v1/publish/${slug}`, {
+      key,
+      json: { files: toManifest({ 'index.html': 'third' }), preview },
+    })
+    const { versionId } = pending.upload
+    const refreshed = await api.request('POST', `/api/v1/publish/${slug}/uploads/refresh`, {
+      key,
+      json: { versionId },
+    })
+    assert.equal(refreshed.json.upload.uploads.length, 1)
+    const { previews } = await client.previews(slug)
+    assert.deepEqual(previews.map(({ name }) => name).sort(), ['pr-1', 'pr-2', 'pr-3', 'pr-4'])
+    await client.deletePreview(slug, 'pr-4')
+    assert.match((await api.visit(siteUrl)).text, /home/)
+    await expectFailure(api.publish(client, home, { slug: own.slug, preview }), 'INSUFFICIENT_SCOPE')
   })
 })
 

@@ -27,7 +27,7 @@ interface ChangingSite {
   acknowledged: number
 }
 
-/** Files without a reference are deleted at once, unless a backup needs them. */
+/** Files without a reference are deleted immediately, unless a backup needs them. */
 const SETTINGS = { BLOB_GRACE: '0', VERSIONS_KEPT: '1', SECRET: 'a secret of thirty-two characters' }
 
 /**

@@ -172,7 +172,7 @@ describe('sites', () => {
     assert.match(head!, /^NAME +URL +FILES +SIZE +UPDATED +EXPIRES +TITLE$/)
     const cells = ['calm-otter', summary.siteUrl, '1,200', '3.9 MB', '1 Jan, 11:20', 'never', 'Otters']
     assert.deepEqual(row!.split(/ {2,}/), cells)
-    assert.deepEqual(JSON.parse((await fixture.cli.run(['sites', '--json'], keyed)).stdout), [summary])
+    assert.deepEqual(JSON.parse((await fixture.cli.run(['sites', '--json'], keyed)).stdout).sites, [summary])
   })
 
   it('are refused with another message for an invalid key than for a missing one', async () => {

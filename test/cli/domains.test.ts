@@ -279,7 +279,7 @@ describe('domains', () => {
     assert.match(stdout, /^www\.example\.test +otter +pending +– +waiting for CNAME www$/m)
     assert.match(stderr, /^Details: slipway domains check \S+\n$/)
     assert.equal((await fixture.cli.run(['domains', 'list'])).stdout, stdout)
-    assert.equal(JSON.parse((await fixture.cli.run(['domains', '--json'])).stdout).length, 3)
+    assert.equal(JSON.parse((await fixture.cli.run(['domains', '--json'])).stdout).domains.length, 3)
     const add = /Add one: slipway domains add www\.example\.com/
     assert.match((await fixture.cli.run(['domains'])).stderr, add)
   })

@@ -23,7 +23,7 @@ describe('keys', () => {
     const { stdout } = await fixture.cli.run(['keys'], keyed)
     assert.match(stdout, /0123456789abcdef +ci +publish +bakery, cafe +never +1 Apr, 00:00/)
     const { stdout: json } = await fixture.cli.run(['keys', 'list', '--json'], keyed)
-    assert.deepEqual(JSON.parse(json), [named])
+    assert.deepEqual(JSON.parse(json), { keys: [named] })
   })
 
   it('creates a key and prints only the key on stdout', async () => {

@@ -43,7 +43,8 @@ describe('a preview', () => {
     const listed = await cli.run(['previews'])
     assert.match(listed.stdout, /^NAME .*\nstaging +preview .*1 changed.*\npr-42 +preview .* http:.*\n$/)
     assert.match((await cli.run(['versions'])).stdout, / pr-42 /)
-    const [, { versionId }] = JSON.parse((await cli.run(['previews', '--json'])).stdout)
+    const { previews } = JSON.parse((await cli.run(['previews', '--json'])).stdout)
+    const { versionId } = previews[1]
     assert.equal((await cli.run(['promote', 'pr-42', '--version', 'other'])).code, 7)
     const promoted = await cli.run(['promote', 'pr-42', '--version', versionId])
     assert.deepEqual([promoted.code, promoted.stdout, await read(siteUrl)], [0, `${siteUrl}\n`, '2'])

@@ -22,30 +22,30 @@ describe('the command in a script', () => {
   })
   after(() => fixture[Symbol.dispose]())
 
-  describe('prints one JSON value on stdout with --json', () => {
+  describe('prints one JSON object on stdout with --json', () => {
     // In this order: each uses what the ones before have left.
     const lines: [command: string, field: string][] = [
       ['claim', 'siteUrl'],
       ['publish site', 'versionId'],
       ['settings', 'slug'],
       ['open', 'opened'],
-      ['sites', '0'],
+      ['sites', 'sites'],
       ['link SLUG site', 'folder'],
       ['diff', 'changed'],
       ['publish site --dry-run', 'upload'],
-      ['versions', '0'],
+      ['versions', 'versions'],
       ['publish site --preview pr-1', 'preview'],
-      ['previews', '0'],
+      ['previews', 'previews'],
       ['promote pr-1', 'currentVersionId'],
       ['rollback', 'currentVersionId'],
       ['restore VERSION', 'versionId'],
       ['pull copy', 'files'],
       ['visits', 'totals'],
-      ['domains', ''],
-      ['people', ''],
-      ['keys', ''],
-      ['trust', ''],
-      ['trash', ''],
+      ['domains', 'domains'],
+      ['people', 'collaborators'],
+      ['keys', 'keys'],
+      ['trust', 'trusts'],
+      ['trash', 'sites'],
       ['delete --yes', 'deleted'],
       ['undelete SLUG', 'siteUrl'],
       ['whoami', 'email'],
@@ -61,7 +61,7 @@ describe('the command in a script', () => {
         fixture.pass()
         if (line.startsWith('diff') || line.includes('--preview')) cli.write({ 'site/index.html': line })
         const versions = line.includes('VERSION')
-          ? JSON.parse((await cli.run(['versions', '--json'])).stdout)
+          ? JSON.parse((await cli.run(['versions', '--json'])).stdout).versions
           : []
         const args = line
           .replace('SLUG', slug)
@@ -70,7 +70,7 @@ describe('the command in a script', () => {
         const { code, stdout, stderr } = await cli.run([...args, '--json'])
         assert.equal(code, 0, stderr)
         const result = JSON.parse(stdout)
-        assert.ok(field === '' || field in result, stdout)
+        assert.ok(field in result, stdout)
         if (result.siteUrl !== undefined) slug = slugOf(result.siteUrl)
       })
     }

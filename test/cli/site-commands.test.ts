@@ -42,7 +42,7 @@ describe('a site of an account', () => {
   it('can be rolled back step by step, and a version restored by the start of its id in any case or from a list', async () => {
     using fixture = await startOwned('one', 'two', 'three')
     const { cli, live, runJson } = fixture
-    const [newest, second] = (await runJson('versions')).json
+    const [newest, second] = (await runJson('versions')).json.versions
     for (const text of ['two', 'one']) {
       assert.equal((await cli.run(['rollback'])).code, 0)
       assert.equal(await live(), text)
@@ -80,7 +80,7 @@ describe('a site of an account', () => {
     }
     const again = await runJson('pull', slug)
     assert.deepEqual([again.exit, again.json.code], [6, 'REFUSED'])
-    const first = (await runJson('versions')).json.at(-1)
+    const first = (await runJson('versions')).json.versions.at(-1)
     await cli.run(['pull', slug, '--force', '--version', first.versionId])
     assert.equal(read('index.html'), 'one')
   })
@@ -155,7 +155,7 @@ describe('a site of an account', () => {
     await cli.run(['rm', '--site', slug, '--yes'])
     const final = await cli.run(['delete', '--site', slug, '--permanent'], { typed: [slug] })
     assert.deepEqual([final.code, /permanently deletes/.test(final.stderr)], [0, true])
-    assert.deepEqual((await runJson('trash')).json, [])
+    assert.deepEqual((await runJson('trash')).json.sites, [])
     assert.equal((await cli.run(['undelete', slug])).code, 6)
   })
 

@@ -14,11 +14,13 @@ export interface Mutation {
 
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
+const BACKUP = 'test/backup/backup.test.ts'
 const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
 const KEYS = 'test/api/keys.test.ts'
+const ADMIN = 'test/api/admin.test.ts'
 const DEVICE = 'test/api/device.test.ts'
 const TRUSTS = 'test/api/trusts.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
@@ -46,6 +48,8 @@ const ROWS: readonly Row[] = [
   // Tools for programs
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
   ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
+  ['does not limit the calls of a program at the same time', 'server/api/mcp/mcp.ts', 'perKey: 8', 'perKey: 9', 'test/mcp/tools.test.ts'],
+  ['continues to count a call that its program cancelled', 'server/api/mcp/mcp.ts', "reply.raw.once('close', () => call.abort())", '', 'test/mcp/tools.test.ts'],
   ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'isFinished: true, url }', 'isFinished: true }', MCP_TOOLS],
   ['lets a link authorize the program of its sender', 'server/accounts/oauth/programs.ts', 'cookie !== undefined && constantTimeEqual(cookie, id)', 'true', OAUTH],
   ['accepts a code or token any number of times', 'server/accounts/oauth/oauth-records.ts', 'if (!isFirst) throw alreadyUsed()', '', OAUTH],
@@ -252,7 +256,7 @@ const ROWS: readonly Row[] = [
   ['lets any account act as a collaborator', 'server/accounts/authorization.ts', "? 'collaborator' : undefined", "? 'collaborator' : 'collaborator'", 'test/api/sites.test.ts', COLLABORATORS],
   ['lets a collaborator manage a site', 'server/accounts/authorization.ts', "|| right === 'publish'", "|| role === 'collaborator'", COLLABORATORS],
   ['lets a collaborator change the password', 'server/sites/site-metadata.ts', 'password === undefined && ttlSeconds', 'ttlSeconds', COLLABORATORS],
-  ['lets a collaborator publish with an expiry', 'server/publish/stage.ts', 'right: requiredRight(metadata)', "right: 'publish'", COLLABORATORS],
+  ['lets a collaborator publish with an expiry', 'server/publish/stage.ts', "requiredRight(metadata) === 'manage' ? 'manage' : publishScope(preview.previewName)", 'publishScope(preview.previewName)', COLLABORATORS],
   ['keeps the access of a deleted account', 'server/jobs/account-deletion.ts', 'await tx.collaborators.removeEmail(account.email)', '', COLLABORATORS],
   ['sends any number of invitations', 'server/sites/collaborators.ts', 'sent >= MAX_INVITATIONS_PER_DAY', 'false', COLLABORATORS],
   ['collects the versions of a site in the trash', 'server/sites/trash.ts', "({ state }) => state === 'pending'", '() => true', TRASH],
@@ -281,14 +285,24 @@ const ROWS: readonly Row[] = [
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', '.filter((row) => row.expiresAt > now)', '', SIGN_IN],
   ['lets a named key end the key without a name', 'server/accounts/account.ts', 'if (name === undefined) await tx.accounts.setKey(accountId, hashToken(apiKey))', 'await tx.accounts.setKey(accountId, hashToken(apiKey))\n      if (name === undefined) return', SIGN_IN],
   ['does not limit named keys', 'server/accounts/named-keys.ts', '>= MAX_NAMED_KEYS', '> 1_000', SIGN_IN],
-  ['lets a key of a narrow scope do everything', 'server/accounts/permissions.ts', 'rank(grant.scope) < rank(access.scope)', 'false', KEYS],
+  ['lets a key of a narrow scope do everything', 'server/accounts/permissions.ts', "rank(grant.scope) < rank(access.previews ? 'preview' : access.scope)", 'false', KEYS],
   ['lets a key of one site change other sites', 'server/accounts/permissions.ts', '!grant.sites.includes(site.visitsKey)', 'false', KEYS],
   ['lets a key of one site change the account', 'server/accounts/permissions.ts', "access.reach === 'site' && slug !== undefined", 'slug !== undefined', KEYS],
   ['lets a key that expires create one that does not', 'server/accounts/permissions.ts', "access.reach === 'credentials' && grant.expiresAt !== null", 'false', KEYS],
-  ['lets a key of scope publish set the expiry of a site', 'server/accounts/authorization.ts', "if (right === 'manage') await", 'if (false) await', KEYS],
+  ['lets a key of scope publish set the expiry of a site', 'server/accounts/authorization.ts', "await assertPermitted(queries, caller, { scope, reach: 'site' }, slug)", '', KEYS],
+  ['lets a key of previews publish the live version', 'server/accounts/permissions.ts', "typeof previewName === 'string' ? 'preview' : 'publish'", "'preview'", KEYS],
+  ['lets a key of previews finalize other versions', 'server/publish/finalize.ts', "await assertPermitted(queries, caller, { scope, reach: 'site' }, slug)", '', KEYS],
+  ['lets a key of previews upload files of other versions', 'server/publish/publish.ts', "await assertPermitted(store.read, caller, { scope, reach: 'site' }, slug)", '', KEYS],
   ['accepts an expired key', 'server/accounts/named-keys.ts', 'if (key.expiresAt !== null && key.expiresAt <= now) throw', 'if (false) throw', KEYS],
   ['revokes keys of other accounts', 'server/store/queries/keys.ts', ".where('account_id', '=', accountId)\n  }", "\n  }", KEYS],
   ['stores limited keys as earlier releases read them', 'server/accounts/named-keys.ts', 'hashToken(`limited ${apiKey}`)', 'hashToken(apiKey)', KEYS],
+  ['lets any account administer the service', 'server/accounts/administrators.ts', 'account === undefined || account.administratorSince === null', 'account === undefined', ADMIN],
+  ['lets every key of an administrator administer the service', 'server/accounts/administrators.ts', "grant?.scope === 'admin' && grant.sites === null", 'true', ADMIN],
+  ['lets an administrator change things with an old session', 'server/accounts/administrators.ts', 'signedInAt > now - MAX_SESSION_AGE_MS', 'true', ADMIN],
+  ['lets a key of scope manage create one of scope admin', 'server/accounts/administrators.ts', 'if (!mayAdminister(caller))', 'if (false)', ADMIN],
+  ['lets the last administrator remove its mark', 'server/accounts/administrators.ts', 'if (!isAdministrator) await assertNotLast(tx, account)', '', ADMIN],
+  ['keeps the keys of scope admin of an account without the mark', 'server/accounts/administrators.ts', "if (scope === 'admin') await", 'if (false) await', ADMIN],
+  ['tells strangers which routes for administrators exist', 'server/api/app.ts', "table.filter(({ access }) => access !== 'admin')", 'table', ADMIN],
   ['gives the key of a device twice', 'server/accounts/device-sign-in.ts', 'if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()', 'await tx.deviceSignIns.remove(deviceHash)', DEVICE],
   ['gives the key of a device after its expiry', 'server/accounts/device-sign-in.ts', 'signIn !== undefined && signIn.expiresAt > now', 'signIn !== undefined', DEVICE],
   ['lets an account guess codes of devices', 'server/accounts/device-sign-in.ts', 'if (count > MAX_CODES_PER_HOUR)', 'if (false)', DEVICE],
@@ -298,6 +312,7 @@ const ROWS: readonly Row[] = [
   ['accepts a token of a job twice', 'server/accounts/trusts/trusts.ts', 'if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)))', 'if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)) && false)', TRUSTS],
   ['accepts a token for another audience', 'server/accounts/trusts/id-tokens.ts', '{ issuer, audience, algorithms', '{ issuer, algorithms', TRUSTS],
   ['trusts a repository that was registered again', 'server/accounts/trusts/trusts.ts', 'trust.repositoryId === job.repositoryId', 'true', TRUSTS],
+  ['lets a job of a pull request publish the live version', 'server/accounts/trusts/trusts.ts', "ref.kind === 'pull request' && scope !== 'read'", 'false', TRUSTS],
   ['waits for a first job without limit', 'server/accounts/trusts/trusts.ts', 'now - trust.createdAt < FIRST_USE_MS', 'true', TRUSTS],
   ['trusts jobs that pull requests of forks cause', 'server/accounts/trusts/job.ts', 'BRANCH_EVENTS.has(event) ? BRANCHES', 'true ? BRANCHES', TRUSTS],
   ['takes the source branch of a merge request for a branch', 'server/accounts/trusts/job.ts', 'ref_path: ref, environment } = claims', 'ref: branch, environment } = claims\n  const ref = `refs/heads/${branch}`', TRUSTS],
@@ -406,6 +421,10 @@ const ROWS: readonly Row[] = [
   ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],
   ['spools archives without a bound', 'server/publish/archive/spool.ts', ' || this.#usedBytes + bytes > this.#total', '', 'test/archive/spool-space.test.ts'],
   ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'used + bytes > this.#perNetwork || ', '', 'test/archive/spool-space.test.ts'],
+  ['deletes files that a running backup needs', 'server/jobs/jobs.ts', 'if (await tx.leases.isTaken(BACKUP_LEASE, clock()))', 'if (false as boolean)', BACKUP],
+  ['deletes files of backups by a damaged list', 'server/operations/backup/prune.ts', '(await hashBody(compared)) !== list.hash', 'false', BACKUP],
+  ['restores a backup with lost files', 'server/operations/backup/restore.ts', 'await assertComplete(target, manifest)', '', BACKUP],
+  ['restores a backup into a folder with other data', 'server/operations/backup/restore.ts', 'await assertEmpty(folder)', '', BACKUP],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, find, replace, ...tests]) => ({

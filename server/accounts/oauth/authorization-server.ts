@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { Provider } from 'oidc-provider'
-import { KEY_SCOPES } from '../../../protocol/api/keys.ts'
+import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
 import { deriveKeys, type Secrets } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
@@ -122,7 +122,7 @@ async function resourceServer(indicator: string, resource: string): Promise<obje
   const { errors } = await import('oidc-provider')
   if (indicator !== resource) throw new errors.InvalidTarget()
   return {
-    scope: KEY_SCOPES.join(' '),
+    scope: PROGRAM_SCOPES.join(' '),
     audience: resource,
     accessTokenTTL: ACCESS_TOKEN_LIFETIME_SECONDS,
     accessTokenFormat: 'opaque',

@@ -1,10 +1,11 @@
-import { KEY_SCOPES, type KeyScope } from '../../../protocol/api/keys.ts'
-import type {
-  AuthorizationRequest,
-  AuthorizationResult,
-  AuthorizedProgram,
-  ProgramList,
-  ProgramRevokedResponse,
+import {
+  type AuthorizationRequest,
+  type AuthorizationResult,
+  type AuthorizedProgram,
+  PROGRAM_SCOPES,
+  type ProgramList,
+  type ProgramRevokedResponse,
+  type ProgramScope,
 } from '../../../protocol/api/programs.ts'
 import { stripControlChars } from '../../../protocol/format.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -197,13 +198,13 @@ function programName(name: unknown): string {
 }
 
 /** The widest of the scopes of a request or token; the narrowest for one without. */
-function widest(scope: unknown): KeyScope {
+function widest(scope: unknown): ProgramScope {
   const names = String(scope ?? '').split(' ')
-  return KEY_SCOPES.findLast((one) => names.includes(one)) ?? KEY_SCOPES[0]
+  return PROGRAM_SCOPES.findLast((one) => names.includes(one)) ?? PROGRAM_SCOPES[0]
 }
 
-function scopesUpTo(scope: KeyScope): readonly KeyScope[] {
-  return KEY_SCOPES.slice(0, KEY_SCOPES.indexOf(scope) + 1)
+function scopesUpTo(scope: ProgramScope): readonly ProgramScope[] {
+  return PROGRAM_SCOPES.slice(0, PROGRAM_SCOPES.indexOf(scope) + 1)
 }
 
 /** The host of a redirect URI; of a program on the device, its scheme. */

@@ -1,3 +1,4 @@
+import type { AccountScope } from '../../../protocol/api/keys.ts'
 import type {
   CreateTrustRequest,
   ExchangeRequest,
@@ -113,7 +114,7 @@ export class Trusts {
     const { trust, account } = await this.#findTrust(idToken, slug)
     const now = this.#clock()
     const expiresAt = now + KEY_LIFETIME_MS
-    const { scope } = trust
+    const scope = keyScopeFor(trust, idToken.job)
     return this.#store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const current = (await tx.trusts.list(account.id)).find(({ id }) => id === trust.id)
@@ -200,6 +201,11 @@ function isFor(trust: StoredTrust, job: Job, now: number): boolean {
       ? now - trust.createdAt < FIRST_USE_MS
       : trust.repositoryId === job.repositoryId
   return isRepository && matchesRules(trust, job)
+}
+
+/** A pull request has not been approved yet: its jobs publish previews, and read. */
+function keyScopeFor({ scope }: StoredTrust, { ref }: Job): AccountScope {
+  return ref.kind === 'pull request' && scope !== 'read' ? 'preview' : scope
 }
 
 /** What keys of a trust are issued by. */

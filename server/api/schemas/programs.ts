@@ -1,9 +1,9 @@
-import { KEY_SCOPES } from '../../../protocol/api/keys.ts'
+import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { bool, list, named, object, text, time } from './schema.ts'
 
 const program = text('The program, as it calls itself')
 const scope = text('What it may do: read; publish, which includes reading; manage, which includes all', {
-  enum: KEY_SCOPES,
+  enum: PROGRAM_SCOPES,
 })
 const id = text('Identifier of the access')
 const expiresAt = time('When the access ends')

@@ -82,7 +82,7 @@ export async function* parseFileList(list: Readable): AsyncGenerator<ContentIden
   if (rest.length > 0) throw new BackupTargetError('has a damaged list of files')
 }
 
-/** Looks contents up in a target in one pass: their hashes must ascend. */
+/** Finds contents in a target in one pass: their hashes must ascend. */
 export class StoredContents {
   readonly #files: AsyncGenerator<TargetFile>
   #next: TargetFile | undefined

@@ -6,7 +6,7 @@ import { contentBytes } from '../../blobs/s3/pieces.ts'
 import { S3Client } from '../../blobs/s3/s3-client.ts'
 import { BodyError, S3Error } from '../../blobs/s3/s3-error.ts'
 import { Uploads } from '../../blobs/s3/uploads.ts'
-import { Counters } from '../../lib/counters.ts'
+import { Metrics } from '../../lib/metrics.ts'
 import {
   type BackupTarget,
   BackupTargetError,
@@ -26,7 +26,7 @@ export class S3Target implements BackupTarget {
   constructor(bucket: Bucket) {
     this.#bucket = bucket
     const credentials = defaultProvider()
-    this.#client = new S3Client({ bucket, credentials, counters: new Counters(), clock: Date.now })
+    this.#client = new S3Client({ bucket, credentials, metrics: new Metrics(), clock: Date.now })
   }
 
   async put(name: string, body: Readable, expected: ContentIdentity): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Domain } from './domains.ts'
+import type { Suspension } from './suspension.ts'
 import type { Version } from './versions.ts'
 
 /**
@@ -32,6 +33,8 @@ export interface Site {
   keptUntil: number | null
   /** Domains that a site in the trash had. */
   keptDomains: readonly KeptDomain[]
+  /** Its own suspension; that of its owner applies too. */
+  suspension: Suspension | null
 }
 
 export type KeptDomain = Pick<Domain, 'domain' | 'verificationToken' | 'primaryDomain'>
@@ -59,6 +62,7 @@ export function emptySite(slug: string, now: number): Site {
     visitsKey: slug,
     keptUntil: null,
     keptDomains: [],
+    suspension: null,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Account, AccountQueries } from '../contract/accounts.ts'
-import { flag, RowMapper } from '../row-mapper.ts'
+import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { AccountRow, Schema } from '../schema.ts'
 
 export const accountMapper = new RowMapper<Account, AccountRow>({
@@ -11,6 +11,8 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   createdAt: 'created_at',
   reminders: flag('reminders'),
   deletionStartedAt: 'leaving_since',
+  suspension: json('suspension'),
+  administratorSince: 'administrator_since',
 })
 
 const { toEntities, toEntityIfFound } = accountMapper
@@ -54,12 +56,26 @@ export class SqlAccountQueries implements AccountQueries {
       .execute()
   }
 
+  async setSuspension(id: string, suspension: Account['suspension']) {
+    const change = accountMapper.toRow({ suspension })
+    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
+  }
+
+  async setAdministratorSince(id: string, since: number | null) {
+    await this.#db.updateTable('accounts').set({ administrator_since: since }).where('id', '=', id).execute()
+  }
+
+  async administrators() {
+    const query = this.#all().where('administrator_since', 'is not', null)
+    return toEntities(await query.orderBy('administrator_since').orderBy('id').execute())
+  }
+
   async markBeingDeleted(id: string, now: number) {
     await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()
     await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
     await this.#db
       .updateTable('accounts')
-      .set({ key_hash: null, leaving_since: now })
+      .set({ key_hash: null, leaving_since: now, administrator_since: null })
       .where('id', '=', id)
       .where('leaving_since', 'is', null)
       .execute()

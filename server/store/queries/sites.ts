@@ -27,6 +27,7 @@ export const siteMapper = new RowMapper<Site, SiteRow>({
   visitsKey: 'visits_key',
   keptUntil: 'kept_until',
   keptDomains: json('kept_domains', []),
+  suspension: json('suspension'),
 })
 
 const { toEntities, toEntityIfFound } = siteMapper
