@@ -24,6 +24,7 @@ import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
+import { SweepList } from './jobs/sweep-list.ts'
 import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
@@ -49,6 +50,8 @@ import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
+import { ActivityRecorder } from './operations/administration/activity.ts'
+import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
@@ -131,6 +134,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
   stack.use(new Scheduler(services.sweepOptions, sweeps))
+  stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   if (database) {
     const host = `${hostname()}:${listener.port}`
     stack.use(new NodeReporter({ store, metrics, log, host, release: startOptions.version }))
@@ -195,6 +199,8 @@ export async function startService(config: Config, given: StartOptions): Promise
   })
   const api = await buildApi({
     ...services,
+    sweepList: new SweepList(services.sweepOptions, sweeps),
+    overviews: new Overviews({ store, reserve: backends.reserve, budget, release: startOptions.version }),
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
     baseUrl,
     version: startOptions.version,
