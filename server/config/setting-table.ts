@@ -446,5 +446,16 @@ export const settings = {
     ['short', 'full', 'none'],
     'IP addresses in the access log: `short` for the network (IPv4 /24, IPv6 /48), `full` or `none`.',
   ),
+  otlpUrl: address(
+    'SLIPWAY_OTLP_URL',
+    'Collector that receives traces over OTLP/HTTP, such as `http://localhost:4318`. Default: the value of `OTEL_EXPORTER_OTLP_ENDPOINT`, otherwise no traces.',
+    ['http:', 'https:'],
+  ),
+  tracePercent: integer(
+    'SLIPWAY_TRACE_PERCENT',
+    100,
+    [0, 100],
+    'Percentage of traces that are recorded. Traces that a trusted proxy began are recorded as it decided.',
+  ),
   log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Minimum level of log messages.'),
 } as const

@@ -8,7 +8,9 @@ import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
+import { pruneActivity } from '../operations/administration/activity.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
+import { countFigures } from '../operations/administration/figures.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
@@ -148,6 +150,13 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: DAY_SECONDS,
     description: 'deletes entries of the audit log after 400 days',
     run: ({ auditLog, clock, store }) => auditLog.prune(store, clock()),
+  },
+  {
+    name: 'figures',
+    intervalSeconds: 600,
+    description:
+      'counts what sites, accounts and domains use, for administrators, and deletes counts of activity after 90 days',
+    run: async ({ store }) => (await countFigures(store)) + (await pruneActivity(store)),
   },
   {
     name: 'programs',

@@ -26,6 +26,8 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/analytics/visit-recorder.ts #getSalt',
     'server/certificates/issuance.ts stop',
     'server/edge/password/attempt-limiter.ts reset',
+    'server/jobs/sweep-runs.ts record',
+    'server/operations/administration/activity.ts #record',
     'server/operations/fleet/node-reporter.ts #begin',
     'server/operations/fleet/node-reporter.ts #report',
     'server/operations/fleet/node-reporter.ts Symbol.asyncDispose',
