@@ -14,6 +14,7 @@ export interface Mutation {
 
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
+const BACKUP = 'test/backup/backup.test.ts'
 const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
@@ -423,6 +424,10 @@ const ROWS: readonly Row[] = [
   ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],
   ['spools archives without a bound', 'server/publish/archive/spool.ts', ' || this.#usedBytes + bytes > this.#total', '', 'test/archive/spool-space.test.ts'],
   ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'used + bytes > this.#perNetwork || ', '', 'test/archive/spool-space.test.ts'],
+  ['deletes files that a running backup needs', 'server/jobs/jobs.ts', 'if (await tx.leases.isTaken(BACKUP_LEASE, clock()))', 'if (false as boolean)', BACKUP],
+  ['deletes files of backups by a damaged list', 'server/operations/backup/prune.ts', '(await hashBody(compared)) !== list.hash', 'false', BACKUP],
+  ['restores a backup with lost files', 'server/operations/backup/restore.ts', 'await assertComplete(target, manifest)', '', BACKUP],
+  ['restores a backup into a folder with other data', 'server/operations/backup/restore.ts', 'await assertEmpty(folder)', '', BACKUP],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, find, replace, ...tests]) => ({
