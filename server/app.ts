@@ -36,6 +36,7 @@ import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { UndecryptableError } from './lib/secret-box.ts'
 import { shareResult } from './lib/share-result.ts'
+import type { Tracer } from './lib/telemetry.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
@@ -100,10 +101,13 @@ export interface Service extends AsyncDisposable {
  * Runs the whole service in this process until it is disposed: disposal stops it in order and lets work in
  * progress finish within `drainSeconds`.
  */
-export async function startService(config: Config, startOptions: StartOptions): Promise<Service> {
+export async function startService(config: Config, given: StartOptions): Promise<Service> {
   await using stack = new AsyncDisposableStack()
-  const shared = startOptions.broadcastInvalidation !== undefined
-  const { log } = startOptions
+  const shared = given.broadcastInvalidation !== undefined
+  const { log } = given
+  const tracer = await openTracer(config, given)
+  if (tracer) stack.use(tracer)
+  const startOptions = { ...given, tracer }
   const clientMemory = new ClientMemory({
     totalBytes: config.clientMemoryBytes,
     perNetworkBytes: Math.ceil(config.clientMemoryBytes / 4),
@@ -173,6 +177,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     clientIp: getClientIp,
     https,
     requestLog,
+    tracer,
     recorder: visitRecorder,
   })
   const edge = new Edge(edgeOptions)
@@ -227,7 +232,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   stack.defer(() => api.close())
 
-  const serviceRequests = new ServiceRequests({ metrics, requestLog })
+  const serviceRequests = new ServiceRequests({
+    ...{ telemetry, requestLog },
+    trustsProxies: config.trustedProxies > 0,
+  })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       // No client shall send a request over a connection at the time when the drain closes it.
@@ -235,9 +243,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
       const isAmbiguous = rejectAmbiguous(request, response)
       if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
         return handleNodeRequest(edge, request, response)
-      serviceRequests.observe(request, response)
-      if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
-      api.routing(request, response)
+      serviceRequests.handle(request, response, () => {
+        if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
+        api.routing(request, response)
+      })
     },
     fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
@@ -362,6 +371,16 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
     issuesCertificates: config.httpsPort !== undefined,
   }
+}
+
+/** Loads the packages of OpenTelemetry only for their setting. */
+async function openTracer(
+  { otlpUrl: url, tracePercent: samplePercent }: Config,
+  { version, log }: StartOptions,
+): Promise<Tracer | undefined> {
+  if (url === '') return undefined
+  const { OtlpTracer } = await import('./operations/telemetry/otlp.ts')
+  return new OtlpTracer({ url, samplePercent, version, log })
 }
 
 function openAccessLog(

@@ -18,6 +18,7 @@ import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
+import { BACKUP_LEASE } from '../store/contract/leases.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
@@ -274,15 +275,17 @@ async function discardStrayUploads({ store, clock, pendingLifetime }: SweepOptio
 }
 
 /**
- * Deletes the rows of unreferenced blobs first, then objects, which never get a row again. Returns how many objects. One
- * that cannot be deleted does not stop the deletion of others.
+ * Deletes the rows of unreferenced blobs first, but none while a backup runs, then objects, which never get a row again.
+ * Returns how many objects. One that cannot be deleted does not stop the deletion of others.
  */
 async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
   const before = clock() - blobGrace * 1000
   await repeatUntilEmpty(async () => {
-    const { examined } = await store.write('durable', INDEPENDENT, (tx) =>
-      tx.blobs.collect(before, ITEMS_PER_TRANSACTION),
-    )
+    const { examined } = await store.write('durable', INDEPENDENT, async (tx) => {
+      // Within the write: a backup copies the database once it has the lease.
+      if (await tx.leases.isTaken(BACKUP_LEASE, clock())) return { examined: 0 }
+      return tx.blobs.collect(before, ITEMS_PER_TRANSACTION)
+    })
     return examined
   })
   let removed = 0

@@ -280,6 +280,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     acquireOrFind: [lease, 1],
     extend: [{ ...lease, fence: 7 }],
     release: ['name 7', 'holder 7'],
+    isTaken: ['name 7', 1],
     isHeld: ['name 7', 'holder 7', 7],
   },
   serving: {
