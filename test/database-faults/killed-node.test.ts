@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { runKills } from '../fleet/kills.ts'
 import { postgresServer } from '../store/postgres-server.ts'
@@ -16,7 +17,15 @@ test(
     t.diagnostic(`SEED=${seed}`)
     await using ceph = await startCeph()
     const log = (line: string) => t.diagnostic(line)
-    const report = await runKills({ postgres: await postgresServer(), ceph, seed, kills: 1, log })
+    const servers = { postgres: await postgresServer(), ceph }
+    const report = await runKills({ ...servers, seed, kills: 1, log })
     assert.deepEqual(report.violations, [])
+
+    const modules = [join(import.meta.dirname, 'unsent-commits.ts')]
+    const control = await runKills({ ...servers, seed, kills: 0, modules, maxRequests: 20 })
+    assert.deepEqual(control.violations, [
+      'publish: acknowledged, and lost',
+      'update: acknowledged, and lost',
+    ])
   },
 )

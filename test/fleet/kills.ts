@@ -27,6 +27,10 @@ interface KillsOptions extends Servers {
   seed: number
   /** Kills of each kind of publish, at random events; by default at all of them. */
   kills?: number
+  /** Preloaded into the nodes that are killed. */
+  modules?: string[]
+  /** Requests within which another node, which polls for changes, shows a publish. */
+  maxRequests?: number
   log?: (line: string) => void
 }
 
@@ -37,7 +41,6 @@ interface PublishedSite {
   content?: number
 }
 
-/** Requests within which another node, which polls for changes, shows a publish. */
 const MAX_REQUESTS = 5000
 
 /** Publishes until one succeeds without a kill. */
@@ -54,18 +57,20 @@ const KINDS = ['publish', 'update'] as const
 
 /**
  * Kills a node with SIGKILL at the events of a publish: whenever it sends a part of a statement or of a request to the
- * bucket. On another node the publish is then finished or absent, and can be repeated there.
+ * bucket. On another node the publish is then finished or absent, and can be repeated there. One that was acknowledged is
+ * finished, when its node is killed after the response too.
  */
-export async function runKills({ seed, log, kills, ...servers }: KillsOptions): Promise<Report> {
+export async function runKills({ seed, log, kills, ...options }: KillsOptions): Promise<Report> {
   const report = new Report(log)
   const random = new Random(seed)
-  await using fleet = await KilledFleet.open(servers)
+  await using fleet = await KilledFleet.open(options)
   let content = 0
   for (const kind of KINDS) {
     let site: PublishedSite = {}
     if (kind === 'update') await fleet.repeat(site, ++content)
     const events = await fleet.countEvents(site, ++content)
     report.max(`${kind}: events`, events)
+    if ((await fleet.show(site, [content])) !== content) report.violation(`${kind}: acknowledged, and lost`)
     const all = Array.from({ length: events }, (_, index) => index + 1)
     for (const killAt of kills === undefined ? all : random.shuffle(all).slice(0, kills)) {
       if (kind === 'publish') site = {}
@@ -98,9 +103,11 @@ class KilledFleet implements AsyncDisposable {
   readonly #startVictim: () => Promise<Victim>
   /** Starts while another one is published to. */
   #next: Promise<Victim>
+  readonly #maxRequests: number
   readonly #owned: AsyncDisposableStack
 
-  static async open({ postgres, ceph }: Servers): Promise<KilledFleet> {
+  static async open(options: Omit<KillsOptions, 'seed'>): Promise<KilledFleet> {
+    const { postgres, ceph, modules = [], maxRequests = MAX_REQUESTS } = options
     await using opened = new AsyncDisposableStack()
     const balancer = opened.use(await TcpProxy.open(postgres.port))
     const folder = opened.use(await memoryFolder())
@@ -108,11 +115,11 @@ class KilledFleet implements AsyncDisposable {
     // All nodes must name the same bucket.
     const bucketProxy = opened.use(await TcpProxy.open(Number(new URL(ceph.endpoint).port)))
     const bucket = ceph.storageUrl(`http://127.0.0.1:${bucketProxy.port}`)
-    const start = async (databasePort: number) => {
+    const start = async (databasePort: number, programOptions: { modules?: string[] } = {}) => {
       const url = new URL(database)
       url.port = `${databasePort}`
       const port = await freePort()
-      const program = await Program.serve({
+      const settings = {
         PORT: `${port}`,
         SECRET: 'a secret of all nodes of this test',
         SMTP_URL: 'smtp://127.0.0.1:1',
@@ -120,25 +127,34 @@ class KilledFleet implements AsyncDisposable {
         DATA: await mkdtemp(join(folder.path, 'node-')),
         DATABASE_URL: url.href,
         BLOBS_URL: bucket,
-      })
+      }
+      const program = await Program.serve(settings, programOptions)
       return { program, port }
     }
     const other = await start(postgres.port)
     opened.use(other.program)
-    const startVictim = () => Victim.start({ databasePort: postgres.port, bucketProxy, start })
-    return new KilledFleet({ balancer, otherPort: other.port, startVictim, owned: opened.move() })
+    const startVictim = () =>
+      Victim.start({
+        databasePort: postgres.port,
+        bucketProxy,
+        start: (databasePort) => start(databasePort, { modules }),
+      })
+    const owned = opened.move()
+    return new KilledFleet({ balancer, otherPort: other.port, startVictim, maxRequests, owned })
   }
 
   private constructor(parts: {
     balancer: TcpProxy
     otherPort: number
     startVictim: () => Promise<Victim>
+    maxRequests: number
     owned: AsyncDisposableStack
   }) {
     this.#balancer = parts.balancer
     this.#otherPort = parts.otherPort
     this.#startVictim = parts.startVictim
     this.#next = parts.startVictim()
+    this.#maxRequests = parts.maxRequests
     this.#owned = parts.owned
   }
 
@@ -203,7 +219,7 @@ class KilledFleet implements AsyncDisposable {
   ): Promise<number | undefined | 'other'> {
     if (slug === undefined) return undefined
     const paths = Object.keys(contentsOf(0))
-    for (let requests = 0; requests < MAX_REQUESTS; requests++) {
+    for (let requests = 0; requests < this.#maxRequests; requests++) {
       const responses = await Promise.all(
         paths.map((path) => sendRequest(this.#otherPort, { site: slug, path: `/${path}` })),
       )
