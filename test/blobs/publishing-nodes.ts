@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
@@ -29,6 +29,7 @@ const PENDING_LIFETIME_SECONDS = 100_000
 const GRACE_SECONDS = 60
 
 const NOT_DONE = 'not done'
+const UNAVAILABLE_PAUSE_MS = 100
 
 /** Attempts at a final step on an overloaded machine. */
 const MAX_ATTEMPTS = 20
@@ -179,11 +180,16 @@ export class PublishingNodes {
   async #work(steps: number, random: Random): Promise<void> {
     const sites: string[] = []
     for (let step = 0; step < steps; step++) {
-      this.#clock.now += random.below(5000)
-      await this.#step(sites, random).catch((error: unknown) => {
+      try {
+        await this.#step(sites, random)
+        this.#clock.now += random.below(5000)
+      } catch (error) {
         if (!isUnavailable(error)) throw error
         this.#count(NOT_DONE)
-      })
+        // During an outage steps fail immediately: the others are left for later, and the clock stands still, since an
+        // object whose row is being written must not become a stray.
+        await pause(UNAVAILABLE_PAUSE_MS)
+      }
     }
   }
 
