@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { postgresServer } from '../store/postgres-server.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { startTestService } from '../support/service.ts'
+import { requires } from '../tools/part.ts'
+import { freePort } from '../tools/port.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
+
+/** The test ends long before. */
+const DELAY_MS = 20_000
+
+/** Publishes within which the service has connections that answer in time. */
+const MAX_PUBLISHES = 500
+
+/** Those of the pool, that of the change feed, and one for queries of the test. */
+const MAX_SESSIONS = 10
+
+test(
+  'while the database answers far too late, warm sites are served, publishing is refused, and no connection waits for the answers',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const server = await postgresServer()
+    const database = await server.createDatabase()
+    const proxy = stack.use(await TcpProxy.open(server.port))
+    const { pathname } = new URL(database)
+    const DATABASE_URL = server.url(pathname.slice(1), proxy.port)
+    const port = await freePort()
+    const settings = { PORT: `${port}`, BASE_URL: `http://localhost:${port}`, DATABASE_URL }
+    const fleet = { SECRET: 'a secret of all nodes of this test', SMTP_URL: 'smtp://127.0.0.1:1' }
+    stack.use(await startTestService({ ...settings, ...fleet }))
+    const publish = (text: string) =>
+      sendRequest(port, {
+        ...{ method: 'PUT', path: '/page.html', body: Buffer.from(text) },
+        headers: { 'content-type': 'text/html' },
+      })
+    const publishPages = async (prefix: string) => {
+      const texts = Array.from({ length: 12 }, (_, number) => `<p>${prefix} ${number}`)
+      const responses = await Promise.all(texts.map(publish))
+      return responses.map(({ text }, index) => ({
+        slug: /\/\/([^.]+)\./.exec(text)![1]!,
+        text: texts[index],
+      }))
+    }
+    const visit = async (pages: Awaited<ReturnType<typeof publishPages>>) => {
+      const responses = await Promise.all(
+        pages.map(({ slug }) => sendRequest(port, { site: slug, path: '/' })),
+      )
+      assert.deepEqual(
+        responses.map(({ text }) => text),
+        pages.map(({ text }) => text),
+      )
+    }
+    const pages = await publishPages('before')
+    await visit(pages)
+
+    const client = new pg.Client({ connectionString: DATABASE_URL })
+    client.on('error', () => undefined)
+    await client.connect()
+    proxy.delayMs.toClient = DELAY_MS
+    const late = client.query('select').then(() => assert.fail('the database has answered'))
+    late.catch(() => undefined)
+    stack.defer(() => proxy.cut())
+    const refused = await Promise.race([Promise.all([publish('1'), publish('2')]), late])
+    assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]))
+    await Promise.race([visit(pages), late])
+
+    proxy.delayMs.toClient = 0
+    const recovery = async () => {
+      for (let publishes = 1; (await publish('again')).status !== 201; publishes++)
+        assert.ok(publishes < MAX_PUBLISHES)
+      await visit(await publishPages('after'))
+    }
+    await Promise.race([recovery(), late])
+    const { rows } = await server.run(
+      database,
+      `select pid, state, query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    )
+    assert.ok(rows.length <= MAX_SESSIONS, JSON.stringify(rows))
+  },
+)
