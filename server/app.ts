@@ -49,6 +49,9 @@ import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
+import type { Blocks } from './operations/moderation/blocks.ts'
+import type { Removals } from './operations/moderation/removals.ts'
+import type { Suspensions } from './operations/moderation/suspensions.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
@@ -65,6 +68,9 @@ export interface OperatorContext {
   blobs: Blobs
   accounts: Accounts
   administrators: Administrators
+  suspensions: Suspensions
+  removals: Removals
+  blocks: Blocks
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -291,7 +297,7 @@ export async function openForOperator(
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
-  const { accounts, administrators, precompressor, sweepOptions } = services
+  const { accounts, administrators, suspensions, removals, blocks, precompressor, sweepOptions } = services
   const { store, blobs } = backends
   const stack = new AsyncDisposableStack()
   stack.use(store)
@@ -313,6 +319,9 @@ export async function openForOperator(
     blobs,
     accounts,
     administrators,
+    suspensions,
+    removals,
+    blocks,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/account.ts'
 import type { Administrators } from '../accounts/administrators.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import type { DeviceSignIns } from '../accounts/device-sign-in.ts'
 import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
@@ -12,6 +13,9 @@ import type { DomainService } from '../domains/domain.ts'
 import type { AccountDeletion } from '../jobs/account-deletion.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
+import type { Blocks } from '../operations/moderation/blocks.ts'
+import type { Removals } from '../operations/moderation/removals.ts'
+import type { Suspensions } from '../operations/moderation/suspensions.ts'
 import type { ArchivePublisher } from '../publish/archive-upload.ts'
 import type { Finalizer } from '../publish/finalize.ts'
 import type { PublishService } from '../publish/publish.ts'
@@ -31,6 +35,10 @@ export interface ApiServices {
   accounts: Accounts
   administrators: Administrators
   auditLog: AuditLog
+  blocklist: Blocklist
+  suspensions: Suspensions
+  removals: Removals
+  blocks: Blocks
   namedKeys: NamedKeys
   trusts: Trusts
   deviceSignIns: DeviceSignIns

@@ -9,6 +9,7 @@ import type { Telemetry } from '../lib/telemetry.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
+import type { Blocks } from '../operations/moderation/blocks.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
@@ -29,6 +30,7 @@ export interface SweepOptions {
   domains: DomainService
   accountDeletion: AccountDeletion
   auditLog: AuditLog
+  blocks: Blocks
   notices: Notices
   certificates?: CertificateManager | undefined
   clock: () => number
@@ -186,10 +188,16 @@ export const sweeps: readonly Sweep[] = [
     run: truncateVisits,
   },
   {
+    name: 'expired-blocks',
+    intervalSeconds: 60,
+    description: 'removes blocks of networks and files that have ended',
+    run: ({ blocks, store }) => blocks.removeExpired(store),
+  },
+  {
     name: 'emails',
     intervalSeconds: 60,
     description:
-      'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites and invitations',
+      'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites, invitations and actions of the operator',
     run: ({ notices, store }) => notices.run(store),
   },
   {
