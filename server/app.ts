@@ -50,6 +50,7 @@ import { rejectAmbiguous } from './net/validate-request.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import type { Blocks } from './operations/moderation/blocks.ts'
+import type { ModeratedSites } from './operations/moderation/moderated-sites.ts'
 import type { Removals } from './operations/moderation/removals.ts'
 import type { Suspensions } from './operations/moderation/suspensions.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
@@ -71,6 +72,7 @@ export interface OperatorContext {
   suspensions: Suspensions
   removals: Removals
   blocks: Blocks
+  moderatedSites: ModeratedSites
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -297,7 +299,16 @@ export async function openForOperator(
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
-  const { accounts, administrators, suspensions, removals, blocks, precompressor, sweepOptions } = services
+  const {
+    accounts,
+    administrators,
+    suspensions,
+    removals,
+    blocks,
+    moderatedSites,
+    precompressor,
+    sweepOptions,
+  } = services
   const { store, blobs } = backends
   const stack = new AsyncDisposableStack()
   stack.use(store)
@@ -322,6 +333,7 @@ export async function openForOperator(
     suspensions,
     removals,
     blocks,
+    moderatedSites,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

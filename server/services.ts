@@ -20,7 +20,9 @@ import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
+import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
 import { Removals } from './operations/moderation/removals.ts'
+import { Reports } from './operations/moderation/reports.ts'
 import { Suspensions } from './operations/moderation/suspensions.ts'
 import { Notices } from './operations/notices/notices.ts'
 import { SpoolSpace } from './publish/archive/spool.ts'
@@ -116,6 +118,7 @@ export function createServices(
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
   const blocks = new Blocks({ store, clock })
+  const reports = new Reports({ store, mail, addresses, clock, log, email: config.reportEmail })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
@@ -135,6 +138,8 @@ export function createServices(
     suspensions: new Suspensions({ store, clock }),
     removals: new Removals({ store, clock, certificates, accountDeletion }),
     blocks,
+    reports,
+    moderatedSites: new ModeratedSites({ store, addresses }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
@@ -202,6 +207,7 @@ export function createServices(
       accountDeletion,
       auditLog,
       blocks,
+      reports,
       notices: new Notices({ store, mail, addresses, clock, log }),
       certificates,
       clock,

@@ -14,7 +14,9 @@ import type { AccountDeletion } from '../jobs/account-deletion.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
 import type { Blocks } from '../operations/moderation/blocks.ts'
+import type { ModeratedSites } from '../operations/moderation/moderated-sites.ts'
 import type { Removals } from '../operations/moderation/removals.ts'
+import type { Reports } from '../operations/moderation/reports.ts'
 import type { Suspensions } from '../operations/moderation/suspensions.ts'
 import type { ArchivePublisher } from '../publish/archive-upload.ts'
 import type { Finalizer } from '../publish/finalize.ts'
@@ -39,6 +41,8 @@ export interface ApiServices {
   suspensions: Suspensions
   removals: Removals
   blocks: Blocks
+  moderatedSites: ModeratedSites
+  reports: Reports
   namedKeys: NamedKeys
   trusts: Trusts
   deviceSignIns: DeviceSignIns

@@ -10,6 +10,7 @@ import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
 import type { Blocks } from '../operations/moderation/blocks.ts'
+import type { Reports } from '../operations/moderation/reports.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
@@ -31,6 +32,7 @@ export interface SweepOptions {
   accountDeletion: AccountDeletion
   auditLog: AuditLog
   blocks: Blocks
+  reports: Reports
   notices: Notices
   certificates?: CertificateManager | undefined
   clock: () => number
@@ -192,6 +194,12 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: 60,
     description: 'removes blocks of networks and files that have ended',
     run: ({ blocks, store }) => blocks.removeExpired(store),
+  },
+  {
+    name: 'reports',
+    intervalSeconds: 60,
+    description: 'notifies the operator of reports by visitors, and deletes those of more than 180 days',
+    run: ({ reports, store }) => reports.run(store),
   },
   {
     name: 'emails',

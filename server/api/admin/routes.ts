@@ -1,15 +1,14 @@
 import type { Route } from '../route.ts'
 import * as auditShape from '../schemas/admin/audit.ts'
 import type { ApiServices } from '../services.ts'
+import type { AdminRoute } from './admin-route.ts'
 import * as administrators from './administrators.ts'
 import * as audit from './audit.ts'
-
-/** A route for administrators only: `access` is the same for all. */
-type AdminRoute = Omit<Route, 'access' | 'tag' | 'auth'>
+import { moderationRoutes } from './moderation-routes.ts'
 
 /** Routes for administrators. For other callers their paths do not exist. */
 export function adminRoutes(services: ApiServices): Route[] {
-  const table = [...auditRoutes(services)]
+  const table = [...auditRoutes(services), ...moderationRoutes(services)]
   return table.map((route) => ({ ...route, tag: 'Administration', access: 'admin' }))
 }
 

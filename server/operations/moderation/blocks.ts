@@ -41,7 +41,7 @@ export class Blocks {
   }
 
   /** Newest first. */
-  list(kind: BlockKind): Promise<Block[]> {
+  list(kind?: BlockKind): Promise<Block[]> {
     return this.#store.read.blocks.list(kind)
   }
 

@@ -1,5 +1,3 @@
-import { noAccount } from '../../accounts/administrators.ts'
-import { readEmail } from '../../accounts/email-address.ts'
 import { parseHostName } from '../../domains/name.ts'
 import { writeWithDomains } from '../../domains/site-domains.ts'
 import { type DomainCertificates, removeDomain } from '../../domains/status.ts'
@@ -9,7 +7,7 @@ import type { Account } from '../../store/contract/accounts.ts'
 import type { AuditActor } from '../../store/contract/audit.ts'
 import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
 import { markActed, notify } from './suspensions.ts'
-import { requirePresentSite } from './targets.ts'
+import { requireAccountOf, requirePresentSite } from './targets.ts'
 
 interface RemovalsOptions {
   store: Store
@@ -58,14 +56,14 @@ export class Removals {
     })
   }
 
-  /** Deletes an account with all of its sites. NOT_FOUND; LAST_ADMINISTRATOR. A repeated call continues it. */
-  async deleteAccount(actor: AuditActor, typed: string, reason: string): Promise<void> {
+  /** Deletes an account with all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
+  async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<string> {
     const { store, clock, accountDeletion } = this.#options
-    const email = readEmail(typed)
-    const account = await store.read.accounts.byEmail(email)
-    if (!account) throw noAccount(email)
+    const account = await requireAccountOf(store.read, target)
+    const { email } = account
     await accountDeletion.deleteAccount(account, email)
     const record = { actor, action: 'account.delete', target: email, details: { reason } }
     await store.write('durable', INDEPENDENT, (tx) => tx.audit.add({ at: clock(), ...record }))
+    return email
   }
 }

@@ -1,12 +1,11 @@
 import { noAccount } from '../../accounts/administrators.ts'
-import { readEmail } from '../../accounts/email-address.ts'
 import type { Account } from '../../store/contract/accounts.ts'
 import type { AuditActor } from '../../store/contract/audit.ts'
 import type { NoticeEvent } from '../../store/contract/notices.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { Suspension } from '../../store/contract/suspension.ts'
 import type { Store, WriteTransaction } from '../../store/store.ts'
-import { requirePresentSite } from './targets.ts'
+import { requireAccountOf, requirePresentSite } from './targets.ts'
 
 /** What an operator says about an action. */
 export interface Statement {
@@ -44,14 +43,14 @@ export class Suspensions {
     await this.#changeSite(actor, slug, undefined)
   }
 
-  /** NOT_FOUND. All sites of the account are offline, also later ones. */
-  async suspendAccount(actor: AuditActor, email: string, statement: Statement): Promise<void> {
-    await this.#changeAccount(actor, email, statement)
+  /** All sites of the account are offline, also later ones. Returns its email address. See `requireAccountOf`. */
+  async suspendAccount(actor: AuditActor, target: string, statement: Statement): Promise<string> {
+    return this.#changeAccount(actor, target, statement)
   }
 
-  /** NOT_FOUND. Sites that are suspended themselves stay so. */
-  async resumeAccount(actor: AuditActor, email: string): Promise<void> {
-    await this.#changeAccount(actor, email, undefined)
+  /** Sites that are suspended themselves stay so. */
+  async resumeAccount(actor: AuditActor, target: string): Promise<string> {
+    return this.#changeAccount(actor, target, undefined)
   }
 
   async #changeSite(actor: AuditActor, slug: string, statement: Statement | undefined): Promise<void> {
@@ -71,10 +70,9 @@ export class Suspensions {
     })
   }
 
-  async #changeAccount(actor: AuditActor, typed: string, statement: Statement | undefined): Promise<void> {
-    const email = readEmail(typed)
-    const found = await this.#store.read.accounts.byEmail(email)
-    if (!found) throw noAccount(email)
+  async #changeAccount(actor: AuditActor, target: string, statement: Statement | undefined): Promise<string> {
+    const found = await requireAccountOf(this.#store.read, target)
+    const { email } = found
     await this.#store.write('durable', { account: found.id }, async (tx) => {
       const now = this.#clock()
       const account = await tx.accounts.byId(found.id)
@@ -88,6 +86,7 @@ export class Suspensions {
       await tx.audit.add({ at: now, actor, action, target: email, details: describe(statement) })
     })
     await this.#invalidateSitesOf(found)
+    return email
   }
 
   /** After the write, so that an account with many sites does not hold the store; a repeated action completes it. */
