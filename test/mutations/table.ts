@@ -314,6 +314,8 @@ const ROWS: readonly Row[] = [
   ['accepts a token for another audience', 'server/accounts/trusts/id-tokens.ts', '{ issuer, audience, algorithms', '{ issuer, algorithms', TRUSTS],
   ['trusts a repository that was registered again', 'server/accounts/trusts/trusts.ts', 'trust.repositoryId === job.repositoryId', 'true', TRUSTS],
   ['lets a job of a pull request publish the live version', 'server/accounts/trusts/trusts.ts', "ref.kind === 'pull request' && scope !== 'read'", 'false', TRUSTS],
+  ['charges nothing for refused exchanges', 'server/api/trusts.ts', 'if (!request.caller.account) await chargeAddress()', '', TRUSTS],
+  ['charges nothing for the keys of jobs', 'server/accounts/trusts/trusts.ts', 'await charge(account)', '', TRUSTS],
   ['waits for a first job without limit', 'server/accounts/trusts/trusts.ts', 'now - trust.createdAt < FIRST_USE_MS', 'true', TRUSTS],
   ['trusts jobs that pull requests of forks cause', 'server/accounts/trusts/job.ts', 'BRANCH_EVENTS.has(event) ? BRANCHES', 'true ? BRANCHES', TRUSTS],
   ['takes the source branch of a merge request for a branch', 'server/accounts/trusts/job.ts', 'ref_path: ref, environment } = claims', 'ref: branch, environment } = claims\n  const ref = `refs/heads/${branch}`', TRUSTS],
