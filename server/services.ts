@@ -19,6 +19,7 @@ import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
+import { Lists } from './operations/administration/lists.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
 import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
 import { Removals } from './operations/moderation/removals.ts'
@@ -140,6 +141,7 @@ export function createServices(
     blocks,
     reports,
     moderatedSites: new ModeratedSites({ store, addresses }),
+    lists: new Lists({ store, addresses }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),

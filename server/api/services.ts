@@ -11,8 +11,11 @@ import type { Trusts } from '../accounts/trusts/trusts.ts'
 import type { VisitReports } from '../analytics/report.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { AccountDeletion } from '../jobs/account-deletion.ts'
+import type { SweepList } from '../jobs/sweep-list.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
+import type { Lists } from '../operations/administration/lists.ts'
+import type { Overviews } from '../operations/administration/overview.ts'
 import type { Blocks } from '../operations/moderation/blocks.ts'
 import type { ModeratedSites } from '../operations/moderation/moderated-sites.ts'
 import type { Removals } from '../operations/moderation/removals.ts'
@@ -43,6 +46,9 @@ export interface ApiServices {
   blocks: Blocks
   moderatedSites: ModeratedSites
   reports: Reports
+  lists: Lists
+  overviews: Overviews
+  sweepList: SweepList
   namedKeys: NamedKeys
   trusts: Trusts
   deviceSignIns: DeviceSignIns

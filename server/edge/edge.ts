@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
+import { type SpanOptions, trace } from '../lib/telemetry.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { AnonymousNotice } from './anonymous-notice.ts'
@@ -35,7 +37,7 @@ import {
   unavailable,
   VERSION_NOT_FOUND,
 } from './respond/pages/error-pages.ts'
-import type { BlobSlice, EdgeResponse, EdgeResult } from './response.ts'
+import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
 const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
@@ -137,6 +139,7 @@ export class Edge implements HttpHandler {
   count(request: HttpRequest, result: EdgeResult, client: ClientTracker): void {
     this.#requestMetrics.count(request, result)
     this.#visitCounter?.count(request, result, client)
+    this.#options.requestLog?.add(toLoggedRequest(request, result))
   }
 
   peekBody({ content, body }: EdgeResponse): Buffer | undefined {
@@ -149,7 +152,10 @@ export class Edge implements HttpHandler {
     memory?: MemoryReservation,
   ): Promise<ResultWithBody> {
     const { startedAt = performance.now() } = result
-    const found = await this.#openBody(request, result, { memory, isReloaded: false })
+    const span = visitSpan('visit body', request)
+    const found = await trace(this.#options, span, () =>
+      this.#openBody(request, result, { memory, isReloaded: false }),
+    )
     return { ...found, cache: 'miss', startedAt }
   }
 
@@ -234,10 +240,14 @@ export class Edge implements HttpHandler {
   }
 
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
-    const { breaker } = this.#options
+    const { breaker, tracer } = this.#options
     const { staleHits } = breaker
     try {
-      const resolution = this.#siteResolver.resolve(host, request.isSecure, request)
+      const resolution = tracer
+        ? tracer.runIfAsync(visitSpan('visit', request), () =>
+            this.#siteResolver.resolve(host, request.isSecure, request),
+          )
+        : this.#siteResolver.resolve(host, request.isSecure, request)
       const result =
         resolution instanceof Promise
           ? this.#buildMiss(host, resolution, request)
@@ -347,6 +357,16 @@ export class Edge implements HttpHandler {
 /** A response that is not counted as a visit. */
 function uncounted(response: EdgeResponse): EdgeResult {
   return { response, visit: undefined }
+}
+
+function visitSpan(name: string, { host, target }: HttpRequest): SpanOptions {
+  return { name, kind: 'server', attributes: { 'server.address': host, 'url.path': target.path } }
+}
+
+function toLoggedRequest(request: HttpRequest, { response }: EdgeResult): LoggedRequest {
+  const { host, target, headers, socket, isHead, method = isHead ? 'HEAD' : 'GET' } = request
+  const bytes = isHead ? 0 : bodyBytes(response)
+  return { host, ...target, headers, socket, method, status: response.status, bytes }
 }
 
 function inline(response: EdgeResponse, visit: string | undefined): ResultWithBody {

@@ -85,15 +85,19 @@ export const METRICS = {
   slipway_certificate_expiry_seconds: gauge(
     'Seconds until the requested certificate that expires first does; negative afterwards.',
   ),
-  slipway_job_runs_total: counter('Runs of background jobs.', ['job', 'outcome']),
-  slipway_job_last_success_timestamp_seconds: gauge(
-    'Time of the last successful run of a job in this process.',
-    ['job'],
+  slipway_sweep_runs_total: counter('Runs of sweeps, the background tasks.', ['sweep', 'outcome']),
+  slipway_sweep_last_success_timestamp_seconds: gauge(
+    'Time of the last successful run of a sweep in this process.',
+    ['sweep'],
   ),
-  slipway_job_duration_seconds: histogram('Duration of runs of background jobs.', ['job'], TASK_SECONDS),
+  slipway_sweep_duration_seconds: histogram('Duration of runs of sweeps.', ['sweep'], TASK_SECONDS),
   slipway_emails_total: counter('Emails by outcome: sent, failed (may be sent again) or rejected.', [
     'outcome',
   ]),
+  slipway_access_log_lines_total: counter(
+    'Lines of the access log: written, or dropped because the file or its reader is too slow or failed.',
+    ['outcome'],
+  ),
   slipway_store_feed_lag_seconds: reported(
     gauge(
       'Age of the last successful poll for changes of other nodes. Beyond 0.9 the node checks cached entries before it serves them.',

@@ -42,6 +42,8 @@ export interface HttpRequest {
   socket: RequestLike['socket']
   /** Whether it is a HEAD. */
   isHead?: boolean
+  /** Another method than GET and HEAD. */
+  method?: string
 }
 
 /**

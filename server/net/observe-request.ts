@@ -1,6 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Counter, Histogram, Metrics } from '../lib/metrics.ts'
+import type { RequestLog } from '../lib/request-log.ts'
+import type { Telemetry, Tracer } from '../lib/telemetry.ts'
+import { CountedResponse } from './counted-response.ts'
 import { RequestMessage } from './request-message.ts'
+
+interface ServiceRequestOptions {
+  telemetry: Telemetry
+  requestLog: RequestLog | undefined
+  /** Whether a proxy in front may continue its trace here. */
+  trustsProxies: boolean
+}
 
 /** Counts the requests of the service itself: the API, its pages, and requests that are rejected before either. */
 export class ServiceRequests {
@@ -9,34 +19,80 @@ export class ServiceRequests {
   readonly #requestBytes: Counter
   readonly #responseBytes: Counter
 
-  constructor({ metrics }: { metrics: Metrics }) {
+  readonly #requestLog: RequestLog | undefined
+  readonly #tracer: Tracer | undefined
+  readonly #trustsProxies: boolean
+
+  constructor({ telemetry: { metrics, tracer }, requestLog, trustsProxies }: ServiceRequestOptions) {
     this.#metrics = metrics
+    this.#tracer = tracer
+    this.#trustsProxies = trustsProxies
+    this.#requestLog = requestLog
     this.#duration = metrics.histogram('slipway_http_request_duration_seconds', { side: 'api' })
     this.#requestBytes = metrics.counter('slipway_http_request_body_bytes_total')
     this.#responseBytes = metrics.counter('slipway_http_response_body_bytes_total', { side: 'api' })
   }
 
-  /** Counts a request when its response ends, or the connection does. */
-  observe(request: IncomingMessage, response: ServerResponse): void {
+  /** Handles a request, and counts it when its response ends, or the connection does. */
+  handle(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    this.#observe(request, response)
+    if (!this.#tracer) return void handle()
+    const { method = '', headers } = request
+    const traceparent = this.#trustsProxies ? headers.traceparent : undefined
+    const options = {
+      name: `${method} request`,
+      kind: 'server' as const,
+      attributes: { 'http.request.method': method, 'url.path': request.url?.split('?', 1)[0] ?? '' },
+      traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    }
+    void this.#tracer.run(options, async (span) => {
+      const closed = new Promise((resolve) => response.once('close', resolve))
+      handle()
+      await closed
+      const status = response.headersSent ? response.statusCode : CLIENT_DISCONNECTED
+      span.set('http.response.status_code', status)
+      if (status >= 500) span.fail(`status ${status}`)
+    })
+  }
+
+  #observe(request: IncomingMessage, response: ServerResponse): void {
     const startedAt = performance.now()
     response.once('close', () => {
+      const milliseconds = performance.now() - startedAt
+      this.#log(request, response, milliseconds)
       if (request instanceof RequestMessage) this.#requestBytes.add(request.receivedBytes)
       if (!response.headersSent) return
       const status = `${Math.trunc(response.statusCode / 100)}xx`
       this.#metrics.counter('slipway_http_requests_total', { side: 'api', status, cache: 'none' }).add()
-      this.#responseBytes.add(bodyBytes(request, response))
+      this.#responseBytes.add(bodyBytes(response))
       // A stream of events takes as long as its reader wants.
-      if (isEventStream(response)) return
-      this.#duration.observe((performance.now() - startedAt) / 1000)
+      if (wantsEvents(request)) return
+      this.#duration.observe(milliseconds / 1000)
+    })
+  }
+
+  #log(request: IncomingMessage, response: ServerResponse, milliseconds: number): void {
+    if (!this.#requestLog) return
+    const { method = '', headers, socket, url = '' } = request
+    const { headersSent: isAnswered, statusCode } = response
+    this.#requestLog.add({
+      ...{ method, headers, socket, milliseconds },
+      host: headers.host ?? '',
+      path: url.split('?', 1)[0]!,
+      query: '',
+      status: isAnswered ? statusCode : CLIENT_DISCONNECTED,
+      bytes: isAnswered ? bodyBytes(response) : 0,
     })
   }
 }
 
-/** Length of the body, where the response declares it. */
-function bodyBytes({ method }: IncomingMessage, response: ServerResponse): number {
-  return method === 'HEAD' ? 0 : Number(response.getHeader('content-length') ?? 0)
+/** nginx's status of a request whose client disconnected before the response. */
+const CLIENT_DISCONNECTED = 499
+
+function bodyBytes(response: ServerResponse): number {
+  return response instanceof CountedResponse ? response.bodyBytes : 0
 }
 
-function isEventStream(response: ServerResponse): boolean {
-  return String(response.getHeader('content-type') ?? '').startsWith('text/event-stream')
+function wantsEvents({ headers }: IncomingMessage): boolean {
+  return headers.accept?.includes('text/event-stream') === true
 }

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { METRICS, type MetricName } from '../../server/lib/metric-table.ts'
 import { tar } from '../archive/tar-file.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { scrape } from './scrape.ts'
+
+const DEPLOY = join(import.meta.dirname, '..', '..', 'deploy')
 
 describe('the metrics of a service', () => {
   let service: RunningService
@@ -65,11 +70,21 @@ describe('the metrics of a service', () => {
   })
 
   test('are those that promtool accepts', requires('promtool'), async () => {
-    const promtool = execFile('promtool', ['check', 'metrics'])
-    const [output, errors] = [text(promtool.stdout!), text(promtool.stderr!)]
-    promtool.stdin!.end((await sendRequest(internalPort, { path: '/metrics' })).text)
-    const [code] = await once(promtool, 'close')
-    assert.deepEqual([code, await output, await errors], [0, '', ''])
+    const { text: metrics } = await sendRequest(internalPort, { path: '/metrics' })
+    assert.deepEqual(await promtool(['check', 'metrics'], metrics), { code: 0, output: '' })
+  })
+
+  test('are the only ones that the dashboard of Grafana and the alert rules name', async () => {
+    const { families } = await scrape(internalPort)
+    const files = ['grafana-dashboard.json', 'alerts.yaml'].map((name) => join(DEPLOY, name))
+    for (const file of files) {
+      const names = (await readFile(file, 'utf8')).match(/\b(slipway|process|nodejs)_[a-z_0-9]+/g) ?? []
+      assert.ok(names.length > 10, file)
+      for (const name of new Set(names)) {
+        const family = name.replace(/_(bucket|sum|count)$/, '')
+        assert.ok(families.has(name) || families.get(family) === 'histogram', `${file}: ${name}`)
+      }
+    }
   })
 })
 
@@ -88,6 +103,45 @@ test('a scrape is answered while a service stops, until its requests in progress
   await stopped
   await assert.rejects(sendRequest(internalPort, { path: '/metrics' }), { code: 'ECONNREFUSED' })
 })
+
+describe('for Prometheus', requires('promtool'), () => {
+  test('each alert rule is valid, and fires when it should', async () => {
+    for (const args of [
+      ['check', 'rules', join(DEPLOY, 'alerts.yaml')],
+      ['test', 'rules', join(import.meta.dirname, 'alerts.yaml')],
+    ]) {
+      const { code, output } = await promtool(args)
+      assert.equal(code, 0, output)
+    }
+  })
+
+  test('each query of the dashboard is valid', async () => {
+    const { panels } = JSON.parse(await readFile(join(DEPLOY, 'grafana-dashboard.json'), 'utf8')) as {
+      panels: { targets?: { expr: string }[] }[]
+    }
+    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+    assert.ok(queries.length > 20)
+    const rules = queries.map((expr, number) => ({
+      record: `query:${number}`,
+      expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+    }))
+    await using folder = await memoryFolder()
+    const file = join(folder.path, 'rules.yaml')
+    // JSON is YAML.
+    await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
+    const { code, output } = await promtool(['check', 'rules', file])
+    assert.equal(code, 0, output)
+  })
+})
+
+/** Runs promtool; `output` is what it prints to both streams. */
+async function promtool(args: string[], input = ''): Promise<{ code: number; output: string }> {
+  const program = execFile('promtool', args)
+  const [output, errors] = [text(program.stdout!), text(program.stderr!)]
+  program.stdin!.end(input)
+  const [code] = (await once(program, 'close')) as [number]
+  return { code, output: (await output) + (await errors) }
+}
 
 async function publish(port: number, page: string): Promise<{ slug: string }> {
   const { json } = await sendRequest(port, {
