@@ -62,7 +62,7 @@ const ROWS: readonly Row[] = [
   ['accepts requests of a blocked network', 'server/api/auth.ts', "if (access !== 'admin') await options.blocklist", "if (false) await options.blocklist", MODERATION],
   ['accepts a blocked file whose hash was not declared', 'server/publish/finalize.ts', 'await blocklist.assertFiles(whole)', '', MODERATION],
   ['keeps serving a blocked file from a cache', 'server/operations/moderation/blocks.ts', "if (kind !== 'hash') return", 'return', MODERATION],
-  ['lets an operator lock out the own network', 'server/operations/moderation/blocks.ts', 'new NetworkSet([network]).has(ownAddress)', 'false', MODERATION],
+  ['blocks the network of the operator who blocks', 'server/operations/moderation/blocks.ts', 'new NetworkSet([network]).has(ownAddress)', 'false', MODERATION],
   ['keeps all reports of a site', 'server/operations/moderation/reports.ts', '.slice(0, MAX_LATEST)', '', MODERATION],
   ['accepts any number of reports of a network', 'server/operations/moderation/reports.ts', 'if (count <= MAX_PER_HOUR) return', 'return', MODERATION],
   ['sends an email about each report', 'server/operations/moderation/reports.ts', 'const EMAIL_INTERVAL_MS = HOUR_MS', 'const EMAIL_INTERVAL_MS = 0', MODERATION],
