@@ -53,6 +53,7 @@ export const parts = {
     packages: ['knot', 'bind9-dnsutils'],
     for: 'tests with an authoritative DNS server',
   },
+  clamd: { programs: ['clamd'], packages: ['clamav-daemon'], for: 'tests with a virus scanner' },
   unbound: { programs: ['unbound'], packages: ['unbound'], for: 'tests with a DNS resolver' },
   caddy: { programs: ['caddy'], packages: ['caddy'], for: 'tests with Caddy in front' },
   'caddy-ca': {

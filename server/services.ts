@@ -18,6 +18,7 @@ import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
+import { SECOND_MS } from './lib/time.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
@@ -31,6 +32,10 @@ import { ArchivePublisher } from './publish/archive-upload.ts'
 import { Finalizer } from './publish/finalize.ts'
 import { Precompressor } from './publish/precompress/precompressor.ts'
 import { PublishService } from './publish/publish.ts'
+import { ClamdScanner } from './publish/scan/clamd-scanner.ts'
+import { ContentScan } from './publish/scan/content-scan.ts'
+import { ProgramScanner } from './publish/scan/program-scanner.ts'
+import type { Scanner } from './publish/scan/scanner.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
 import { Collaborators } from './sites/collaborators.ts'
@@ -93,9 +98,19 @@ export function createServices(
     draftLifetime: config.draftLifetime,
     maxPreviews: config.previews,
   })
+  const contentScan = new ContentScan({
+    store,
+    scanner: openScanner(config, folder.spool),
+    timeoutMs: config.scanSeconds * SECOND_MS,
+    onFailure: config.scanFailure,
+    clock,
+    log,
+    telemetry,
+  })
   const finalizer = new Finalizer({
     store,
     blocklist,
+    contentScan,
     blobs,
     blobReader,
     versions,
@@ -209,6 +224,7 @@ export function createServices(
       accountDeletion,
       auditLog,
       blocks,
+      contentScan,
       reports,
       notices: new Notices({ store, mail, addresses, clock, log }),
       certificates,
@@ -219,6 +235,17 @@ export function createServices(
       blobGrace: config.blobGrace,
     },
   }
+}
+
+/** The scanner that the settings select. */
+function openScanner(
+  { scanHook, scanHookEnvironment: environment, scanSeconds }: Config,
+  folder: string,
+): Scanner | undefined {
+  if (scanHook === undefined) return undefined
+  if (scanHook.kind === 'clamd') return new ClamdScanner(scanHook.address)
+  const { program } = scanHook
+  return new ProgramScanner({ program, environment, folder, timeoutMs: scanSeconds * SECOND_MS })
 }
 
 /** Publishing limits with and without an account. */

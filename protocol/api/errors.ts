@@ -56,6 +56,7 @@ export type ErrorCode =
   | 'RATE_LIMITED'
   | 'INTERNAL'
   | 'UNAVAILABLE'
+  | 'SCAN_UNAVAILABLE'
   | 'INSUFFICIENT_STORAGE'
 
 /** A violation of a rule, in the `details` of a VALIDATION_ERROR: the field and a message. */

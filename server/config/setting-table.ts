@@ -25,6 +25,7 @@ import {
   planName,
   program,
   renamed,
+  scanner,
   secret,
   sender,
   text,
@@ -422,6 +423,17 @@ export const settings = {
   reportEmail: mailAddress(
     'SLIPWAY_REPORT_EMAIL',
     'Email address that is notified of reports by visitors, and that pages of suspended sites name as the contact.',
+  ),
+  scanHook: scanner(
+    'SLIPWAY_SCAN_HOOK',
+    'Program that scans files before they are published, or ClamAV: `clamd:/run/clamav/clamd.ctl` or `clamd:HOST:PORT`.',
+  ),
+  scanSeconds: duration('SLIPWAY_SCAN_SECONDS', 60, [1, 3600], 'Time limit to scan the files of a version.'),
+  scanFailure: oneOf(
+    'SLIPWAY_SCAN_FAILURE',
+    'refuse',
+    ['refuse', 'pass'],
+    'What happens to a version when the scanner fails or exceeds its time: it is refused with 503, or published unscanned.',
   ),
   uploadsAtOnce: integer(
     'SLIPWAY_UPLOADS_AT_ONCE',

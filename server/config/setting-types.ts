@@ -447,6 +447,31 @@ export function program(name: string, description: string): Setting<string> {
   })
 }
 
+/** What scans files. */
+export type ScannerSetting =
+  | { kind: 'program'; program: string }
+  | { kind: 'clamd'; address: { path: string } | { host: string; port: number } }
+
+/** A program, or ClamAV's daemon at the path of its socket or at host and port. */
+export function scanner(name: string, description: string): Setting<ScannerSetting | undefined> {
+  return {
+    name,
+    defaultValue: undefined,
+    description,
+    read(given) {
+      const [, path, host, port] = /^clamd:(?:(\/.+)|\[?([^\s/[\]]+?)\]?:(\d{1,5}))$/.exec(given) ?? []
+      if (path !== undefined) return { kind: 'clamd', address: { path } }
+      if (host !== undefined && Number(port) > 0 && Number(port) <= 65535)
+        return { kind: 'clamd', address: { host, port: Number(port) } }
+      if (!isAbsolute(given) || !isFile(given, constants.X_OK))
+        throw new Error(
+          'it must be the absolute path of an executable program, or clamd: with the path of a socket or a host and port',
+        )
+      return { kind: 'program', program: given }
+    },
+  }
+}
+
 export function base64url(name: string, description: string): Setting<string> {
   return {
     name,

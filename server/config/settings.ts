@@ -36,6 +36,7 @@ export type Config = Readonly<
     /** The target of `move`, whose arguments other users of the machine can see. */
     moveDatabaseUrl: string
     dnsHookEnvironment: Readonly<Record<string, string>>
+    scanHookEnvironment: Readonly<Record<string, string>>
     /** Sentences for the log of the start: settings with their former names, and combinations that rarely are intended. */
     warnings: readonly string[]
   }
@@ -120,7 +121,11 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
     otlpUrl: values.otlpUrl || readCollector(environment),
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
-    dnsHookEnvironment: hookEnvironment(environment, values.dnsHookVariables),
+    dnsHookEnvironment: hookEnvironment(environment, {
+      prefix: 'DNS_HOOK_',
+      names: values.dnsHookVariables,
+    }),
+    scanHookEnvironment: hookEnvironment(environment, { prefix: 'SCAN_HOOK_' }),
     warnings: [
       ...formerNameWarnings(environment),
       ...deploymentWarnings(values, settings.ownedFileBytes.defaultValue),

@@ -16,6 +16,7 @@ import type { Reports } from '../operations/moderation/reports.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
+import type { ContentScan } from '../publish/scan/content-scan.ts'
 import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
@@ -35,6 +36,7 @@ export interface SweepOptions {
   accountDeletion: AccountDeletion
   auditLog: AuditLog
   blocks: Blocks
+  contentScan: ContentScan
   reports: Reports
   notices: Notices
   certificates?: CertificateManager | undefined
@@ -204,6 +206,12 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: 60,
     description: 'removes blocks of networks and files that have ended',
     run: ({ blocks, store }) => blocks.removeExpired(store),
+  },
+  {
+    name: 'scans',
+    intervalSeconds: HOUR_SECONDS,
+    description: 'deletes verdicts of the scanner of more than 30 days',
+    run: ({ contentScan, store }) => contentScan.prune(store),
   },
   {
     name: 'reports',

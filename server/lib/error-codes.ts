@@ -200,6 +200,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
       'The server is overloaded, or a component is unavailable. Retry-After is the number of seconds to wait.',
     hint: 'Try again after the number of seconds in Retry-After.',
   },
+  SCAN_UNAVAILABLE: {
+    meaning: 'The scanner of the service has failed, so that the version is not published yet.',
+    hint: 'Finalize the version again after the number of seconds in Retry-After.',
+  },
   INSUFFICIENT_STORAGE: {
     meaning: 'The disk of the server is full. Published sites stay online.',
     hint: 'Try again later, or ask the administrator to free disk space.',

@@ -120,6 +120,7 @@ export const STATUS: Record<ErrorCode, number> = {
   RATE_LIMITED: 429,
   INTERNAL: 500,
   UNAVAILABLE: 503,
+  SCAN_UNAVAILABLE: 503,
   INSUFFICIENT_STORAGE: 507,
 }
 

@@ -30,6 +30,7 @@ import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
 import type { Precompressor } from './precompress/precompressor.ts'
+import type { ContentScan } from './scan/content-scan.ts'
 import { dropIfUnchanged, hashContents } from './unchanged-version.ts'
 
 /**
@@ -43,6 +44,7 @@ const MAX_REFUSED_VERSIONS = 10_000
 interface FinalizerOptions {
   store: Store
   blocklist: Blocklist
+  contentScan: Pick<ContentScan, 'check'>
   blobs: Blobs
   blobReader: BlobReader
   versions: Versions
@@ -195,7 +197,7 @@ export class Finalizer implements AsyncDisposable {
 
   /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or differ from the manifest. */
   async #promote({ site, version, arrivals: recorded }: UploadedVersion): Promise<PromotedFiles> {
-    const { store, blocklist, blobs, blobReader } = this.#options
+    const { store, blocklist, contentScan, blobs, blobReader } = this.#options
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
@@ -223,6 +225,7 @@ export class Finalizer implements AsyncDisposable {
     })
     await blocklist.assertFiles(whole)
     const reader = blobReader.including(arrived)
+    await contentScan.check(whole, reader)
     const { rules, warnings } = await loadRules(reader, whole)
     const document = await loadDocument(reader, whole)
     return {

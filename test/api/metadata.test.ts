@@ -271,7 +271,9 @@ async function finalizeElsewhere(
   const blobReader = new BlobReader(changed.blobs, store.read.blobs)
   const telemetry = { metrics: new Metrics() }
   const blocklist = new Blocklist(store)
+  const contentScan = { check: async () => undefined }
   const parts = {
+    contentScan,
     ...changed,
     blocklist,
     blobReader,

@@ -66,6 +66,7 @@ class PublishingNode {
     })
     this.finalizer = new Finalizer({
       ...parts,
+      contentScan: { check: async () => undefined },
       blobs,
       blobReader: this.reader,
       versions: this.versions,

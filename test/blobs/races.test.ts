@@ -372,6 +372,7 @@ function toFinalizer(
     store,
     blobs,
     blocklist: new Blocklist(store),
+    contentScan: { check: async () => undefined },
     blobReader: new BlobReader(blobs, store.read.blobs),
     versions: operator.sweepOptions.versions,
     precompressor: operator.sweepOptions.precompressor,
