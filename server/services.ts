@@ -3,7 +3,8 @@ import { Accounts } from './accounts/account.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import { Programs } from './accounts/oauth/programs.ts'
-import type { Plans } from './accounts/plans.ts'
+import { DEFAULT_PLAN, fileLimits, Plans } from './accounts/plans.ts'
+import { Quotas } from './accounts/quotas.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
 import { IdTokens } from './accounts/trusts/id-tokens.ts'
@@ -45,7 +46,15 @@ export function createServices(
 ) {
   const { store, blobs, mail, dns, folder, secret, secretBox, certificates } = backends
   const { clock } = store
-  const plans = readPlans(config)
+  const plans = new Plans(config.plans, log)
+  const quotas = new Quotas({
+    plans,
+    anonymous: {
+      total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
+      network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
+    },
+    secret,
+  })
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const blobReader = new BlobReader(blobs, store.read.blobs)
   const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
@@ -67,8 +76,9 @@ export function createServices(
     clock,
     anonymousLifetime: config.anonymousLifetime,
     previewLifetime: config.previewLifetime,
-    maxPreviews: config.previews,
-    limits: publishLimits(config),
+    plans,
+    quotas,
+    anonymousLimits: publishLimits(config).anonymous,
   })
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
@@ -77,16 +87,16 @@ export function createServices(
     addresses,
     precompressor,
     clock,
-    maxVersions: config.versionsKept,
-    maxDrafts: config.draftsKept,
+    plans,
     draftLifetime: config.draftLifetime,
-    maxPreviews: config.previews,
   })
   const finalizer = new Finalizer({
     store,
     blobs,
     blobReader,
     versions,
+    plans,
+    quotas,
     precompressor,
     addresses,
     clock,
@@ -116,7 +126,7 @@ export function createServices(
   return {
     addresses,
     injectedDocuments,
-    accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    accounts: new Accounts({ store, mail, sessions, plans, baseUrl, secret, clock }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
@@ -160,7 +170,7 @@ export function createServices(
     previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, clock }),
+    sites: new Sites({ store, blobs, addresses, precompressor, quotas, clock }),
     trash: new Trash({
       store,
       precompressor,
@@ -200,14 +210,7 @@ export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 
       fileBytes: config.anonymousFileBytes,
       siteBytes: config.anonymousSiteBytes,
     },
-    owned: { files: config.ownedFiles, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
-  }
-}
-
-function readPlans(config: Config): Plans {
-  return {
-    free: { name: config.planFree, requestsPerHour: config.rateFree, domains: config.domainsFree },
-    hobby: { name: config.planHobby, requestsPerHour: config.rateHobby, domains: config.domainsHobby },
+    owned: fileLimits(config.plans[DEFAULT_PLAN]!),
   }
 }
 

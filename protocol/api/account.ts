@@ -42,7 +42,28 @@ export interface KeyEndedResponse {
   ended: true
 }
 
-export type Plan = 'free' | 'hobby'
+/** A plan of this server: `free`, `hobby` and those that its operator defines. */
+export type Plan = string
+
+/** The limits of an account, by its plan and its exceptions from it. */
+export interface Limits {
+  /** Of its API keys together. */
+  requestsPerHour: number
+  /** Sites, those in the trash included. */
+  sites: number
+  /** Size of all versions of all sites, each content once, and of uploads that are not finalized. */
+  bytes: number
+  domains: number
+  filesPerSite: number
+  fileBytes: number
+  siteBytes: number
+  versionsKept: number
+  draftsKept: number
+  previews: number
+}
+
+/** Limits in place of those of a plan; null for that of the plan. */
+export type LimitsChange = { [Limit in keyof Limits]?: number | null }
 
 export interface Me {
   email: string
@@ -57,23 +78,19 @@ export interface Me {
   /** Whether emails remind of sites that expire and confirm deletions. */
   reminders: boolean
   /** `UNLIMITED` (9007199254740991) is a limit that the operator removed. */
-  limits: {
-    requestsPerHour: number
-    domains: number
-    filesPerSite: number
-    fileBytes: number
-    siteBytes: number
-    versionsKept: number
-    draftsKept: number
-    draftLifetimeSeconds: number
-  }
+  limits: Limits & { draftLifetimeSeconds: number }
   usage: {
     requestsThisHour: number
     /** When the request counter resets. */
     resetsAt: string
+    /** Sites that are not deleted. */
     sites: number
     domains: number
+    /** Bytes of the live versions. */
     totalBytes: number
+    /** What counts against `limits.bytes` and `limits.sites`. */
+    heldBytes: number
+    heldSites: number
   }
 }
 

@@ -17,6 +17,7 @@ import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
+import { recountUsage } from './usage-recount.ts'
 
 /** Dependencies of sweeps; all times in seconds. */
 export interface SweepOptions {
@@ -174,6 +175,12 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: DAY_SECONDS,
     description: 'deletes counts of rarely requested names of past days, and visit counts of deleted sites',
     run: truncateVisits,
+  },
+  {
+    name: 'usage',
+    intervalSeconds: DAY_SECONDS,
+    description: 'counts what accounts and networks store, and corrects their quotas',
+    run: recountUsage,
   },
   {
     name: 'emails',

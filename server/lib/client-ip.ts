@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net'
+import { isIP, isIPv4, isIPv6 } from 'node:net'
 
 /** The parts of a request that determine the client's address. */
 export interface RequestLike {
@@ -23,6 +23,17 @@ export function clientIp(trustedProxies: number): (call: RequestLike) => string 
 
 /** The network that counts as one caller: an IPv4 address, or an IPv6 /64. */
 export function rateLimitSubnet(address: string): string {
+  return toNetwork(address, 64)
+}
+
+/** The network whose sites without an account share a quota: an IPv4 /24, or an IPv6 /48, which one customer may have. */
+export function quotaNetwork(address: string): string {
+  const network = toNetwork(address, 48)
+  return isIPv4(network) ? network.replace(/\d+$/, '0/24') : network
+}
+
+/** The prefix of an IPv6 address; any other address itself. */
+function toNetwork(address: string, prefixBits: 48 | 64): string {
   if (!address.includes(':')) return address
   const bare = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/s, '')
   if (!isIPv6(bare)) return bare
@@ -30,6 +41,6 @@ export function rateLimitSubnet(address: string): string {
   const start = head === '' ? [] : head.split(':')
   const end = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? [] : Array<string>(8 - start.length - end.length).fill('0')
-  const groups = [...start, ...zeros, ...end].slice(0, 4)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+  const groups = [...start, ...zeros, ...end].slice(0, prefixBits / 16)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/${prefixBits}`
 }

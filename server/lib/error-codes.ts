@@ -155,6 +155,11 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'A request body, a file or the site is over its size limit.',
     hint: 'Publish fewer or smaller files; the message has the limit. Accounts have higher limits than anonymous callers.',
   },
+  QUOTA_EXCEEDED: {
+    meaning:
+      'The account would hold more bytes or sites than its plan allows, or sites without an account more than their network or all of them may. details has quota, limit, used and requested.',
+    hint: 'Delete sites permanently, previews or earlier versions, or ask the administrator for a higher limit.',
+  },
   UNSUPPORTED_MEDIA_TYPE: {
     meaning: 'The endpoint does not accept this Content-Type.',
     hint: 'Send a Content-Type that the message lists.',

@@ -102,6 +102,7 @@ export const migrations: readonly Migration[] = [
   { name: '022-oauth', compatibleWith: '014-growing-tables', up: oauth.up },
   { name: '023-clients', compatibleWith: '014-growing-tables', up: clients.up },
   { name: '026-quotas', compatibleWith: '014-growing-tables', up: quotas.up },
+  { name: '026-quotas-networks', compatibleWith: '014-growing-tables', fill: quotas.fillNetworks },
   {
     name: '026-quotas-indexes',
     compatibleWith: '014-growing-tables',

@@ -19,6 +19,7 @@ import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { SqlSiteQueries } from './queries/sites.ts'
 import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
 import { SqlTrustQueries } from './queries/trusts.ts'
+import { SqlUsageQueries } from './queries/usage.ts'
 import { SqlVersionQueries } from './queries/versions.ts'
 import { SqlVisitQueries } from './queries/visits.ts'
 import type { Schema } from './schema.ts'
@@ -49,5 +50,6 @@ export function createQueries(db: Kysely<Schema>): Queries {
     ticketKeys: new SqlTicketKeyQueries(db),
     sharedSettings: new SqlSharedSettingQueries(db),
     nodes: new SqlNodeQueries(db),
+    usage: new SqlUsageQueries(db),
   }
 }

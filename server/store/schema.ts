@@ -222,7 +222,10 @@ export interface SiteRow {
   kept_until: number | null
   /** Of a site in the trash: JSON of `KeptDomain[]`; null when it had no domains. */
   kept_domains: string | null
-  /** Of a site that was published without an account: the network of its first publish, as a keyed hash. */
+  /**
+   * Of an anonymous site: the network of its first publish, as a keyed hash; '' of those before this was recorded. Null of
+   * sites with an owner.
+   */
   network: string | null
 }
 

@@ -18,6 +18,7 @@ import type { SignInQueries } from './contract/sign-ins.ts'
 import type { SiteQueries } from './contract/sites.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
 import type { TrustQueries } from './contract/trusts.ts'
+import type { UsageQueries } from './contract/usage.ts'
 import type { VersionQueries } from './contract/versions.ts'
 import type { VisitQueries } from './contract/visits.ts'
 
@@ -45,6 +46,7 @@ export interface Queries {
   ticketKeys: TicketKeyQueries
   sharedSettings: SharedSettingQueries
   nodes: NodeQueries
+  usage: UsageQueries
 }
 
 /** Within `Store.write`: the queries, and invalidation. */

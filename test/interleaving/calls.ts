@@ -89,6 +89,7 @@ type Subject =
   | 'visits'
   | 'counters'
   | 'ticket keys'
+  | 'usage'
 
 /**
  * A call of the service that writes. Two calls of which one changes what the other is about must be as if one had
@@ -108,16 +109,16 @@ const CLIENT = { address: '192.0.2.7', browserTokens: [] }
 export const CALLS: Record<string, CallSpec> = {
   // Publishing
   'stage an update': {
-    changes: ['bakery'],
+    changes: ['bakery', 'usage'],
     run: ({ publishService }) => publishService.update(by(ANN), 'bakery', { files: [FILE, OTHER_FILE] }),
   },
   'stage a named site': {
-    changes: ['the name'],
+    changes: ['the name', 'usage'],
     reads: ['ann'],
     run: ({ publishService }) => publishService.create(by(ANN), { files: [FILE], name: 'chosen' }),
   },
   'stage an update of an anonymous site': {
-    changes: ['anon'],
+    changes: ['anon', 'usage'],
     run: ({ publishService }) =>
       publishService.update(ANONYMOUS, 'anon', { files: [FILE], claimToken: CLAIM_TOKEN }),
   },
@@ -140,11 +141,11 @@ export const CALLS: Record<string, CallSpec> = {
     },
   },
   finalize: {
-    changes: ['bakery', 'blobs'],
+    changes: ['bakery', 'blobs', 'usage'],
     run: (node) => finalize(node, by(ANN), 'bakery', { versionId: PENDING }),
   },
   'finalize an anonymous update': {
-    changes: ['anon', 'blobs'],
+    changes: ['anon', 'blobs', 'usage'],
     run: (node) => finalize(node, ANONYMOUS, 'anon', { versionId: ANON_PENDING, claimToken: CLAIM_TOKEN }),
   },
   'publish a draft': {
@@ -201,7 +202,7 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ versions }) => versions.restore(BOB, 'bakery', DRAFT),
   },
   'delete a version': {
-    changes: ['bakery', 'blobs'],
+    changes: ['bakery', 'blobs', 'usage'],
     run: ({ versions }) => versions.remove(ANN, 'bakery', PREVIOUS),
   },
   'put a thumbnail': {
@@ -224,12 +225,12 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ sites }) => sites.updateMetadata(ANN, 'bakery', { title: 'A new title', ttlSeconds: null }),
   },
   duplicate: {
-    changes: ['blobs'],
+    changes: ['blobs', 'usage'],
     reads: ['bakery', 'ann'],
     run: ({ sites }) => sites.duplicate(by(ANN), 'bakery'),
   },
   claim: {
-    changes: ['anon'],
+    changes: ['anon', 'usage'],
     reads: ['ann'],
     run: ({ sites }) => sites.claim(ANN, 'anon', CLAIM_TOKEN),
   },
@@ -254,7 +255,7 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ trash }) => trash.remove(ANN, 'bakery'),
   },
   'delete a site permanently': {
-    changes: ['bakery', 'shop.test', 'new.test', 'blobs'],
+    changes: ['bakery', 'shop.test', 'new.test', 'blobs', 'usage'],
     run: ({ trash }) => trash.remove(ANN, 'bakery', true),
   },
   'restore from the trash': {
@@ -434,7 +435,10 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'end the key': { changes: ['keys'], run: ({ accounts }) => accounts.endKey(hashToken(KEY)) },
   'turn reminders off': { changes: ['ann'], run: ({ accounts }) => accounts.setReminders(ANN, false) },
-  'set the plan': { changes: ['ann'], run: ({ accounts }) => accounts.setPlan(ANN.email, 'hobby') },
+  'set the plan': {
+    changes: ['ann'],
+    run: ({ accounts }) => accounts.setPlan(ANN.email, 'hobby', { sites: 7 }),
+  },
   'end a session': {
     changes: ['sessions'],
     run: ({ sessions }) => sessions.end(ANN, sessionId(SESSION)),
@@ -471,7 +475,8 @@ export const CALLS: Record<string, CallSpec> = {
   },
   // Background
   ...sweepCalls({
-    'expired-sites': ['expired', 'blobs'],
+    'expired-sites': ['expired', 'blobs', 'usage'],
+    usage: ['usage'],
     trash: ['trashed', 'blobs'],
     leaving: ['leaving'],
     abandoned: ['unfinished', 'cafe'],
