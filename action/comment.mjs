@@ -1,6 +1,9 @@
 /** Comments are read up to this page, of 100 each. Those of people do not count: their authors could change the address. */
 const MAX_PAGES = 10
 
+/** Maximum duration of a request for comments. */
+const REQUEST_TIMEOUT_MS = 10_000
+
 /**
  * Writes the comment about a site on a pull request, in place of an earlier one. Of two jobs that create one at the same
  * time, the later one deletes its own.
@@ -35,6 +38,7 @@ async function request(token, method, url, json) {
       ...(json && { 'content-type': 'application/json' }),
     },
     ...(json && { body: JSON.stringify(json) }),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   })
   if (!response.ok) throw new Error(`${method} ${new URL(url).pathname} returned ${response.status}`)
   return response.status === 204 ? undefined : response.json()

@@ -82,6 +82,11 @@ export const parts = {
     for: 'tests with an S3 server',
   },
   haproxy: { programs: ['haproxy'], packages: ['haproxy'], for: 'tests with HAProxy in front' },
+  promtool: {
+    programs: ['promtool'],
+    packages: ['prometheus'],
+    for: 'checks of metrics and alert rules',
+  },
   h2load: { programs: ['h2load'], packages: ['nghttp2-client'], for: 'tests and figures of HTTP/2' },
   proc: { programs: [], packages: [], for: 'tests that end one worker', devices: ['/proc/self/task'] },
   'power-cut': {

@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import type { Accounts } from './accounts/account.ts'
+import type { Administrators } from './accounts/administrators.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
@@ -28,7 +29,8 @@ import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
-import type { Counters } from './lib/counters.ts'
+import type { Log } from './lib/log.ts'
+import type { Metrics } from './lib/metrics.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { UndecryptableError } from './lib/secret-box.ts'
@@ -38,13 +40,19 @@ import { TransferRates } from './lib/transfer-rates.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
 import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
+import { type InternalRoute, InternalServer } from './net/internal-server.ts'
 import { Listener } from './net/listener.ts'
-import { OnDemandTlsServer } from './net/on-demand-tls.ts'
+import { ServiceRequests } from './net/observe-request.ts'
+import { ON_DEMAND_TLS_PATH, onDemandTls } from './net/on-demand-tls.ts'
 import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
+import { AccessLog } from './operations/access-log/access-log.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
+import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
+import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
+import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
 import type { Precompressor } from './publish/precompress/precompressor.ts'
 import { createServices, publishLimits } from './services.ts'
 import type { Store } from './store/store.ts'
@@ -57,6 +65,7 @@ export interface OperatorContext {
   store: Store
   blobs: Blobs
   accounts: Accounts
+  administrators: Administrators
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -69,7 +78,7 @@ export interface Service extends AsyncDisposable {
   port: number
   /** The HTTPS port, if enabled. */
   httpsPort: number | undefined
-  /** The port for proxies on this machine, if enabled. */
+  /** The port for proxies and monitoring, if enabled. */
   internalPort: number | undefined
   baseUrl: string
   /** Background precompression. */
@@ -77,7 +86,7 @@ export interface Service extends AsyncDisposable {
   /** The engine of the blobs, which tests observe. */
   blobs: Blobs
   /** The numbers for the operator, which measurements read. */
-  counters: Counters
+  metrics: Metrics
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[]): Promise<void> | undefined
   /** Loads in the background what the first requests would otherwise wait for. */
@@ -109,7 +118,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
 
   const backends = await openBackends(config, baseUrl, startOptions, database)
   if (!database) stack.use(backends.store)
-  const { store, blobs, counters } = backends
+  const { store, blobs, reserve, telemetry } = backends
+  const { metrics } = telemetry
   const { clock } = store
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
   if (visitRecorder) stack.use(visitRecorder)
@@ -119,7 +129,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   stack.use(new Scheduler(services.sweepOptions, sweeps))
   if (database) {
     const host = `${hostname()}:${listener.port}`
-    stack.use(new NodeReporter({ store, counters, log, host, release: startOptions.version }))
+    stack.use(new NodeReporter({ store, metrics, log, host, release: startOptions.version }))
   }
   // Disposed before the sweeps, which wait for them.
   stack.use(services.precompressor)
@@ -142,6 +152,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
   }
   const https = await openHttps(config, parts)
   if (https) stack.use(https)
+  const requestLog = openAccessLog(config, { clientIp: getClientIp, clock, metrics, log })
+  if (requestLog) stack.use(requestLog)
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
@@ -151,11 +163,12 @@ export async function startService(config: Config, startOptions: StartOptions): 
     injectedDocuments: services.injectedDocuments,
     clock,
     log,
-    counters,
+    metrics,
     secret,
     budget,
     clientIp: getClientIp,
     https,
+    requestLog,
     recorder: visitRecorder,
   })
   const edge = new Edge(edgeOptions)
@@ -171,6 +184,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
   let isStopping = false
   const settings = pageSettings(config, baseUrl, startOptions.version)
   const schemaCompilers = new LazySchemaCompilers()
+  const uploadLimiter = new ConcurrencyLimiter({
+    total: config.uploadsAtOnce,
+    perKey: Math.ceil(config.uploadsAtOnce / 4),
+  })
   const api = await buildApi({
     ...services,
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
@@ -186,15 +203,13 @@ export async function startService(config: Config, startOptions: StartOptions): 
     agentFiles: agentFiles({ settings, clock }),
     schemaCompilers,
     clock,
-    uploadLimiter: new ConcurrencyLimiter({
-      total: config.uploadsAtOnce,
-      perKey: Math.ceil(config.uploadsAtOnce / 4),
-    }),
+    uploadLimiter,
     clientIp: getClientIp,
     clientMemory,
     // A test that sets the time sets it here as well; a service needs a clock that never jumps.
     transferRates: new TransferRates({ clock: startOptions.clock ?? (() => performance.now()) }),
     log,
+    telemetry,
     healthy: shareResult(
       async () => {
         await store.check()
@@ -206,34 +221,46 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   stack.defer(() => api.close())
 
+  const serviceRequests = new ServiceRequests({ metrics, requestLog })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       // No client shall send a request over a connection at the time when the drain closes it.
       if (isStopping) response.shouldKeepAlive = false
-      if (rejectAmbiguous(request, response)) return
-      if (edge.servesHost(request.headers.host) || isChallenge(request.url ?? ''))
-        handleNodeRequest(edge, request, response)
-      else if (!https || !redirectToHttps(https, baseUrl, request, response)) api.routing(request, response)
+      const isAmbiguous = rejectAmbiguous(request, response)
+      if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
+        return handleNodeRequest(edge, request, response)
+      serviceRequests.observe(request, response)
+      if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
+      api.routing(request, response)
     },
     fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
   https?.serve({ handler: edge, listener, budget, clientMemory })
-  const onDemandTls = await openOnDemandTls(config.internalPort, {
-    host: config.internalHost,
+  const { precompressor } = services
+  addServiceMetrics(metrics, {
+    ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor },
+  })
+  const internalServer = await openInternalServer(config, {
     shared,
-    isAllowed: (name) => edge.mayHaveCertificate(name),
+    routes: {
+      [ON_DEMAND_TLS_PATH]: onDemandTls((name) => edge.mayHaveCertificate(name)),
+      [METRICS_PATH]: metricsRoute(metrics, startOptions.collectMetrics),
+    },
     log,
   })
-  if (onDemandTls) stack.use(onDemandTls)
+  if (internalServer) {
+    stack.use(internalServer)
+    stack.use(addProcessMetrics(metrics, { version: startOptions.version }))
+  }
   const opened = stack.move()
   return {
     port: listener.port,
     httpsPort: https?.listeningPort,
-    internalPort: onDemandTls?.port,
+    internalPort: internalServer?.port,
     baseUrl,
     precompressor: services.precompressor,
     blobs,
-    counters,
+    metrics,
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
@@ -268,7 +295,7 @@ export async function openForOperator(
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
-  const { accounts, precompressor, sweepOptions } = services
+  const { accounts, administrators, precompressor, sweepOptions } = services
   const { store, blobs } = backends
   const stack = new AsyncDisposableStack()
   stack.use(store)
@@ -289,6 +316,7 @@ export async function openForOperator(
     store,
     blobs,
     accounts,
+    administrators,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -298,7 +326,7 @@ export async function openForOperator(
 /** The limits of lookups in the store, for all caches of this process. */
 function createLookupLimits(
   { staleSeconds }: Config,
-  { store, counters }: Backends,
+  { store, telemetry: { metrics } }: Backends,
   // A test that sets the time sets it here as well.
   { clock = () => performance.now() }: StartOptions,
 ): Pick<EdgeOptions, 'breaker' | 'missLimiter'> {
@@ -307,9 +335,9 @@ function createLookupLimits(
     maxStaleMs: staleSeconds * SECOND_MS,
     clock,
     onReachable: () => void store.pollChanges().catch(() => undefined),
-    counters,
+    metrics,
   })
-  return { breaker, missLimiter: new MissLimiter({ clock, counters }) }
+  return { breaker, missLimiter: new MissLimiter({ clock, metrics }) }
 }
 
 /** Settings embedded into pages. */
@@ -330,11 +358,25 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
   }
 }
 
-async function openOnDemandTls(
-  port: number | undefined,
-  options: Omit<Parameters<typeof OnDemandTlsServer.open>[0], 'port'>,
-): Promise<OnDemandTlsServer | undefined> {
-  return port === undefined ? undefined : OnDemandTlsServer.open({ ...options, port })
+function openAccessLog(
+  { accessLog: target, accessLogFormat: format, accessLogAddresses: addresses }: Config,
+  parts: Omit<ConstructorParameters<typeof AccessLog>[0], 'target' | 'format' | 'addresses'>,
+): AccessLog | undefined {
+  if (target === 'off') return undefined
+  try {
+    return new AccessLog({ ...parts, target, format, addresses })
+  } catch (error) {
+    throw new ConfigError(
+      `SLIPWAY_ACCESS_LOG=${JSON.stringify(target)} is not allowed: it must be off, stdout or a file that can be written (${(error as Error).message})`,
+    )
+  }
+}
+
+async function openInternalServer(
+  { internalPort: port, internalHost: host }: Config,
+  options: { shared: boolean; routes: Readonly<Record<string, InternalRoute>>; log: Log },
+): Promise<InternalServer | undefined> {
+  return port === undefined ? undefined : InternalServer.open({ ...options, host, port })
 }
 
 async function openHttps(

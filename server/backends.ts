@@ -10,9 +10,10 @@ import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
-import { Counters } from './lib/counters.ts'
 import type { Log } from './lib/log.ts'
+import { Metrics, type ProcessSnapshot } from './lib/metrics.ts'
 import { SecretBox } from './lib/secret-box.ts'
+import type { Telemetry, Tracer } from './lib/telemetry.ts'
 import { type Secrets, Signer } from './lib/tokens.ts'
 import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
@@ -22,6 +23,7 @@ import type { CheckResult } from './operations/check/check.ts'
 import { assertSharedSettings } from './operations/fleet/shared-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import type { MoveOptions, MoveResult, Storage } from './operations/move.ts'
+import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
 import { UNFINISHED_MOVE } from './store/contract/job-cursors.ts'
 import { isOpenElsewhere, sqliteStore, sqliteTables } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
@@ -46,18 +48,23 @@ export interface StartOptions {
    * invalidated their caches.
    */
   broadcastInvalidation?: (names: readonly string[]) => Promise<void>
+  /** Records traces. */
+  tracer?: Tracer | undefined
+  /** Collects the metrics of all processes of this machine. */
+  collectMetrics?: () => Promise<ProcessSnapshot[]>
 }
 
 /** The database, and what it is opened with. */
 export interface Database {
   secret: Secrets
-  counters: Counters
+  telemetry: Telemetry
   folder: DataFolder
   store: Store
 }
 
 /** The engines of the services. */
 export interface Backends extends Database {
+  reserve: DiskReserve
   blobs: Blobs
   mail: Mail
   dns: Dns
@@ -99,10 +106,10 @@ async function openAnyDatabase(config: Config, startOptions: StartOptions): Prom
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const { secretPrevious } = config
   const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
-  const counters = new Counters()
-  const open = startOptions.openStore ?? (() => openStore(config, folder, { ...startOptions, counters }))
-  const store = await open()
-  return { secret, counters, folder, store }
+  const metrics = new Metrics()
+  const open = startOptions.openStore ?? (() => openStore(config, folder, { ...startOptions, metrics }))
+  const telemetry = { metrics, tracer: startOptions.tracer }
+  return { secret, telemetry, folder, store: observeStore(await open(), telemetry) }
 }
 
 /** Closes the database when this node does not belong to its fleet. */
@@ -126,41 +133,55 @@ export async function openBackends(
   const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
   const { showCode = () => {} } = startOptions
   const database = opened ?? (await openDatabase(config, startOptions))
-  const { folder, store, secret, counters } = database
+  const { folder, store, secret, telemetry } = database
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
+  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, telemetry, log })
   await warnBelowReserve(blobs, reserve, log)
-  const mail = config.smtpUrl
-    ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
-    : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock })
+  const mail = observeMail(
+    config.smtpUrl
+      ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
+      : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock }),
+    telemetry,
+  )
   const dns = resolverDns({ servers: config.dnsServers })
   const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
-  return { ...database, blobs, mail, dns, secretBox, certificates }
+  return { ...database, reserve, blobs, mail, dns, secretBox, certificates }
 }
 
 /** Loads the driver of PostgreSQL only for its setting. */
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log, counters }: StartOptions & { counters: Counters },
+  { clock = Date.now, log, metrics }: StartOptions & { metrics: Metrics },
 ): Promise<Store> {
   if (databaseUrl === '') return sqliteStore({ file: database, clock })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl, log, counters })
+  return postgresStore({ url: databaseUrl, log, metrics })
 }
 
 /** Loads the client of S3 only for its setting. */
 async function openBlobs(
   config: Config,
   folder: DataFolder,
-  parts: { bootId: string; clock: () => number; reserve: DiskReserve; counters: Counters; log: Log },
+  {
+    telemetry,
+    ...parts
+  }: { bootId: string; clock: () => number; reserve: DiskReserve; telemetry: Telemetry; log: Log },
 ): Promise<Blobs> {
-  if (config.blobsUrl === '') return inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
+  if (config.blobsUrl === '') {
+    const blobs = await inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
+    return observeBlobs(blobs, telemetry)
+  }
   const { s3Blobs } = await import('./blobs/s3/s3.ts')
   const cache = { folder: folder.cache, limit: config.cacheDiskBytes, processes: config.workers }
-  return inDataFolder(config, () => s3Blobs({ ...parts, bucket: parseBucketUrl(config.blobsUrl), cache }))
+  const bucket = parseBucketUrl(config.blobsUrl)
+  const { metrics } = telemetry
+  return observeBlobs(
+    inDataFolder(config, () => s3Blobs({ ...parts, metrics, bucket, cache })),
+    telemetry,
+  )
 }
 
 async function warnBelowReserve(blobs: Blobs, reserve: DiskReserve, log: Log): Promise<void> {
@@ -269,12 +290,12 @@ async function openStorage(
   await using stack = new AsyncDisposableStack()
   if (config.databaseUrl === '') await assertClosed(config, isSource ? 'source' : 'target')
   const open = isSource ? openDatabase : openAnyDatabase
-  const { folder, store, secret, counters } = await open(config, startOptions)
+  const { folder, store, secret, telemetry } = await open(config, startOptions)
   stack.use(store)
   const { log, bootId = randomBytes(8).toString('hex') } = startOptions
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, counters, log })
+  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, telemetry, log })
   const tables = stack.use(await openTables(config, folder, { isSource }))
   const opened = stack.move()
   return { tables, blobs, secret, clock, [Symbol.asyncDispose]: () => opened.disposeAsync() }

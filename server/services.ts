@@ -1,5 +1,6 @@
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { Administrators } from './accounts/administrators.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import { Programs } from './accounts/oauth/programs.ts'
@@ -17,6 +18,7 @@ import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
+import { AuditLog } from './operations/administration/audit-log.ts'
 import { Notices } from './operations/notices/notices.ts'
 import { SpoolSpace } from './publish/archive/spool.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
@@ -44,7 +46,7 @@ export function createServices(
   backends: Backends,
   { log, budget, clock: testClock }: Pick<StartOptions, 'log' | 'clock'> & { budget: MemoryBudget },
 ) {
-  const { store, blobs, mail, dns, folder, secret, secretBox, certificates } = backends
+  const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
   const { clock } = store
   const plans = new Plans(config.plans, log)
   const quotas = new Quotas({
@@ -101,6 +103,7 @@ export function createServices(
     addresses,
     clock,
     log,
+    telemetry,
   })
   const domains = new DomainService({
     store,
@@ -114,6 +117,7 @@ export function createServices(
     plans,
   })
   const sessions = new Sessions({ store, clock })
+  const auditLog = new AuditLog(store)
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
@@ -127,6 +131,8 @@ export function createServices(
     addresses,
     injectedDocuments,
     accounts: new Accounts({ store, mail, sessions, plans, baseUrl, secret, clock }),
+    administrators: new Administrators({ store, clock }),
+    auditLog,
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
@@ -191,11 +197,13 @@ export function createServices(
       versions,
       precompressor,
       domains,
-      accountDeletion: accountDeletion,
+      accountDeletion,
+      auditLog,
       notices: new Notices({ store, mail, addresses, clock, log }),
       certificates,
       clock,
       log,
+      telemetry,
       pendingLifetime: config.pendingLifetime,
       blobGrace: config.blobGrace,
     },

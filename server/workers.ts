@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Log } from './lib/log.ts'
+import { Metrics, type MetricsSnapshot, type ProcessSnapshot } from './lib/metrics.ts'
 
 /** Messages between the processes of one machine. */
 type Message =
@@ -7,11 +8,18 @@ type Message =
   | { kind: 'invalidate'; id: number; slugs: readonly string[] }
   | { kind: 'invalidated'; id: number }
   | { kind: 'acknowledged'; id: number }
+  | { kind: 'collect'; id: number }
+  | { kind: 'report'; id: number }
+  | { kind: 'reported'; id: number; snapshot: MetricsSnapshot }
+  | { kind: 'collected'; id: number; processes: ProcessSnapshot[] }
   | { kind: 'ready'; baseUrl: string }
   | { kind: 'stop' }
 
 /** Milliseconds that a change waits for other workers; one that hangs catches up through the store. */
 const INVALIDATION_TIMEOUT_MS = 1000
+
+/** Milliseconds that a collection of metrics waits for other workers; one that hangs is missing in the result. */
+const REPORT_TIMEOUT_MS = 1000
 
 /** Delay before a worker that ended is started again, in milliseconds: doubles up to half a minute. */
 const INITIAL_RESTART_DELAY_MS = 100
@@ -26,11 +34,17 @@ interface SupervisorOptions {
 
 /**
  * Runs `workers` processes that share the port, and relays invalidations between them: a change is
- * acknowledged once every other worker has invalidated its caches. Resolves with an exit code after `stop`.
+ * acknowledged once every other worker has invalidated its caches. Collects their metrics for the worker that has to
+ * show them. Resolves with an exit code after `stop`.
  */
 export function supervise(options: SupervisorOptions): { stop(): void; ended: Promise<number> } {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
   const waiting = new Map<number, { from: Worker; id: number; left: Set<Worker> }>()
+  const collections = new Map<number, { processes: ProcessSnapshot[]; left: Set<Worker>; end(): void }>()
+  /** From 1: a worker has the number of the one that it replaces, so that its metrics continue those. */
+  const numbers = new Map<Worker, number>()
+  const metrics = new Metrics()
+  const restarts = metrics.counter('slipway_worker_restarts_total')
   let stopping = false
   let nextId = 0
   let ready = 0
@@ -39,22 +53,26 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   let exitCode = 0
 
   cluster.setupPrimary({ args: options.args })
-  for (let index = 0; index < options.workers; index++) start()
+  for (let index = 0; index < options.workers; index++) start(index + 1)
 
-  function start(): void {
+  function start(number: number): void {
     const worker = cluster.fork()
+    numbers.set(worker, number)
     worker.on('message', (message: Message) => onMessage(worker, message))
     worker.on('exit', (code, signal) => {
+      numbers.delete(worker)
       for (const id of [...waiting.keys()]) settle(id, worker)
+      for (const id of [...collections.keys()]) addReport(id, worker, {})
       if (stopping) endAfterTheLast()
-      else if (everReady) restart(code, signal)
+      else if (everReady) restart(number, code, signal)
       else exit(code ?? 1)
     })
   }
 
-  function restart(code: number, signal: string): void {
+  function restart(number: number, code: number, signal: string): void {
     options.log.error('worker exited; restarting it', { code, signal, pause })
-    setTimeout(() => !stopping && start(), pause)
+    restarts.add()
+    setTimeout(() => !stopping && start(number), pause)
     pause = Math.min(pause * 2, MAX_RESTART_DELAY_MS)
   }
 
@@ -79,6 +97,8 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   function onMessage(worker: Worker, message: Message): void {
     if (message.kind === 'changed') broadcast(worker, message)
     else if (message.kind === 'invalidated') settle(message.id, worker)
+    else if (message.kind === 'collect') void collect(worker, message)
+    else if (message.kind === 'reported') addReport(message.id, worker, message.snapshot)
     else if (message.kind === 'ready') {
       pause = INITIAL_RESTART_DELAY_MS
       if (++ready === options.workers && !everReady) {
@@ -106,6 +126,29 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     send(change.from, { kind: 'acknowledged', id: change.id })
   }
 
+  /** Answers when all workers have reported, or with those that have after a second. */
+  async function collect(from: Worker, { id }: { id: number }): Promise<void> {
+    const all = workers().filter((one) => one.isConnected())
+    const own = ++nextId
+    const { promise: isComplete, resolve: end } = Promise.withResolvers<void>()
+    const collection = { processes: [] as ProcessSnapshot[], left: new Set(all), end }
+    collections.set(own, collection)
+    const timeout = setTimeout(end, REPORT_TIMEOUT_MS)
+    for (const one of all) send(one, { kind: 'report', id: own })
+    await isComplete
+    clearTimeout(timeout)
+    collections.delete(own)
+    const processes = [{ snapshot: await metrics.collect() }, ...collection.processes]
+    send(from, { kind: 'collected', id, processes })
+  }
+
+  function addReport(id: number, worker: Worker, snapshot: MetricsSnapshot): void {
+    const collection = collections.get(id)
+    if (!collection?.left.delete(worker)) return
+    collection.processes.push({ worker: numbers.get(worker), snapshot })
+    if (collection.left.size === 0) collection.end()
+  }
+
   return { ended, stop }
 }
 
@@ -118,45 +161,72 @@ function workers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 }
 
+/** The part of a service that its siblings use. */
+interface Sibling {
+  baseUrl: string
+  metrics: Metrics
+  invalidate(slugs: readonly string[]): Promise<void> | undefined
+}
+
 /** A worker's IPC channel to the other workers. Node ends a worker when its supervisor has exited. */
 export class WorkerChannel {
-  readonly #waiting = new Map<number, () => void>()
+  /** Called with the answer to a message. */
+  readonly #waiting = new Map<number, (answer?: Message) => void>()
   #nextId = 0
-  #invalidate: (slugs: readonly string[]) => Promise<void> | undefined = () => undefined
+  /** Undefined until it is ready. */
+  #service: Sibling | undefined
 
   constructor(onStop: () => void) {
     process.on('message', (message: Message) => {
       if (message.kind === 'stop') onStop()
-      else if (message.kind === 'acknowledged') this.#waiting.get(message.id)?.()
+      else if (message.kind === 'acknowledged' || message.kind === 'collected')
+        this.#waiting.get(message.id)?.(message)
       else if (message.kind === 'invalidate') void this.#acknowledge(message)
+      else if (message.kind === 'report') void this.#report(message)
     })
   }
 
-  ready(service: { baseUrl: string; invalidate(slugs: readonly string[]): Promise<void> | undefined }): void {
-    this.#invalidate = (slugs) => service.invalidate(slugs)
+  ready(service: Sibling): void {
+    this.#service = service
     send(process, { kind: 'ready', baseUrl: service.baseUrl })
   }
 
   /** Resolves when every other worker has invalidated these sites, or after a second. */
-  broadcastInvalidation(slugs: readonly string[]): Promise<void> {
+  async broadcastInvalidation(slugs: readonly string[]): Promise<void> {
+    await this.#request((id) => ({ kind: 'changed', id, slugs }), INVALIDATION_TIMEOUT_MS)
+  }
+
+  /** The metrics of all workers that report them within a second, and those of their supervisor. */
+  async collectMetrics(): Promise<ProcessSnapshot[]> {
+    const answer = await this.#request((id) => ({ kind: 'collect', id }), 2 * REPORT_TIMEOUT_MS)
+    return answer?.kind === 'collected' ? answer.processes : []
+  }
+
+  /** Sends a message to the supervisor; resolves with its answer, undefined after the time-out. */
+  #request(message: (id: number) => Message, timeoutMs: number): Promise<Message | undefined> {
     return new Promise((resolve) => {
       const id = ++this.#nextId
-      const done = () => {
+      const done = (answer?: Message) => {
         clearTimeout(timer)
         this.#waiting.delete(id)
-        resolve()
+        resolve(answer)
       }
-      const timer = setTimeout(done, INVALIDATION_TIMEOUT_MS)
+      const timer = setTimeout(done, timeoutMs)
       this.#waiting.set(id, done)
-      send(process, { kind: 'changed', id, slugs })
+      send(process, message(id))
     })
   }
+
   /** Acknowledges only after invalidated entries were reloaded where needed: the change is then visible here. */
   async #acknowledge({ id, slugs }: { id: number; slugs: readonly string[] }): Promise<void> {
     try {
-      await this.#invalidate(slugs)
+      await this.#service?.invalidate(slugs)
     } finally {
       send(process, { kind: 'invalidated', id })
     }
+  }
+
+  async #report({ id }: { id: number }): Promise<void> {
+    send(process, { kind: 'reported', id, snapshot: (await this.#service?.metrics.collect()) ?? {} })
   }
 }

@@ -3,7 +3,7 @@ import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { S3Client } from '../../server/blobs/s3/s3-client.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
-import { Counters } from '../../server/lib/counters.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { startCeph } from '../../test/tools/ceph.ts'
 import { startS3Proxy } from '../../test/tools/s3-proxy.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
@@ -63,7 +63,7 @@ async function measureTimes(ceph: Ceph, rounds: number): Promise<Figure[]> {
 async function putObjects(url: string, round: number, content: Content): Promise<number> {
   const client = new S3Client({
     bucket: parseBucketUrl(url),
-    counters: new Counters(),
+    metrics: new Metrics(),
     clock: Date.now,
     credentials: { accessKeyId: 'TESTKEY', secretAccessKey: 'TESTSECRET' },
   })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
-import type { Counters } from '../../server/lib/counters.ts'
+import type { Metrics } from '../../server/lib/metrics.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { startTestService } from '../../test/support/service.ts'
 import { type Postgres, startPostgres } from '../../test/tools/postgres.ts'
@@ -97,20 +97,20 @@ async function startNodes(postgres: Postgres, count: number) {
     DATA: join(scratch.path, 'data'),
   }
   const baseUrls: string[] = []
-  const counters: Counters[] = []
+  const metrics: Metrics[] = []
   for (let node = 0; node < count; node++) {
     // Uploads go to the first node, which has the base URL.
     const port = node === 0 ? {} : { PORT: '0' }
     const running = stack.use(await startTestService({ ...settings, ...port }))
     baseUrls.push(`http://localhost:${running.port}`)
-    counters.push(running.service.counters)
+    metrics.push(running.service.metrics)
   }
   const owned = stack.move()
   return {
     url,
     baseUrls,
     countRepeatedWrites: () =>
-      counters.reduce((sum, counter) => sum + (counter.read()['store.write.repeated'] ?? 0), 0),
+      metrics.reduce((sum, counter) => sum + (counter.read()['store.write.repeated'] ?? 0), 0),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

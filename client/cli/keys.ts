@@ -1,4 +1,4 @@
-import { KEY_SCOPES, type KeyScope, type KeySummary } from '../../protocol/api/keys.ts'
+import { KEY_SCOPES, type KeySummary } from '../../protocol/api/keys.ts'
 import { formatAlternatives, stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
@@ -27,7 +27,8 @@ A key gives a program access to your account, or to some of its sites only.
   keys revoke ci                             end a key, by its name or id
 
 The scope "read" reads sites, their versions and visits; "preview" also publishes to previews;
-"publish" also creates and updates sites; "manage" is everything.`,
+"publish" also creates and updates sites; "manage" is everything in the account; "admin" is also the
+administration of the service.`,
   options: {
     scope: { type: 'string', value: 'SCOPE', help: `What a new key may do: ${KEY_SCOPES.join(', ')}` },
     site: {
@@ -65,6 +66,7 @@ async function create(...[work, options, typed]: Parameters<Action>): Promise<vo
   const name = requireName(work, 'create', typed)
   const scope = readScope(
     stringOption(options, 'scope'),
+    KEY_SCOPES,
     `${settings.program} keys create ci --scope publish`,
   )
   const sites = stringOption(options, 'site')?.split(',') ?? null
@@ -111,10 +113,14 @@ function requireName({ settings }: CommandContext, action: string, name: string 
 }
 
 /** The scope that was typed. Throws a UsageError with an example of a command. */
-export function readScope(typed: string | undefined, example: string): KeyScope {
-  const scope = KEY_SCOPES.find((one) => one === typed)
+export function readScope<Scope extends string>(
+  typed: string | undefined,
+  scopes: readonly Scope[],
+  example: string,
+): Scope {
+  const scope = scopes.find((one) => one === typed)
   if (scope) return scope
-  const sentence = `--scope must be ${formatAlternatives(KEY_SCOPES)}`
+  const sentence = `--scope must be ${formatAlternatives(scopes)}`
   throw new UsageError(sentence, `Such as: ${example}`)
 }
 

@@ -1,6 +1,7 @@
-import { KEY_SCOPES } from '../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
 import { stripControlChars } from '../../protocol/format.ts'
+import { formatTrustRules } from '../../protocol/trust-rules.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, openSite, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'
@@ -43,7 +44,7 @@ trusted. Jobs of pull requests of forks are never trusted; those within the repo
     scope: {
       type: 'string',
       value: 'SCOPE',
-      help: `What the keys may do: ${KEY_SCOPES.join(', ')} (default: publish)`,
+      help: `What the keys may do: ${ACCOUNT_SCOPES.join(', ')} (default: publish)`,
     },
     issuer: {
       type: 'string',
@@ -88,7 +89,11 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   }
   if (!Object.values(rules).some(Boolean))
     throw new UsageError('Add --branch, --tag, --environment or --pull-requests', example)
-  const scope = readScope(stringOption(options, 'scope') ?? 'publish', `${command} --scope publish`)
+  const scope = readScope(
+    stringOption(options, 'scope') ?? 'publish',
+    ACCOUNT_SCOPES,
+    `${command} --scope publish`,
+  )
   const { slug: site, slipway } = await openSite(work, options)
   const created = await slipway.createTrust({
     ...rules,
@@ -99,7 +104,7 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   const { terminal } = work
   printResult(work, options, created, () =>
     terminal.printNote(
-      `${terminal.green('✓')} Jobs of ${stripControlChars(created.repository)} for ${formatRules(created)} can publish ${stripControlChars(created.site)}`,
+      `${terminal.green('✓')} Jobs of ${stripControlChars(created.repository)} for ${stripControlChars(formatTrustRules(created))} can publish ${stripControlChars(created.site)}`,
     ),
   )
 }
@@ -128,18 +133,12 @@ async function exchange(...[work, options]: Parameters<Action>): Promise<void> {
   printResult(work, options, exchanged, () => work.terminal.print(exchanged.apiKey))
 }
 
-function formatRules({ branch, tag, environment, pullRequests }: Trust): string {
-  const named = Object.entries({ branch, tag, environment }).filter(([, name]) => name !== null)
-  const rules = named.map(([kind, name]) => `${kind} ${name}`)
-  return stripControlChars([...rules, ...(pullRequests ? ['pull requests'] : [])].join(', '))
-}
-
 function formatTrusts(trusts: Trust[], now: number): string[] {
   const rows = trusts.map((one) => [
     one.id,
     one.forge,
     stripControlChars(one.repository),
-    formatRules(one),
+    stripControlChars(formatTrustRules(one)),
     stripControlChars(one.site),
     one.scope,
     one.lastUsedAt === null ? 'never' : formatLocalTime(one.lastUsedAt, now),

@@ -15,6 +15,7 @@ import { Programs } from './programs.tsx'
 import { Reminders } from './reminders.tsx'
 import { Sessions } from './sessions.tsx'
 import { SignOut } from './sign-out.tsx'
+import { Trusts } from './trusts.tsx'
 
 /** `/account`: sessions, the API key, and the usage of the plan. */
 export function AccountPage() {
@@ -54,6 +55,7 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
       <Reminders me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
       <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
       <NamedKeys />
+      <Trusts />
       <Programs />
       <Sessions />
       <DeleteAccount me={me} />

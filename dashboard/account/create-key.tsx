@@ -1,18 +1,12 @@
 import { useState } from 'preact/hooks'
-import { type CreatedKey, KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
+import type { AccountScope, CreatedKey } from '../../protocol/api/keys.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
-
-const SCOPE_NAMES: Record<KeyScope, string> = {
-  read: 'Read: see sites and visits',
-  preview: 'Preview: also update previews of sites',
-  publish: 'Publish: also update sites',
-  manage: 'Manage: everything',
-}
+import { ScopeChoice } from './scope-choice.tsx'
 
 const DAY_SECONDS = 86_400
 
@@ -29,7 +23,7 @@ interface CreateKeyProps {
 /** The form for a named key. */
 export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
   const [name, setName] = useState('')
-  const [scope, setScope] = useState<KeyScope>('publish')
+  const [scope, setScope] = useState<AccountScope>('publish')
   const [sites, setSites] = useState('')
   const [lifetime, setLifetime] = useState('')
   const create = useAction(async () => {
@@ -56,12 +50,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
           maxLength={64}
           autocomplete="off"
         />
-        <Choice
-          label="Permission"
-          value={scope}
-          onChoose={(value) => setScope(value as KeyScope)}
-          choices={KEY_SCOPES.map((value) => ({ value, name: SCOPE_NAMES[value] }))}
-        />
+        <ScopeChoice value={scope} onChoose={setScope} />
         <TextField
           label="Only these sites"
           hint="Names, separated by commas. Empty for all sites and your account."

@@ -62,8 +62,11 @@ export interface Limits {
   previews: number
 }
 
-/** Limits in place of those of a plan; null for that of the plan. */
-export type LimitsChange = { [Limit in keyof Limits]?: number | null }
+/** Limits that an account can have in place of those of its plan. */
+export type Exceptions = Partial<Omit<Limits, 'versionsKept' | 'draftsKept'>>
+
+/** Exceptions of an account to set; null removes one. */
+export type LimitsChange = { [Limit in keyof Exceptions]?: number | null }
 
 export interface Me {
   email: string
@@ -75,6 +78,8 @@ export interface Me {
   hasKey: boolean
   /** The named key of the request; `null` for another credential. */
   key: (KeyPermissions & { name: string }) | null
+  /** Whether the account administers the service: see `/api/admin`. */
+  administrator: boolean
   /** Whether emails remind of sites that expire and confirm deletions. */
   reminders: boolean
   /** `UNLIMITED` (9007199254740991) is a limit that the operator removed. */

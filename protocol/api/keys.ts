@@ -1,7 +1,12 @@
 // Named API keys (contract, "Keys").
 
-/** What a key may do with the sites it is for. Each scope includes those before it. */
-export const KEY_SCOPES = ['read', 'preview', 'publish', 'manage'] as const
+/** What a key may do within its account, and with the sites it is for. Each scope includes those before it. */
+export const ACCOUNT_SCOPES = ['read', 'preview', 'publish', 'manage'] as const
+
+export type AccountScope = (typeof ACCOUNT_SCOPES)[number]
+
+/** What a key may do. Each scope includes those before it; only administrators create keys of scope `admin`. */
+export const KEY_SCOPES = [...ACCOUNT_SCOPES, 'admin'] as const
 
 export type KeyScope = (typeof KEY_SCOPES)[number]
 

@@ -1,5 +1,5 @@
 // Trusted publishing (contract, "Trusted publishing"): CI jobs of a repository get keys without a stored secret.
-import type { KeyScope } from './keys.ts'
+import type { AccountScope } from './keys.ts'
 
 /** Kinds of forges, by the claims of their tokens. */
 export const FORGES = ['github', 'gitlab'] as const
@@ -31,7 +31,7 @@ export interface Trust extends TrustRules {
   /** The slug of the site. */
   site: string
   /** The scope of the keys. */
-  scope: KeyScope
+  scope: AccountScope
   createdAt: string
   /** The last exchange. */
   lastUsedAt: string | null
@@ -51,7 +51,7 @@ export interface CreateTrustRequest extends Partial<TrustRules> {
   issuer?: string | null
   repositoryId?: string | null
   /** Default `publish`. */
-  scope?: KeyScope
+  scope?: AccountScope
 }
 
 /** `DELETE /api/v1/me/trusts/:id`. */
@@ -72,6 +72,6 @@ export interface ExchangeResponse {
   apiKey: string
   /** The slug of the only site that the key is for. */
   site: string
-  scope: KeyScope
+  scope: AccountScope
   expiresAt: string
 }

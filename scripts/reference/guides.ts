@@ -9,6 +9,7 @@ const GUIDES: Record<string, string> = {
   agents: 'Agents',
   ci: 'Publishing from CI',
   run: 'Running a server',
+  operate: 'Operating a server',
   security: 'Security',
   glossary: 'Glossary',
 }

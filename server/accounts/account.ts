@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type {
-  Limits,
+  Exceptions,
   LimitsChange,
   Me,
   NewKeyResponse,
@@ -187,7 +187,7 @@ export class Accounts {
    * Sets the plan of an account, and limits in place of those of the plan; null removes one, absent ones stay. Returns
    * its exceptions. NOT_FOUND when no account has that address, VALIDATION_ERROR for an unknown plan.
    */
-  async setPlan(typed: string, plan: Plan, change: LimitsChange = {}): Promise<Partial<Limits>> {
+  async setPlan(typed: string, plan: Plan, change: LimitsChange = {}): Promise<Exceptions> {
     const email = readEmail(typed)
     if (!this.#plans.find(plan))
       throw validationError([{ field: 'plan', message: `must be one of ${this.#plans.ids.join(', ')}` }])
@@ -200,7 +200,7 @@ export class Accounts {
       const account = await tx.accounts.byEmail(email)
       if (!account) throw new ApiError('NOT_FOUND', `No account has the email address ${email}`)
       const all = Object.entries({ ...account.limits, ...change })
-      const limits = Object.fromEntries(all.filter(([, value]) => value !== null)) as Partial<Limits>
+      const limits = Object.fromEntries(all.filter(([, value]) => value !== null)) as Exceptions
       await tx.accounts.setPlan(account.id, plan, Object.keys(limits).length === 0 ? null : limits)
       return limits
     })
@@ -304,6 +304,8 @@ function newAccount(email: string, now: number): Account {
     createdAt: now,
     deletionStartedAt: null,
     limits: null,
+    suspension: null,
+    administratorSince: null,
   }
 }
 

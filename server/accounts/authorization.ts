@@ -20,6 +20,8 @@ export interface Caller {
   client?: string
   /** What the credential permits; required for a caller with an account. */
   grant?: Grant
+  /** When the browser session began, if the caller signed in with one. */
+  signedInAt?: number
   /** The hash of the API key, if the caller signed in with one. */
   keyHash?: string
 }

@@ -12,7 +12,8 @@ import { hashToken, newApiKey } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { NamedKey } from '../store/contract/keys.ts'
 import type { Queries, Store, WriteScope, WriteTransaction } from '../store/store.ts'
-import { assertNotBeingDeleted, type Caller, requireAccess } from './authorization.ts'
+import { assertMayCreateAdminKey } from './administrators.ts'
+import { assertNotBeingDeleted, type Caller, requireAccess, requireAccount } from './authorization.ts'
 import { type Access, assertPermitted, FULL_GRANT, type Grant, isFullGrant } from './permissions.ts'
 
 /** Maximum number of keys of one account that were created by name (contract, "Keys"). */
@@ -93,13 +94,18 @@ export class NamedKeys {
   }
 
   /**
-   * Creates a key. VALIDATION_ERROR for an invalid field, NOT_FOUND for a site that the account has no access to,
+   * Creates a key. VALIDATION_ERROR for an invalid field, see `assertMayCreateAdminKey` for the scope, NOT_FOUND for a site that the account has no access to,
    * NAME_TAKEN when it has a key of this name, KEY_LIMIT_REACHED beyond the limit.
    */
-  async create(account: Account, request: CreateKeyRequest): Promise<CreatedKey> {
+  async create(caller: Caller, request: CreateKeyRequest): Promise<CreatedKey> {
+    const account = requireAccount(caller)
     const name = readKeyName(request.name, 'name')
     const { scope, sites: slugs, expiresInSeconds } = request
     const now = this.#clock()
+    if (scope === 'admin') {
+      assertMayCreateAdminKey(caller, now)
+      if (slugs) throw validationError([{ field: 'sites', message: 'must be null with the scope admin' }])
+    }
     const expiresAt = expiresInSeconds ? now + expiresInSeconds * 1000 : null
     return this.#store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)

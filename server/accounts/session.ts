@@ -45,8 +45,8 @@ export class Sessions {
     })
   }
 
-  /** The account of a session's token, or undefined. */
-  account(token: string): Promise<Account | undefined> {
+  /** The account of a session's token, and when the session began; or undefined. */
+  find(token: string): Promise<{ account: Account; createdAt: number } | undefined> {
     return this.#store.read.signIns.session(hashToken(token), this.#clock())
   }
 

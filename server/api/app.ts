@@ -5,6 +5,7 @@ import { formatAlternatives } from '../../protocol/format.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { Telemetry } from '../lib/telemetry.ts'
 import type { TransferRates } from '../lib/transfer-rates.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
@@ -22,7 +23,8 @@ import { mcp } from './mcp/mcp.ts'
 import { oauth } from './oauth.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
-import { type Route, routes } from './routes.ts'
+import type { Route } from './route.ts'
+import { routes } from './routes.ts'
 import type { LazySchemaCompilers } from './schema-compilers.ts'
 import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 import type { ApiServices } from './services.ts'
@@ -45,6 +47,7 @@ export interface ApiOptions extends ApiServices {
   schemaCompilers: LazySchemaCompilers
   clock: () => number
   log: Log
+  telemetry: Telemetry
   /** Rejects while the service cannot work. */
   healthy: () => Promise<void>
   /** False once the service stops. */
@@ -132,7 +135,8 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
   })
   const document = openApiDocument(table, options)
   api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, () => document)
-  handleUnrouted(api, [...table, { url: '/api/openapi.json', method: 'GET' }])
+  const known = table.filter(({ access }) => access !== 'admin')
+  handleUnrouted(api, [...known, { url: '/api/openapi.json', method: 'GET' }])
 }
 
 function routeOptions(route: Route, services: ApiServices & { manifestBytes: number }): RouteOptions {

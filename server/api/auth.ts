@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pluralize } from '../../protocol/format.ts'
+import { type Administrators, mayAdminister } from '../accounts/administrators.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
 import { keyHashes, type NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
@@ -13,6 +14,7 @@ import { isApiKey } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
 import { findInternalRequest } from './internal-requests.ts'
+import { unknownEndpoint } from './unknown-endpoint.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -36,16 +38,18 @@ declare module 'fastify' {
   }
 }
 
-/**
- * What a route needs of the credential of a request: the one place that says it, for the check and for the OpenAPI
- * document. `any`: a valid one, whatever it permits. `public`: the route ignores credentials.
- */
 /** The name of the program that sends a request, with its version. */
 export const CLIENT_HEADER = 'x-slipway-client'
 
-export type RouteAccess = Access | 'any' | 'public'
+/**
+ * What a route needs of the credential of a request: the one place that says it, for the check and for the OpenAPI
+ * document. `any`: a valid one, whatever it permits. `public`: the route ignores credentials. `admin`: that of an
+ * administrator (`mayAdminister`); for all others the path does not exist.
+ */
+export type RouteAccess = Access | 'admin' | 'any' | 'public'
 
 interface AdmissionOptions {
+  administrators: Administrators
   namedKeys: NamedKeys
   sessions: Sessions
   programs: Programs
@@ -94,10 +98,17 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     }
     if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new key.')
     if (access === 'public') return
+    if (access === 'admin') return assertAdministration(request, options.administrators)
     const { slug } = request.params as { slug?: string }
     if (auth === 'required') requireAccount(caller, slug === undefined ? undefined : SITE_HINT)
     if (access !== 'any') await options.namedKeys.assertPermitted(caller, access, slug)
   })
+}
+
+/** Changes of an administrator need a recent sign-in. */
+function assertAdministration(request: FastifyRequest, administrators: Administrators): void {
+  if (!mayAdminister(request.caller)) throw unknownEndpoint(request)
+  if (request.method !== 'GET' && request.method !== 'HEAD') administrators.assertRecentSignIn(request.caller)
 }
 
 /** The program that names itself in `X-Slipway-Client`. Other values than a short plain name are ignored. */
@@ -114,8 +125,10 @@ async function authenticate(
 ): Promise<void> {
   const { caller } = request
   if (kind === 'session') {
-    caller.account = await sessions.account(value)
-    if (!caller.account) return
+    const session = await sessions.find(value)
+    if (!session) return
+    caller.account = session.account
+    caller.signedInAt = session.createdAt
     caller.signedInWith = 'dashboard'
     caller.grant = FULL_GRANT
     request.sessionToken = value

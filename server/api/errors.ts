@@ -2,10 +2,12 @@ import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.ts'
 import { ApiError, errorBody, STATUS, toStorageError, validationError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { Telemetry } from '../lib/telemetry.ts'
 import { linger } from './linger.ts'
 
 interface ErrorOptions {
   log: Log
+  telemetry: Telemetry
   baseUrl: string
 }
 
@@ -13,10 +15,11 @@ interface ErrorOptions {
  * Translates everything a handler throws into an error response of the contract; internal details are only
  * logged.
  */
-export function handleErrors(app: FastifyInstance, { log, baseUrl }: ErrorOptions): void {
+export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: ErrorOptions): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const failure = toApiError(error, request)
     const status = STATUS[failure.code]
+    telemetry.metrics.counter('slipway_api_errors_total', { code: failure.code }).add()
     // The operator frees space; a stack would not help.
     if (failure.code === 'INSUFFICIENT_STORAGE')
       log.warn(failure.message, { request: request.id, route: request.routeOptions.url })

@@ -12,7 +12,7 @@ export function list({ namedKeys }: KeyServices): RouteHandlerMethod {
 export function create({ namedKeys }: KeyServices): RouteHandlerMethod {
   return (request, reply) => {
     reply.code(201)
-    return namedKeys.create(requireCallerAccount(request), request.body as CreateKeyRequest)
+    return namedKeys.create(request.caller, request.body as CreateKeyRequest)
   }
 }
 

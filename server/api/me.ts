@@ -27,6 +27,7 @@ export function show({
       createdAt: toIso(account.createdAt),
       hasKey: account.keyHash !== null || request.caller.signedInWith === 'key',
       key: (await namedKeys.describe(request.caller)) ?? null,
+      administrator: account.administratorSince !== null,
       reminders: account.reminders,
       limits: {
         ...planLimits,

@@ -150,6 +150,10 @@ const VALUES: Record<string, string | number> = {
   exp: '1795367051',
   type: 'CNAME',
   resetsAt: '2026-11-22T17:00:00.000Z',
+  actor: 'you@example.com',
+  network: '192.0.2.0/24',
+  action: 'administrator.add',
+  target: 'colleague@example.com',
 }
 
 /** Fields that are null more often than not. */

@@ -1,5 +1,5 @@
 import { example, requestExamples, responseExamples } from './openapi-examples.ts'
-import type { Route } from './routes.ts'
+import type { Route } from './route.ts'
 import { integer, type Schema, text } from './schemas/schema.ts'
 import { slug, versionId } from './schemas/site.ts'
 import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
@@ -15,6 +15,8 @@ const TAGS = {
   Sites: 'List, change, copy, claim and delete your sites.',
   Versions: 'Every publish creates a version. Kept versions can be restored.',
   Domains: 'Serve a site at your own domain, with HTTPS.',
+  Administration:
+    'For administrators of the service: with a key of scope `admin`, or a browser session, which must be at most 12 hours old for changes. For all others these paths do not exist.',
 }
 
 const BINARY = { type: 'string', format: 'binary' }
@@ -24,7 +26,7 @@ const PATH_PARAMETERS: Record<string, Schema> = {
   slug,
   versionId,
   id: text(
-    'The id, from listSessions, listKeys, listTrusts or listPrograms; of an authorization, from the URL of its page',
+    'The id, from listSessions, listKeys, listTrusts, listPrograms or listAccounts; of an authorization, from the URL of its page',
   ),
   domain: text('The host name'),
   path: text('The path of the file. Its slashes may be sent as they are or as %2F'),
@@ -71,7 +73,7 @@ export function openApiDocument(table: readonly Route[], { baseUrl, version }: D
           type: 'http',
           scheme: 'bearer',
           description:
-            'An API key: sl_live_ and 32 hex characters. Operations list the scope that they need: read; preview, which includes read; publish, which includes both; or manage, which includes all.',
+            'An API key: sl_live_ and 32 hex characters. Operations list the scope that they need: read; preview, which includes read; publish, which includes both; manage, which is everything in the account; or admin, which is also the administration of the service.',
         },
       },
     },
@@ -141,6 +143,7 @@ function operation(route: Route, schemas: SchemaComponents): object {
 /** The scope that a key needs is listed as a role (OpenAPI 3.1, Security Requirement Object). */
 function security({ access, auth }: Route): Record<string, string[]>[] {
   if (access === 'public') return []
+  if (access === 'admin') return [{ key: [access] }]
   const keys = access === 'any' ? [[]] : [[access.scope], ...(access.previews ? [['preview']] : [])]
   return [...keys.map((key) => ({ key })), ...(auth === 'optional' ? [{}] : [])]
 }

@@ -1,7 +1,7 @@
-import type { RouteHandlerMethod } from 'fastify'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import { MAX_THUMBNAIL_BYTES } from '../../protocol/api/sites.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
+import { adminRoutes } from './admin/routes.ts'
 import type { RouteAccess } from './auth.ts'
 import * as collaborators from './collaborators.ts'
 import * as device from './device.ts'
@@ -13,6 +13,7 @@ import * as me from './me.ts'
 import * as previews from './previews.ts'
 import * as programs from './programs.ts'
 import * as publish from './publish.ts'
+import type { Route } from './route.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
 import * as collaboratorShape from './schemas/collaborators.ts'
@@ -31,39 +32,6 @@ import * as trusts from './trusts.ts'
 import * as uploads from './uploads.ts'
 import * as versions from './versions.ts'
 import * as visits from './visits.ts'
-
-/** A row of the route table: the shape of a request, its charge, its authentication and its handler. */
-export interface Route {
-  /** `operationId` of the OpenAPI document: generated clients name methods by it, so it never changes. */
-  id: string
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  url: string
-  tag: string
-  summary: string
-  body?: shape.Schema
-  query?: shape.Schema
-  headers?: shape.Schema
-  /** Status and schema of success; 'bytes' for a file, 'events' for an event stream. */
-  answer: [number, shape.Schema | 'bytes' | 'events']
-  /** See `auth.ts`; default `api`. */
-  charge?: 'sign-in' | 'none' | 'handler'
-  /** See `auth.ts`. */
-  ends?: 'key' | 'dashboard'
-  /** See `auth.ts`. */
-  access: RouteAccess
-  /** See `auth.ts`; default `required`. */
-  auth?: 'optional'
-  /** Accepts an archive as its body, beside JSON where it has `body`. */
-  archives?: true
-  /**
-   * Accepts a body of any type and leaves it as a stream; the media type to document. With `archives`, it is a direct
-   * upload: an archive of any type, which is answered with text or JSON.
-   */
-  bytes?: string
-  /** Maximum size of the body in bytes, if it is not the default one. */
-  bodyLimit?: number
-  handle: RouteHandlerMethod
-}
 
 const SITE = '/api/v1/publish/:slug'
 
@@ -92,6 +60,7 @@ export function routes(services: ApiServices): Route[] {
     ...versionRoutes(services),
     ...previewRoutes(services),
     ...domainRoutes(services),
+    ...adminRoutes(services),
   ]
 }
 

@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/account.ts'
+import type { Administrators } from '../accounts/administrators.ts'
 import type { DeviceSignIns } from '../accounts/device-sign-in.ts'
 import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
@@ -10,6 +11,7 @@ import type { VisitReports } from '../analytics/report.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { AccountDeletion } from '../jobs/account-deletion.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import type { AuditLog } from '../operations/administration/audit-log.ts'
 import type { ArchivePublisher } from '../publish/archive-upload.ts'
 import type { Finalizer } from '../publish/finalize.ts'
 import type { PublishService } from '../publish/publish.ts'
@@ -27,6 +29,8 @@ import type { Versions } from '../sites/version-history.ts'
 export interface ApiServices {
   baseUrl: string
   accounts: Accounts
+  administrators: Administrators
+  auditLog: AuditLog
   namedKeys: NamedKeys
   trusts: Trusts
   deviceSignIns: DeviceSignIns

@@ -7,6 +7,7 @@ import { CLIENT_HEADER } from './auth.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
 import { linger } from './linger.ts'
+import { unknownEndpoint } from './unknown-endpoint.ts'
 
 /** Of requests from other origins: those of the API and of the Model Context Protocol. */
 const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, ${CLIENT_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`
@@ -23,11 +24,13 @@ interface KnownRoute {
 const API_PREFIX_PATTERN = '/api/*'
 
 /**
- * Handles requests without a route: 405 with `Allow` when the path is known, otherwise 404, both before a
- * body is read; and preflights from any origin.
+ * Handles requests without a route: 405 with `Allow` when the path is in the table, otherwise 404, both before a body
+ * is read; and preflights from any origin. The table has no routes of administrators, which strangers do not see and
+ * pages of other origins do not use.
  */
 export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[]): void {
   const allowed = allowedIn([...table, ...table.map(({ url }) => ({ url, method: 'OPTIONS' }))])
+  const isKnown = (url: string) => allowed({ url }) !== undefined
   for (const method of http.METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
   }
@@ -37,7 +40,7 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
     config: { access: 'any', auth: 'optional' },
     onRequest: async (request, reply) => {
       const allow = allowed(request)
-      throw allow === undefined ? unknownEndpoint(request, allowed) : methodError(request, reply, allow)
+      throw allow === undefined ? unknownEndpoint(request, isKnown) : methodError(request, reply, allow)
     },
     handler: () => undefined,
   })
@@ -45,7 +48,7 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
     config: { charge: 'none', access: 'public' },
     onRequest: async (request, reply) => {
       const allow = allowed(request)
-      if (allow === undefined) throw unknownEndpoint(request, allowed)
+      if (allow === undefined) throw unknownEndpoint(request, isKnown)
       return preflight(reply, allow)
     },
     handler: () => undefined,
@@ -126,17 +129,6 @@ function methodError({ method, url }: FastifyRequest, reply: FastifyReply, allow
     `Method ${method} not allowed. Use ${formatAlternatives(usable)}.`,
     { hint: url.split('?', 1)[0] === '/' ? PUBLISH_HINT : undefined },
   )
-}
-
-/** Names the path without a final slash, where that is known. */
-function unknownEndpoint({ originalUrl }: FastifyRequest, allowed: MethodLookup): ApiError {
-  const path = originalUrl.split('?', 1)[0]!
-  const url = path.slice(0, -1)
-  const isKnown = path.endsWith('/') && allowed({ url }) !== undefined
-  const hint = isKnown
-    ? `Use ${url}, without the final slash.`
-    : 'Check the path. /api/openapi.json lists the endpoints, and /llms.txt has instructions.'
-  return new ApiError('NOT_FOUND', 'Unknown endpoint. See /docs.', { hint })
 }
 
 /** Answers a preflight from any origin. */

@@ -74,6 +74,7 @@ async function startAndServe({ config, log, version }: CommandContext, bootId?: 
       ...options,
       bootId,
       broadcastInvalidation: (slugs) => siblings.broadcastInvalidation(slugs),
+      collectMetrics: () => siblings.collectMetrics(),
     })
     siblings.ready(service)
     await service.preload()

@@ -69,7 +69,7 @@ export const settings = {
       'SLIPWAY_INTERNAL_PORT',
       0,
       [0, 65535],
-      'Port of the endpoint `/internal/tls-allowed`, which a reverse proxy queries before it orders a certificate.',
+      'Port of `/metrics` for Prometheus, and of `/internal/tls-allowed`, which a reverse proxy queries before it orders a certificate.',
     ),
     'off',
   ),
@@ -439,11 +439,38 @@ export const settings = {
     ['on', 'off'],
     'Count visits to sites, without cookies and without storing IP addresses.',
   ),
+  anonymousNotice: oneOf(
+    'SLIPWAY_ANONYMOUS_NOTICE',
+    'off',
+    ['off', 'link', 'page'],
+    'Notice to visitors of anonymous sites: `link` adds a link to the form for reports to their HTML pages; `page` shows a page before them, once per site and browser.',
+  ),
+  reportEmail: mailAddress(
+    'SLIPWAY_REPORT_EMAIL',
+    'Email address that is notified of reports by visitors, and that pages of suspended sites name as the contact.',
+  ),
   uploadsAtOnce: integer(
     'SLIPWAY_UPLOADS_AT_ONCE',
     256,
     [1, 100_000],
     'Concurrent uploads and archives per process. One IP address can use a quarter of them.',
+  ),
+  accessLog: text(
+    'SLIPWAY_ACCESS_LOG',
+    'off',
+    'Access log, a line for each request: `off`, `stdout`, or the path of a file.',
+  ),
+  accessLogFormat: oneOf(
+    'SLIPWAY_ACCESS_LOG_FORMAT',
+    'combined',
+    ['combined', 'json'],
+    'Format of the access log: `combined` as of Apache and nginx, followed by the host, or `json`.',
+  ),
+  accessLogAddresses: oneOf(
+    'SLIPWAY_ACCESS_LOG_ADDRESSES',
+    'short',
+    ['short', 'full', 'none'],
+    'IP addresses in the access log: `short` for the network (IPv4 /24, IPv6 /48), `full` or `none`.',
   ),
   log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Minimum level of log messages.'),
 } as const

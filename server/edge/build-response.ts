@@ -3,7 +3,7 @@ import { NAVIGATION_HEADERS } from './resolve/navigation.ts'
 import { matchRoute, type RouteMatch } from './resolve/route.ts'
 import type { RouteTable } from './resolve/route-table.ts'
 import { conditionalResponse, fileResponse } from './respond/file-response.ts'
-import { ASSET_NOT_FOUND, BAD_REQUEST, PAGE_NOT_FOUND } from './respond/pages/error-pages.ts'
+import { ASSET_NOT_FOUND, BAD_REQUEST, FILE_BLOCKED, PAGE_NOT_FOUND } from './respond/pages/error-pages.ts'
 import { type EdgeResponse, withHeaders } from './response.ts'
 
 /** The response to a GET at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
@@ -27,6 +27,7 @@ function matchResponse(
   const { target, headers } = request
   switch (match.kind) {
     case 'file':
+      if (match.isBlocked) return FILE_BLOCKED.for(headers)
       return fileResponse(match.representation(headers['accept-encoding']), request)
     case 'implied-redirect':
       return match.toResponse(target.query)
@@ -39,7 +40,8 @@ function matchResponse(
     case 'missing-asset':
       return ASSET_NOT_FOUND
     case 'missing':
-      return match.page?.representation(headers['accept-encoding']).notFound ?? PAGE_NOT_FOUND.for(headers)
+      if (!match.page || match.page.isBlocked) return PAGE_NOT_FOUND.for(headers)
+      return match.page.representation(headers['accept-encoding']).notFound
   }
 }
 

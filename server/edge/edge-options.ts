@@ -3,9 +3,10 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { Config } from '../config/settings.ts'
 import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
-import type { Counters } from '../lib/counters.ts'
 import type { Log } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
+import type { RequestLog } from '../lib/request-log.ts'
 import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { Secrets } from '../lib/tokens.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
@@ -29,7 +30,7 @@ export interface EdgeOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly log: Log
-  readonly counters: Counters
+  readonly metrics: Metrics
   /** Signs the cookies of sites with a password: the setting, or the secret in the data folder. */
   readonly secret: Secrets
   /** The client's address, behind trusted proxies. */
@@ -38,6 +39,8 @@ export interface EdgeOptions {
   readonly budget: MemoryBudget
   /** The HTTPS server of this process, if enabled. */
   readonly https?: HttpsInfo | undefined
+  /** The access log, if enabled. */
+  readonly requestLog?: RequestLog | undefined
   /** Visit statistics, if enabled. */
   readonly recorder?: VisitRecorder | undefined
 }

@@ -2,15 +2,19 @@ import type { IncomingMessage } from 'node:http'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
+import { AnonymousNotice } from './anonymous-notice.ts'
 import { BodyCache } from './body/body-cache.ts'
 import { buildResponse } from './build-response.ts'
 import { ClientTracker } from './client-tracker.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { LiveReload } from './live-reload.ts'
 import { PasswordGate } from './password/password-gate.ts'
+import { redirectToReport } from './report-link.ts'
+import { RequestMetrics } from './request-metrics.ts'
 import { type Host, Hosts } from './resolve/host.ts'
 import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
 import { SiteResolver } from './resolve/site-resolver.ts'
@@ -19,18 +23,20 @@ import {
   INTERNAL_ERROR,
   METHOD_NOT_ALLOWED,
   MISDIRECTED,
+  NOTICE_PATH,
   OPTIONS_RESPONSE,
   PAGE_NOT_FOUND,
   PASSWORD_METHOD_NOT_ALLOWED,
   PASSWORD_OPTIONS_RESPONSE,
   PASSWORD_PATH,
+  REPORT_PATH,
   SITE_EXPIRED,
   SITE_NOT_FOUND,
   SITE_NOT_PUBLISHED,
   unavailable,
   VERSION_NOT_FOUND,
 } from './respond/pages/error-pages.ts'
-import type { BlobSlice, EdgeResponse, EdgeResult } from './response.ts'
+import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
 const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
@@ -46,6 +52,8 @@ export class Edge implements HttpHandler {
   readonly #challenges: AcmeHttpChallenges
   readonly #bodies: BodyCache
   readonly #gate: PasswordGate
+  readonly #notice: AnonymousNotice | undefined
+  readonly #requestMetrics: RequestMetrics
   readonly #visitCounter: VisitCounter | undefined
   readonly #liveReload: LiveReload
 
@@ -57,6 +65,8 @@ export class Edge implements HttpHandler {
     this.#bodies = new BodyCache(options)
     this.#gate = new PasswordGate(options)
     this.#liveReload = new LiveReload(options)
+    this.#notice = options.config.anonymousNotice === 'page' ? new AnonymousNotice(options) : undefined
+    this.#requestMetrics = new RequestMetrics(options)
     const { recorder } = options
     this.#visitCounter = recorder && new VisitCounter({ ...options, recorder })
   }
@@ -75,7 +85,10 @@ export class Edge implements HttpHandler {
     if (host.kind === 'service') return this.#hosts.isApiHost(name)
     if (host.kind !== 'domain') return false
     const resolution = await this.#siteResolver.resolve(host, true, undefined)
-    return resolution.kind === 'redirect' || (resolution.kind === 'site' && !this.#isExpired(resolution))
+    return (
+      ['redirect', 'suspended'].includes(resolution.kind) ||
+      (resolution.kind === 'site' && !this.#isExpired(resolution))
+    )
   }
 
   /** Invalidates these sites or domains; everything when undefined. For `store.onChange`. */
@@ -92,12 +105,17 @@ export class Edge implements HttpHandler {
   respond(request: HttpRequest): EdgeResult | Promise<EdgeResult> | undefined {
     if (isChallenge(request.target.path)) return this.#acmeChallenge(request).then(uncounted)
     const host = this.#hosts.read(request.host)
-    return host.kind === 'service' ? undefined : this.#serve(host, request)
+    if (host.kind === 'service') return undefined
+    return request.target.path === REPORT_PATH
+      ? uncounted(redirectToReport(request, this.#options.addresses))
+      : this.#serve(host, request)
   }
 
   /** The response to a posted password, to OPTIONS, and to methods that are not allowed. */
   respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
     const { method } = message
+    if (method === 'POST' && request.target.path === NOTICE_PATH && this.#notice)
+      return this.#notice.accept(request, message)
     const isForm = request.target.path === PASSWORD_PATH
     if (isForm && method === 'POST') return this.#submitPassword(request, message)
     if (isForm)
@@ -118,15 +136,23 @@ export class Edge implements HttpHandler {
   }
 
   count(request: HttpRequest, result: EdgeResult, client: ClientTracker): void {
+    this.#requestMetrics.count(request, result)
     this.#visitCounter?.count(request, result, client)
+    this.#options.requestLog?.add(toLoggedRequest(request, result))
   }
 
   peekBody({ content, body }: EdgeResponse): Buffer | undefined {
     return content ? this.#bodies.peek(content) : body
   }
 
-  openBody(request: HttpRequest, result: EdgeResult, memory?: MemoryReservation): Promise<ResultWithBody> {
-    return this.#openBody(request, result, { memory, isReloaded: false })
+  async openBody(
+    request: HttpRequest,
+    result: EdgeResult,
+    memory?: MemoryReservation,
+  ): Promise<ResultWithBody> {
+    const { startedAt = performance.now() } = result
+    const found = await this.#openBody(request, result, { memory, isReloaded: false })
+    return { ...found, cache: 'miss', startedAt }
   }
 
   async #openBody(
@@ -210,18 +236,26 @@ export class Edge implements HttpHandler {
   }
 
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
+    const { breaker } = this.#options
+    const { staleHits } = breaker
     try {
       const resolution = this.#siteResolver.resolve(host, request.isSecure, request)
       const result =
         resolution instanceof Promise
-          ? resolution.then((resolved) => this.#buildResult(host, resolved, request))
+          ? this.#buildMiss(host, resolution, request)
           : this.#buildResult(host, resolution, request)
-      return result instanceof Promise
-        ? result.catch((error: unknown) => uncounted(this.#failure(request, error)))
-        : result
+      if (result instanceof Promise)
+        return result.catch((error: unknown) => uncounted(this.#failure(request, error)))
+      return breaker.staleHits === staleHits ? result : { ...result, cache: 'stale' }
     } catch (error) {
       return uncounted(this.#failure(request, error))
     }
+  }
+
+  async #buildMiss(host: Host, loading: Promise<Resolution>, request: HttpRequest): Promise<EdgeResult> {
+    const startedAt = performance.now()
+    const result = await this.#buildResult(host, await loading, request)
+    return { ...result, cache: 'miss', startedAt }
   }
 
   /**
@@ -257,6 +291,8 @@ export class Edge implements HttpHandler {
       const reply = this.#respondToReload(host, site, request)
       if (reply !== undefined) return reply
     }
+    const notice = site.isAnonymous ? this.#notice?.show(request) : undefined
+    if (notice) return uncounted(notice)
     const visit = this.#visitCounter?.begin(site, now)
     return { response: buildResponse(site.table, request, now), visit }
   }
@@ -277,6 +313,7 @@ export class Edge implements HttpHandler {
     if (resolution.kind === 'not-found') return SITE_NOT_FOUND.for(headers)
     if (resolution.kind === 'redirect')
       return isChallenge(target.path) ? PAGE_NOT_FOUND.for(headers) : redirectTo(resolution, target)
+    if (resolution.kind === 'suspended') return resolution.page.for(headers)
     return resolution.kind === 'expired' || this.#isExpired(resolution)
       ? SITE_EXPIRED.for(headers)
       : undefined
@@ -312,6 +349,12 @@ export class Edge implements HttpHandler {
 /** A response that is not counted as a visit. */
 function uncounted(response: EdgeResponse): EdgeResult {
   return { response, visit: undefined }
+}
+
+function toLoggedRequest(request: HttpRequest, { response }: EdgeResult): LoggedRequest {
+  const { host, target, headers, socket, isHead, method = isHead ? 'HEAD' : 'GET' } = request
+  const bytes = isHead ? 0 : bodyBytes(response)
+  return { host, ...target, headers, socket, method, status: response.status, bytes }
 }
 
 function inline(response: EdgeResponse, visit: string | undefined): ResultWithBody {

@@ -33,6 +33,13 @@ export interface EdgeResult extends HttpResult {
   readonly response: EdgeResponse
 }
 
+/** Length of the body of a response to a GET. */
+export function bodyBytes({ body, content }: EdgeResponse): number {
+  if (!content) return body?.length ?? 0
+  const { range, size } = content
+  return range ? range.end - range.start + 1 : size
+}
+
 /** A copy with other header lines. */
 export function withHeaders(
   { status, body, content, isPage }: EdgeResponse,

@@ -16,7 +16,7 @@ import type { ClientTracker } from './client-tracker.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'
 import type { ResolvedSite } from './resolve/resolution.ts'
-import type { EdgeResponse, EdgeResult } from './response.ts'
+import { bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 
 interface VisitCounterOptions extends Pick<EdgeOptions, 'clientIp' | 'config'> {
   recorder: VisitRecorder
@@ -77,7 +77,7 @@ export class VisitCounter {
     visitor.switchTo(site, request.headers)
     if (isPage) this.#countPageView(request, visitor)
     const { path } = request.target
-    const bytes = isHead ? 0 : responseBytes(response)
+    const bytes = isHead ? 0 : bodyBytes(response)
     const name = findNamedCount(site, response, path)
     if (isShortRequest(request) && this.#attachCounter(response, { site, path, name, bytes, isPage })) return
     site.requests++
@@ -152,12 +152,6 @@ function toReadablePath(path: string): string | undefined {
 const ENCODED_SLASH = /%2f/i
 
 const UNREADABLE = /[\p{C}\p{Zl}\p{Zp}]/u
-
-function responseBytes({ body, content }: EdgeResponse): number {
-  if (!content) return body?.length ?? 0
-  const { range, size } = content
-  return range ? range.end - range.start + 1 : size
-}
 
 /** The host of a referring page, without its path and user information. */
 export function refererHost(referer: string): string | undefined {

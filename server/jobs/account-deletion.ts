@@ -1,4 +1,5 @@
 import type { DeleteAccountResponse } from '../../protocol/api/account.ts'
+import { administratorScope, assertNotLast } from '../accounts/administrators.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { counterKeys } from '../accounts/rate-limits.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
@@ -36,7 +37,7 @@ export class AccountDeletion {
 
   /**
    * Deletes everything of an account; returns when all is deleted. VALIDATION_ERROR unless `typed` is its
-   * address.
+   * address, LAST_ADMINISTRATOR for the only administrator of the service.
    */
   async deleteAccount(account: Account, typed: string): Promise<DeleteAccountResponse> {
     const { store, clock } = this.#options
@@ -44,7 +45,9 @@ export class AccountDeletion {
       throw validationError([
         { field: 'email', message: 'must be the email address of the account to delete' },
       ])
-    await store.write('durable', { account: account.id, address: account.email }, async (tx) => {
+    const scope = { ...administratorScope(account), address: account.email }
+    await store.write('durable', scope, async (tx) => {
+      await assertNotLast(tx, account)
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
       await tx.trusts.deleteOfAccount(account.id)

@@ -5,8 +5,10 @@ import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import type { Log } from '../lib/log.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
+import type { Telemetry } from '../lib/telemetry.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
+import type { AuditLog } from '../operations/administration/audit-log.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
@@ -27,10 +29,12 @@ export interface SweepOptions {
   precompressor: Precompressor
   domains: DomainService
   accountDeletion: AccountDeletion
+  auditLog: AuditLog
   notices: Notices
   certificates?: CertificateManager | undefined
   clock: () => number
   log: Log
+  telemetry: Telemetry
   pendingLifetime: number
   blobGrace: number
 }
@@ -138,6 +142,12 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: 600,
     description: 'deletes used and expired codes, sessions, keys and counters',
     run: deleteExpiredSignIns,
+  },
+  {
+    name: 'audit-log',
+    intervalSeconds: DAY_SECONDS,
+    description: 'deletes entries of the audit log after 400 days',
+    run: ({ auditLog, clock, store }) => auditLog.prune(store, clock()),
   },
   {
     name: 'programs',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { trace } from '../lib/telemetry.ts'
 import { HOUR_MS, SECOND_MS } from '../lib/time.ts'
 import type { Lease } from '../store/contract/leases.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
@@ -85,7 +86,18 @@ export class Scheduler implements AsyncDisposable {
 
   async #run(sweep: Sweep, options: SweepOptions, startedAt = options.clock()): Promise<void> {
     const since = startedAt - sweep.intervalSeconds * 1000 - LOOKBACK_MS
-    const count = await sweep.run(options, { since })
+    const { telemetry, clock } = options
+    const { metrics } = telemetry
+    const { name } = sweep
+    const beganAt = performance.now()
+    const run = () => sweep.run(options, { since })
+    const count = await trace(telemetry, { name: `sweep ${name}` }, run).finally(() =>
+      metrics
+        .histogram('slipway_sweep_duration_seconds', { sweep: name })
+        .observe((performance.now() - beganAt) / 1000),
+    )
+    metrics.counter('slipway_sweep_runs_total', { sweep: name, outcome: 'ok' }).add()
+    metrics.gauge('slipway_sweep_last_success_timestamp_seconds', { sweep: name }).set(clock() / 1000)
     if (count > 0) options.log.info('sweep finished', { sweep: sweep.name, count })
   }
 
@@ -96,13 +108,14 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #logFailure({ name: sweep }: Sweep, error: unknown): void {
-    const { log } = this.#options
+    const { log, telemetry } = this.#options
     if (error instanceof LeaseLostError) {
       log.warn('sweep stopped: another node acquired its lease', { sweep })
       return
     }
     const failures = (this.#failures.get(sweep) ?? 0) + 1
     this.#failures.set(sweep, failures)
+    telemetry.metrics.counter('slipway_sweep_runs_total', { sweep, outcome: 'failed' }).add()
     log.error('sweep failed; it runs again at its next interval', { sweep, failures, error })
   }
 }

@@ -1,5 +1,5 @@
-import type { Counters } from './counters.ts'
 import { ApiError } from './errors.ts'
+import type { Metrics } from './metrics.ts'
 import { isWithin, SECOND_MS } from './time.ts'
 
 interface CircuitBreakerOptions {
@@ -11,7 +11,7 @@ interface CircuitBreakerOptions {
   clock: () => number
   /** Called when a lookup succeeds again before changes are notified again. */
   onReachable?: () => void
-  counters: Counters
+  metrics: Metrics
 }
 
 /** A change is visible within a second: a value that was current this long ago needs no lookup. */
@@ -46,10 +46,10 @@ export class CircuitBreaker {
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options
-    const { counters } = options
-    counters.addGauge('edge.stale', () => this.staleHits)
-    counters.addGauge('edge.breaker.open', () => Number(this.#checkOpen()))
-    counters.addGauge('edge.breaker.opened', () => this.#openings)
+    const { metrics } = options
+    metrics.addRead('slipway_stale_lookups_total', () => this.staleHits)
+    metrics.addRead('slipway_breaker_open', () => Number(this.#checkOpen()))
+    metrics.addRead('slipway_breaker_openings_total', () => this.#openings)
   }
 
   /** Whether all changes until a moment ago are known. */

@@ -21,6 +21,13 @@ export function clientIp(trustedProxies: number): (call: RequestLike) => string 
   }
 }
 
+/** The first 24 bits of an IPv4 address, or 48 bits of an IPv6 address: a network, not a person. */
+export function shortenAddress(address: string): string {
+  const network = rateLimitSubnet(address)
+  if (isIPv6(network.replace('/64', ''))) return `${network.split(':').slice(0, 3).join(':')}::/48`
+  return isIPv4(network) ? `${network.split('.').slice(0, 3).join('.')}.0/24` : 'unknown'
+}
+
 /** The network that counts as one caller: an IPv4 address, or an IPv6 /64. */
 export function rateLimitSubnet(address: string): string {
   return toNetwork(address, 64)

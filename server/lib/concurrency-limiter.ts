@@ -15,6 +15,10 @@ export class ConcurrencyLimiter {
     this.#maxPerKey = perKey
   }
 
+  get active(): number {
+    return this.#active
+  }
+
   /** Whether `run` would accept work of this caller now. */
   canRun(caller: string): boolean {
     return this.#active < this.#maxTotal && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey

@@ -28,6 +28,7 @@ export class Connections implements Disposable {
   #watched = 0
   /** Connections closed at the limit of their network, and for reading below the minimum rate. */
   readonly closed = { tooMany: 0, tooSlow: 0 }
+  #open = 0
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
@@ -39,10 +40,15 @@ export class Connections implements Disposable {
     clearInterval(this.#timer)
   }
 
+  /** Open connections. */
+  get open(): number {
+    return this.#open
+  }
+
   /** Counts a new connection. Returns false, and closes it, at the limit of its network. */
   admit(socket: Socket): boolean {
     const { perNetwork } = this.#options
-    if (perNetwork === undefined) return true
+    if (perNetwork === undefined) return this.#countOpen(socket)
     const key = rateLimitSubnet(socket.remoteAddress ?? '')
     const count = this.#ofNetwork.get(key) ?? 0
     if (count >= perNetwork) {
@@ -54,7 +60,7 @@ export class Connections implements Disposable {
     }
     this.#ofNetwork.set(key, count + 1)
     socket.once('close', () => this.#release(key))
-    return true
+    return this.#countOpen(socket)
   }
 
   /** Accounts for the responses of HTTP/1.1 that are sent on a connection from here on. */
@@ -64,6 +70,12 @@ export class Connections implements Disposable {
     const address = perNetwork === undefined ? `connection ${++this.#watched}` : (socket.remoteAddress ?? '')
     this.#queues.set(socket, new SendQueue(socket, memory, address))
     socket.once('close', () => this.#queues.delete(socket))
+  }
+
+  #countOpen(socket: Socket): true {
+    this.#open++
+    socket.once('close', () => this.#open--)
+    return true
   }
 
   #release(key: string): void {

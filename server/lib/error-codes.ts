@@ -100,6 +100,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
       'The API key is valid, but does not permit this: its scope is too narrow, it is limited to other sites, or it expires. details.requiredScope is the scope that is needed.',
     hint: 'Use a key with this scope. slipway keys create, the account page of the dashboard or POST /api/v1/me/keys creates one.',
   },
+  SIGN_IN_AGAIN: {
+    meaning: 'A change of an administrator needs a browser session that is at most 12 hours old.',
+    hint: 'Sign in again with a new code, and repeat the request; or use a key of scope admin.',
+  },
   NOT_FOUND: {
     meaning: 'The resource does not exist, or it belongs to another account.',
     hint: 'Check the path and the API key.',
@@ -142,6 +146,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   VERSION_LIVE: {
     meaning: 'The live version cannot be deleted.',
     hint: 'Restore another version first, or delete the site.',
+  },
+  LAST_ADMINISTRATOR: {
+    meaning: 'The service would have no administrator.',
+    hint: 'Mark another account first: slipway-server account admin EMAIL. That command also removes the last mark.',
   },
   SITE_EXPIRED: {
     meaning: 'The site has expired.',

@@ -1,5 +1,5 @@
 import { rateLimitSubnet } from './client-ip.ts'
-import type { Counters } from './counters.ts'
+import type { Metrics } from './metrics.ts'
 import { overloaded, Semaphore } from './semaphore.ts'
 import { SECOND_MS } from './time.ts'
 
@@ -24,7 +24,7 @@ interface Network {
 interface MissLimiterOptions {
   /** A clock in milliseconds that is never set. */
   clock: () => number
-  counters: Counters
+  metrics: Metrics
   total?: Rate
   perNetwork?: Rate
 }
@@ -48,7 +48,7 @@ const MAX_KNOWN_NAMES = 50_000
  */
 export class MissLimiter {
   readonly #clock: () => number
-  readonly #counters: Counters
+  readonly #metrics: Metrics
   readonly #totalRate: Rate
   readonly #networkRate: Rate
   readonly #total: TokenBucket
@@ -57,9 +57,9 @@ export class MissLimiter {
   readonly #reserve = new Semaphore(MAX_RESERVED)
   readonly #known = new Set<string>()
 
-  constructor({ clock, counters, total = TOTAL, perNetwork = PER_NETWORK }: MissLimiterOptions) {
+  constructor({ clock, metrics, total = TOTAL, perNetwork = PER_NETWORK }: MissLimiterOptions) {
     this.#clock = clock
-    this.#counters = counters
+    this.#metrics = metrics
     this.#totalRate = total
     this.#networkRate = perNetwork
     this.#total = { tokens: total.burst, filledAt: clock() }
@@ -97,7 +97,7 @@ export class MissLimiter {
     const { all, reserved } = this.#find(network)
     const isReserved = this.#total.tokens < 1
     if (all.tokens < 1 || (isReserved && reserved.tokens < 1)) {
-      this.#counters.add('edge.lookups.refused')
+      this.#metrics.counter('slipway_lookups_refused_total').add()
       throw overloaded()
     }
     const buckets = [all, isReserved ? undefined : this.#total, reserved.tokens < 1 ? undefined : reserved]

@@ -1,3 +1,5 @@
+import { ApiError } from '../lib/errors.ts'
+
 export interface Email {
   /** Names the email in the log, such as `sign-in-code`. */
   kind: string
@@ -9,11 +11,14 @@ export interface Email {
   code?: string
 }
 
+/** The mail server rejected the address or the email permanently (RFC 5321, 4.2.1). */
+export class MailRejectedError extends ApiError {}
+
 /**
  * Sends emails.
  *
  * `send` resolves when a mail server has accepted the email or a file was written. It times out after 15
- * seconds. UNAVAILABLE when the email was not accepted; it may be sent again.
+ * seconds. UNAVAILABLE when the email was not accepted; it may be sent again unless the error is a MailRejectedError.
  */
 export interface Mail {
   /** Where sign-in codes appear: in emails, or in the terminal of the service (`log`). */

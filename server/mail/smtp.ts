@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
-import type { Mail } from './mail.ts'
+import { type Mail, MailRejectedError } from './mail.ts'
 
 const MAX_ATTEMPTS = 2
 
@@ -49,7 +49,8 @@ export function smtpMail(options: SmtpMailOptions): Mail {
           options.log.warn(event, { kind, to, attempt, cause })
           if (attempt === MAX_ATTEMPTS || isFinal(error)) {
             const sentence = `The email could not be sent: ${reason}`
-            throw new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
+            const Failure = isFinal(error) ? MailRejectedError : ApiError
+            throw new Failure('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
           }
           await pause(RETRY_DELAY_MS)
         }

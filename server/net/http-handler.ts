@@ -42,6 +42,8 @@ export interface HttpRequest {
   socket: RequestLike['socket']
   /** Whether it is a HEAD. */
   isHead?: boolean
+  /** Another method than GET and HEAD. */
+  method?: string
 }
 
 /**
@@ -63,6 +65,10 @@ export interface HttpResult {
   readonly response: HttpResponse
   /** The slug of the site that the request visits; undefined when it is not counted. */
   readonly visit: string | undefined
+  /** `miss` when the response waited for the store or for stored bytes, `stale` when changes may have been missed. */
+  readonly cache?: 'miss' | 'stale'
+  /** When the request of a miss arrived, on the monotonic clock. */
+  readonly startedAt?: number
 }
 
 /** A result with the body of its response, if it has one. */
@@ -104,6 +110,6 @@ export interface HttpHandler {
   openBody(request: HttpRequest, result: HttpResult, memory?: MemoryReservation): Promise<ResultWithBody>
   /** State of a client's connection, for `count`. */
   trackClient(socket: RequestLike['socket']): object
-  /** Counts a response that is sent to a client, if it is to a visit. */
+  /** Counts a response that is sent to a client. */
   count(request: HttpRequest, result: HttpResult, client: object): void
 }

@@ -82,7 +82,8 @@ export class Http1Bridge {
     far.on('error', () => undefined)
     near.on('error', () => undefined)
     const { remoteAddress, remoteFamily, remotePort } = peer
-    parse(Object.assign(far, { remoteAddress, remoteFamily, remotePort, encrypted: true }))
+    const origin = { remoteAddress, remoteFamily, remotePort, encrypted: true, alpnProtocol: 'h2' }
+    parse(Object.assign(far, origin))
     if (ended) this.#request.end()
     else this.#request.flushHeaders()
   }

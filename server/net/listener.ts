@@ -7,6 +7,7 @@ import { http } from '../lib/node-http.ts'
 import { findSendQueue } from '../lib/send-queue.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { type LastExchange, onClientError } from './client-error.ts'
+import { CountedResponse } from './counted-response.ts'
 import { getPort, listenOn } from './ports.ts'
 import type { ProxyProtocol } from './proxy-protocol.ts'
 import { headBytes, RequestMessage } from './request-message.ts'
@@ -139,6 +140,7 @@ function makeServer(ready: Promise<RequestHandlers>, options: ListenOptions): Se
       maxHeaderSize: 16 * 1024,
       noDelay: true,
       IncomingMessage: RequestMessage,
+      ServerResponse: CountedResponse,
       // `validate-request.ts` checks Host. Node would respond without an entry in `lastExchange`, so that the bytes
       // that follow would get a second response.
       requireHostHeader: false,

@@ -17,6 +17,7 @@ import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { type Telemetry, trace } from '../lib/telemetry.ts'
 import { countNewBytes } from '../sites/blob-references.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
@@ -52,6 +53,7 @@ interface FinalizerOptions {
   addresses: UrlBuilder
   clock: () => number
   log: Log
+  telemetry: Telemetry
 }
 
 /** A request and its caller. */
@@ -135,7 +137,7 @@ export class Finalizer implements AsyncDisposable {
       isStale = true
     }
     // Removed before the response settles: a waiting call that still found it would wait for it again, without end.
-    const response = this.#finalize(call, isStale ? undefined : found).finally(() =>
+    const response = this.#record(() => this.#finalize(call, isStale ? undefined : found)).finally(() =>
       this.#running.delete(versionId),
     )
     this.#running.set(versionId, { live, response })
@@ -148,7 +150,23 @@ export class Finalizer implements AsyncDisposable {
     }
   }
 
-  async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<FinalizeResponse> {
+  /** Counts a version by its outcome; a repeated request counts nothing. */
+  async #record(finalize: () => Promise<[FinalizeOutcome, FinalizeResponse]>): Promise<FinalizeResponse> {
+    const { telemetry } = this.#options
+    const count = (outcome: string) => telemetry.metrics.counter('slipway_publishes_total', { outcome }).add()
+    try {
+      const [outcome, response] = await trace(telemetry, { name: 'finalize' }, finalize)
+      const isLive = outcome.site.liveVersionId === outcome.version.id
+      if (outcome.unchanged) count('unchanged')
+      else if (!outcome.replayed) count(isLive ? 'live' : 'draft')
+      return response
+    } catch (error) {
+      count(isRefusal(error) ? 'refused' : 'failed')
+      throw error
+    }
+  }
+
+  async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
     const { store, addresses, blobReader } = this.#options
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found) : undefined
@@ -156,7 +174,8 @@ export class Finalizer implements AsyncDisposable {
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
     this.#followUp(call, outcome)
-    return buildFinalizeResponse({ addresses, blobs: blobReader }, outcome.site, outcome.version, outcome)
+    const { site, version } = outcome
+    return [outcome, await buildFinalizeResponse({ addresses, blobs: blobReader }, site, version, outcome)]
   }
 
   async #read(call: FinalizeCall): Promise<UploadedVersion> {

@@ -50,6 +50,11 @@ export class UrlBuilder {
     return `${this.base}/api/v1/publish/${slug}/finalize`
   }
 
+  /** The form to report a page. */
+  report(url: string): string {
+    return `${this.base}/report?url=${encodeURIComponent(url)}`
+  }
+
   claim(slug: string, token: string): string {
     return `${this.base}/claim?slug=${slug}&token=${token}`
   }

@@ -23,7 +23,10 @@ import * as previews from './migrations/020-previews.ts'
 import * as trusts from './migrations/021-trusts.ts'
 import * as oauth from './migrations/022-oauth.ts'
 import * as clients from './migrations/023-clients.ts'
+import * as administration from './migrations/024-administration.ts'
+import * as moderation from './migrations/025-moderation.ts'
 import * as quotas from './migrations/026-quotas.ts'
+import * as mail from './migrations/027-mail.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -101,12 +104,30 @@ export const migrations: readonly Migration[] = [
   { name: '021-trusts', compatibleWith: '014-growing-tables', up: trusts.up },
   { name: '022-oauth', compatibleWith: '014-growing-tables', up: oauth.up },
   { name: '023-clients', compatibleWith: '014-growing-tables', up: clients.up },
+  { name: '024-administration', compatibleWith: '014-growing-tables', up: administration.up },
+  {
+    name: '024-administrators',
+    compatibleWith: '014-growing-tables',
+    indexes: administration.administrators,
+  },
+  { name: '025-moderation', compatibleWith: '014-growing-tables', up: moderation.up },
+  {
+    name: '025-moderation-indexes',
+    compatibleWith: '014-growing-tables',
+    indexes: moderation.moderationIndexes,
+  },
   { name: '026-quotas', compatibleWith: '014-growing-tables', up: quotas.up },
   { name: '026-quotas-networks', compatibleWith: '014-growing-tables', fill: quotas.fillNetworks },
   {
     name: '026-quotas-indexes',
     compatibleWith: '014-growing-tables',
     indexes: quotas.quotaIndexes,
+  },
+  { name: '027-mail', compatibleWith: '014-growing-tables', up: mail.up },
+  {
+    name: '027-mail-certificates',
+    compatibleWith: '014-growing-tables',
+    indexes: mail.certificateStates,
   },
 ]
 

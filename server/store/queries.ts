@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely'
 import { SqlAccountQueries } from './queries/accounts.ts'
 import { SqlAcmeQueries } from './queries/acme.ts'
+import { SqlAuditQueries } from './queries/audit.ts'
 import { SqlBlobQueries } from './queries/blobs.ts'
+import { SqlBlockQueries } from './queries/blocks.ts'
 import { SqlCertificateQueries } from './queries/certificates.ts'
 import { SqlCollaboratorQueries } from './queries/collaborators.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
@@ -13,6 +15,8 @@ import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
 import { SqlOAuthQueries } from './queries/oauth.ts'
+import { SqlReportQueries } from './queries/reports.ts'
+import { SqlScanQueries } from './queries/scans.ts'
 import { SqlServingQueries } from './queries/serving.ts'
 import { SqlSharedSettingQueries } from './queries/shared-settings.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
@@ -47,9 +51,13 @@ export function createQueries(db: Kysely<Schema>): Queries {
     jobCursors: new SqlJobCursorQueries(db),
     visits: new SqlVisitQueries(db),
     notices: new SqlNoticeQueries(db),
+    blocks: new SqlBlockQueries(db),
+    reports: new SqlReportQueries(db),
+    scans: new SqlScanQueries(db),
     ticketKeys: new SqlTicketKeyQueries(db),
     sharedSettings: new SqlSharedSettingQueries(db),
     nodes: new SqlNodeQueries(db),
     usage: new SqlUsageQueries(db),
+    audit: new SqlAuditQueries(db),
   }
 }

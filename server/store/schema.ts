@@ -1,8 +1,10 @@
 import type { Generated } from 'kysely'
 import type { Plan } from '../../protocol/api/account.ts'
-import type { KeyScope } from '../../protocol/api/keys.ts'
+import type { AccountScope, KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
+import type { AcmeAccountRow, AcmeChallengeRow, AcmeRequestRow, CertificateRow } from './certificate-rows.ts'
+import type { AcceptedScanRow, BlockRow, ReportRow } from './moderation-rows.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
@@ -47,9 +49,13 @@ export interface Schema {
   visitors: VisitorRow
   visit_salts: VisitSaltRow
   notices: NoticeRow
+  blocks: BlockRow
+  reports: ReportRow
+  accepted_scans: AcceptedScanRow
   ticket_keys: TicketKeyRow
   shared_settings: SharedSettingRow
   nodes: NodeRow
+  audit_log: AuditRow
 }
 
 export interface AccountRow {
@@ -60,8 +66,17 @@ export interface AccountRow {
   created_at: number
   /** 1 when reminders are sent by email. */
   reminders: 0 | 1
+  /** Kinds of notices that are not sent, separated by spaces; null when all are. */
+  notices_off: string | null
+  /** When the mail server refused the address permanently, and its reply; null after a success. */
+  email_refused_at: number | null
+  email_refusal: string | null
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   leaving_since: number | null
+  /** JSON of `Suspension`, which applies to all of its sites; null when it is not suspended. */
+  suspension: string | null
+  /** Since when it administers the service; null for other accounts. */
+  administrator_since: number | null
   /** JSON of the limits that differ from those of the plan; null without. */
   limits: string | null
 }
@@ -115,7 +130,7 @@ export interface TrustRow {
   forge_repository_id: string | null
   /** The `visits_key` of the site. */
   site: string
-  scope: KeyScope
+  scope: AccountScope
   branch: string | null
   tag: string | null
   environment: string | null
@@ -222,6 +237,8 @@ export interface SiteRow {
   kept_until: number | null
   /** Of a site in the trash: JSON of `KeptDomain[]`; null when it had no domains. */
   kept_domains: string | null
+  /** JSON of `Suspension`; null when it is not suspended. */
+  suspension: string | null
   /**
    * Of an anonymous site: the network of its first publish, as a keyed hash; '' of those before this was recorded. Null of
    * sites with an owner.
@@ -396,82 +413,6 @@ export interface HeldDomainRow {
   until: number
 }
 
-/**
- * A certificate and its schedule. An issued chain stays until the next one replaces it in one write. Keys are
- * PKCS#8 in PEM, encrypted with the service's secret.
- */
-export interface CertificateRow {
-  /** A custom domain, the service's own host, or `*.{site_domain}`. */
-  name: string
-  /** PEM, leaf first; null before the first one was issued. */
-  chain: string | null
-  key: string | null
-  not_before: number | null
-  not_after: number | null
-  issued_at: number | null
-  /** The ARI identifier (RFC 9773, 4.1). */
-  certificate_id: string | null
-  /** 1 when the CA has sent renewal information: an order may then name the certificate it replaces. */
-  informed: 0 | 1
-  /** Time of the renewal, as the CA suggests or by the default rule. */
-  renew_at: number | null
-  /** Time of the next request for renewal information (RFC 9773). */
-  information_at: number | null
-  /** The pending order and its key, stored before the certificate is requested; null without an order. */
-  order_url: string | null
-  order_key: string | null
-  /**
-   * The preferred challenge type: that of the last success, or another one after a failed validation; null at
-   * first.
-   */
-  proof_type: 'http-01' | 'tls-alpn-01' | 'dns-01' | null
-  /** Consecutive failures since the last certificate. */
-  failures: number
-  /** The last error as a message; null after a success. */
-  problem: string | null
-  /** Time of the next step; null when nothing is scheduled. */
-  due_at: number | null
-  /** Since when the certificate is no longer requested; null while it is. */
-  unused_since: number | null
-}
-
-/**
- * The service's account at a CA (RFC 8555, 7.3): its key is stored before registration, so that there is
- * never a second one.
- */
-export interface AcmeAccountRow {
-  directory: string
-  /** PKCS#8 in PEM, encrypted. */
-  key: string
-  url: string | null
-  created_at: number
-}
-
-/** A challenge that any node can respond to (RFC 8555, 8.3; RFC 8737). */
-export interface AcmeChallengeRow {
-  type: 'http-01' | 'tls-alpn-01'
-  name: string
-  token: string
-  key_authorization: string
-  expires_at: number
-}
-
-/**
- * Requests that count against the limits of the CA: orders, ARI renewals, which do not count there
- * (`renewal`), certificates for the same names, failed validations; and the end of a requested pause
- * (`pause`).
- */
-export interface AcmeRequestRow {
-  id: string
-  kind: 'order' | 'renewal' | 'certificate' | 'failure' | 'pause'
-  /** Sorted, separated by commas. */
-  names: string
-  at: number
-  /** Of an order: the owner of the name, and its registrable domain; null for the service's own names. */
-  account_id: string | null
-  root: string | null
-}
-
 /** Requests of a caller within one window. */
 export interface CounterRow {
   caller: string
@@ -570,4 +511,20 @@ export interface NodeRow {
   seen_at: number
   /** JSON of counters and gauges by their names. */
   numbers: string
+}
+
+/** A change that an administrator made. */
+export interface AuditRow {
+  id: string
+  at: number
+  /** The account; null for the command line. */
+  actor_id: string | null
+  /** The email address of the account at that time, or `command line`. */
+  actor: string
+  /** The network of the request; null for the command line. */
+  network: string | null
+  action: string
+  target: string
+  /** JSON. */
+  details: string | null
 }

@@ -1,6 +1,8 @@
 import type { AccountQueries } from './contract/accounts.ts'
 import type { AcmeQueries } from './contract/acme.ts'
+import type { AuditQueries } from './contract/audit.ts'
 import type { BlobQueries } from './contract/blobs.ts'
+import type { BlockQueries } from './contract/blocks.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
 import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
@@ -12,6 +14,8 @@ import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
 import type { OAuthQueries } from './contract/oauth.ts'
+import type { ReportQueries } from './contract/reports.ts'
+import type { ScanQueries } from './contract/scans.ts'
 import type { ServingQueries } from './contract/serving.ts'
 import type { SharedSettingQueries } from './contract/shared-settings.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
@@ -43,16 +47,21 @@ export interface Queries {
   jobCursors: JobCursorQueries
   visits: VisitQueries
   notices: NoticeQueries
+  blocks: BlockQueries
+  reports: ReportQueries
+  scans: ScanQueries
   ticketKeys: TicketKeyQueries
   sharedSettings: SharedSettingQueries
   nodes: NodeQueries
   usage: UsageQueries
+  audit: AuditQueries
 }
 
 /** Within `Store.write`: the queries, and invalidation. */
 export interface WriteTransaction extends Queries {
   /**
-   * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot).
+   * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot), or of the
+   * blocked networks (`BLOCKS_CHANGED`).
    */
   notifyChanged(name: string): Promise<void>
 }

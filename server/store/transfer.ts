@@ -50,6 +50,9 @@ const COPIED: Partial<Record<TableName, readonly string[]>> = {
   visitors: ['slug', 'day', 'visitor'],
   visit_salts: ['day'],
   notices: ['id'],
+  blocks: ['kind', 'value'],
+  reports: ['site'],
+  accepted_scans: ['hash', 'scanner'],
   ticket_keys: ['period'],
 }
 

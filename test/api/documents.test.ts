@@ -117,7 +117,7 @@ describe('the pages about the API', () => {
   })
 
   test('are guides, as pages and as Markdown with the address of the service', async () => {
-    for (const name of ['publish', 'domains', 'agents', 'ci', 'run', 'security']) {
+    for (const name of ['publish', 'domains', 'agents', 'ci', 'run', 'operate', 'security']) {
       const page = await api.request('GET', `/docs/${name}`)
       assert.match(page.headers['content-type']!, /^text\/html/, name)
       assert.match(page.text, /<h1[^>]*>[A-Z].*<\/h1>/)

@@ -5,6 +5,7 @@ import type { OperatorContext } from '../../server/app.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { EncodingLocations } from '../../server/store/contract/blobs.ts'
@@ -270,7 +271,9 @@ async function finalizeElsewhere(
   const blobReader = new BlobReader(changed.blobs, store.read.blobs)
   const plans = DEFAULT_PLANS
   const quotas = quotasWith(plans)
-  const parts = { ...changed, plans, quotas, blobReader, versions, precompressor, addresses, clock, log }
+  const telemetry = { metrics: new Metrics() }
+  const services = { plans, quotas, versions, precompressor }
+  const parts = { ...changed, ...services, blobReader, addresses, clock, log, telemetry }
   const account = (await store.read.accounts.byEmail(owner.email))!
   const caller = { account, address: '::1', signedInWith: 'key' as const }
   await new Finalizer(parts).finalize(caller, slug, { versionId: upload.versionId })

@@ -7,6 +7,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { STATUS } from '../../server/lib/errors.ts'
 import { Program } from '../mcp/program.ts'
 import { sharedIssuer } from '../tools/oidc-issuer.ts'
+import { administrator } from './administrator.ts'
 import { HOUR_MS, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { operations } from './document.ts'
@@ -85,7 +86,9 @@ GET /api/v1/domains
 POST /api/v1/domains
 GET /api/v1/domains/{domain}
 DELETE /api/v1/domains/{domain}
-GET /api/v1/domains/{domain}/events`
+GET /api/v1/domains/{domain}/events
+GET /api/admin/audit
+PUT /api/admin/accounts/{id}/administrator`
   .trim()
   .split('\n')
 
@@ -131,7 +134,7 @@ describe('the OpenAPI document', () => {
         .replace('{path}', 'a')
         .replace(/\{\w+\}/g, 'x')
       const without = await api.request(method, target)
-      if (needsKey) assert.equal(without.status, 401, name)
+      if (needsKey) assert.equal(without.status, path.startsWith('/api/admin/') ? 404 : 401, name)
       const withWrong = await api.request(method, target, { key: 'sl_live_wrong' })
       assert.equal(withWrong.status === 401, security.length > 0, `${name} with a wrong key`)
     }
@@ -342,5 +345,17 @@ async function everyCall(): Promise<void> {
     'laptop',
   )
   await api.client(named.apiKey).deleteAccount(email)
+  await administration()
   await api.anonymous.signOut()
+}
+
+/** Calls every operation for administrators. */
+async function administration(): Promise<void> {
+  const { key } = await administrator(api)
+  const { id } = (await (await api.operator()).store.read.accounts.byEmail((await api.account()).email))!
+  for (const [method, path, json] of [
+    ['GET', '/api/admin/audit'],
+    ['PUT', `/api/admin/accounts/${id}/administrator`, { administrator: true }],
+  ] as const)
+    assert.equal((await api.request(method, path, { key, json })).status, 200, path)
 }

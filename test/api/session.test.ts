@@ -332,6 +332,7 @@ describe('an account', () => {
       planName: 'Free',
       hasKey: true,
       key: null,
+      administrator: false,
       reminders: true,
     })
     assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)

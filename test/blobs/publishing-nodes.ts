@@ -5,6 +5,7 @@ import type { Blobs } from '../../server/blobs/blobs.ts'
 import { type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { ApiError } from '../../server/lib/errors.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
 import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
 import { PendingVersionStore, type StagedVersion } from '../../server/publish/stage.ts'
@@ -64,6 +65,7 @@ class PublishingNode {
       plans: PLANS,
       quotas: quotasWith(PLANS),
       log: silentLog,
+      telemetry: { metrics: new Metrics() },
     })
     this.#pendingVersions = new PendingVersionStore({
       ...parts,

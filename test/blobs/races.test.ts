@@ -5,6 +5,7 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -378,6 +379,7 @@ function toFinalizer(
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,
     log: silentLog,
+    telemetry: { metrics: new Metrics() },
   }
   return new Finalizer(dependencies)
 }

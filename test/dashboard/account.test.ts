@@ -130,6 +130,49 @@ describe('named keys', requiresBrowser, () => {
   })
 })
 
+describe('trusted repositories', requiresBrowser, () => {
+  test('are added with the jobs that can publish, listed, and removed', async () => {
+    const { page, owner } = await web.asOwner(undefined, { viewport: PHONE })
+    const slug = await publish(owner)
+    await page.goto(web.url('/account'))
+    await page.getByText('No trusted repositories yet.').waitFor()
+    await page.getByRole('button', { name: 'Trust repository' }).click()
+    const form = page.getByRole('dialog')
+    const submit = form.getByRole('button', { name: 'Trust repository' })
+    await form.getByLabel('Repository').fill('bakery')
+    await form.getByLabel('Site').fill(slug)
+    await form.getByRole('switch', { name: 'Pull requests' }).click()
+    await submit.click()
+    await form.getByText('must be OWNER/REPOSITORY').waitFor()
+    await owner.assertAccessibleInAllViewports()
+    await form.getByLabel('Repository').fill('Ann/Bakery')
+    await submit.click()
+    const row = page.getByRole('region', { name: 'Trusted repositories' }).getByRole('listitem')
+    await row.getByText('GitHub: branch main, pull requests').waitFor()
+    await row.getByText(`Only ${slug}`).waitFor()
+    const [trust] = (await owner.client.trusts()).trusts
+    const { repository, branch, tag, pullRequests, scope, site } = trust!
+    assert.deepEqual(
+      { repository, branch, tag, pullRequests, scope, site },
+      {
+        repository: 'ann/bakery',
+        branch: 'main',
+        tag: null,
+        pullRequests: true,
+        scope: 'publish',
+        site: slug,
+      },
+    )
+    await page.reload()
+    await row.getByText(/Added .*, never used/).waitFor()
+    await owner.assertAccessibleInAllViewports()
+    await row.getByRole('button', { name: 'Remove ann/bakery' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove repository' }).click()
+    await page.getByText('No trusted repositories yet.').waitFor()
+    assert.deepEqual((await owner.client.trusts()).trusts, [])
+  })
+})
+
 describe('browsers that are signed in', requiresBrowser, () => {
   test('are listed with this one first, and can be signed out individually or all together', async () => {
     const { page, owner } = await web.asOwner()

@@ -39,6 +39,10 @@ export async function seedAccount({ service }: WebFixture, { client }: Account):
   const poster = await publish({ 'poster.svg': picture })
   await client.setMetadata(poster.slug, { ttlSeconds: 7 * 86_400 })
   const { domain } = await client.addDomain('www.harbour-cafe.example', cafe.slug)
+  await client.createKey({ name: 'CI of the café', scope: 'publish', sites: [cafe.slug] })
+  await client.createTrust({
+    ...{ forge: 'github', repository: 'harbour/cafe', site: cafe.slug, branch: 'main', pullRequests: true },
+  })
   const anyone = await service.client().publish({
     title: 'A weekend project',
     files: toFiles(sampleSite('A weekend project', 'Made in an afternoon.')),

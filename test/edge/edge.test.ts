@@ -9,7 +9,8 @@ const edge = EdgeFixture.shared()
 describe('a published file', () => {
   test('is complete, with the type of the manifest and all standard headers', async () => {
     const body = '{"hello":"world"}'
-    const slug = await edge.publish({ 'data.json': { type: 'application/json; charset=utf-8', body } })
+    const files = { 'data.json': { type: 'application/json; charset=utf-8', body } }
+    const slug = await edge.publish(files, { ownerId: 'ann' })
     const reply = await edge.get(slug, '/data.json')
     const { date, connection, 'keep-alive': _, ...headers } = reply.headers
     assert.equal(reply.status, 200)

@@ -15,8 +15,8 @@ import type { Encoding } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { Edge } from '../../server/edge/edge.ts'
 import type { EdgeOptions } from '../../server/edge/edge-options.ts'
-import { Counters } from '../../server/lib/counters.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
@@ -67,6 +67,8 @@ interface FixtureOptions {
   siteDomain?: string
   baseUrl?: string
   cacheBytes?: number
+  /** Settings beside the domain of sites. */
+  environment?: Record<string, string>
   /** Two edges share a store by sharing a folder. */
   folder?: string
   /** Opens another store than one in SQLite. */
@@ -107,6 +109,7 @@ export class EdgeFixture {
     siteDomain = 'sites.test',
     baseUrl,
     cacheBytes = 2 ** 26,
+    environment = {},
   }: FixtureOptions): Promise<void> {
     const clock = () => this.clock.now
     this.addresses = new UrlBuilder({ baseUrl: baseUrl ?? 'http://api.test:8080', siteDomain })
@@ -122,11 +125,11 @@ export class EdgeFixture {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
     const budget = new MemoryBudget(cacheBytes)
-    const counters = new Counters()
+    const metrics = new Metrics()
     this.options = {
-      config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain }),
+      config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain, ...environment }),
       store: this.store.watched,
-      ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, counters }),
+      ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, metrics }),
       blobs: this.blobs,
       addresses: this.addresses,
       injectedDocuments: new InjectedDocuments({
@@ -135,7 +138,7 @@ export class EdgeFixture {
       }),
       clock,
       log,
-      counters,
+      metrics,
       secret: 'a secret of this test',
       clientIp: () => this.address,
       budget,
@@ -267,6 +270,17 @@ export class EdgeFixture {
     await this.#write(async (tx) => {
       await tx.sites.update(slug, row)
       await tx.notifyChanged(slug)
+    })
+  }
+
+  /** Blocks a content, or ends that, and invalidates these sites. */
+  async setBlocked(content: string, isBlocked: boolean, slugs: readonly string[]): Promise<void> {
+    const block = { kind: 'hash', value: sha256(content) } as const
+    await this.#write(async (tx) => {
+      const { now } = this.clock
+      if (isBlocked) await tx.blocks.put({ ...block, reason: 'malware', createdAt: now, expiresAt: null })
+      else await tx.blocks.remove(block.kind, block.value)
+      for (const slug of slugs) await tx.notifyChanged(slug)
     })
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { Counters } from '../../server/lib/counters.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { MissLimiter } from '../../server/lib/miss-limiter.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { EdgeFixture } from './fixture.ts'
@@ -150,7 +150,7 @@ describe('a flood of names that do not exist', () => {
 })
 
 test('a lookup that finds something is not counted, however many', async () => {
-  const limiter = new MissLimiter({ clock: () => 0, counters: new Counters() })
+  const limiter = new MissLimiter({ clock: () => 0, metrics: new Metrics() })
   const found = async () => 'found'
   for (let number = 0; number < 1000; number++)
     assert.equal(await limiter.run(`site-${number}`, '192.0.2.1', found, () => false), 'found')

@@ -61,6 +61,7 @@ export function toBlobRecord({ hash, size }: StoredFile, sizes?: EncodedSizes): 
     encodings: sizes
       ? { br: at('br', sizes.br), zstd: at('zstd', sizes.zstd), gzip: at('gzip', sizes.gzip) }
       : null,
+    isBlocked: false,
   }
 }
 

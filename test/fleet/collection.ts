@@ -1,6 +1,6 @@
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
-import { Counters } from '../../server/lib/counters.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import type { Store } from '../../server/store/store.ts'
 import { PublishingNodes } from '../blobs/publishing-nodes.ts'
 import { openStore } from '../store/test-database.ts'
@@ -38,7 +38,7 @@ export async function runCollection(options: CollectionOptions): Promise<Report>
   let actions = 0
   const nodes = new PublishingNodes(stores, new Random(seed), {
     // Without a cache: each check reads the object.
-    openBlobs: (clock) => s3Blobs({ bucket, clock, counters: new Counters(), log: silentLog }),
+    openBlobs: (clock) => s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog }),
     onAction(name) {
       report.count(name)
       if (++actions % REPORTED_ACTIONS === 0) report.event(`${actions} actions`)

@@ -12,7 +12,11 @@ test('the list of nodes shows how long each has run, how far behind it is, and i
         ...node,
         host: 'web-1:8080',
         startedAt: now - 3 * DAY_MS,
-        numbers: { 'store.feed.lag_ms': 250, 's3.put.ok': 7, 's3.retries': 0 },
+        numbers: {
+          slipway_store_feed_lag_seconds: 0.25,
+          slipway_s3_read_bytes_total: 7,
+          slipway_s3_retries_total: 0,
+        },
       },
       { ...node, host: 'web-2:8080', startedAt: now - HOUR_MS, seenAt: now - 2 * MINUTE_MS, numbers: {} },
     ],
@@ -21,8 +25,8 @@ test('the list of nodes shows how long each has run, how far behind it is, and i
   assert.deepEqual(lines, [
     'NODE        RELEASE  RUNS FOR    LAST REPORT          BEHIND',
     'web-1:8080  1.2.3    2 d         4 s ago              0.3 s',
-    '  store.feed.lag_ms 250',
-    '  s3.put.ok 7',
+    '  slipway_store_feed_lag_seconds 0.25',
+    '  slipway_s3_read_bytes_total 7',
     'web-2:8080  1.2.3    58 min      2 min ago (silent)   -',
   ])
 })

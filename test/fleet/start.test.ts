@@ -62,7 +62,7 @@ describe('nodes of one database', requires('postgres'), () => {
     assert.deepEqual(ports.sort(), [first.PORT, second.PORT, second.PORT].sort(), 'a row for each process')
     for (const { release, numbers } of nodes) {
       assert.match(release, /^\d+\.\d+\.\d+$/)
-      assert.ok(numbers['store.feed.polls']! > 0)
+      assert.ok(numbers['slipway_store_feed_polls_total{outcome="ok"}']! > 0)
     }
     await one.stop()
     assert.equal((await list()).length, 2)

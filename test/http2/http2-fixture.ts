@@ -76,7 +76,7 @@ export class Http2Fixture {
     })
   }
 
-  /** Our engine, with its counters. */
+  /** Our engine, with its metrics. */
   get http2Server(): Http2Server {
     return this.engine as Http2Server
   }

@@ -72,6 +72,7 @@ type Subject =
   | 'leaving'
   | 'the name'
   | 'ann'
+  | 'administrators'
   | 'keys'
   | 'devices'
   | 'programs'
@@ -399,7 +400,19 @@ export const CALLS: Record<string, CallSpec> = {
   'create a key': {
     changes: ['keys'],
     reads: ['ann', 'bakery'],
-    run: ({ namedKeys }) => namedKeys.create(ANN, { name: 'ci', scope: 'publish', sites: ['bakery'] }),
+    run: ({ namedKeys }) => namedKeys.create(by(ANN), { name: 'ci', scope: 'publish', sites: ['bakery'] }),
+  },
+  'mark an administrator': {
+    changes: ['administrators'],
+    run: ({ administrators }) => administrators.setByEmail(CAT.email, true),
+  },
+  'remove an administrator': {
+    changes: ['administrators', 'keys'],
+    run: ({ administrators }) => administrators.set(by(BOB), ANN.id, false),
+  },
+  'remove another administrator': {
+    changes: ['administrators'],
+    run: ({ administrators }) => administrators.set(by(ANN), BOB.id, false),
   },
   'ask for a device': {
     changes: ['devices'],
@@ -465,6 +478,7 @@ export const CALLS: Record<string, CallSpec> = {
       'invitations',
       'counters',
       'notices',
+      'administrators',
     ],
     isDivisible: true,
     run: ({ accountDeletion }) => accountDeletion.deleteAccount(ANN, ANN.email),
@@ -486,6 +500,7 @@ export const CALLS: Record<string, CallSpec> = {
     unnamed: ['blobs'],
     programs: ['programs'],
     'sign-ins': ['codes', 'counters', 'devices', 'keys', 'sessions', 'trusts'],
+    'audit-log': ['administrators'],
     'held-domains': ['domains of ann'],
     'former-names': ['cafe', 'renames'],
     emails: ['notices', 'ann'],

@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { hashToken, minIdAt, Signer } from '../../server/lib/tokens.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Site } from '../../server/store/contract/sites.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
@@ -45,8 +46,13 @@ export const ANN = accountRow('ann', {
   email: 'ann@example.test',
   keyHash: hashToken(KEY),
   createdAt: NOW - DAY_MS,
+  administratorSince: NOW - DAY_MS,
 })
-export const BOB = accountRow('bob', { email: 'bob@example.test', createdAt: NOW - DAY_MS })
+export const BOB = accountRow('bob', {
+  email: 'bob@example.test',
+  createdAt: NOW - DAY_MS,
+  administratorSince: NOW,
+})
 export const CAT = accountRow('cat', { email: 'cat@example.test', createdAt: NOW - DAY_MS })
 export const DAN = accountRow('dan', { email: 'dan@example.test', deletionStartedAt: NOW - HOUR_MS })
 
@@ -83,6 +89,12 @@ export async function insertFixture(store: Store): Promise<void> {
     await insertDomains(tx)
     await insertCertificates(tx)
     await insertNotices(tx)
+    await tx.audit.add({
+      at: NOW - 500 * DAY_MS,
+      actor: COMMAND_LINE,
+      action: 'administrator.add',
+      target: 'ann',
+    })
     await tx.counters.add('account:ann', hour(NOW))
     for (let number = 0; number < 4; number++) await tx.counters.add('guess:address:192.0.2.7', NOW)
     await tx.visits.getOrCreateSalt(day(NOW), 'the salt of today')

@@ -4,10 +4,11 @@ import { buffer } from 'node:stream/consumers'
 import pg from 'pg'
 import type { Backends } from '../../server/backends.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
+import { DiskReserve } from '../../server/blobs/disk-reserve.ts'
 import { CertificateManager } from '../../server/certificates/certificates.ts'
 import type { IssuingDeps } from '../../server/certificates/deps.ts'
 import { readConfig } from '../../server/config/settings.ts'
-import { Counters } from '../../server/lib/counters.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
@@ -108,7 +109,8 @@ export class World implements AsyncDisposable {
       codec: fakeCodec,
     }
     const backends: Backends = {
-      counters: new Counters(),
+      telemetry: { metrics: new Metrics() },
+      reserve: new DiskReserve({ folder: '', size: undefined }),
       secret: SECRET,
       folder: { database: '', blobs: '', mail: '', spool: '', cache: '', secret: SECRET },
       store,

@@ -125,12 +125,15 @@ describe('the GitHub Action', () => {
     assert.deepEqual([github.comments.length, /was deleted/.test(github.comments[1]!.body)], [2, true])
   })
 
-  it('leaves one comment of two jobs at the same time, of which both succeed', async () => {
+  it('publishes in each of two jobs of one branch at the same time, and leaves one comment', async () => {
     const site = await createSite()
     github.holdLists(2)
     const jobs = await Promise.all(['1', '2'].map((page) => runJob(site, page, { action: 'synchronize' })))
     for (const { code, log } of jobs) assert.equal(code, 0, log)
     assert.equal(github.comments.length, 1)
+    const pushes = await Promise.all(['1', '2'].map((page) => runJob(site, page)))
+    for (const { code, log } of pushes) assert.equal(code, 0, log)
+    assert.match(await readPage(pushes[0]!.outputs.url ?? ''), /^[12]$/)
   })
 
   it('publishes when the forge refuses the comment, with a warning', async () => {

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { parseYaml } from '@redocly/openapi-core'
 import { getUrl } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
+import { GitLab } from '../tools/gitlab.ts'
 import { OidcIssuer } from '../tools/oidc-issuer.ts'
 
 interface Job {
@@ -21,9 +22,10 @@ const TEMPLATE = parseYaml(
   readFileSync(join(import.meta.dirname, '../../action/gitlab.yml'), 'utf8'),
 ) as Record<string, Job>
 
-it('the GitLab template publishes the default branch and a preview of each merge request, from an empty npm cache', async () => {
+it('the GitLab template publishes the default branch, and a preview of each merge request with one comment, from an empty npm cache', async () => {
   await using stack = new AsyncDisposableStack()
   const issuer = stack.use(await OidcIssuer.start())
+  const gitlab = stack.use(await GitLab.start())
   const service = stack.use(await startTestService({ OIDC_ISSUERS: `gitlab=${issuer.url}` }))
   const home = mkdtempSync(join(tmpdir(), 'slipway-gitlab-'))
   stack.defer(() => rmSync(home, { recursive: true }))
@@ -34,7 +36,7 @@ it('the GitLab template publishes the default branch and a preview of each merge
   })
   mkdirSync(join(home, 'dist'))
   /** Runs a job as a runner does: the lines of its scripts in one shell, with the tokens that it asks for. */
-  const run = async (name: string, page: string, path: string) => {
+  const run = async (name: string, page: string, path: string, token = 'project token') => {
     service.clock.now++
     writeFileSync(join(home, 'dist/index.html'), page)
     const job = { ...TEMPLATE[TEMPLATE[name]!.extends]!, ...TEMPLATE[name]! }
@@ -45,21 +47,39 @@ it('the GitLab template publishes the default branch and a preview of each merge
     const { PATH } = process.env
     const env = {
       ...{ PATH, HOME: home, npm_config_cache: join(home, 'npm'), CI: 'true', GITLAB_CI: 'true' },
-      ...{ ...variables, CI_MERGE_REQUEST_IID: '42' },
+      ...{ ...variables, CI_MERGE_REQUEST_IID: '42', CI_PROJECT_ID: '42', CI_API_V4_URL: gitlab.url },
+      SLIPWAY_COMMENT_TOKEN: token,
       SLIPWAY_ID_TOKEN: await issuer.sign(claims, { issuedAt, audience }),
     }
     const script = ['set -e', ...job.before_script, ...job.script].join('\n')
-    return (await promisify(execFile)('sh', ['-c', script], { cwd: home, env })).stdout
+    return promisify(execFile)('sh', ['-c', script], { cwd: home, env })
   }
   const { siteUrl } = await client.details(site)
-  assert.equal(await run('slipway', 'from main', 'refs/heads/main'), `${siteUrl}\n`)
+  assert.equal((await run('slipway', 'from main', 'refs/heads/main')).stdout, `${siteUrl}\n`)
   assert.equal((await getUrl(siteUrl)).text, 'from main')
   const merge = 'refs/merge-requests/42/head'
+  const marker = `<!-- slipway ${site} -->`
+  // Of people, one of whom imitates the comment.
+  for (let id = 1; id <= 120; id++) gitlab.notes.push({ id, body: marker, author: { id: 8 } })
   for (const page of ['1', '2']) await run('slipway_preview', page, merge)
   const [preview] = (await client.previews(site)).previews
   assert.deepEqual([preview?.name, (await getUrl(preview!.url)).text], ['mr-42', '2'])
   assert.equal(readFileSync(join(home, 'slipway.env'), 'utf8'), `PREVIEW_URL=${preview!.url}\n`)
+  assert.deepEqual(
+    gitlab.notes.slice(120).map(({ body }) => body),
+    [`${marker}\nPreview of ${site} - ${preview!.url}`],
+  )
+  gitlab.refuses = true
+  const { stderr } = await run('slipway_preview', '3', merge)
+  assert.match(stderr, /^Warning: The comment .* was not written: GET \/user returned 403$/m)
+  assert.equal((await run('slipway_preview', '4', merge, '')).stderr.includes('Warning: '), false)
+  assert.equal((await getUrl(preview!.url)).text, '4')
+  gitlab.refuses = false
   await run('slipway_preview_end', '', merge)
+  assert.deepEqual(
+    gitlab.notes.slice(120).map(({ body }) => body),
+    [`${marker}\nThe preview of ${site} was deleted.`],
+  )
   assert.deepEqual((await client.previews(site)).previews, [])
   assert.equal((await getUrl(siteUrl)).text, 'from main')
 })

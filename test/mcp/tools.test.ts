@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
+import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { type Account, Api } from '../api/api.ts'
 import { make } from '../api/archive-requests.ts'
@@ -148,6 +149,15 @@ describe('the tools for programs', () => {
     assert.deepEqual([site.files.length, site.fileCount], [50, 62])
   })
 
+  test('arguments have one type each, and null removes a value', async () => {
+    const { tools } = await owner.client.listTools()
+    for (const { name, inputSchema } of tools)
+      assert.doesNotMatch(JSON.stringify(inputSchema), /"type":\[/, name)
+    const { slug } = await publish({ files: [page], title: 'Two' })
+    await owner.call('set_metadata', { slug, title: null })
+    assert.equal((await account.client.details(slug)).viewer.title, null)
+  })
+
   test('a refused call says what is wrong and what to do next', async () => {
     const refusals: [tool: string, args: object, refusal: RegExp][] = [
       ['publish_site', {}, /^VALIDATION_ERROR: .*files/],
@@ -193,6 +203,49 @@ describe('the tools for programs', () => {
     assert.equal((await post(listTools, { authorization: 'Bearer sl_live_no' })).status, 401)
   })
 
+  test('a caller has at most eight calls at the same time, and one that its client cancels makes room', async () => {
+    await using busy = await Api.start()
+    const { key } = await busy.account()
+    await using agent = await Agent.connect(busy.baseUrl, { key })
+    const arrivals = new EventEmitter()
+    const released = Promise.withResolvers<void>()
+    const { blobs } = busy.running.service
+    const { put } = blobs
+    blobs.put = async (...args) => {
+      arrivals.emit('file')
+      await released.promise
+      return put(...args)
+    }
+    const running: Promise<unknown>[] = []
+    /** Whether a call was begun, which waits for its file; otherwise it was refused. */
+    const begin = async (signal?: AbortSignal) => {
+      const arrived = once(arrivals, 'file')
+      const call = { name: 'publish_site', arguments: { files: [page] } }
+      const result = agent.client.callTool(call, signal && { signal })
+      const refused = result.then(
+        () => undefined,
+        (error: Error) => error,
+      )
+      const error = await Promise.race([arrived.then(() => undefined), refused])
+      if (error) assert.match(error.message, /UNAVAILABLE/)
+      else running.push(result)
+      return !error
+    }
+    const cancel = new AbortController()
+    assert.ok(await begin(cancel.signal))
+    for (let count = 1; count < 8; count++) assert.ok(await begin())
+    assert.equal(await begin(), false)
+    await using other = await Agent.connect(busy.baseUrl)
+    assert.ok((await other.client.listTools()).tools.length > 0)
+    cancel.abort()
+    await assert.rejects(running.shift()!, /AbortError/)
+    let isBegun = false
+    for (let tries = 0; tries < 1000 && !isBegun; tries++) isBegun = await begin()
+    assert.ok(isBegun)
+    released.resolve()
+    assert.equal((await Promise.all(running)).length, 8)
+  })
+
   test('messages that no client should send are refused', async () => {
     const refused: [body: unknown, headers: Record<string, string>, status: number][] = [
       [[listTools, listTools], {}, 400],
@@ -208,16 +261,22 @@ describe('the tools for programs', () => {
       assert.equal((await fetch(`${api.baseUrl}/mcp`, { method })).status, 405)
   })
 
-  test('a message of 100 MB is refused before it is read', async () => {
-    const message = request(`${api.baseUrl}/mcp`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': 100 * MIB },
-    })
-    message.on('error', () => undefined)
-    message.flushHeaders()
-    const [response] = await once(message, 'response')
-    assert.equal(response.statusCode, 413)
-    message.destroy()
+  test('a message of 100 MB is refused: before it is read, or at the limit if it does not say its length', async () => {
+    for (const length of [100 * MIB, undefined]) {
+      const message = request(`${api.baseUrl}/mcp`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(length && { 'content-length': length }) },
+      })
+      message.on('error', () => undefined)
+      message.flushHeaders()
+      const answered = once(message, 'response')
+      const body = Readable.from(Array(length === undefined ? 100 : 0).fill(Buffer.alloc(MIB, ' ')))
+      body.pipe(message, { end: false })
+      const [response] = await answered
+      assert.equal(response.statusCode, 413)
+      message.destroy()
+      body.destroy()
+    }
   })
 
   const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }

@@ -125,7 +125,10 @@ test('the generated root page of a site keeps nothing of what its table was buil
     const rows = Array.from({ length: 1000 }, (_, number) => `${number}`.padEnd(1000))
     return buildTable(paths, {
       blobs: new Map(
-        rows.map((hash) => [Buffer.from(hash).toString(), { hash, location: null, encodings: null }]),
+        rows.map((hash) => [
+          Buffer.from(hash).toString(),
+          { hash, location: null, encodings: null, isBlocked: false },
+        ]),
       ),
     })
   }

@@ -19,6 +19,7 @@ const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
 const SIGN_IN = 'test/api/sign-in.test.ts'
 const KEYS = 'test/api/keys.test.ts'
+const ADMIN = 'test/api/admin.test.ts'
 const DEVICE = 'test/api/device.test.ts'
 const TRUSTS = 'test/api/trusts.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
@@ -46,6 +47,8 @@ const ROWS: readonly Row[] = [
   // Tools for programs
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
   ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
+  ['does not limit the calls of a program at the same time', 'server/api/mcp/mcp.ts', 'perKey: 8', 'perKey: 9', 'test/mcp/tools.test.ts'],
+  ['continues to count a call that its program cancelled', 'server/api/mcp/mcp.ts', "reply.raw.once('close', () => call.abort())", '', 'test/mcp/tools.test.ts'],
   ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'isFinished: true, url }', 'isFinished: true }', MCP_TOOLS],
   ['lets a link authorize the program of its sender', 'server/accounts/oauth/programs.ts', 'cookie !== undefined && constantTimeEqual(cookie, id)', 'true', OAUTH],
   ['accepts a code or token any number of times', 'server/accounts/oauth/oauth-records.ts', 'if (!isFirst) throw alreadyUsed()', '', OAUTH],
@@ -292,6 +295,13 @@ const ROWS: readonly Row[] = [
   ['accepts an expired key', 'server/accounts/named-keys.ts', 'if (key.expiresAt !== null && key.expiresAt <= now) throw', 'if (false) throw', KEYS],
   ['revokes keys of other accounts', 'server/store/queries/keys.ts', ".where('account_id', '=', accountId)\n  }", "\n  }", KEYS],
   ['stores limited keys as earlier releases read them', 'server/accounts/named-keys.ts', 'hashToken(`limited ${apiKey}`)', 'hashToken(apiKey)', KEYS],
+  ['lets any account administer the service', 'server/accounts/administrators.ts', 'account === undefined || account.administratorSince === null', 'account === undefined', ADMIN],
+  ['lets every key of an administrator administer the service', 'server/accounts/administrators.ts', "grant?.scope === 'admin' && grant.sites === null", 'true', ADMIN],
+  ['lets an administrator change things with an old session', 'server/accounts/administrators.ts', 'signedInAt > now - MAX_SESSION_AGE_MS', 'true', ADMIN],
+  ['lets a key of scope manage create one of scope admin', 'server/accounts/administrators.ts', 'if (!mayAdminister(caller))', 'if (false)', ADMIN],
+  ['lets the last administrator remove its mark', 'server/accounts/administrators.ts', 'if (!isAdministrator) await assertNotLast(tx, account)', '', ADMIN],
+  ['keeps the keys of scope admin of an account without the mark', 'server/accounts/administrators.ts', "if (scope === 'admin') await", 'if (false) await', ADMIN],
+  ['tells strangers which routes for administrators exist', 'server/api/app.ts', "table.filter(({ access }) => access !== 'admin')", 'table', ADMIN],
   ['gives the key of a device twice', 'server/accounts/device-sign-in.ts', 'if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()', 'await tx.deviceSignIns.remove(deviceHash)', DEVICE],
   ['gives the key of a device after its expiry', 'server/accounts/device-sign-in.ts', 'signIn !== undefined && signIn.expiresAt > now', 'signIn !== undefined', DEVICE],
   ['lets an account guess codes of devices', 'server/accounts/device-sign-in.ts', 'if (count > MAX_CODES_PER_HOUR)', 'if (false)', DEVICE],

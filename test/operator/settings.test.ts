@@ -153,6 +153,8 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   },
   SECRET: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
   SECRET_PREVIOUS: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
+  ANONYMOUS_NOTICE: { values: ['on', 'yes', 'Page'], allowed: /off, link, page/ },
+  REPORT_EMAIL: { values: ['abuse', 'a@b, c@d'], allowed: /an email address/ },
   VISITS: { values: ['yes', 'true', '0', 'On'], allowed: /on, off|on or off/ },
   WORKERS: { values: [...NO_NUMBERS, '0', '257'], allowed: /from 1 to 256/ },
   RATE_ANONYMOUS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000, or unlimited/ },

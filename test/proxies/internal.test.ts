@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { text as readText } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { ApiError } from '../../server/lib/errors.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import { OnDemandTlsServer } from '../../server/net/on-demand-tls.ts'
+import { InternalServer } from '../../server/net/internal-server.ts'
+import { onDemandTls, ON_DEMAND_TLS_PATH as ROUTE } from '../../server/net/on-demand-tls.ts'
 import { tar } from '../archive/tar-file.ts'
 import { Program } from '../operator/program.ts'
 import { sendRequest } from '../support/http-client.ts'
@@ -14,7 +15,6 @@ import { freePort } from '../tools/port.ts'
 import { giveDomain } from './active-domain.ts'
 
 const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-const ROUTE = '/internal/tls-allowed'
 
 interface StatusRequest {
   method?: string
@@ -29,8 +29,14 @@ async function fetchStatus(port: number, path: string, { method, host = '127.0.0
 const sendAllowedRequest = (port: number, name: string) => fetchStatus(port, `${ROUTE}?domain=${name}`)
 
 /** A server that allows these names, by default all. */
-function openServer(host: string, isAllowed = async (_name: string) => true): Promise<OnDemandTlsServer> {
-  return OnDemandTlsServer.open({ host, port: 0, shared: false, isAllowed, log })
+function openServer(host: string, isAllowed = async (_name: string) => true): Promise<InternalServer> {
+  return InternalServer.open({
+    host,
+    port: 0,
+    shared: false,
+    routes: { [ROUTE]: onDemandTls(isAllowed) },
+    log,
+  })
 }
 
 test('a proxy is allowed certificates for served names only', async () => {
@@ -79,7 +85,7 @@ test('a proxy is allowed certificates for served names only', async () => {
     for (const name of all) assert.equal(await sendAllowedRequest(port, name), Number(status), name)
 })
 
-test('the internal port answers only its own route, with a loopback host name', async () => {
+test('the internal port answers only its own routes, with a loopback host name', async () => {
   const requestedNames: string[] = []
   await using server = await openServer('localhost', async (name) => requestedNames.push(name) > 0)
   const path = `${ROUTE}?domain=a.test`
@@ -102,7 +108,7 @@ test('the internal port answers only its own route, with a loopback host name', 
   socket.write(
     `GET ${path} HTTP/1.1\r\nHost: localhost\r\nHost: rebound.example\r\nConnection: close\r\n\r\n`,
   )
-  assert.match(await text(socket), /^HTTP\/1.1 403 Forbidden\r\n/)
+  assert.match(await readText(socket), /^HTTP\/1.1 403 Forbidden\r\n/)
 })
 
 test('an internal port on every address also answers under the names of a container network', async () => {
@@ -117,7 +123,7 @@ test('the internal port answers 503 while the store is unavailable', async () =>
   assert.equal(await sendAllowedRequest(server.port, 'a.test'), 503)
 })
 
-test('the processes of a machine share the internal port, and the start reports when it is in use', async () => {
+test('the processes of a machine share the internal port and its metrics, and the start reports when it is in use', async () => {
   await using folder = await memoryFolder()
   const port = await freePort()
   await using program = await Program.serve({
@@ -127,6 +133,9 @@ test('the processes of a machine share the internal port, and the start reports 
     BASE_URL: 'http://slipway.test',
   })
   assert.equal(await sendAllowedRequest(port, 'slipway.test'), 200)
+  const { text } = await sendRequest(port, { path: '/metrics' })
+  const workers = text.match(/(?<=^slipway_breaker_open\{worker=")\d+/gm)
+  assert.deepEqual(workers?.sort(), ['1', '2'], 'one response has the metrics of both')
   await using other = await memoryFolder()
   await assert.rejects(startTestService({ DATA: other.path, INTERNAL_PORT: String(port) }), {
     message: new RegExp(`^Port ${port} is in use.* SLIPWAY_INTERNAL_PORT`),

@@ -4,8 +4,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { DiskCache } from '../../server/blobs/s3/disk-cache.ts'
-import { Counters } from '../../server/lib/counters.ts'
 import { ApiError } from '../../server/lib/errors.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { deterministicBytes } from '../blobs/bytes.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -26,8 +26,8 @@ test('a cache that fills the disk gives way to new content and to publishing', a
     if ((countFiles() + otherFiles) * FILE_BYTES + bytes > DISK_FILES * FILE_BYTES)
       throw new ApiError('INSUFFICIENT_STORAGE', 'The disk is full.')
   }
-  const counters = new Counters()
-  const options = { folder: folder.path, limit: LIMIT, processes: 1, counters }
+  const metrics = new Metrics()
+  const options = { folder: folder.path, limit: LIMIT, processes: 1, metrics }
   const cache = new DiskCache({ ...options, reserve: { assertSpace } })
   for (let number = 0; number < 2 * DISK_FILES; number++) {
     const bytes = deterministicBytes(number, FILE_BYTES)
@@ -40,5 +40,5 @@ test('a cache that fills the disk gives way to new content and to publishing', a
   for (otherFiles = 0; otherFiles <= DISK_FILES; otherFiles++) await cache.assertSpace()
   assert.equal(countFiles(), 0)
   await assert.rejects(cache.assertSpace(), { code: 'INSUFFICIENT_STORAGE' })
-  assert.deepEqual(counters.read()['cache.disk_write_failed'] ?? 0, 0)
+  assert.deepEqual(metrics.read()['slipway_disk_cache_failures_total{operation="write"}'] ?? 0, 0)
 })

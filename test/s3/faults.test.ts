@@ -75,7 +75,7 @@ test('while every request fails, few are repeated', requires('ceph'), async () =
 
 test('a request without a response ends, and is repeated', requires('ceph'), async () => {
   await using storage = await createStorage()
-  const { blobs, counters } = storage.open({ timeoutMs: TIMEOUT_MS })
+  const { blobs, metrics } = storage.open({ timeoutMs: TIMEOUT_MS })
   const { proxy } = storage
   await keep(blobs, LARGE)
   let silent = 2
@@ -87,9 +87,9 @@ test('a request without a response ends, and is repeated', requires('ceph'), asy
   await assert.rejects(blobs.bytes(location), { code: 'UNAVAILABLE' })
   silent = 1
   await keep(blobs, LARGE)
-  assert.equal(counters.read()['s3.get.timeout'], 5)
-  assert.equal(counters.read()['s3.put.timeout'], 2)
-  assert.equal(counters.read()['s3.put.begin.timeout'], 1)
+  assert.equal(metrics.read()['slipway_s3_requests_total{operation="get",outcome="timeout"}'], 5)
+  assert.equal(metrics.read()['slipway_s3_requests_total{operation="put",outcome="timeout"}'], 2)
+  assert.equal(metrics.read()['slipway_s3_requests_total{operation="put.begin",outcome="timeout"}'], 1)
 })
 
 test('the response of a stored object can be lost', requires('ceph'), async () => {

@@ -35,13 +35,13 @@ test(
 
 test('a client that reads slowly holds no request to the bucket', requires('ceph'), async () => {
   await using storage = await createStorage()
-  const { blobs, counters } = storage.open()
+  const { blobs, metrics } = storage.open()
   const location = await keep(blobs, LARGE)
   storage.proxy.requests.length = 0
   const body = (await blobs.read(location))!
   assert.equal((await body.iterator({ destroyOnReturn: false }).next()).value.length, 131_072)
   // The table and the first piece, each received to its end.
-  await waitFor(() => counters.read()['s3.get.ok'] === 2)
+  await waitFor(() => metrics.read()['slipway_s3_requests_total{operation="get",outcome="ok"}'] === 2)
   assert.equal(storage.proxy.requests.length, 2)
   assert.equal((await buffer(body)).length, LARGE.length - 131_072)
 })
@@ -63,7 +63,8 @@ test('the disk cache survives a restart, and what it has needs no request', requ
   storage.proxy.fault = () => 'reset'
   const second = storage.open({ cache })
   await read(second)
-  const { 'cache.disk_hits': hits, 'cache.disk_hit_bytes': bytes } = second.counters.read()
+  const { 'slipway_disk_cache_reads_total{result="hit"}': hits, slipway_disk_cache_hit_bytes_total: bytes } =
+    second.metrics.read()
   assert.deepEqual([hits, bytes], [1 + LARGE_REQUESTS, SMALL.length + LARGE.length + 4 * 32])
 })
 
@@ -108,7 +109,10 @@ test(
       await waitFor(() => usedBytes(folder.path) <= limit)
     }
     assert.ok(usedBytes(folder.path) > limit / 2)
-    assert.ok(processes[0]!.counters.read()['cache.disk_hits']! >= 8, 'what is used is spared')
+    assert.ok(
+      processes[0]!.metrics.read()['slipway_disk_cache_reads_total{result="hit"}']! >= 8,
+      'what is used is spared',
+    )
     open(2 * 2 ** 20)
     await waitFor(() => usedBytes(folder.path) <= 2 * 2 ** 20)
   },
@@ -117,7 +121,7 @@ test(
 test('a cache whose disk is full serves what it fetches', requires('ceph'), async () => {
   await using storage = await createStorage()
   await using folder = await memoryFolder()
-  const { blobs, counters } = storage.open({
+  const { blobs, metrics } = storage.open({
     cache: { folder: join(folder.path, 'cache'), limit: 2 ** 26, processes: 1 },
   })
   writeFileSync(join(folder.path, 'file'), '')
@@ -125,7 +129,7 @@ test('a cache whose disk is full serves what it fetches', requires('ceph'), asyn
   // A file in place of the folder of the piece.
   writeFileSync(join(folder.path, 'cache', location.hash.slice(0, 2)), '')
   assert.ok((await blobs.bytes(location))?.equals(SMALL))
-  await waitFor(() => counters.read()['cache.disk_write_failed'] === 1)
+  await waitFor(() => metrics.read()['slipway_disk_cache_failures_total{operation="write"}'] === 1)
   assert.ok((await blobs.bytes(location))?.equals(SMALL))
 })
 

@@ -2,8 +2,8 @@ import { after } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
-import { Counters } from '../../server/lib/counters.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { type Ceph, startCeph } from '../tools/ceph.ts'
 import { type S3Proxy, startS3Proxy } from '../tools/s3-proxy.ts'
 
@@ -11,13 +11,13 @@ import { type S3Proxy, startS3Proxy } from '../tools/s3-proxy.ts'
 export interface S3Storage extends AsyncDisposable {
   url: string
   proxy: S3Proxy
-  /** Opens it as another process does, with counters of its own. */
+  /** Opens it as another process does, with metrics of its own. */
   open(options?: Partial<Parameters<typeof s3Blobs>[0]>): OpenStorage
 }
 
 export interface OpenStorage {
   blobs: Blobs
-  counters: Counters
+  metrics: Metrics
   /** Parsed log lines. */
   log: Record<string, unknown>[]
 }
@@ -40,12 +40,12 @@ export async function createStorage(): Promise<S3Storage> {
     url,
     proxy,
     open(options = {}) {
-      const counters = new Counters()
+      const metrics = new Metrics()
       const log: Record<string, unknown>[] = []
       const write = (line: string) => void log.push(JSON.parse(line))
-      const common = { bucket: parseBucketUrl(url), clock: Date.now, counters }
+      const common = { bucket: parseBucketUrl(url), clock: Date.now, metrics }
       const blobs = s3Blobs({ ...common, log: makeLog({ level: 'debug', text: false, write }), ...options })
-      return { blobs, counters, log }
+      return { blobs, metrics, log }
     },
     [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
   }

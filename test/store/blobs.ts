@@ -167,7 +167,7 @@ export function storeBlobs(promises: Promises): void {
       await tx.blobs.add('one', [x])
     })
     assert.deepEqual(await read.blobs.ofVersions(['v1']), [
-      { hash: x.hash, location: { ...x, offset: 0 }, encodings: null },
+      { hash: x.hash, location: { ...x, offset: 0 }, encodings: null, isBlocked: false },
     ])
     const [first, second] = [encodingsOf('x', 'e1'), encodingsOf('x', 'e2')]
     const none = { hash: blob('y'), br: null, zstd: null, gzip: null }

@@ -31,6 +31,27 @@ export function storeCertificates(promises: Promises): void {
     )
   })
 
+  promises('requested certificates are counted by their state, with the first expiry', async (open) => {
+    const { read, write } = await open()
+    assert.deepEqual(await read.certificates.countByState(500), {
+      ...{ valid: 0, failing: 0, pending: 0, expired: 0, notAfter: null },
+    })
+    await write('durable', {}, async (tx) => {
+      for (const [name, change] of Object.entries({
+        one: { notAfter: 900 },
+        two: { notAfter: 501 },
+        failing: { notAfter: 800, failures: 2 },
+        expired: { notAfter: 500, failures: 3 },
+        pending: { failures: 1 },
+        unused: { notAfter: 100, unusedSince: 3 },
+      }))
+        await tx.certificates.insert(certificateRow(name, change))
+    })
+    assert.deepEqual(await read.certificates.countByState(500), {
+      ...{ valid: 2, failing: 1, pending: 1, expired: 1, notAfter: 500 },
+    })
+  })
+
   for (const [what, change, changes] of [
     ['of the same chain', {}, true],
     ['that was replaced', { certificateId: 'b' }, false],

@@ -7,6 +7,7 @@ import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
 import { storeFleet } from './fleet.ts'
 import { storeKeys } from './keys.ts'
+import { storeModeration } from './moderation.ts'
 import { storeOAuth } from './oauth.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
@@ -46,6 +47,7 @@ export function storeContract(
   storeKeys(promises)
   storeSignIns(promises)
   storeOAuth(promises)
+  storeModeration(promises)
   storeVisits(promises)
   storeCertificates(promises)
   storeFleet(promises)

@@ -35,6 +35,10 @@ const ROWS: Record<string, number> = {
   visit_names: 60_000,
   visitors: 60_000,
   notices: 10_000,
+  blocks: 10_000,
+  reports: 20_000,
+  accepted_scans: 100_000,
+  audit_log: 100_000,
 }
 
 export const GROWING_TABLES: readonly string[] = Object.keys(ROWS)
@@ -46,6 +50,7 @@ const VALUES: Record<string, Record<string, string>> = {
     key_hash: `'key ' || i`,
     reminders: '1',
     leaving_since: 'case when i % 1000 = 0 then i end',
+    administrator_since: 'case when i % 1000 = 1 then i end',
   },
   invitations: { email: `'email ' || i`, expires_at: 'i' },
   named_keys: {
@@ -122,6 +127,13 @@ const VALUES: Record<string, Record<string, string>> = {
   visit_hours: { slug: `'slug ' || i % ${SITES}`, hour: '(i / 20000) * 3600000' },
   visit_names: { slug: `'slug ' || i % ${SITES}`, day: '(i / 20000) * 86400000', kind: `'path'` },
   visitors: { slug: `'slug ' || i % ${SITES}`, day: '(i / 20000) * 86400000' },
+  blocks: { kind: `'hash'`, expires_at: 'i' },
+  reports: {
+    state: `case when i % 100 = 0 then 'open' else 'acted' end`,
+    count: '2',
+    latest: `'[]'`,
+    mailed_count: 'case when i % 500 = 0 then 1 else 2 end',
+  },
   notices: {
     account_id: `'id ' || i % 5000`,
     event: `'{"kind":"site-shared","slug":"s","ownerEmail":"o","to":"t"}'`,

@@ -1,6 +1,16 @@
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Queries } from '../../server/store/store.ts'
-import { accountRow, domainRow, keyRow, siteRow, trustRow, versionRow } from './rows.ts'
+import {
+  accountRow,
+  domainRow,
+  keyRow,
+  reportedSite,
+  siteRow,
+  suspension,
+  trustRow,
+  versionRow,
+} from './rows.ts'
 
 type Arguments = {
   [Group in keyof Queries]: {
@@ -60,6 +70,9 @@ export const QUERY_ARGUMENTS: Arguments = {
     setKey: ['id 7', 'a key'],
     setPlan: ['id 7', 'hobby', { sites: 7 }],
     setReminders: ['id 7', false],
+    setSuspension: ['id 7', suspension('r')],
+    setAdministratorSince: ['id 7', 1],
+    administrators: [],
     markBeingDeleted: ['id 7', 1],
     beingDeleted: [100],
     remove: ['id 7'],
@@ -187,6 +200,7 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   blobs: {
     find: ['hash 7'],
+    referencingSites: ['hash 7', '', 100],
     ofVersions: [['id 7', 'id 8']],
     add: ['slug 7', [blob]],
     addReferences: ['slug 8', ['hash 7']],
@@ -231,6 +245,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     findSummary: ['domain 7'],
     summaries: [['domain 7', 'domain 8']],
     requested: [],
+    countByState: [5e11],
     due: [50, 100, { withOrders: true }],
     names: ['domain 7', 100],
     insert: [emptyCertificate('new')],
@@ -304,6 +319,26 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteOfAccount: ['id 7'],
     deleteBefore: [50],
   },
+  blocks: {
+    list: ['network'],
+    count: ['network'],
+    put: [{ kind: 'hash', value: 'v', reason: 'r', createdAt: 1, expiresAt: null }],
+    remove: ['hash', 'value 7'],
+    expired: [50, 100],
+    hashesAmong: [['value 7', 'value 8']],
+  },
+  reports: {
+    find: ['site 7'],
+    put: [reportedSite('new')],
+    list: ['open', { limit: 20, before: { lastAt: 500, site: 's' } }],
+    unmailed: [50, 100],
+    deleteBefore: [50, 100],
+  },
+  scans: {
+    acceptedAmong: ['scanner 7', ['hash 7', 'hash 8'], 1],
+    accept: ['s', ['h'], 1],
+    deleteBefore: [50, 100],
+  },
   ticketKeys: { find: [1], put: [{ period: 1, key: 'k' }], dropBefore: [1] },
   sharedSettings: {
     list: [],
@@ -325,5 +360,10 @@ export const QUERY_ARGUMENTS: Arguments = {
     list: [],
     remove: ['n'],
     removeUnseen: [1],
+  },
+  audit: {
+    add: [{ at: 1, actor: COMMAND_LINE, action: 'site.suspend', target: 'slug 7' }],
+    list: [{ limit: 50, target: 'target 7', after: { at: 100, id: 'id 100' } }],
+    deleteBefore: [50, 100],
   },
 }

@@ -3,7 +3,9 @@ import type { Account } from '../../server/store/contract/accounts.ts'
 import { type Certificate, emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
 import type { NamedKey } from '../../server/store/contract/keys.ts'
+import type { ReportedSite } from '../../server/store/contract/reports.ts'
 import { emptySite, type Site } from '../../server/store/contract/sites.ts'
+import type { Suspension } from '../../server/store/contract/suspension.ts'
 import type { StoredTrust } from '../../server/store/contract/trusts.ts'
 import { emptyVersion, type Version } from '../../server/store/contract/versions.ts'
 import { sha256 } from '../api/content.ts'
@@ -28,6 +30,20 @@ export function accountRow(id: string, change: Partial<Account> = {}): Account {
     createdAt: 1000,
     deletionStartedAt: null,
     limits: null,
+    suspension: null,
+    administratorSince: null,
+    ...change,
+  }
+}
+
+export function suspension(reason: string, change: Partial<Suspension> = {}): Suspension {
+  return { reason, publicReason: null, note: null, since: 1000, ...change }
+}
+
+export function reportedSite(site: string, change: Partial<ReportedSite> = {}): ReportedSite {
+  return {
+    ...{ site, state: 'open', count: 1, firstAt: 1000, lastAt: 1000, decidedAt: null },
+    ...{ latest: [], mailedCount: 0, mailedAt: null },
     ...change,
   }
 }

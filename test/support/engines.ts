@@ -6,7 +6,7 @@ import type { StartOptions } from '../../server/backends.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
 import type { Config } from '../../server/config/settings.ts'
-import { Counters } from '../../server/lib/counters.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { type Tables, TRANSFER_TABLES } from '../../server/store/transfer.ts'
@@ -61,7 +61,7 @@ export async function openTestBlobs({ folder, clock }: StoreOptions): Promise<Bl
   const { s3Blobs } = await import('../../server/blobs/s3/s3.ts')
   const { parseBucketUrl } = await import('../../server/blobs/s3/bucket-url.ts')
   const bucket = parseBucketUrl((await locate(folder)).blobsUrl)
-  return s3Blobs({ bucket, clock, counters: new Counters(), log: silentLog })
+  return s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog })
 }
 
 /** Opens the tables of a data folder, for statements that the service does not have. */

@@ -1,5 +1,5 @@
 import { CircuitBreaker } from '../../server/lib/circuit-breaker.ts'
-import { Counters } from '../../server/lib/counters.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { MissLimiter } from '../../server/lib/miss-limiter.ts'
 import { HOUR_SECONDS, SECOND_MS } from '../../server/lib/time.ts'
 
@@ -11,12 +11,12 @@ export function makeBreaker(
     silenceMs: () => 0,
     maxStaleMs: HOUR_SECONDS * SECOND_MS,
     clock: () => 0,
-    counters: new Counters(),
+    metrics: new Metrics(),
     ...options,
   })
 }
 
 export function makeLookupLimits(options: Parameters<typeof makeBreaker>[0] = {}) {
-  const { clock = () => 0, counters = new Counters() } = options
-  return { breaker: makeBreaker(options), missLimiter: new MissLimiter({ clock, counters }) }
+  const { clock = () => 0, metrics = new Metrics() } = options
+  return { breaker: makeBreaker(options), missLimiter: new MissLimiter({ clock, metrics }) }
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { program } from '../../scripts/program.mjs'
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { S3Client } from '../../server/blobs/s3/s3-client.ts'
-import { Counters } from '../../server/lib/counters.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 
 /** An S3 server (radosgw) that keeps its objects in memory. */
@@ -104,7 +104,7 @@ function startGateway(config: string): Promise<Daemon> {
 async function createBucket(endpoint: string): Promise<void> {
   const client = new S3Client({
     bucket: parseBucketUrl(`s3://${BUCKET}?endpoint=${endpoint}`),
-    counters: new Counters(),
+    metrics: new Metrics(),
     clock: Date.now,
     credentials: { accessKeyId: ACCESS_KEY, secretAccessKey: SECRET_KEY },
   })

@@ -1,4 +1,4 @@
-import type { KeyScope } from '../../../protocol/api/keys.ts'
+import type { AccountScope } from '../../../protocol/api/keys.ts'
 import type {
   CreateTrustRequest,
   ExchangeRequest,
@@ -204,7 +204,7 @@ function isFor(trust: StoredTrust, job: Job, now: number): boolean {
 }
 
 /** A pull request has not been approved yet: its jobs publish previews, and read. */
-function keyScopeFor({ scope }: StoredTrust, { ref }: Job): KeyScope {
+function keyScopeFor({ scope }: StoredTrust, { ref }: Job): AccountScope {
   return ref.kind === 'pull request' && scope !== 'read' ? 'preview' : scope
 }
 

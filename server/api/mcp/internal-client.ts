@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import type { ErrorBody } from '../../../protocol/api/errors.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { type InternalResponse, requestInternally } from '../internal-requests.ts'
-import type { Route } from '../routes.ts'
+import type { Route } from '../route.ts'
 import { CallError } from './call-error.ts'
 import { type ApiCall, type ApiClient, MAX_INLINE_BYTES } from './tool.ts'
 

@@ -33,6 +33,19 @@ export function brief(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema, (key, value) => (isDescription(key, value) ? undefined : value)))
 }
 
+/**
+ * The schema with one type in each `type`: some clients translate it to a dialect without lists of types, and refuse the
+ * tool otherwise.
+ */
+export function withSingleTypes(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema), (_, value) => {
+    if (!Array.isArray(value?.type)) return value
+    const { type: types, description, ...rest } = value
+    const anyOf = types.map((type: string) => (type === 'null' ? { type } : { type, ...rest }))
+    return { description, anyOf }
+  })
+}
+
 /** Whether an entry of a schema describes it. A property of this name has a schema, not a text. */
 function isDescription(key: string, value: unknown): boolean {
   return (key === 'description' || key === 'title') && typeof value === 'string'

@@ -6,12 +6,12 @@ import type { Caller } from '../../accounts/authorization.ts'
 import { errorBody, validationError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { toFieldErrors } from '../errors.ts'
-import type { Route } from '../routes.ts'
+import type { Route } from '../route.ts'
 import type { Schema } from '../schemas/schema.ts'
 import { CallError, formatCallError } from './call-error.ts'
 import { DOMAIN_TOOLS } from './domain-tools.ts'
 import { internalClient } from './internal-client.ts'
-import { brief } from './projection.ts'
+import { brief, withSingleTypes } from './projection.ts'
 import { publishTools } from './publish-tools.ts'
 import { SITE_TOOLS } from './site-tools.ts'
 import type { ApiClient, Arguments, Tool } from './tool.ts'
@@ -56,7 +56,7 @@ export function openToolServer({ baseUrl, version, log, handle, ...options }: To
     name,
     title,
     description,
-    inputSchema: input as { type: 'object' },
+    inputSchema: withSingleTypes(input) as { type: 'object' },
     outputSchema: brief(output) as { type: 'object' },
     annotations,
   }))

@@ -85,6 +85,7 @@ export const meResponse = named(
       'There is an API key without a name, or the request carries a key; it cannot be shown again',
     ),
     key: nullable(currentKey),
+    administrator: bool('Whether the account administers the service'),
     reminders,
     limits,
     usage: object({

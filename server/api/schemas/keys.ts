@@ -3,7 +3,7 @@ import { bool, integer, list, named, nullable, object, text, time } from './sche
 
 const name = text('The name of the key: a machine or a purpose', { minLength: 1, maxLength: 64 })
 const scope = text(
-  'What the key may do: `read`; `preview`, which also publishes previews; `publish`, which includes both; or `manage`, which is everything',
+  'What the key may do: `read`; `preview`, which also publishes previews; `publish`, which includes both; `manage`, which is everything in the account; or `admin`, which is also the administration of the service, for its administrators',
   { enum: KEY_SCOPES },
 )
 const { min, max } = KEY_LIFETIME_SECONDS

@@ -1,8 +1,8 @@
-import { KEY_SCOPES } from '../../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES } from '../../../protocol/api/keys.ts'
 import { FORGES } from '../../../protocol/api/trusts.ts'
 import { bool, list, named, nullable, object, text, time } from './schema.ts'
 
-const scope = text('The scope of the keys', { enum: KEY_SCOPES })
+const scope = text('The scope of the keys', { enum: ACCOUNT_SCOPES })
 const forge = text('The kind of the forge', { enum: FORGES })
 const repository = text('OWNER/REPOSITORY', { minLength: 3, maxLength: 255 })
 const ref = (noun: string) =>

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Counters } from '../../lib/counters.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
 
 interface DiskCacheOptions {
@@ -11,7 +11,7 @@ interface DiskCacheOptions {
   limit: number
   /** Processes that share the folder. */
   processes: number
-  counters: Counters
+  metrics: Metrics
   /** Free space of the disk that neither the cache nor publishing uses. */
   reserve?: Pick<DiskReserve, 'assertSpace'> | undefined
 }
@@ -46,7 +46,7 @@ export class DiskCache {
   constructor(options: DiskCacheOptions) {
     this.#options = options
     mkdirSync(options.folder, { recursive: true })
-    options.counters.addGauge('cache.disk_bytes', () => this.#listedBytes + this.#writtenBytes)
+    options.metrics.addRead('slipway_disk_cache_bytes', () => this.#listedBytes + this.#writtenBytes)
     void this.#evict()
   }
 
@@ -90,14 +90,14 @@ export class DiskCache {
   }
 
   async #write(name: string, bytes: Buffer): Promise<void> {
-    const { limit, processes, counters } = this.#options
+    const { limit, processes, metrics } = this.#options
     try {
       await this.assertSpace(bytes.length)
       await this.#create(this.#path(name), bytes)
     } catch (error) {
       // Another process keeps the same bytes.
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-      counters.add('cache.disk_write_failed')
+      metrics.counter('slipway_disk_cache_failures_total', { operation: 'write' }).add()
       await this.#unlink(name)
       return
     }
@@ -117,10 +117,10 @@ export class DiskCache {
   }
 
   #evict(): Promise<void> {
-    const { limit, counters } = this.#options
+    const { limit, metrics } = this.#options
     this.#evicting ??= this.#evictTo(() => limit * (1 - FREE_SHARE))
       .then(() => undefined)
-      .catch(() => counters.add('cache.disk_eviction_failed'))
+      .catch(() => metrics.counter('slipway_disk_cache_failures_total', { operation: 'evict' }).add())
       .finally(() => {
         this.#evicting = undefined
       })

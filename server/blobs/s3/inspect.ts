@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
-import { Counters } from '../../lib/counters.ts'
+import { Metrics } from '../../lib/metrics.ts'
 import { createObjectName } from '../object-names.ts'
 import { parseBucketUrl } from './bucket-url.ts'
 import { listObjects, removeObjects } from './listing.ts'
@@ -22,7 +22,7 @@ const CONTENT = Buffer.from('An object of slipway-server check, which deletes it
 /** Stores, reads, lists and deletes an object. */
 export async function inspectBucket(url: string): Promise<BucketFacts> {
   const bucket = parseBucketUrl(url)
-  const options = { clock: Date.now, counters: new Counters(), credentials: defaultProvider() }
+  const options = { clock: Date.now, metrics: new Metrics(), credentials: defaultProvider() }
   const client = new S3Client({ bucket, ...options })
   const object = createObjectName(Date.now())
   const works: string[] = []

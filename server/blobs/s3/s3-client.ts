@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SignatureV4 } from '@smithy/signature-v4'
-import type { Counters } from '../../lib/counters.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import type { Bucket } from './bucket-url.ts'
 import { HttpExchanges, type S3Response, type SignedRequest } from './http-exchange.ts'
 import { RetryBudget } from './retry-budget.ts'
@@ -9,7 +9,7 @@ import { isRetryable, outcomeOf, S3Error, WrongBytesError } from './s3-error.ts'
 
 /** A request about the bucket or, with a name, about one of its objects. */
 export interface S3Request {
-  /** Of the counters: `put` and so on. */
+  /** Of the metrics: `put` and so on. */
   kind: string
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   /** Name of the object, without the prefix. */
@@ -25,7 +25,7 @@ export interface S3Request {
 
 export interface S3ClientOptions {
   bucket: Bucket
-  counters: Counters
+  metrics: Metrics
   /** Milliseconds since 1970. */
   clock: () => number
   credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials']
@@ -52,7 +52,7 @@ const UNSIGNED = 'UNSIGNED-PAYLOAD'
 /** Requests to a bucket, signed (Signature Version 4), counted, with time-outs and retries. */
 export class S3Client {
   readonly #bucket: Bucket
-  readonly #counters: Counters
+  readonly #metrics: Metrics
   readonly #clock: () => number
   readonly #exchanges: HttpExchanges
   readonly #signer: SignatureV4
@@ -60,9 +60,9 @@ export class S3Client {
   /** Time of the server less that of the clock: a signature is valid for 15 minutes. */
   #clockOffsetMs = 0
 
-  constructor({ bucket, counters, clock, credentials, timeoutMs = TIMEOUT_MS }: S3ClientOptions) {
+  constructor({ bucket, metrics, clock, credentials, timeoutMs = TIMEOUT_MS }: S3ClientOptions) {
     this.#bucket = bucket
-    this.#counters = counters
+    this.#metrics = metrics
     this.#clock = clock
     const host = bucket.isPathStyle ? bucket.endpoint.host : `${bucket.name}.${bucket.endpoint.host}`
     this.#exchanges = new HttpExchanges(new URL(`${bucket.endpoint.protocol}//${host}`), timeoutMs)
@@ -111,7 +111,7 @@ export class S3Client {
         if (error instanceof WrongBytesError) wrongBodies++
         const isLast = tries === MAX_TRIES || wrongBodies === MAX_WRONG_BODIES
         if (isLast || !isRetryable(error) || !this.#budget.take()) throw error
-        this.#counters.add('s3.retries')
+        this.#metrics.counter('slipway_s3_retries_total').add()
         await pause(Math.random() * MAX_FIRST_PAUSE_MS * 2 ** (tries - 1))
       }
     }
@@ -125,7 +125,7 @@ export class S3Client {
       outcome = outcomeOf(error)
       throw error
     } finally {
-      this.#counters.add(`s3.${kind}.${outcome}`)
+      this.#metrics.counter('slipway_s3_requests_total', { operation: kind, outcome }).add()
     }
   }
 

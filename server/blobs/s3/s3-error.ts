@@ -65,7 +65,7 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof S3TimeoutError || error instanceof WrongBytesError || isNetworkError(error)
 }
 
-/** The outcome of a try, for the counters. */
+/** The outcome of a try, for the metrics. */
 export function outcomeOf(error: unknown): string {
   if (error instanceof S3TimeoutError) return 'timeout'
   if (error instanceof S3QueueFullError) return 'queue_full'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
-import type { Counters } from '../../lib/counters.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import type { BlobLocation, Blobs, ByteRange } from '../blobs.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
 import { createObjectName, objectCreatedAt } from '../object-names.ts'
@@ -19,7 +19,7 @@ interface S3Options {
   bucket: Bucket
   /** Milliseconds since 1970; names of objects contain it. */
   clock: () => number
-  counters: Counters
+  metrics: Metrics
   log: Log
   /** A cache on the local disk, and one in memory of small content that was stored: both may outlive the object. */
   cache?: { folder: string; limit: number; processes: number }
@@ -45,11 +45,11 @@ const CHECK_INTERVAL_MS = 3000
 
 /** Blobs in a bucket of S3. An object is one content or several, each followed by the table of its pieces. */
 export function s3Blobs(options: S3Options): Blobs {
-  const { bucket, clock, counters, log, reserve, timeoutMs, maxPutBytes } = options
+  const { bucket, clock, metrics, log, reserve, timeoutMs, maxPutBytes } = options
   const { credentials = defaultProvider() } = options
-  const client = new S3Client({ bucket, clock, counters, credentials, ...(timeoutMs ? { timeoutMs } : {}) })
-  const cache = options.cache && new DiskCache({ ...options.cache, counters, reserve })
-  const reader = new VerifiedReader({ client, cache, counters, log })
+  const client = new S3Client({ bucket, clock, metrics, credentials, ...(timeoutMs ? { timeoutMs } : {}) })
+  const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })
+  const reader = new VerifiedReader({ client, cache, metrics, log })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
   const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
   const uploads = new Uploads({ client, createName, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })

@@ -1,7 +1,7 @@
 import { hash as hashOnce } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Counters } from '../../lib/counters.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import { MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import type { BlobLocation } from '../blobs.ts'
 import type { DiskCache } from './disk-cache.ts'
@@ -12,7 +12,7 @@ import { S3Error, WrongBytesError } from './s3-error.ts'
 interface VerifiedReaderOptions {
   client: S3Client
   cache: DiskCache | undefined
-  counters: Counters
+  metrics: Metrics
   log: Log
 }
 
@@ -82,21 +82,21 @@ export class VerifiedReader {
   }
 
   async #load(range: HashedRange): Promise<Buffer> {
-    const { cache, counters } = this.#options
+    const { cache, metrics } = this.#options
     const { hash, length } = range
     const cached = await cache?.read(hash, length)
     if (cached && hashOnce('sha256', cached) === hash) {
-      counters.add('cache.disk_hits')
-      counters.add('cache.disk_hit_bytes', length)
+      metrics.counter('slipway_disk_cache_reads_total', { result: 'hit' }).add()
+      metrics.counter('slipway_disk_cache_hit_bytes_total').add(length)
       return cached
     }
     if (cached) {
-      counters.add('cache.disk_damaged')
+      metrics.counter('slipway_disk_cache_reads_total', { result: 'damaged' }).add()
       await cache!.delete(hash, length)
     }
-    counters.add('cache.disk_misses')
+    metrics.counter('slipway_disk_cache_reads_total', { result: 'miss' }).add()
     const bytes = await this.#fetch(range)
-    counters.add('s3.read_bytes', length)
+    metrics.counter('slipway_s3_read_bytes_total').add(length)
     cache?.write(hash, bytes)
     return bytes
   }

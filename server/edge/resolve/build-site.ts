@@ -5,7 +5,9 @@ import type { BlobRecords } from '../../store/contract/blobs.ts'
 import type { ServedSite, ServedVersion } from '../../store/contract/serving.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { EdgeOptions } from '../edge-options.ts'
+import { reportLink } from '../report-link.ts'
 import {
+  anonymousPolicy,
   type Policy,
   passwordPolicy,
   previewPolicy,
@@ -18,7 +20,7 @@ import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.
 const PREVIOUS_FILES_TTL_MS = HOUR_MS
 
 /** What a route table is built with. */
-export type BuildOptions = Pick<EdgeOptions, 'addresses' | 'injectedDocuments'>
+export type BuildOptions = Pick<EdgeOptions, 'addresses' | 'config' | 'injectedDocuments'>
 
 /** Manifests of previous versions are needed of sites that are live since later than this. */
 export function previousFilesSince(now: number): number {
@@ -47,9 +49,10 @@ export async function buildPreviewSite(
 ): Promise<RouteTable | undefined> {
   if (!requested) return undefined
   const policy = previewPolicy(getTimestamps(site, requested.publishedAt ?? requested.createdAt))
+  const input = await loadSiteInput({ site, version: requested, blobs, policy }, options)
   return buildRouteTable({
-    ...(await loadSiteInput({ site, version: requested, blobs, policy }, options)),
-    tail,
+    ...input,
+    tail: input.tail && tail ? Buffer.concat([input.tail, tail]) : (tail ?? input.tail),
   })
 }
 
@@ -70,16 +73,19 @@ interface VersionToBuild {
 
 async function loadSiteInput(
   { site, version, blobs, policy }: VersionToBuild,
-  { addresses, injectedDocuments }: BuildOptions,
+  { addresses, config, injectedDocuments }: BuildOptions,
 ): Promise<SiteInput> {
   const injection = findInjection(site, version, addresses)
   const injectedIndex = injection && (await injectedDocuments.get(injection))
   const { files, rules } = version
   // The first access parses up to 1 MiB of rules, and compiling takes as long: other requests run in between.
   await turn()
+  const isAnonymous = site.ownerId === null
+  const reportUrl = addresses.report(addresses.site(site.slug))
   return {
     files,
-    policy,
+    policy: isAnonymous ? anonymousPolicy(policy, reportUrl, config.anonymousNotice) : policy,
+    tail: isAnonymous && config.anonymousNotice === 'link' ? reportLink(reportUrl) : undefined,
     rules: rules ?? undefined,
     injectedIndex,
     blobs,

@@ -14,6 +14,11 @@ export function isNavigation({ accept, 'sec-fetch-mode': mode }: RequestHeaders)
   return accept === undefined || /(?:^|[\s,])(?:text\/(?:html|\*)|\*\/\*)/i.test(accept)
 }
 
+/** Whether a browser opens a page. Programs that accept anything are none. */
+export function isPageRequest({ accept = '', 'sec-fetch-mode': mode = 'navigate' }: RequestHeaders): boolean {
+  return mode === 'navigate' && accept.includes('text/html')
+}
+
 /** Whether a path ends in a known file extension, so that it names a file and not a page. */
 export function hasExtension(path: string): boolean {
   const [, extension] = /\.([^./]+)$/.exec(path) ?? []

@@ -1,7 +1,15 @@
+import type { LocalizedPage } from '../respond/pages/error-pages.ts'
 import type { RouteTable } from './route-table.ts'
 
 /** What a host resolves to. `expired` is an expired site; every other deleted site is `not-found`. */
-export type Resolution = { kind: 'not-found' } | { kind: 'expired' } | Redirect | ResolvedSite
+export type Resolution = { kind: 'not-found' } | { kind: 'expired' } | SuspendedSite | Redirect | ResolvedSite
+
+/** A site that the operator has taken offline, or a version of it. */
+export interface SuspendedSite {
+  kind: 'suspended'
+  preview: boolean
+  page: LocalizedPage
+}
 
 /** A redirect of the requested path to another origin. */
 export interface Redirect {
@@ -18,6 +26,8 @@ export interface Redirect {
 export interface ResolvedSite {
   kind: 'site'
   slug: string
+  /** Whether it has no owner. */
+  isAnonymous: boolean
   /** Under which its visits are counted. */
   visitsKey: string
   /** Milliseconds since 1970 from which the site is expired, even if the store does not record it yet. */

@@ -152,6 +152,7 @@ function storedContentFinder(
     const { encodings } = record ?? {}
     return {
       location: published?.location ?? undefined,
+      isBlocked: published?.isBlocked ?? false,
       encodings:
         encodings && ENCODINGS.some((encoding) => encodings[encoding] !== null) ? encodings : undefined,
     }

@@ -4,11 +4,13 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import { isId } from '../../lib/tokens.ts'
 import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
 import type { ServedSite, ServedVersion, VersionReference } from '../../store/contract/serving.ts'
+import type { Suspension } from '../../store/contract/suspension.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { reloadTag } from '../live-reload.ts'
+import { suspendedPage } from '../respond/pages/error-pages.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite, previousFilesSince } from './build-site.ts'
 import type { Host } from './host.ts'
-import type { Redirect, Resolution } from './resolution.ts'
+import type { Redirect, Resolution, SuspendedSite } from './resolution.ts'
 
 /** An active custom domain. */
 interface ResolvedDomain {
@@ -34,6 +36,8 @@ const EXPIRED: Resolution = { kind: 'expired' }
 const EXPIRED_PREVIEW: Resolution = { kind: 'expired' }
 /** Measured bytes of a cached site and of a cached domain. */
 const [SITE_BYTES, DOMAIN_BYTES] = [300, 400] as const
+/** With its page in some languages. */
+const SUSPENDED_BYTES = 10_000
 
 /** Lookups for the operator's proxy, at least as many as it has connections. */
 const PROXY_LOOKUPS = { running: 8, waiting: 1000 }
@@ -121,10 +125,12 @@ export class SiteResolver {
     if (site?.deletionReason === 'expired') return EXPIRED
     if (site?.renamedTo) return this.#formerName(this.#options.addresses.site(site.renamedTo))
     if (!found || !site || site.deletedAt !== null) return NOT_FOUND
-    const { slug, visitsKey, expiresAt, passwordHash } = site
+    if (found.suspension) return this.#suspended(found.suspension)
+    const { slug, ownerId, visitsKey, expiresAt, passwordHash } = site
     return {
       kind: 'site',
       slug,
+      isAnonymous: ownerId === null,
       visitsKey,
       expiresAt,
       passwordHash,
@@ -157,6 +163,7 @@ export class SiteResolver {
 
   async #previewWithoutSite(site: CachedHost, slug: string, label: string): Promise<Resolution> {
     if (site.kind === 'expired') return EXPIRED_PREVIEW
+    if (site.kind === 'suspended') return { ...site, preview: true }
     if (site.kind !== 'redirect') return NOT_FOUND
     const current = await this.#options.store.read.sites.findCurrentName(slug)
     return current ? this.#formerName(this.#options.addresses.preview(current, label)) : NOT_FOUND
@@ -176,6 +183,13 @@ export class SiteResolver {
     const table = await buildPreviewSite(found, this.#options)
     const previewUntil = Math.min(readPreviewExpiry(token)!, versionEnd(found.requested) ?? Infinity)
     return { ...site, preview: true, table, passwordHash: null, title: null, previewUntil }
+  }
+
+  #suspended({ publicReason }: Suspension): SuspendedSite {
+    const { addresses, config } = this.#options
+    const contact = config.reportEmail === '' ? addresses.base : `mailto:${config.reportEmail}`
+    const page = suspendedPage({ publicReason, contact, service: addresses.base })
+    return { kind: 'suspended', preview: false, page }
   }
 
   #formerName(currentUrl: string): Redirect {
@@ -226,11 +240,13 @@ function versionEnd({ publishedAt, previewUntil }: ServedVersion): number | unde
 
 function isNegative(loaded: CachedHost): boolean {
   if (loaded.kind === 'site') return loaded.preview && loaded.table === undefined
+  if (loaded.kind === 'suspended') return loaded.preview
   return loaded.kind === 'not-found' || loaded === EXPIRED_PREVIEW
 }
 
 function estimateBytes(loaded: CachedHost): number {
   if (loaded.kind === 'domain') return DOMAIN_BYTES
   if (loaded.kind === 'redirect') return SITE_BYTES
+  if (loaded.kind === 'suspended') return SUSPENDED_BYTES
   return loaded.kind === 'site' ? SITE_BYTES + (loaded.table?.bytes ?? 0) : 0
 }

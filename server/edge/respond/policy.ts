@@ -29,6 +29,9 @@ export function toLastModified(milliseconds: number): LastModified {
 
 const NO_HEADERS: ReadonlySet<string> = new Set()
 
+/** The name that email uses for the address of a form for reports. */
+const REPORT_HEADER = 'X-Report-Abuse'
+
 /** Headers that control caches. */
 const CACHING_HEADERS: ReadonlySet<string> = new Set(['cache-control', 'expires'])
 
@@ -54,6 +57,21 @@ export function passwordPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChan
     extraHeaders: [],
     protectedHeaders: CACHING_HEADERS,
     protectedErrorHeaders: CACHING_HEADERS,
+  }
+}
+
+/**
+ * Of an anonymous site: its responses name where to report it. With a notice before its pages, no cache that several
+ * visitors share has them.
+ */
+export function anonymousPolicy(policy: Policy, reportUrl: string, notice: 'off' | 'link' | 'page'): Policy {
+  const kept = [REPORT_HEADER.toLowerCase(), ...(notice === 'page' ? CACHING_HEADERS : [])]
+  return {
+    ...policy,
+    cacheControl: notice === 'page' ? policy.cacheControl.replace('public', 'private') : policy.cacheControl,
+    extraHeaders: [...policy.extraHeaders, REPORT_HEADER, reportUrl],
+    protectedHeaders: new Set([...policy.protectedHeaders, ...kept]),
+    protectedErrorHeaders: new Set([...policy.protectedErrorHeaders, ...kept]),
   }
 }
 

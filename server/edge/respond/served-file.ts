@@ -37,6 +37,8 @@ export interface StoredContent {
   location?: BlobLocation | undefined
   /** Undefined when there are none. */
   encodings?: Encodings | undefined
+  /** Whether the operator has blocked the content. */
+  isBlocked?: boolean
 }
 
 interface FileOptions {
@@ -88,6 +90,10 @@ export class ServedFile {
 
   get location(): BlobLocation | undefined {
     return this.#getStored().location
+  }
+
+  get isBlocked(): boolean {
+    return this.#getStored().isBlocked === true
   }
 
   /** The representation for a client that accepts these codings; the file itself when it accepts no other. */

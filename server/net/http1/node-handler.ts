@@ -32,6 +32,7 @@ export function handleNodeRequest(
 ): void {
   const target = readTarget(request)
   const isHead = request.method === 'HEAD'
+  const isRead = request.method === 'GET' || isHead
   const httpRequest = {
     host: request.headers.host ?? '',
     isSecure: isTls(request.socket),
@@ -39,10 +40,11 @@ export function handleNodeRequest(
     headers: request.headers as RequestHeaders,
     socket: request.socket,
     isHead,
+    ...(isRead ? {} : { method: request.method ?? '' }),
   }
   const exchange = { handler, httpRequest, request, response }
   if (!target) sendUncounted(exchange, handler.errorResponse(400))
-  else if (request.method === 'GET' || isHead) serveExchange(exchange)
+  else if (isRead) serveExchange(exchange)
   else void handler.respondToMethod(httpRequest, request).then((found) => sendUncounted(exchange, found))
 }
 

@@ -16,8 +16,8 @@ export function formatNodes(nodes: readonly NodeReport[], now: number): string[]
     row(['NODE', 'RELEASE', 'RUNS FOR', 'LAST REPORT', 'BEHIND']),
     ...nodes.flatMap(({ host, release, startedAt, seenAt, numbers }) => {
       const seen = `${formatAge(now - seenAt)} ago${now - seenAt > SILENT_MS ? ' (silent)' : ''}`
-      const lag = numbers['store.feed.lag_ms']
-      const behind = lag === undefined ? '-' : `${(lag / 1000).toFixed(1)} s`
+      const lag = numbers.slipway_store_feed_lag_seconds
+      const behind = lag === undefined ? '-' : `${lag.toFixed(1)} s`
       const values = Object.entries(numbers).filter(([, value]) => value !== 0)
       return [
         row([host, release, formatAge(seenAt - startedAt), seen, behind]),

@@ -1,12 +1,12 @@
-import type { Counters } from '../../lib/counters.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
 
 interface NodeReporterOptions {
   store: Store
-  counters: Counters
+  metrics: Metrics
   log: Log
   host: string
   release: string
@@ -51,10 +51,10 @@ export class NodeReporter implements AsyncDisposable {
   }
 
   async #report(): Promise<void> {
-    const { store, counters, log, host, release } = this.#options
+    const { store, metrics, log, host, release } = this.#options
     const node = { id: this.#id, host, release, startedAt: this.#startedAt, seenAt: store.clock() }
     try {
-      await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers: counters.read() }))
+      await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers: metrics.read() }))
     } catch (error) {
       log.debug('this node could not report itself', { error })
     }

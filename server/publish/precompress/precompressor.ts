@@ -96,6 +96,11 @@ export class Precompressor implements AsyncDisposable {
   #current: Promise<void> | undefined
   #stopped = false
 
+  /** Versions that wait for their turn. */
+  get queueLength(): number {
+    return this.#waiting.size
+  }
+
   constructor(options: PrecompressorOptions) {
     this.#options = options
   }

@@ -1,4 +1,5 @@
-import type { Limits, Plan } from '../../../protocol/api/account.ts'
+import type { Exceptions, Plan } from '../../../protocol/api/account.ts'
+import type { Suspension } from './suspension.ts'
 
 export interface Account {
   id: string
@@ -11,7 +12,11 @@ export interface Account {
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   deletionStartedAt: number | null
   /** Limits that differ from those of the plan; null without. */
-  limits: Partial<Limits> | null
+  limits: Exceptions | null
+  /** Applies to all of its sites, also to later ones. */
+  suspension: Suspension | null
+  /** Since when it administers the service; null for other accounts. */
+  administratorSince: number | null
 }
 
 /** Accounts. Ids, addresses and key hashes are unique. A change of an absent account changes nothing. */
@@ -35,7 +40,15 @@ export interface AccountQueries {
 
   setReminders(id: string, reminders: boolean): Promise<void>
 
-  /** Removes all keys of an account that is being deleted. Idempotent: keeps an earlier start time. */
+  setSuspension(id: string, suspension: Suspension | null): Promise<void>
+
+  /** Null when it no longer administers the service. */
+  setAdministratorSince(id: string, since: number | null): Promise<void>
+
+  /** Those that administer the service, the first one first. */
+  administrators(): Promise<Account[]>
+
+  /** Removes all keys of an account that is being deleted, and its mark as an administrator. Idempotent: keeps an earlier start time. */
   markBeingDeleted(id: string, now: number): Promise<void>
 
   /** Accounts that are being deleted, the longest waiting first. */

@@ -15,6 +15,8 @@ export interface BlobRecord {
   location: BlobLocation | null
   /** Null before they were attempted, and for what is not compressible. */
   encodings: EncodingLocations | null
+  /** Whether the operator has blocked the content: it is not served. */
+  isBlocked: boolean
 }
 
 /** Records by their hash. */
@@ -39,6 +41,9 @@ export interface BlobEncodings extends EncodingLocations {
 export interface BlobQueries {
   /** Where the bytes with this hash are. */
   find(hash: string): Promise<BlobLocation | undefined>
+
+  /** The sites that reference a blob, in the order of their slugs. */
+  referencingSites(hash: string, after: string, limit: number): Promise<string[]>
 
   /** The blobs of the files of these versions, and the encodings of their injected documents, each once, in no order. */
   ofVersions(ids: readonly string[]): Promise<BlobRecord[]>

@@ -84,6 +84,19 @@ export interface NamesPage {
   next: string | undefined
 }
 
+/** Numbers of requested certificates. */
+export interface CertificateCounts {
+  /** Not expired, without a failed renewal. */
+  valid: number
+  /** Not expired, with a failed renewal. */
+  failing: number
+  /** Never issued. */
+  pending: number
+  expired: number
+  /** Expiry of the first that expires; null when none was issued. */
+  notAfter: number | null
+}
+
 export interface CertificateQueries {
   find(name: string): Promise<Certificate | undefined>
 
@@ -106,6 +119,8 @@ export interface CertificateQueries {
    * With `withOrders: false` only those with a request for renewal information as their next step.
    */
   due(now: number, limit: number, options: { withOrders: boolean }): Promise<CertificateSummary[]>
+
+  countByState(now: number): Promise<CertificateCounts>
 
   /** Names of all certificates after this one, in order. */
   names(after: string, limit: number): Promise<string[]>

@@ -7,7 +7,7 @@ export interface NodeReport {
   release: string
   startedAt: number
   seenAt: number
-  /** Counters and gauges by their names; see `server/lib/counters.ts`. */
+  /** Metrics and gauges by their names; see `server/lib/metrics.ts`. */
   numbers: Readonly<Record<string, number>>
 }
 

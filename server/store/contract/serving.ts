@@ -1,5 +1,6 @@
 import type { BlobRecords } from './blobs.ts'
 import type { Site } from './sites.ts'
+import type { Suspension } from './suspension.ts'
 import type { ManifestFile, Version } from './versions.ts'
 
 /** The parts of a version that are served. */
@@ -14,6 +15,8 @@ export type VersionReference = { id: string } | { previewName: string }
 /** A site, deleted or not, with the versions that were requested. */
 export interface ServedSite {
   site: Site
+  /** Of the site or of its owner; null when neither is suspended. */
+  suspension: Suspension | null
   live: ServedVersion | undefined
   /** The requested version, when it is a finalized one of this site. */
   requested: ServedVersion | undefined

@@ -78,8 +78,8 @@ export interface SignInQueries {
 
   addSession(session: Session): Promise<void>
 
-  /** The account of a session that is valid at `now`. */
-  session(tokenHash: string, now: number): Promise<Account | undefined>
+  /** The account of a session that is valid at `now`, and when the session began. */
+  session(tokenHash: string, now: number): Promise<{ account: Account; createdAt: number } | undefined>
 
   /** The hashes among these with sessions that are valid at `now`, in no order. */
   openSessions(tokenHashes: readonly string[], now: number): Promise<string[]>

@@ -1,4 +1,5 @@
 import type { Domain } from './domains.ts'
+import type { Suspension } from './suspension.ts'
 import type { Version } from './versions.ts'
 
 /**
@@ -34,6 +35,8 @@ export interface Site {
   keptDomains: readonly KeptDomain[]
   /** While it is anonymous: the network that published it first, as a keyed hash; '' before this was recorded. */
   network: string | null
+  /** Its own suspension; that of its owner applies too. */
+  suspension: Suspension | null
 }
 
 export type KeptDomain = Pick<Domain, 'domain' | 'verificationToken' | 'primaryDomain'>
@@ -62,6 +65,7 @@ export function emptySite(slug: string, now: number): Site {
     keptUntil: null,
     keptDomains: [],
     network: null,
+    suspension: null,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { KeyScope } from '../../../protocol/api/keys.ts'
+import type { AccountScope } from '../../../protocol/api/keys.ts'
 import type { Forge, TrustRules } from '../../../protocol/api/trusts.ts'
 
 /** A repository whose jobs get keys of one site of an account. */
@@ -15,7 +15,7 @@ export interface StoredTrust extends TrustRules {
   repositoryId: string | null
   /** The `visitsKey` of the site, which stays when the site is renamed. */
   site: string
-  scope: KeyScope
+  scope: AccountScope
   lastUsedAt: number | null
 }
 

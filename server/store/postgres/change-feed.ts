@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Counters } from '../../lib/counters.ts'
+import { Metrics } from '../../lib/metrics.ts'
 import type { Connection } from './client.ts'
 import type { PrimaryPool } from './pool.ts'
 
@@ -9,7 +9,7 @@ interface ChangeFeedOptions {
   pollTimeoutMs: number
   /** Changed names, or undefined when any name may have changed. */
   notify: (names: readonly string[] | undefined) => Promise<void>
-  counters?: Counters | undefined
+  metrics?: Metrics | undefined
 }
 
 /** Bounds of the random pause before a poll that follows failed ones; the upper bound doubles up to the maximum. */
@@ -43,7 +43,7 @@ interface PollRow {
  */
 export class ChangeFeed implements AsyncDisposable {
   readonly #options: ChangeFeedOptions
-  readonly #counters: Counters
+  readonly #metrics: Metrics
   /** Transactions of this process, whose listeners `write` notifies itself. */
   readonly #own = new Set<string>()
   readonly #timer: PollTimer
@@ -57,13 +57,13 @@ export class ChangeFeed implements AsyncDisposable {
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options
-    this.#counters = options.counters ?? new Counters()
+    this.#metrics = options.metrics ?? new Metrics()
     this.#timer = new PollTimer(options.pollIntervalMs, async () => {
       await this.poll()
       this.#trimmer.trim()
     })
     this.#trimmer = new ChangeTrimmer(options.pool)
-    this.#counters.addGauge('store.feed.lag_ms', () => Math.round(this.silenceMs()))
+    this.#metrics.addRead('slipway_store_feed_lag_seconds', () => Math.round(this.silenceMs()) / 1000)
   }
 
   /** Resolves once the first poll has succeeded. */
@@ -115,11 +115,11 @@ export class ChangeFeed implements AsyncDisposable {
       const connection = await this.#connect()
       const startedAt = performance.now()
       const row = await readChanges(connection, this.#snapshot, pollTimeoutMs)
-      this.#counters.add('store.feed.polls')
+      this.#metrics.counter('slipway_store_feed_polls_total', { outcome: 'ok' }).add()
       await this.#accept(row)
       this.#polledAt = startedAt
     } catch (error) {
-      this.#counters.add('store.feed.failed')
+      this.#metrics.counter('slipway_store_feed_polls_total', { outcome: 'failed' }).add()
       this.#connection?.[Symbol.dispose]()
       this.#connection = undefined
       pool.closeIdle()
@@ -137,7 +137,7 @@ export class ChangeFeed implements AsyncDisposable {
     if (this.#snapshot !== undefined) {
       const isSame = row.epoch !== null && row.epoch === this.#epoch
       const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
-      if (!isComplete) this.#counters.add('store.feed.resets')
+      if (!isComplete) this.#metrics.counter('slipway_store_feed_resets_total').add()
       if (!isComplete || others.length > 0)
         await this.#options.notify(isComplete ? [...new Set(others)] : undefined)
     }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Counters } from '../../lib/counters.ts'
+import { Metrics } from '../../lib/metrics.ts'
 import { type Connection, PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
 import { isConnectionLost, unavailable } from './errors.ts'
@@ -9,7 +9,7 @@ export interface PoolOptions {
   maxConnections: number
   /** How long a caller waits for a connection, including connecting; then UNAVAILABLE. */
   acquireTimeoutMs: number
-  counters?: Counters | undefined
+  metrics?: Metrics | undefined
 }
 
 interface UseOptions {
@@ -39,7 +39,7 @@ const MAX_BACKOFF_MS = 200
  */
 export class PrimaryPool implements AsyncDisposable {
   readonly #options: PoolOptions
-  readonly #counters: Counters
+  readonly #metrics: Metrics
   readonly #idle = new Set<PostgresClient>()
   /** Callers without a connection, in the order in which they get one. */
   readonly #waiting = new Set<Waiting>()
@@ -55,10 +55,12 @@ export class PrimaryPool implements AsyncDisposable {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#counters = options.counters ?? new Counters()
-    this.#counters.addGauge('store.pool.open', () => this.#open.size)
-    this.#counters.addGauge('store.pool.used', () => this.#open.size - this.#idle.size)
-    this.#counters.addGauge('store.pool.waiting', () => this.#waiting.size)
+    this.#metrics = options.metrics ?? new Metrics()
+    this.#metrics.addRead('slipway_store_pool_connections', () => this.#idle.size, { state: 'idle' })
+    this.#metrics.addRead('slipway_store_pool_connections', () => this.#open.size - this.#idle.size, {
+      state: 'used',
+    })
+    this.#metrics.addRead('slipway_store_pool_waiting', () => this.#waiting.size)
   }
 
   /** Runs `work` with a connection of its own, which returns to the pool unless it was lost. */
@@ -106,7 +108,7 @@ export class PrimaryPool implements AsyncDisposable {
     if (!this.#waiting.has(waiting)) return promise
     const timer = setTimeout(() => {
       if (!this.#waiting.delete(waiting)) return
-      this.#counters.add('store.pool.timeouts')
+      this.#metrics.counter('slipway_store_pool_timeouts_total').add()
       reject(unavailable())
     }, this.#options.acquireTimeoutMs)
     return promise.finally(() => clearTimeout(timer))
@@ -184,10 +186,10 @@ export class PrimaryPool implements AsyncDisposable {
     }
     try {
       const found = await Promise.any(attempts)
-      this.#counters.add('store.pool.connected')
+      this.#metrics.counter('slipway_store_pool_connects_total', { outcome: 'ok' }).add()
       return found
     } catch (error) {
-      this.#counters.add('store.pool.failed')
+      this.#metrics.counter('slipway_store_pool_connects_total', { outcome: 'failed' }).add()
       const { errors } = error as AggregateError
       throw unavailable(errors.find((one) => !(one instanceof StandbyError)) ?? errors[0])
     } finally {

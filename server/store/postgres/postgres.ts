@@ -1,5 +1,5 @@
-import { Counters } from '../../lib/counters.ts'
 import type { Log } from '../../lib/log.ts'
+import { Metrics } from '../../lib/metrics.ts'
 import { createQueries } from '../queries.ts'
 import type { ChangeListener, Store } from '../store.ts'
 import { ChangeFeed, ChangeHints } from './change-feed.ts'
@@ -21,7 +21,7 @@ interface PostgresOptions {
   timeouts?: Timeouts
   /** For progress of the start. */
   log?: Pick<Log, 'info' | 'warn'>
-  counters?: Counters
+  metrics?: Metrics
 }
 
 /** In milliseconds. */
@@ -47,11 +47,11 @@ const MIGRATION_LOCK = lockKey('migrations', '')
  */
 export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const { url, maxConnections = MAX_CONNECTIONS, pollIntervalMs = POLL_INTERVAL_MS } = options
-  const { timeouts = TIMEOUTS_MS, counters = new Counters() } = options
+  const { timeouts = TIMEOUTS_MS, metrics = new Metrics() } = options
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
   const pool = opened.use(
-    new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: timeouts.acquire, counters }),
+    new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: timeouts.acquire, metrics }),
   )
   await migratePostgres({ pool, lock: MIGRATION_LOCK, log: options.log }).catch(translateError)
 
@@ -65,12 +65,12 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       pollIntervalMs,
       pollTimeoutMs: timeouts.poll,
       notify: (names) => notify(names, false),
-      counters,
+      metrics,
     }),
   )
   const hints = opened.use(new ChangeHints(pool, timeouts.poll))
   await feed.open().catch(translateError)
-  const writer = new Writer({ pool, feed, hints, readTimeoutMs: timeouts.read, notify, counters })
+  const writer = new Writer({ pool, feed, hints, readTimeoutMs: timeouts.read, notify, metrics })
   const read = (query: Query) => {
     const deadline = performance.now() + timeouts.read
     return pool

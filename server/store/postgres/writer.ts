@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import type { Counters } from '../../lib/counters.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import { createQueries } from '../queries.ts'
 import type { Durability, Queries, WriteScope, WriteTransaction } from '../store.ts'
 import type { ChangeFeed, ChangeHints } from './change-feed.ts'
@@ -17,7 +17,7 @@ interface WriterOptions {
   /** Bound of what does not wait for another write. */
   readTimeoutMs: number
   notify: (names: readonly string[], own: boolean) => Promise<void>
-  counters: Counters
+  metrics: Metrics
 }
 
 /** Bounds of one statement: on the server, where it also frees the locks, and somewhat later here. */
@@ -99,7 +99,7 @@ export class Writer {
         return await work()
       } catch (error) {
         if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error
-        this.#options.counters.add('store.write.repeated')
+        this.#options.metrics.counter('slipway_store_repeated_writes_total').add()
         await pause(Math.random() * MAX_RETRY_PAUSE_MS * attempt)
       }
     }

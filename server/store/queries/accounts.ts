@@ -12,6 +12,8 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   reminders: flag('reminders'),
   deletionStartedAt: 'leaving_since',
   limits: json('limits'),
+  suspension: json('suspension'),
+  administratorSince: 'administrator_since',
 })
 
 const { toEntities, toEntityIfFound } = accountMapper
@@ -67,12 +69,26 @@ export class SqlAccountQueries implements AccountQueries {
       .execute()
   }
 
+  async setSuspension(id: string, suspension: Account['suspension']) {
+    const change = accountMapper.toRow({ suspension })
+    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
+  }
+
+  async setAdministratorSince(id: string, since: number | null) {
+    await this.#db.updateTable('accounts').set({ administrator_since: since }).where('id', '=', id).execute()
+  }
+
+  async administrators() {
+    const query = this.#all().where('administrator_since', 'is not', null)
+    return toEntities(await query.orderBy('administrator_since').orderBy('id').execute())
+  }
+
   async markBeingDeleted(id: string, now: number) {
     await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()
     await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
     await this.#db
       .updateTable('accounts')
-      .set({ key_hash: null, leaving_since: now })
+      .set({ key_hash: null, leaving_since: now, administrator_since: null })
       .where('id', '=', id)
       .where('leaving_since', 'is', null)
       .execute()

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { AcmeAccountRow, AcmeChallengeRow, AcmeRequestRow } from '../certificate-rows.ts'
 import type {
   AcmeAccount,
   AcmeQueries,
@@ -7,7 +8,7 @@ import type {
   StoredChallenge,
 } from '../contract/acme.ts'
 import { RowMapper } from '../row-mapper.ts'
-import type { AcmeAccountRow, AcmeChallengeRow, AcmeRequestRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
 
 const accountMapper = new RowMapper<AcmeAccount, AcmeAccountRow>({
   directory: 'directory',

@@ -15,7 +15,13 @@ const COLUMNS = [
   'encodings.gzip',
   'encodings.object',
   'encodings.locations',
+  'blocks.value',
 ] as const
+
+/** The tables of `COLUMNS` beside `blobs`. */
+export const JOINED_WITH_BLOBS: RawBuilder<unknown> = sql`
+  left join encodings on encodings.hash = blobs.hash
+  left join blocks on blocks.kind = 'hash' and blocks.value = blobs.hash`
 
 /** The values of `COLUMNS`; '' for NULL. */
 type Values = Record<(typeof COLUMNS)[number], string>
@@ -62,6 +68,10 @@ class BlobRecordLine implements BlobRecord {
   get encodings(): EncodingLocations | null {
     return parseBlobRecord(this.#line).encodings
   }
+
+  get isBlocked(): boolean {
+    return parseBlobRecord(this.#line).isBlocked
+  }
 }
 
 export function parseBlobRecord(line: string): BlobRecord {
@@ -82,6 +92,7 @@ export function parseBlobRecord(line: string): BlobRecord {
     hash,
     location: toLocation({ hash, object, size: Number(row['blobs.size']), pieces_hash }),
     encodings: row['encodings.hash'] === '' ? null : toEncodingLocations(encodings),
+    isBlocked: row['blocks.value'] !== '',
   }
 }
 

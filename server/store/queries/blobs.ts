@@ -4,7 +4,7 @@ import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
 import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
-import { BLOB_RECORD, parseBlobRecord, toLocation } from './blob-records.ts'
+import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toLocation } from './blob-records.ts'
 import { findEncodedHash, listEncodingObjects, toEncodingRow } from './encoding-rows.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
 
@@ -40,15 +40,26 @@ export class SqlBlobQueries implements BlobQueries {
     return (row && toLocation(row)) ?? undefined
   }
 
+  async referencingSites(hash: string, after: string, limit: number) {
+    const first = this.#db.selectFrom('blobs').select('slug').where('hash', '=', hash)
+    const others = this.#db.selectFrom('blob_names').select('slug').where('hash', '=', hash)
+    const rows = await this.#db
+      .selectFrom(first.union(others).as('names'))
+      .select('slug')
+      .where('slug', '>', after)
+      .orderBy('slug')
+      .limit(limit)
+      .execute()
+    return rows.map(({ slug }) => slug!)
+  }
+
   async ofVersions(ids: readonly string[]) {
     if (ids.length === 0) return []
     const hashes = selectManifestHashes(this.#db, sql`versions.id in (${sql.join(ids)})`)
-    const rows = await this.#db
-      .selectFrom('blobs')
-      .leftJoin('encodings', 'encodings.hash', 'blobs.hash')
-      .select(BLOB_RECORD.as('record'))
-      .where('blobs.hash', 'in', sql<string>`(${hashes})`)
-      .execute()
+    const { rows } = await sql<{ record: string }>`
+      select ${BLOB_RECORD} as record from blobs ${JOINED_WITH_BLOBS} where blobs.hash in (${hashes})`.execute(
+      this.#db,
+    )
     return rows.map(({ record }) => parseBlobRecord(record))
   }
 

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import type { CertificateRow } from '../certificate-rows.ts'
 import type {
   Certificate,
   CertificateQueries,
@@ -7,7 +8,7 @@ import type {
   NamesPage,
 } from '../contract/certificates.ts'
 import { type Fields, flag, RowMapper } from '../row-mapper.ts'
-import type { CertificateRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
 
 const SUMMARY: Fields<CertificateSummary, CertificateRow> = {
   name: 'name',
@@ -109,6 +110,30 @@ export class SqlCertificateQueries implements CertificateQueries {
         .limit(limit)
         .execute(),
     )
+  }
+
+  async countByState(now: number) {
+    const rows = await this.#db
+      .selectFrom('certificates')
+      .select([
+        sql<string>`case when not_after is null then 'pending' when not_after <= ${now} then 'expired'
+          when failures > 0 then 'failing' else 'valid' end`.as('state'),
+        sql<number>`count(*)`.as('count'),
+        sql<number | null>`min(not_after)`.as('not_after'),
+      ])
+      // Written literally, because it must match a partial index.
+      .where(sql<boolean>`unused_since is null`)
+      .groupBy('state')
+      .execute()
+    const count = (state: string) => Number(rows.find((row) => row.state === state)?.count ?? 0)
+    const expiries = rows.map((row) => row.not_after).filter((at) => at !== null)
+    return {
+      valid: count('valid'),
+      failing: count('failing'),
+      pending: count('pending'),
+      expired: count('expired'),
+      notAfter: expiries.length === 0 ? null : Math.min(...expiries.map(Number)),
+    }
   }
 
   async names(after: string, limit: number) {

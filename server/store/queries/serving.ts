@@ -6,10 +6,11 @@ import type {
   ServingQueries,
   VersionReference,
 } from '../contract/serving.ts'
+import type { Suspension } from '../contract/suspension.ts'
 import type { ManifestFile } from '../contract/versions.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow, VersionRow } from '../schema.ts'
-import { BLOB_RECORDS, BlobRecordLines } from './blob-records.ts'
+import { BLOB_RECORDS, BlobRecordLines, JOINED_WITH_BLOBS } from './blob-records.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
 import { siteMapper } from './sites.ts'
 
@@ -26,6 +27,8 @@ const versionMapper = new RowMapper<ServedVersion, VersionRow>({
 
 interface SiteWithVersions extends SiteRow {
   previous_files: string | null
+  /** JSON of `Suspension`. */
+  owner_suspension: string | null
   /** `BLOB_RECORDS`; null without blobs. */
   blobs: string | null
 }
@@ -48,7 +51,8 @@ export class SqlServingQueries implements ServingQueries {
   ) {
     const { rows } = await sql<SiteWithVersions>`
       select sites.*, ${selectVersion('live')}, ${selectVersion('requested')},
-        previous.files as previous_files, ${this.#selectBlobs(['live', 'requested', 'previous'])} as blobs
+        previous.files as previous_files, ${OWNER_SUSPENSION},
+        ${this.#selectBlobs(['live', 'requested', 'previous'])} as blobs
       from sites
       left join versions as live on live.id = sites.live_version_id and ${isTrue(withLive)}
       left join versions as requested
@@ -60,7 +64,7 @@ export class SqlServingQueries implements ServingQueries {
 
   async findDomain(domain: string, previousSince: number): Promise<ServedDomain | undefined> {
     const { rows } = await sql<DomainWithSite>`
-      select sites.*, ${selectVersion('live')}, previous.files as previous_files,
+      select sites.*, ${selectVersion('live')}, previous.files as previous_files, ${OWNER_SUSPENSION},
         ${this.#selectBlobs(['live', 'previous'])} as blobs,
         coalesce(target.domain, domains.domain) as name, certificates.not_after as certificate_not_after
       from domains
@@ -78,10 +82,12 @@ export class SqlServingQueries implements ServingQueries {
 
   #selectBlobs(versions: readonly string[]): RawBuilder<string | null> {
     const ids = sql.join(versions.map((name) => sql.ref(`${name}.id`)))
-    return sql`(select ${BLOB_RECORDS} from blobs left join encodings on encodings.hash = blobs.hash
+    return sql`(select ${BLOB_RECORDS} from blobs ${JOINED_WITH_BLOBS}
       where blobs.hash in (${selectManifestHashes(this.#db, sql`versions.id in (${ids})`)}))`
   }
 }
+
+const OWNER_SUSPENSION = sql`(select suspension from accounts where accounts.id = sites.owner_id) as owner_suspension`
 
 function selectId(slug: string, version: VersionReference | undefined): RawBuilder<string> {
   if (version === undefined) return sql`''`
@@ -111,14 +117,20 @@ function isTrue(condition: boolean): RawBuilder<unknown> {
 }
 
 function toServedSite(row: SiteWithVersions): ServedSite {
+  const site = siteMapper.toEntity(row)
   return {
-    site: siteMapper.toEntity(row),
+    site,
+    suspension: site.suspension ?? parseSuspension(row.owner_suspension),
     live: toServedVersion(row, 'live'),
     requested: toServedVersion(row, 'requested'),
     previousFiles:
       row.previous_files === null ? undefined : (JSON.parse(row.previous_files) as ManifestFile[]),
     blobs: new BlobRecordLines(row.blobs),
   }
+}
+
+function parseSuspension(text: string | null): Suspension | null {
+  return text === null ? null : (JSON.parse(text) as Suspension)
 }
 
 function toServedVersion(row: SiteWithVersions, name: 'live' | 'requested'): ServedVersion | undefined {

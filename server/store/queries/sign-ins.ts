@@ -155,15 +155,15 @@ export class SqlSignInQueries implements SignInQueries {
   }
 
   async session(tokenHash: string, now: number) {
-    return accountMapper.toEntityIfFound(
-      await this.#db
-        .selectFrom('sessions')
-        .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
-        .selectAll('accounts')
-        .where('token_hash', '=', tokenHash)
-        .where('expires_at', '>', now)
-        .executeTakeFirst(),
-    )
+    const row = await this.#db
+      .selectFrom('sessions')
+      .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
+      .selectAll('accounts')
+      .select('sessions.created_at as signed_in_at')
+      .where('token_hash', '=', tokenHash)
+      .where('expires_at', '>', now)
+      .executeTakeFirst()
+    return row && { account: accountMapper.toEntity(row), createdAt: row.signed_in_at }
   }
 
   async openSessions(tokenHashes: readonly string[], now: number) {

@@ -28,6 +28,7 @@ export const siteMapper = new RowMapper<Site, SiteRow>({
   keptUntil: 'kept_until',
   keptDomains: json('kept_domains', []),
   network: 'network',
+  suspension: json('suspension'),
 })
 
 const { toEntities, toEntityIfFound } = siteMapper

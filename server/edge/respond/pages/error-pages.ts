@@ -9,6 +9,10 @@ import { THEME } from './theme.ts'
 /** The path of the password form, which the site does not own. */
 export const PASSWORD_PATH = '/_slipway/password'
 
+/** The path of the form of `noticePage`, and that which leads to the form for reports. */
+export const NOTICE_PATH = '/_slipway/notice'
+export const REPORT_PATH = '/_slipway/report'
+
 /** Headers of error pages: they are never cached (contract, "Serving", 6). */
 export const ERROR_HEADERS = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const
 
@@ -28,6 +32,8 @@ input{width:100%;color:var(--ink);background:var(--surface);border:1px solid var
 button{margin-top:.5rem;border:0;background:var(--accent);color:var(--on-accent);font-weight:500;cursor:pointer}
 button:hover{background:var(--accent-strong)}
 .wrong{color:var(--wrong)}
+footer{margin-top:1.5rem;font-size:.8125rem}
+footer a{color:var(--quiet)}
 `
 
 /** Nothing runs and nothing is loaded: the only style sheet is inline, allowed by its hash. */
@@ -86,6 +92,7 @@ function renderPage({ status, language, title, main, headers = [] }: PageContent
 <body>
 <main>
 ${main}
+<footer><a href="${REPORT_PATH}" rel="nofollow">${TEXTS[language].reportAbuse}</a></footer>
 </main>
 </body>
 </html>
@@ -98,7 +105,7 @@ ${main}
 }
 
 type ErrorName = {
-  [Name in keyof VisitorTexts]: VisitorTexts[Name] extends PageText ? Name : never
+  [Name in keyof VisitorTexts]: PageText extends VisitorTexts[Name] ? Name : never
 }[keyof VisitorTexts]
 
 interface ErrorPageOptions {
@@ -170,6 +177,44 @@ function describeProblem(problem: PasswordProblem, texts: VisitorTexts['password
   return texts.tooManyAttempts.replace('{minutes}', `${minutes}`)
 }
 
+interface SuspendedPageOptions {
+  /** For visitors; null for none. */
+  publicReason: string | null
+  /** The URL of the operator. */
+  contact: string
+  service: string
+}
+
+/** RFC 7725. */
+export function suspendedPage({ publicReason, contact, service }: SuspendedPageOptions): LocalizedPage {
+  return new LocalizedPage((texts, language) => {
+    const { title, text } = texts.siteSuspended
+    const main = html`<p class="above">451</p>
+<h1>${title}</h1>
+<p>${text}</p>${publicReason === null ? undefined : html`\n<p>${publicReason}</p>`}
+<p><a href="${contact}">${texts.contactOperator}</a></p>`
+    const headers = ['Link', `<${service}>; rel="blocked-by"`]
+    return renderPage({ status: 451, language, title, main, headers })
+  })
+}
+
+/** The page before the pages of an anonymous site; `next` is the path to open with its button. */
+export function noticePage(
+  { service, next }: { service: string; next: string },
+  { 'accept-language': accepted = '' }: LanguageHeaders,
+): EdgeResponse {
+  const language = negotiateLanguage(accepted)
+  const { title, text, button } = TEXTS[language].anonymousNotice
+  const main = html`<p class="above">${service}</p>
+<h1>${title}</h1>
+<p>${text.replace('{service}', service)}</p>
+<form method="post" action="${NOTICE_PATH}">
+<input name="next" type="hidden" value="${next}">
+<button>${button}</button>
+</form>`
+  return renderPage({ status: 200, language, title, main, headers: ['X-Robots-Tag', 'noindex'] })
+}
+
 export const SITE_NOT_FOUND = errorPage(404, 'siteNotFound')
 export const SITE_NOT_PUBLISHED = errorPage(404, 'siteNotPublished')
 export const VERSION_NOT_FOUND = errorPage(404, 'versionNotFound')
@@ -179,6 +224,7 @@ export const PAGE_NOT_FOUND = errorPage(404, 'pageNotFound', { linksHome: true }
 export const ASSET_NOT_FOUND = inlineResponse(404, 'text/plain; charset=utf-8', 'Not found\n')
 
 export const SITE_EXPIRED = errorPage(410, 'siteExpired')
+export const FILE_BLOCKED = errorPage(451, 'fileBlocked')
 export const BAD_REQUEST = errorPage(400, 'badRequest')
 
 /** RFC 9110, 15.5.20. */

@@ -14,7 +14,16 @@ export const CHINESE: VisitorTexts = {
   internalError: { title: '出错了', text: '服务器无法完成请求，请稍后再试。' },
   unavailable: { title: '暂时不可用', text: '请稍后再试。' },
   unreadableForm: { title: '无法读取表单', text: '请返回并重新输入密码。' },
+  siteSuspended: { title: '此网站已被停用', text: '本服务的运营者已将其下线。' },
+  fileBlocked: { title: '文件已被屏蔽', text: '本服务的运营者已屏蔽此文件。' },
   homePage: '前往首页',
+  reportAbuse: '举报滥用',
+  contactOperator: '联系运营者',
+  anonymousNotice: {
+    title: '此网站未经验证',
+    text: '它是在 {service} 上匿名发布的。如果您不知道发布者是谁，请勿输入密码或付款信息。',
+    button: '继续访问网站',
+  },
   password: {
     title: '此网站受密码保护',
     text: '请向网站所有者索取密码。',

@@ -32,7 +32,22 @@ export const DUTCH: VisitorTexts = {
   },
   unavailable: { title: 'Tijdelijk niet beschikbaar', text: 'Probeer het zo dadelijk opnieuw.' },
   unreadableForm: { title: 'Formulier onleesbaar', text: 'Ga terug en voer het wachtwoord opnieuw in.' },
+  siteSuspended: {
+    title: 'Deze site is geblokkeerd',
+    text: 'De beheerder van deze dienst heeft de site offline gehaald.',
+  },
+  fileBlocked: {
+    title: 'Bestand geblokkeerd',
+    text: 'De beheerder van deze dienst heeft dit bestand geblokkeerd.',
+  },
   homePage: 'Naar de startpagina',
+  reportAbuse: 'Misbruik melden',
+  contactOperator: 'Contact met de beheerder',
+  anonymousNotice: {
+    title: 'Deze site is niet geverifieerd',
+    text: 'De site is zonder account gepubliceerd op {service}. Voer geen wachtwoorden of betaalgegevens in als u niet weet wie de site heeft gepubliceerd.',
+    button: 'Doorgaan naar de site',
+  },
   password: {
     title: 'Deze site is beveiligd met een wachtwoord',
     text: 'Vraag de eigenaar om het wachtwoord.',

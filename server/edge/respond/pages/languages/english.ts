@@ -32,7 +32,19 @@ export const ENGLISH: VisitorTexts = {
   },
   unavailable: { title: 'Temporarily unavailable', text: 'Please try again in a moment.' },
   unreadableForm: { title: 'Form not readable', text: 'Please go back and enter the password again.' },
+  siteSuspended: {
+    title: 'This site is suspended',
+    text: 'The operator of this service has taken it offline.',
+  },
+  fileBlocked: { title: 'File blocked', text: 'The operator of this service has blocked this file.' },
   homePage: 'Go to the home page',
+  reportAbuse: 'Report abuse',
+  contactOperator: 'Contact the operator',
+  anonymousNotice: {
+    title: 'This site is not verified',
+    text: 'It was published without an account on {service}. Do not enter passwords or payment details unless you know who published it.',
+    button: 'Continue to the site',
+  },
   password: {
     title: 'This site is password-protected',
     text: 'Ask its owner for the password.',

@@ -38,7 +38,16 @@ export const FRENCH: VisitorTexts = {
     title: 'Formulaire illisible',
     text: 'Veuillez revenir en arrière et saisir à nouveau le mot de passe.',
   },
+  siteSuspended: { title: 'Ce site est suspendu', text: 'L’exploitant de ce service l’a mis hors ligne.' },
+  fileBlocked: { title: 'Fichier bloqué', text: 'L’exploitant de ce service a bloqué ce fichier.' },
   homePage: 'Aller à la page d’accueil',
+  reportAbuse: 'Signaler un abus',
+  contactOperator: 'Contacter l’exploitant',
+  anonymousNotice: {
+    title: 'Ce site n’est pas vérifié',
+    text: 'Il a été publié sans compte sur {service}. Ne saisissez ni mot de passe ni données de paiement si vous ne savez pas qui l’a publié.',
+    button: 'Continuer vers le site',
+  },
   password: {
     title: 'Ce site est protégé par un mot de passe',
     text: 'Demandez le mot de passe à son propriétaire.',

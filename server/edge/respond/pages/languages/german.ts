@@ -41,7 +41,19 @@ export const GERMAN: VisitorTexts = {
     title: 'Formular nicht lesbar',
     text: 'Bitte zurückgehen und das Passwort erneut eingeben.',
   },
+  siteSuspended: {
+    title: 'Diese Website ist gesperrt',
+    text: 'Der Betreiber dieses Dienstes hat sie vom Netz genommen.',
+  },
+  fileBlocked: { title: 'Datei gesperrt', text: 'Der Betreiber dieses Dienstes hat diese Datei gesperrt.' },
   homePage: 'Zur Startseite',
+  reportAbuse: 'Missbrauch melden',
+  contactOperator: 'Betreiber kontaktieren',
+  anonymousNotice: {
+    title: 'Diese Website ist nicht geprüft',
+    text: 'Sie wurde ohne Konto auf {service} veröffentlicht. Bitte keine Passwörter oder Zahlungsdaten eingeben, wenn nicht bekannt ist, von wem sie stammt.',
+    button: 'Weiter zur Website',
+  },
   password: {
     title: 'Diese Website ist passwortgeschützt',
     text: 'Das Passwort ist beim Inhaber der Website erhältlich.',

@@ -35,7 +35,19 @@ export const ITALIAN: VisitorTexts = {
   },
   unavailable: { title: 'Temporaneamente non disponibile', text: 'Riprova tra un momento.' },
   unreadableForm: { title: 'Modulo illeggibile', text: 'Torna indietro e inserisci di nuovo la password.' },
+  siteSuspended: {
+    title: 'Questo sito è sospeso',
+    text: 'Il gestore di questo servizio lo ha messo offline.',
+  },
+  fileBlocked: { title: 'File bloccato', text: 'Il gestore di questo servizio ha bloccato questo file.' },
   homePage: 'Vai alla pagina iniziale',
+  reportAbuse: 'Segnala un abuso',
+  contactOperator: 'Contatta il gestore',
+  anonymousNotice: {
+    title: 'Questo sito non è verificato',
+    text: 'È stato pubblicato senza account su {service}. Non inserire password o dati di pagamento se non sai chi lo ha pubblicato.',
+    button: 'Continua verso il sito',
+  },
   password: {
     title: 'Questo sito è protetto da password',
     text: 'Chiedi la password al proprietario.',

@@ -35,7 +35,22 @@ export const JAPANESE: VisitorTexts = {
     title: 'フォームを読み取れません',
     text: '前のページに戻り、パスワードをもう一度入力してください。',
   },
+  siteSuspended: {
+    title: 'このサイトは停止されています',
+    text: 'このサービスの運営者が公開を停止しました。',
+  },
+  fileBlocked: {
+    title: 'ファイルはブロックされています',
+    text: 'このサービスの運営者がこのファイルをブロックしました。',
+  },
   homePage: 'トップページへ',
+  reportAbuse: '不正行為を報告',
+  contactOperator: '運営者に連絡',
+  anonymousNotice: {
+    title: 'このサイトは確認されていません',
+    text: '{service} でアカウントなしで公開されたサイトです。公開者が分からない場合は、パスワードや支払い情報を入力しないでください。',
+    button: 'サイトに進む',
+  },
   password: {
     title: 'このサイトはパスワードで保護されています',
     text: 'パスワードはサイトの所有者にお問い合わせください。',

@@ -26,7 +26,16 @@ export const POLISH: VisitorTexts = {
   },
   unavailable: { title: 'Chwilowo niedostępne', text: 'Spróbuj ponownie za chwilę.' },
   unreadableForm: { title: 'Nie można odczytać formularza', text: 'Wróć i wpisz hasło ponownie.' },
+  siteSuspended: { title: 'Ta witryna jest zawieszona', text: 'Operator tej usługi wyłączył ją.' },
+  fileBlocked: { title: 'Plik zablokowany', text: 'Operator tej usługi zablokował ten plik.' },
   homePage: 'Przejdź do strony głównej',
+  reportAbuse: 'Zgłoś nadużycie',
+  contactOperator: 'Kontakt z operatorem',
+  anonymousNotice: {
+    title: 'Ta witryna nie jest zweryfikowana',
+    text: 'Opublikowano ją bez konta w {service}. Nie podawaj haseł ani danych płatniczych, jeśli nie wiesz, kto ją opublikował.',
+    button: 'Przejdź do witryny',
+  },
   password: {
     title: 'Ta witryna jest chroniona hasłem',
     text: 'Poproś właściciela o hasło.',

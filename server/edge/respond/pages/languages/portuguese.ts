@@ -35,7 +35,16 @@ export const PORTUGUESE: VisitorTexts = {
     title: 'Formulário ilegível',
     text: 'Volte atrás e introduza novamente a palavra-passe.',
   },
+  siteSuspended: { title: 'Este site está suspenso', text: 'O operador deste serviço colocou-o offline.' },
+  fileBlocked: { title: 'Ficheiro bloqueado', text: 'O operador deste serviço bloqueou este ficheiro.' },
   homePage: 'Ir para a página inicial',
+  reportAbuse: 'Denunciar abuso',
+  contactOperator: 'Contactar o operador',
+  anonymousNotice: {
+    title: 'Este site não foi verificado',
+    text: 'Foi publicado sem conta em {service}. Não introduza palavras-passe nem dados de pagamento se não souber quem o publicou.',
+    button: 'Continuar para o site',
+  },
   password: {
     title: 'Este site está protegido por palavra-passe',
     text: 'Peça a palavra-passe ao proprietário.',

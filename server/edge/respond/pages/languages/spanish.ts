@@ -32,7 +32,22 @@ export const SPANISH: VisitorTexts = {
   },
   unavailable: { title: 'No disponible temporalmente', text: 'Inténtelo de nuevo en un momento.' },
   unreadableForm: { title: 'Formulario ilegible', text: 'Vuelva atrás e introduzca la contraseña de nuevo.' },
+  siteSuspended: {
+    title: 'Este sitio está suspendido',
+    text: 'El operador de este servicio lo ha retirado.',
+  },
+  fileBlocked: {
+    title: 'Archivo bloqueado',
+    text: 'El operador de este servicio ha bloqueado este archivo.',
+  },
   homePage: 'Ir a la página de inicio',
+  reportAbuse: 'Denunciar un abuso',
+  contactOperator: 'Contactar con el operador',
+  anonymousNotice: {
+    title: 'Este sitio no está verificado',
+    text: 'Se publicó sin cuenta en {service}. No introduzca contraseñas ni datos de pago si no sabe quién lo ha publicado.',
+    button: 'Continuar al sitio',
+  },
   password: {
     title: 'Este sitio está protegido con contraseña',
     text: 'Pida la contraseña a su propietario.',

@@ -19,8 +19,15 @@ export interface VisitorTexts {
   internalError: PageText
   unavailable: PageText
   unreadableForm: PageText
+  siteSuspended: PageText
+  fileBlocked: PageText
   /** The link from a page that does not exist. */
   homePage: string
+  /** The link from every page to the form for reports. */
+  reportAbuse: string
+  contactOperator: string
+  /** Before the pages of an anonymous site; the text with `{service}`, a host name. */
+  anonymousNotice: PageText & { button: string }
   password: PageText & {
     label: string
     button: string

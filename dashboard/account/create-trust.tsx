@@ -1,0 +1,121 @@
+import { useState } from 'preact/hooks'
+import type { AccountScope } from '../../protocol/api/keys.ts'
+import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
+import { useAction } from '../api/action.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { Dialog } from '../kit/dialog.tsx'
+import { Choice, Switch, TextField } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { FORGE_NAMES } from './forge-names.ts'
+import { ScopeChoice } from './scope-choice.tsx'
+
+const FORGE_CHOICES = FORGES.map((value) => ({ value, name: FORGE_NAMES[value] }))
+
+/** What a job is for, besides a pull request. */
+const REF_CHOICES = [
+  { value: 'branch', name: 'Branch' },
+  { value: 'tag', name: 'Tag' },
+  { value: 'environment', name: 'Environment' },
+]
+
+const WRITTEN = { autocomplete: 'off', autocapitalize: 'none' } as const
+
+/** Which jobs are trusted: those of a branch, tag or environment, and those of pull requests. */
+interface Jobs {
+  kind: string
+  name: string
+  pullRequests: boolean
+}
+
+interface CreateTrustProps {
+  onCreated: (created: Trust) => void
+  onClose: () => void
+}
+
+/** The form for a repository to trust. */
+export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
+  const [forge, setForge] = useState<Forge>('github')
+  const [repository, setRepository] = useState('')
+  const [site, setSite] = useState('')
+  const [jobs, setJobs] = useState<Jobs>({ kind: 'branch', name: 'main', pullRequests: false })
+  const [scope, setScope] = useState<AccountScope>('publish')
+  const [wanted, wantedSite, ref] = [repository, site, jobs.name].map((text) => text.trim())
+  const isComplete = Boolean(wanted && wantedSite && (ref || jobs.pullRequests))
+  const create = useAction(async () => {
+    const rules = { pullRequests: jobs.pullRequests, ...(ref && { [jobs.kind]: ref }) }
+    onCreated(await slipway.createTrust({ forge, repository: wanted!, site: wantedSite!, scope, ...rules }))
+  })
+  return (
+    <Dialog title="Trust a repository" onClose={onClose} stays={create.busy}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isComplete) void create()
+        }}
+      >
+        <Choice
+          label="Forge"
+          value={forge}
+          onChoose={(value) => setForge(value as Forge)}
+          choices={FORGE_CHOICES}
+        />
+        <TextField
+          label="Repository"
+          hint="OWNER/REPOSITORY. Its first job decides which repository of this name is meant."
+          value={repository}
+          onWrite={setRepository}
+          maxLength={255}
+          {...WRITTEN}
+        />
+        <TextField
+          label="Site"
+          hint="Name of one of your sites."
+          value={site}
+          onWrite={setSite}
+          {...WRITTEN}
+        />
+        <JobFields jobs={jobs} onWrite={setJobs} />
+        <ScopeChoice value={scope} onChoose={setScope} />
+        <ErrorNotice error={create.error} />
+        <div class="choices">
+          <Button variant="main" busy={create.busy} disabled={!isComplete}>
+            Trust repository
+          </Button>
+          <Button disabled={create.busy} onClick={onClose}>
+            Cancel
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => void }) {
+  const { kind, name, pullRequests } = jobs
+  return (
+    <>
+      <Choice
+        label="Jobs of"
+        value={kind}
+        onChoose={(value) => onWrite({ ...jobs, kind: value })}
+        choices={REF_CHOICES}
+      />
+      <TextField
+        label="Name"
+        hint={kind === 'environment' ? undefined : 'A final * stands for any ending.'}
+        value={name}
+        onWrite={(value) => onWrite({ ...jobs, name: value })}
+        maxLength={255}
+        {...WRITTEN}
+      />
+      <Switch
+        label="Pull requests"
+        hint="Jobs of pull requests can publish previews, and not the live version."
+        on={pullRequests}
+        onSwitch={(value) => onWrite({ ...jobs, pullRequests: value })}
+      />
+    </>
+  )
+}

@@ -1,0 +1,23 @@
+import { ADMIN_PAGE_SIZES } from '../../../../protocol/api/admin/page.ts'
+import { list, named, nullable, object, type Schema, text } from '../schema.ts'
+
+const { default: standard, max } = ADMIN_PAGE_SIZES
+
+/** Query parameters of every list. */
+export const pageQuery = {
+  limit: text(`Rows per page, 1 to ${max}; default ${standard}`, {
+    pattern: '^([1-9][0-9]?|1[0-9]{2}|200)$',
+  }),
+  cursor: text('nextCursor of the previous page', { maxLength: 1000 }),
+}
+
+/** A page of a list. */
+export function page(title: string, row: Schema, order: string): Schema {
+  return named(
+    title,
+    object({
+      rows: list(row, order),
+      nextCursor: nullable(text('The cursor of the next page; null on the last page')),
+    }),
+  )
+}

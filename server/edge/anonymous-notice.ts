@@ -1,0 +1,67 @@
+import type { IncomingMessage } from 'node:http'
+import { DAY_SECONDS } from '../lib/time.ts'
+import type { HttpRequest } from '../net/http-handler.ts'
+import type { EdgeOptions } from './edge-options.ts'
+import { readForm } from './password/form.ts'
+import { safeRedirectTarget } from './password/redirect-target.ts'
+import { isPageRequest } from './resolve/navigation.ts'
+import { FORM_TOO_LARGE, FORM_UNSUPPORTED, NOTICE_PATH, noticePage } from './respond/pages/error-pages.ts'
+import type { EdgeResponse } from './response.ts'
+
+/** Over HTTPS no script of a sibling site can set it (draft-ietf-httpbis-rfc6265bis, `__Host-`). */
+const COOKIE = 'slipway-notice'
+const SECURE_COOKIE = `__Host-${COOKIE}`
+const COOKIE_TTL_SECONDS = 365 * DAY_SECONDS
+
+/** The page that a browser shows before the pages of an anonymous site, until its visitor continues. */
+export class AnonymousNotice {
+  readonly #service: string
+  /** Whether a proxy terminates TLS: no connection is encrypted here. */
+  readonly #isSecure: boolean
+
+  constructor({ addresses, https }: Pick<EdgeOptions, 'addresses' | 'https'>) {
+    const base = new URL(addresses.base)
+    this.#service = base.host
+    this.#isSecure = base.protocol === 'https:' && !https
+  }
+
+  /** The page, to a browser that opens a page and has not continued yet. Programs and parts of pages never see it. */
+  show(request: HttpRequest): EdgeResponse | undefined {
+    const { headers, target } = request
+    if (!isPageRequest(headers) || this.#hasContinued(request)) return undefined
+    const next = target.path === NOTICE_PATH ? '/' : safeRedirectTarget(target.path + target.query)
+    return noticePage({ service: this.#service, next }, headers)
+  }
+
+  /** Handles the posted form. A form of another site shows the page: its link must not open the site directly. */
+  async accept(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
+    const form = await readForm(message)
+    if (form === 413) return FORM_TOO_LARGE.for(request.headers)
+    if (form === 415) return FORM_UNSUPPORTED.for(request.headers)
+    const next = safeRedirectTarget(form.get('next'))
+    const { 'sec-fetch-site': site = 'same-origin' } = message.headers
+    if (site !== 'same-origin') return noticePage({ service: this.#service, next }, request.headers)
+    return {
+      status: 303,
+      headers: [
+        ...['Location', next, 'Content-Length', '0', 'Cache-Control', 'no-store'],
+        ...['Set-Cookie', this.#cookie(request)],
+      ],
+    }
+  }
+
+  #hasContinued({ headers: { cookie = '' }, isSecure }: HttpRequest): boolean {
+    const name = this.#cookieName(isSecure)
+    return cookie.split(';').some((pair) => pair.trim() === `${name}=1`)
+  }
+
+  #cookie({ isSecure }: HttpRequest): string {
+    const name = this.#cookieName(isSecure)
+    const attributes = `Path=/; Max-Age=${COOKIE_TTL_SECONDS}; HttpOnly; SameSite=Lax`
+    return `${name}=1; ${attributes}${name === SECURE_COOKIE ? '; Secure' : ''}`
+  }
+
+  #cookieName(isSecure: boolean): string {
+    return isSecure || this.#isSecure ? SECURE_COOKIE : COOKIE
+  }
+}

@@ -1,0 +1,31 @@
+import type { Counter, Histogram, Metrics } from '../lib/metrics.ts'
+import type { HttpRequest } from '../net/http-handler.ts'
+import { bodyBytes, type EdgeResult } from './response.ts'
+
+/** Classes of status codes, 1xx to 5xx; index 0 is unused. */
+const STATUS_CLASSES = [1, 2, 3, 4, 5]
+
+/** Counts the responses of the edge: repeating a cached response costs three additions. */
+export class RequestMetrics {
+  /** By cache state, then by status class. */
+  readonly #requests: Record<'hit' | 'miss' | 'stale', Counter[]>
+  readonly #bytes: Counter
+  readonly #duration: Histogram
+
+  constructor({ metrics }: { metrics: Metrics }) {
+    const find = (cache: string) =>
+      [0, ...STATUS_CLASSES].map((digit) =>
+        metrics.counter('slipway_http_requests_total', { side: 'edge', status: `${digit || 1}xx`, cache }),
+      )
+    this.#requests = { hit: find('hit'), miss: find('miss'), stale: find('stale') }
+    this.#bytes = metrics.counter('slipway_http_response_body_bytes_total', { side: 'edge' })
+    this.#duration = metrics.histogram('slipway_http_request_duration_seconds', { side: 'edge' })
+  }
+
+  count({ isHead }: HttpRequest, { response, cache, startedAt }: EdgeResult): void {
+    this.#requests[cache ?? 'hit'][Math.trunc(response.status / 100)]!.value++
+    if (isHead !== true) this.#bytes.value += bodyBytes(response)
+    // A response from memory takes less than the smallest bucket, and a measurement would take as long.
+    this.#duration.observe(startedAt === undefined ? 0 : (performance.now() - startedAt) / 1000)
+  }
+}

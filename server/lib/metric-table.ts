@@ -1,0 +1,154 @@
+/** A family of metrics. Names follow the conventions of Prometheus: base units, `_total` for counters. */
+export interface MetricFamily<Label extends string = string> {
+  kind: 'counter' | 'gauge' | 'histogram'
+  /** A sentence for operators. */
+  help: string
+  /** Names of the labels. Each has a small, closed set of values: never a site, a domain, an account or an address. */
+  labels: readonly Label[]
+  /** Upper bounds of the buckets of a histogram, in ascending order. */
+  buckets?: readonly number[]
+  /** Whether `slipway-server nodes` shows it. */
+  isReported?: true
+}
+
+/** Seconds: from a read in memory to a request that times out. */
+const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** Seconds of a background task. */
+const TASK_SECONDS = [0.01, 0.1, 1, 10, 60, 300, 1800]
+
+function counter<Label extends string = never>(
+  help: string,
+  labels: readonly Label[] = [],
+): MetricFamily<Label> {
+  return { kind: 'counter', help, labels }
+}
+
+function gauge<Label extends string = never>(
+  help: string,
+  labels: readonly Label[] = [],
+): MetricFamily<Label> {
+  return { kind: 'gauge', help, labels }
+}
+
+function histogram<Label extends string = never>(
+  help: string,
+  labels: readonly Label[] = [],
+  buckets: readonly number[] = LATENCY_SECONDS,
+): MetricFamily<Label> {
+  return { kind: 'histogram', help, labels, buckets }
+}
+
+/** Shown by `slipway-server nodes` too: numbers about what the nodes of a fleet share. */
+function reported<Family extends object>(family: Family): Family & { isReported: true } {
+  return { ...family, isReported: true }
+}
+
+/** Every metric of the service. */
+export const METRICS = {
+  slipway_build_info: gauge('Version of the program and of Node; the value is 1.', ['version', 'node']),
+  slipway_http_requests_total: counter(
+    'Responses: side is edge (sites) or api (the service itself), cache says what a response of a site waited for: hit nothing, miss the store or stored bytes, stale nothing although changes may have been missed; none for the service itself.',
+    ['side', 'status', 'cache'],
+  ),
+  slipway_http_request_duration_seconds: histogram(
+    'Time from a request to the beginning of its response (edge) or to its end (api). Responses of sites from memory count into the smallest bucket without a measurement.',
+    ['side'],
+  ),
+  slipway_http_response_body_bytes_total: counter('Bytes of response bodies.', ['side']),
+  slipway_http_request_body_bytes_total: counter('Bytes of request bodies of the service itself.'),
+  slipway_api_errors_total: counter('Errors of the API by code, RATE_LIMITED among them.', ['code']),
+  slipway_connections: gauge('Open connections of clients.'),
+  slipway_connections_closed_total: counter('Connections closed at a limit.', ['reason']),
+  slipway_client_memory_bytes: gauge('Memory held for requests and responses in progress.'),
+  slipway_cache_bytes: gauge('Memory of cached sites, files and responses.'),
+  slipway_cache_limit_bytes: gauge('Value of SLIPWAY_CACHE_BYTES.'),
+  slipway_publishes_total: counter(
+    'Finalized versions by outcome: live, draft (or preview), unchanged, refused (an error of the caller) or failed.',
+    ['outcome'],
+  ),
+  slipway_uploads_active: gauge('Uploads and archives in progress.'),
+  slipway_precompress_queue_length: gauge('Versions that wait for their encodings.'),
+  slipway_store_operation_duration_seconds: histogram(
+    'Time of operations of the database: reads, and write transactions with the wait for their turn.',
+    ['kind', 'outcome'],
+  ),
+  slipway_blob_operation_duration_seconds: histogram('Time of operations on stored files.', [
+    'operation',
+    'outcome',
+  ]),
+  slipway_disk_free_bytes: gauge('Free disk space of the data folder.'),
+  slipway_disk_reserve_bytes: gauge('Free disk space below which publishing is refused.'),
+  slipway_certificates: gauge('Requested certificates by state: valid, expired, pending or failing.', [
+    'state',
+  ]),
+  slipway_certificate_expiry_seconds: gauge(
+    'Seconds until the requested certificate that expires first does; negative afterwards.',
+  ),
+  slipway_sweep_runs_total: counter('Runs of sweeps, the background tasks.', ['sweep', 'outcome']),
+  slipway_sweep_last_success_timestamp_seconds: gauge(
+    'Time of the last successful run of a sweep in this process.',
+    ['sweep'],
+  ),
+  slipway_sweep_duration_seconds: histogram('Duration of runs of sweeps.', ['sweep'], TASK_SECONDS),
+  slipway_emails_total: counter('Emails by outcome: sent, failed (may be sent again) or rejected.', [
+    'outcome',
+  ]),
+  slipway_access_log_lines_total: counter(
+    'Lines of the access log: written, or dropped because the file or its reader is too slow or failed.',
+    ['outcome'],
+  ),
+  slipway_store_feed_lag_seconds: reported(
+    gauge(
+      'Age of the last successful poll for changes of other nodes. Beyond 0.9 the node checks cached entries before it serves them.',
+    ),
+  ),
+  slipway_store_feed_polls_total: reported(counter('These polls.', ['outcome'])),
+  slipway_store_feed_resets_total: reported(
+    counter('Polls after which all cached entries had to be checked.'),
+  ),
+  slipway_store_pool_connections: reported(gauge('Connections to the database.', ['state'])),
+  slipway_store_pool_waiting: reported(gauge('Requests that wait for a connection to the database.')),
+  slipway_store_pool_timeouts_total: reported(counter('Requests that got no connection in time.')),
+  slipway_store_pool_connects_total: reported(counter('Attempts to connect to the database.', ['outcome'])),
+  slipway_store_repeated_writes_total: reported(
+    counter('Writes that the database rolled back because of a conflict, and that ran again.'),
+  ),
+  slipway_stale_lookups_total: reported(
+    counter('Cached entries served although changes may have been missed.'),
+  ),
+  slipway_breaker_open: reported(gauge('Whether lookups do not wait for the database, because it fails.')),
+  slipway_breaker_openings_total: reported(counter('How often that began.')),
+  slipway_lookups_refused_total: reported(
+    counter('Lookups of names that do not exist, refused at their limit.'),
+  ),
+  slipway_s3_requests_total: reported(
+    counter('Requests to the bucket, by operation and outcome.', ['operation', 'outcome']),
+  ),
+  slipway_s3_retries_total: reported(counter('Tries after the first.')),
+  slipway_s3_read_bytes_total: reported(counter('Bytes read from the bucket.')),
+  slipway_disk_cache_bytes: reported(gauge('Size of the disk cache of a bucket.')),
+  slipway_disk_cache_reads_total: reported(
+    counter('Reads of the disk cache: hit, miss or damaged (a file had other bytes).', ['result']),
+  ),
+  slipway_disk_cache_hit_bytes_total: reported(counter('Bytes read from the disk cache.')),
+  slipway_disk_cache_failures_total: reported(
+    counter('Files of the disk cache that could not be written, or not be listed.', ['operation']),
+  ),
+  slipway_worker_restarts_total: counter('Workers that ended and were started again.'),
+  process_start_time_seconds: gauge('Start of the process, in seconds since 1970.'),
+  process_cpu_seconds_total: counter('CPU time of the process, user and system.'),
+  process_resident_memory_bytes: gauge('Memory of the process.'),
+  process_open_fds: gauge('Open file descriptors.'),
+  nodejs_heap_size_used_bytes: gauge('Used memory of the JavaScript heap.'),
+  nodejs_external_memory_bytes: gauge('Memory of buffers outside the heap.'),
+  nodejs_eventloop_lag_p50_seconds: gauge('Median delay of the event loop in the last complete 15 seconds.'),
+  nodejs_eventloop_lag_p99_seconds: gauge('99th percentile of that delay.'),
+  nodejs_eventloop_lag_max_seconds: gauge('Maximum of that delay.'),
+  nodejs_eventloop_active_seconds_total: counter('Time in which the event loop was not idle.'),
+}
+
+export type MetricName = keyof typeof METRICS
+
+/** The labels of a family; every one has a value. */
+export type LabelsOf<Name extends MetricName> = Record<(typeof METRICS)[Name]['labels'][number], string>

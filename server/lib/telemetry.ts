@@ -1,0 +1,41 @@
+import type { Metrics } from './metrics.ts'
+
+/** Where a process records what it does. */
+export interface Telemetry {
+  metrics: Metrics
+  tracer?: Tracer | undefined
+}
+
+/** A timed operation of a trace. */
+export interface SpanOptions {
+  /** The kind of operation: a name of a small set, such as `store write`. */
+  name: string
+  /** `server` for a request that arrived, `client` for one to another server. */
+  kind?: 'server' | 'client'
+  /** By the semantic conventions of OpenTelemetry where these have a name. Never secrets. */
+  attributes?: Readonly<Record<string, string | number>>
+  /** The trace that it continues (W3C Trace Context). */
+  traceparent?: string | undefined
+}
+
+/** Changes the span in progress. */
+export interface Span {
+  setName(name: string): void
+  set(attribute: string, value: string | number): void
+}
+
+/** Runs an operation as a span, where traces are on. */
+export function trace<T>({ tracer }: Telemetry, options: SpanOptions, work: () => Promise<T>): Promise<T> {
+  return tracer ? tracer.run(options, work) : work()
+}
+
+/**
+ * Records traces: an operation that runs within another one is its child. Absent where traces are off, so that nothing
+ * is spent on them.
+ */
+export interface Tracer extends AsyncDisposable {
+  /** Runs an operation as a span, which fails with it. */
+  run<T>(options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>
+  /** Runs an operation that becomes a span only if it returns a promise. */
+  runIfAsync<T>(options: SpanOptions, work: () => T | Promise<T>): T | Promise<T>
+}

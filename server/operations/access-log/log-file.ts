@@ -1,0 +1,161 @@
+import { closeSync, fstatSync, openSync, write } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { Log } from '../../lib/log.ts'
+import type { Counter } from '../../lib/metrics.ts'
+import { SummarizedWarning } from '../../lib/summarized-warning.ts'
+import { SECOND_MS } from '../../lib/time.ts'
+
+const writeAsync = promisify(write)
+
+interface LogFileOptions {
+  /** A path, or the standard output. */
+  target: string | { fd: number }
+  log: Log
+  written: Counter
+  dropped: Counter
+  maxWaitingCharacters?: number
+}
+
+/** Lines that wait for a disk or a reader that is too slow; further ones are dropped. */
+const MAX_WAITING_CHARACTERS = 8 * 2 ** 20
+
+/** Lines wait at most this long for others, so that one write has many. */
+const FLUSH_INTERVAL_MS = SECOND_MS
+const FLUSH_CHARACTERS = 64 * 1024
+
+/** Interval of the attempts to write to a full pipe that does not block. */
+const RETRY_INTERVAL_MS = 50
+
+/** A pipe takes this much in one piece (PIPE_BUF), so that no other writer divides a line. */
+const MAX_PIPE_BYTES = 4096
+
+/** Time that the last lines have when the service stops. */
+const CLOSE_TIMEOUT_MS = 2000
+
+/** Owner and group read the file: it has addresses of visitors. */
+const FILE_MODE = 0o640
+
+/**
+ * Appends lines to a file without waiting for the disk. A file that was renamed or deleted is created again within a
+ * second, so that its rotation needs no signal.
+ */
+export class LogFile implements AsyncDisposable {
+  readonly #options: LogFileOptions
+  readonly #failed: SummarizedWarning
+  readonly #timer: NodeJS.Timeout
+  #fd: number
+  #inode: bigint
+  /** Whether a failed write has left a part of a line. */
+  #isCut = false
+  #waiting: string[] = []
+  #waitingCharacters = 0
+  #writing: Promise<void> | undefined
+
+  /** Throws when the file cannot be opened. */
+  constructor(options: LogFileOptions) {
+    this.#options = options
+    const { target } = options
+    this.#fd = typeof target === 'string' ? openSync(target, 'a', FILE_MODE) : target.fd
+    this.#inode = fstatSync(this.#fd, { bigint: true }).ino
+    this.#failed = new SummarizedWarning(options.log, 'access log: lines dropped')
+    this.#timer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
+  }
+
+  /** Writes what waits, for a limited time. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer)
+    const { promise: timeout, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)
+    await Promise.race([this.#drain(), timeout])
+    clearTimeout(timer)
+    // A write that has not returned still uses the descriptor of a file that the process closes when it exits.
+    if (this.#writing || typeof this.#options.target !== 'string') return
+    closeSync(this.#fd)
+  }
+
+  /** `line` ends with a line break. */
+  add(line: string): void {
+    const { maxWaitingCharacters = MAX_WAITING_CHARACTERS } = this.#options
+    if (this.#waitingCharacters + line.length > maxWaitingCharacters) return void this.#drop(1)
+    this.#waiting.push(line)
+    this.#waitingCharacters += line.length
+    if (this.#waitingCharacters >= FLUSH_CHARACTERS) this.#flush()
+  }
+
+  #drop(lines: number, fields: Record<string, unknown> = {}): void {
+    this.#options.dropped.add(lines)
+    this.#failed.add({ dropped: this.#options.dropped.value, ...fields })
+  }
+
+  #flush(): void {
+    if (this.#writing || this.#waiting.length === 0) return
+    this.#writing = this.#write().finally(() => {
+      this.#writing = undefined
+      if (this.#waitingCharacters >= FLUSH_CHARACTERS) this.#flush()
+    })
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#writing || this.#waiting.length > 0) {
+      this.#flush()
+      await this.#writing
+    }
+  }
+
+  /** One write at a time, so that the lines keep their order. */
+  async #write(): Promise<void> {
+    const lines = this.#waiting
+    if (this.#isCut) lines[0] = `\n${lines[0]}`
+    this.#isCut = false
+    this.#waiting = []
+    this.#waitingCharacters = 0
+    try {
+      await this.#reopenIfMoved()
+      for (const piece of this.#toPieces(lines)) await this.#writePiece(piece)
+      this.#options.written.add(lines.length)
+    } catch (error) {
+      this.#drop(lines.length, { error })
+    }
+  }
+
+  #toPieces(lines: readonly string[]): Buffer[] {
+    if (typeof this.#options.target === 'string') return [Buffer.from(lines.join(''))]
+    const pieces: string[] = ['']
+    for (const line of lines) {
+      const last = pieces.length - 1
+      if (pieces[last]!.length + line.length > MAX_PIPE_BYTES) pieces.push(line)
+      else pieces[last] += line
+    }
+    return pieces.map((piece) => Buffer.from(piece))
+  }
+
+  /** The threads of the process write, because a full pipe would block the event loop. */
+  async #writePiece(piece: Buffer): Promise<void> {
+    for (let offset = 0; offset < piece.length; ) {
+      try {
+        const { bytesWritten } = await writeAsync(this.#fd, piece, offset, piece.length - offset, null)
+        offset += bytesWritten
+      } catch (error) {
+        // The reader of a pipe is slow; lines that arrive until then are dropped at the limit.
+        if ((error as NodeJS.ErrnoException).code === 'EAGAIN') await pause(RETRY_INTERVAL_MS)
+        else {
+          this.#isCut = offset > 0
+          throw error
+        }
+      }
+    }
+  }
+
+  async #reopenIfMoved(): Promise<void> {
+    const { target } = this.#options
+    if (typeof target !== 'string') return
+    const found = await stat(target, { bigint: true }).catch(() => undefined)
+    if (found?.ino === this.#inode) return
+    const opened = openSync(target, 'a', FILE_MODE)
+    closeSync(this.#fd)
+    this.#fd = opened
+    this.#inode = fstatSync(opened, { bigint: true }).ino
+  }
+}

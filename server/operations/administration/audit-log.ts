@@ -1,0 +1,54 @@
+import type { AuditPage } from '../../../protocol/api/admin/audit.ts'
+import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
+import { DAY_MS, toIso } from '../../lib/time.ts'
+import type { AuditEntry, AuditPosition } from '../../store/contract/audit.ts'
+import type { Store } from '../../store/store.ts'
+import { decodeCursor, type PageRequest, toPage } from './page.ts'
+
+/** How long an entry is kept: longer than a year, so that yearly work can be compared. */
+const ENTRY_LIFETIME_MS = 400 * DAY_MS
+
+const ENTRIES_PER_STATEMENT = 500
+
+/** The log of changes by administrators. Features add entries in their writes: `tx.audit.add`. */
+export class AuditLog {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Newest first. VALIDATION_ERROR for an invalid cursor. */
+  async list({ limit, cursor, target }: PageRequest & { target?: string | undefined }): Promise<AuditPage> {
+    const after = cursor === undefined ? undefined : readPosition(cursor)
+    const entries = await this.#store.read.audit.list({ limit: limit + 1, target, after })
+    return toPage(entries, { limit, show, position: ({ at, id }) => [at, id] })
+  }
+
+  /** For a job with its store; returns how many entries it deleted. */
+  async prune(store: Store, now: number): Promise<number> {
+    return repeatUntilEmpty(() =>
+      store.execute('relaxed', ({ audit }) =>
+        audit.deleteBefore(now - ENTRY_LIFETIME_MS, ENTRIES_PER_STATEMENT),
+      ),
+    )
+  }
+}
+
+function readPosition(cursor: string): AuditPosition {
+  const [at, id] = decodeCursor(cursor, ['number', 'string']) as [number, string]
+  return { at, id }
+}
+
+function show({ id, at, actor, action, target, details }: AuditEntry): AuditPage['rows'][number] {
+  const { name, network } = actor
+  return {
+    id,
+    at: toIso(at),
+    actor: name,
+    network,
+    action,
+    target,
+    ...(details && { details: { ...details } }),
+  }
+}

@@ -1,0 +1,106 @@
+import type { Blobs } from '../../blobs/blobs.ts'
+import { ApiError, STATUS } from '../../lib/errors.ts'
+import type { Histogram } from '../../lib/metrics.ts'
+import { type SpanOptions, type Telemetry, trace } from '../../lib/telemetry.ts'
+import { type Mail, MailRejectedError } from '../../mail/mail.ts'
+import type { Queries, Store } from '../../store/store.ts'
+
+/** `rejected` is an error of the caller, `failed` one of the engine. */
+type Outcome = 'ok' | 'rejected' | 'failed'
+
+type AsyncMethod = (...given: unknown[]) => Promise<unknown>
+
+/** The store, with the time of each operation recorded. Its `read` has the same queries. */
+export function observeStore(store: Store, telemetry: Telemetry): Store {
+  const { metrics } = telemetry
+  const durations = (kind: 'read' | 'write') => (outcome: Outcome) =>
+    metrics.histogram('slipway_store_operation_duration_seconds', { kind, outcome })
+  const [observeRead, observeWrite] = [
+    observer(telemetry, durations('read')),
+    observer(telemetry, durations('write')),
+  ]
+  const groups = Object.entries(store.read).map(([group, queries]) => [
+    group,
+    observeMethods(queries, (method) => {
+      const span = { name: 'store read', attributes: { 'db.operation.name': `${group}.${method}` } }
+      return (work) => observeRead(span, work)
+    }),
+  ])
+  const write: SpanOptions = { name: 'store write' }
+  return {
+    ...store,
+    read: Object.fromEntries(groups) as Queries,
+    write: (durability, scope, work) => observeWrite(write, () => store.write(durability, scope, work)),
+    execute: (durability, statement) => observeWrite(write, () => store.execute(durability, statement)),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
+}
+
+const BLOB_OPERATIONS = ['put', 'putTogether', 'commit', 'bytes', 'read', 'remove', 'list'] as const
+
+/** The blobs, with the time of each operation recorded. */
+export function observeBlobs(blobs: Blobs, telemetry: Telemetry): Blobs {
+  const { metrics } = telemetry
+  const observed = BLOB_OPERATIONS.map((operation) => {
+    const observe = observer(telemetry, (outcome) =>
+      metrics.histogram('slipway_blob_operation_duration_seconds', { operation, outcome }),
+    )
+    const span: SpanOptions = { name: `blob ${operation}`, kind: 'client' }
+    const call = blobs[operation] as AsyncMethod
+    return [operation, (...given: unknown[]) => observe(span, () => call.apply(blobs, given))]
+  })
+  return { ...blobs, ...Object.fromEntries(observed) }
+}
+
+/** The mail engine, with its emails counted. */
+export function observeMail(mail: Mail, telemetry: Telemetry): Mail {
+  const count = (outcome: 'sent' | 'rejected' | 'failed') =>
+    telemetry.metrics.counter('slipway_emails_total', { outcome }).add()
+  return {
+    delivery: mail.delivery,
+    async send(email) {
+      try {
+        await trace(telemetry, { name: 'send email', kind: 'client' }, () => mail.send(email))
+        count('sent')
+      } catch (error) {
+        count(error instanceof MailRejectedError ? 'rejected' : 'failed')
+        throw error
+      }
+    },
+  }
+}
+
+/** Runs an operation, and records its time by its outcome. */
+function observer(telemetry: Telemetry, find: (outcome: Outcome) => Histogram) {
+  const histograms = { ok: find('ok'), rejected: find('rejected'), failed: find('failed') }
+  const record = async <T>(work: () => Promise<T>): Promise<T> => {
+    const startedAt = performance.now()
+    let outcome: Outcome = 'ok'
+    try {
+      return await work()
+    } catch (error) {
+      outcome = error instanceof ApiError && STATUS[error.code] < 500 ? 'rejected' : 'failed'
+      throw error
+    } finally {
+      histograms[outcome].observe((performance.now() - startedAt) / 1000)
+    }
+  }
+  return <T>(span: SpanOptions, work: () => Promise<T>): Promise<T> =>
+    trace(telemetry, span, () => record(work))
+}
+
+/** An object with the methods of an instance and of its class, each run by `observe`. */
+function observeMethods(
+  target: object,
+  observe: (name: string) => (work: () => Promise<unknown>) => Promise<unknown>,
+): object {
+  const names = [target, Object.getPrototypeOf(target)].flatMap((one) => Object.getOwnPropertyNames(one))
+  const methods = target as Record<string, AsyncMethod>
+  const observed = names
+    .filter((name) => name !== 'constructor' && typeof methods[name] === 'function')
+    .map((name) => {
+      const run = observe(name)
+      return [name, (...given: unknown[]) => run(() => methods[name]!(...given))]
+    })
+  return Object.fromEntries(observed)
+}

@@ -1,0 +1,65 @@
+import { readdir } from 'node:fs/promises'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import type { Metrics } from '../../lib/metrics.ts'
+import { SECOND_MS } from '../../lib/time.ts'
+
+/** Interval of the percentiles of the event loop's delay. */
+const DELAY_INTERVAL_MS = 15 * SECOND_MS
+
+/** Resolution of the measurement of that delay. */
+const DELAY_RESOLUTION_MS = 20
+
+/** Adds the metrics of this process. Dispose it to end their timers. */
+export function addProcessMetrics(metrics: Metrics, { version }: { version: string }): Disposable {
+  metrics.addRead('slipway_build_info', () => 1, { version, node: process.versions.node })
+  metrics.addRead('process_start_time_seconds', () => performance.timeOrigin / 1000)
+  metrics.addRead('process_cpu_seconds_total', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
+  const memory = () => process.memoryUsage()
+  metrics.addRead('process_resident_memory_bytes', () => process.memoryUsage.rss())
+  metrics.addRead('nodejs_heap_size_used_bytes', () => memory().heapUsed)
+  metrics.addRead('nodejs_external_memory_bytes', () => memory().external)
+  metrics.addRead(
+    'nodejs_eventloop_active_seconds_total',
+    () => performance.eventLoopUtilization().active / 1000,
+  )
+  addOpenFiles(metrics)
+  return addEventLoopDelay(metrics)
+}
+
+/** Linux lists the descriptors of a process in a folder; elsewhere their number is not known. */
+function addOpenFiles(metrics: Metrics): void {
+  let open: number | undefined
+  metrics.addRefresh(async () => {
+    open = (await readdir('/proc/self/fd')).length
+  })
+  metrics.addRead('process_open_fds', () => open)
+}
+
+/** Percentiles of the delay of the event loop beyond the resolution, of the last complete interval. */
+function addEventLoopDelay(metrics: Metrics): Disposable {
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
+  delay.enable()
+  const toSeconds = (nanoseconds: number) => Math.max(0, nanoseconds / 1e9 - DELAY_RESOLUTION_MS / 1000)
+  const gauges = {
+    p50: metrics.gauge('nodejs_eventloop_lag_p50_seconds'),
+    p99: metrics.gauge('nodejs_eventloop_lag_p99_seconds'),
+    max: metrics.gauge('nodejs_eventloop_lag_max_seconds'),
+  }
+  const update = () => {
+    gauges.p50.set(toSeconds(delay.percentile(50)))
+    gauges.p99.set(toSeconds(delay.percentile(99)))
+    gauges.max.set(toSeconds(delay.max))
+    delay.reset()
+  }
+  update()
+  const timer = setInterval(update, DELAY_INTERVAL_MS).unref()
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      delay.disable()
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import type { DiskReserve } from '../../blobs/disk-reserve.ts'
+import type { ClientMemory } from '../../lib/client-memory.ts'
+import type { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
+import type { Connections } from '../../lib/connections.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
+import { shareResult } from '../../lib/share-result.ts'
+import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
+import type { Precompressor } from '../../publish/precompress/precompressor.ts'
+import type { Store } from '../../store/store.ts'
+
+interface Parts {
+  store: Store
+  reserve: DiskReserve
+  connections: Connections
+  clientMemory: ClientMemory
+  budget: MemoryBudget
+  uploadLimiter: ConcurrencyLimiter
+  precompressor: Precompressor
+}
+
+/** How long the counts of certificates are valid, which a query of the whole table returns. */
+const CERTIFICATES_LIFETIME_MS = MINUTE_MS
+
+/** Adds the metrics that are read from the parts of the service when they are shown. */
+export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
+  const { connections, clientMemory, budget, uploadLimiter, precompressor } = parts
+  metrics.addRead('slipway_connections', () => connections.open)
+  metrics.addRead('slipway_connections_closed_total', () => connections.closed.tooMany, {
+    reason: 'limit',
+  })
+  metrics.addRead('slipway_connections_closed_total', () => connections.closed.tooSlow, { reason: 'slow' })
+  metrics.addRead('slipway_client_memory_bytes', () => clientMemory.heldBytes)
+  metrics.addRead('slipway_cache_bytes', () => budget.usedBytes)
+  metrics.addRead('slipway_cache_limit_bytes', () => budget.limit)
+  metrics.addRead('slipway_uploads_active', () => uploadLimiter.active)
+  metrics.addRead('slipway_precompress_queue_length', () => precompressor.queueLength)
+  addDisk(metrics, parts)
+  addCertificates(metrics, parts)
+}
+
+function addDisk(metrics: Metrics, { reserve }: Parts): void {
+  const [free, reserved] = [
+    metrics.gauge('slipway_disk_free_bytes'),
+    metrics.gauge('slipway_disk_reserve_bytes'),
+  ]
+  metrics.addRefresh(
+    shareResult(
+      async () => {
+        const { freeBytes, reserveBytes } = await reserve.measure()
+        free.set(freeBytes)
+        reserved.set(reserveBytes)
+      },
+      { lifetimeMs: SECOND_MS },
+    ),
+  )
+}
+
+/** Counts by state, so that the number of series does not depend on the number of domains. */
+function addCertificates(metrics: Metrics, { store }: Parts): void {
+  let firstExpiry: number | undefined
+  metrics.addRefresh(
+    shareResult(
+      async () => {
+        const { valid, expired, pending, failing, notAfter } = await store.read.certificates.countByState(
+          store.clock(),
+        )
+        for (const [state, count] of Object.entries({ valid, expired, pending, failing }))
+          metrics.gauge('slipway_certificates', { state }).set(count)
+        firstExpiry = notAfter ?? undefined
+      },
+      { lifetimeMs: CERTIFICATES_LIFETIME_MS },
+    ),
+  )
+  metrics.addRead('slipway_certificate_expiry_seconds', () =>
+    firstExpiry === undefined ? undefined : (firstExpiry - store.clock()) / 1000,
+  )
+}

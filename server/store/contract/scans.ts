@@ -1,0 +1,11 @@
+/** Contents that a scanner has accepted. */
+export interface ScanQueries {
+  /** Those among these hashes that the scanner has accepted since that time. */
+  acceptedAmong(scanner: string, hashes: readonly string[], since: number): Promise<Set<string>>
+
+  /** Idempotent; a later time replaces an earlier one. */
+  accept(scanner: string, hashes: readonly string[], now: number): Promise<void>
+
+  /** Deletes at most `limit` that were accepted before that time; returns their number. */
+  deleteBefore(acceptedAt: number, limit: number): Promise<number>
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import type { AuditEntry, AuditPosition, AuditQueries, AuditRecord } from '../contract/audit.ts'
+import type { AuditRow, Schema } from '../schema.ts'
+
+export class SqlAuditQueries implements AuditQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async add({ at, actor, action, target, details }: AuditRecord) {
+    const { accountId: actor_id, name, network } = actor
+    await this.#db
+      .insertInto('audit_log')
+      .values({
+        ...{ id: randomUUID(), at, actor_id, actor: name, network, action, target },
+        details: details === undefined ? null : JSON.stringify(details),
+      })
+      .execute()
+  }
+
+  async list({ limit, target, after }: { limit: number; target?: string; after?: AuditPosition }) {
+    const rows = await this.#db
+      .selectFrom('audit_log')
+      .selectAll()
+      .$if(target !== undefined, (query) => query.where('target', '=', target!))
+      .$if(after !== undefined, (query) =>
+        query.where((e) => e(e.refTuple('at', 'id'), '<', e.tuple(after!.at, after!.id))),
+      )
+      .orderBy('at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map(toEntry)
+  }
+
+  async deleteBefore(before: number, limit: number) {
+    const old = this.#db.selectFrom('audit_log').select('id').where('at', '<', before).limit(limit)
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('audit_log')
+      .where('id', 'in', old)
+      .executeTakeFirstOrThrow()
+    return Number(numDeletedRows)
+  }
+}
+
+function toEntry({ id, at, actor_id, actor, network, action, target, details }: AuditRow): AuditEntry {
+  return {
+    ...{ id, at, actor: { accountId: actor_id, name: actor, network }, action, target },
+    ...(details === null ? {} : { details: JSON.parse(details) }),
+  }
+}

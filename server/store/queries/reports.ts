@@ -1,0 +1,65 @@
+import { type Kysely, sql } from 'kysely'
+import type { ReportedSite, ReportQueries, ReportState } from '../contract/reports.ts'
+import type { ReportRow } from '../moderation-rows.ts'
+import { json, RowMapper } from '../row-mapper.ts'
+import type { Schema } from '../schema.ts'
+
+const mapper = new RowMapper<ReportedSite, ReportRow>({
+  site: 'site',
+  state: 'state',
+  count: 'count',
+  firstAt: 'first_at',
+  lastAt: 'last_at',
+  decidedAt: 'decided_at',
+  latest: json('latest'),
+  mailedCount: 'mailed_count',
+  mailedAt: 'mailed_at',
+})
+
+export class SqlReportQueries implements ReportQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async find(site: string) {
+    return mapper.toEntityIfFound(await this.#all().where('site', '=', site).executeTakeFirst())
+  }
+
+  async put(reports: ReportedSite) {
+    const { site, ...others } = mapper.toRow(reports)
+    await this.#db
+      .insertInto('reports')
+      .values({ site, ...others })
+      .onConflict((conflict) => conflict.column('site').doUpdateSet(others))
+      .execute()
+  }
+
+  async list(state: ReportState, { limit, before }: Parameters<ReportQueries['list']>[1]) {
+    let query = this.#all().where('state', '=', state)
+    if (before)
+      query = query.where((e) => e(e.refTuple('last_at', 'site'), '<', e.tuple(before.lastAt, before.site)))
+    return mapper.toEntities(
+      await query.orderBy('last_at', 'desc').orderBy('site', 'desc').limit(limit).execute(),
+    )
+  }
+
+  async unmailed(mailedBefore: number, limit: number) {
+    const query = this.#all()
+      // Written literally, because it must match a partial index.
+      .where(sql<boolean>`state = 'open' and count > mailed_count`)
+      .where((e) => e.or([e('mailed_at', 'is', null), e('mailed_at', '<=', mailedBefore)]))
+    return mapper.toEntities(await query.orderBy('last_at').limit(limit).execute())
+  }
+
+  async deleteBefore(lastAt: number, limit: number) {
+    const old = this.#db.selectFrom('reports').select('site').where('last_at', '<', lastAt).limit(limit)
+    const query = this.#db.deleteFrom('reports').where('site', 'in', old)
+    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+  }
+
+  #all() {
+    return this.#db.selectFrom('reports').selectAll()
+  }
+}

@@ -1,0 +1,43 @@
+import type { Kysely } from 'kysely'
+import type { ScanQueries } from '../contract/scans.ts'
+import type { Schema } from '../schema.ts'
+import { toBatches } from './batches.ts'
+
+export class SqlScanQueries implements ScanQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async acceptedAmong(scanner: string, hashes: readonly string[], since: number) {
+    const accepted = new Set<string>()
+    for (const batch of toBatches(hashes)) {
+      const query = this.#db.selectFrom('accepted_scans').select('hash').where('hash', 'in', batch)
+      const rows = await query.where('scanner', '=', scanner).where('accepted_at', '>=', since).execute()
+      for (const { hash } of rows) accepted.add(hash)
+    }
+    return accepted
+  }
+
+  async accept(scanner: string, hashes: readonly string[], now: number) {
+    for (const batch of toBatches(hashes))
+      await this.#db
+        .insertInto('accepted_scans')
+        .values(batch.map((hash) => ({ hash, scanner, accepted_at: now })))
+        .onConflict((conflict) => conflict.columns(['hash', 'scanner']).doUpdateSet({ accepted_at: now }))
+        .execute()
+  }
+
+  async deleteBefore(acceptedAt: number, limit: number) {
+    const old = this.#db
+      .selectFrom('accepted_scans')
+      .select(['hash', 'scanner'])
+      .where('accepted_at', '<', acceptedAt)
+      .limit(limit)
+    const query = this.#db
+      .deleteFrom('accepted_scans')
+      .where((e) => e(e.refTuple('hash', 'scanner'), 'in', old.$asTuple('hash', 'scanner')))
+    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+  }
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { METRICS, type MetricName } from '../../server/lib/metric-table.ts'
+import { tar } from '../archive/tar-file.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { scrape } from './scrape.ts'
+
+const DEPLOY = join(import.meta.dirname, '..', '..', 'deploy')
+
+describe('the metrics of a service', () => {
+  let service: RunningService
+  let internalPort: number
+  before(async () => {
+    service = await startTestService({ INTERNAL_PORT: '0', RATE_ANONYMOUS: '3' })
+    internalPort = service.service.internalPort!
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  const visit = (slug: string, path: string) =>
+    sendRequest(service.port, { path, headers: { host: `${slug}.localhost` } })
+
+  test('count what visitors, publishers and the service did', async () => {
+    const before = await scrape(internalPort)
+    const { slug } = await publish(service.port, 'x'.repeat(1000))
+    for (const path of ['/', '/', '/', '/missing']) await visit(slug, path)
+    await visit('no-such-site', '/')
+    for (let request = 0; request < 4; request++)
+      await sendRequest(service.port, { path: '/api/v1/sites', headers: { authorization: 'Bearer no-key' } })
+    const now = await scrape(internalPort)
+    const added = (name: string) => now.get(name) - before.get(name)
+    const requests = (side: string, status: string, cache: string) =>
+      added(`slipway_http_requests_total{side="${side}",status="${status}",cache="${cache}"}`)
+    assert.equal(requests('edge', '2xx', 'hit') + requests('edge', '2xx', 'miss'), 3)
+    assert.ok(requests('edge', '2xx', 'miss') >= 1, 'the first visit waits for the store')
+    assert.equal(requests('edge', '4xx', 'hit') + requests('edge', '4xx', 'miss'), 2)
+    assert.ok(added('slipway_http_response_body_bytes_total{side="edge"}') >= 3000)
+    assert.ok(added('slipway_http_request_body_bytes_total') >= 1000)
+    assert.equal(added('slipway_publishes_total{outcome="live"}'), 1)
+    assert.ok(added('slipway_api_errors_total{code="RATE_LIMITED"}') >= 1)
+    assert.ok(added('slipway_http_request_duration_seconds_count{side="api"}') >= 5)
+    for (const kind of ['read', 'write'])
+      assert.ok(
+        added(`slipway_store_operation_duration_seconds_count{kind="${kind}",outcome="ok"}`) > 0,
+        kind,
+      )
+    assert.ok(added('slipway_blob_operation_duration_seconds_count{operation="put",outcome="ok"}') >= 1)
+    assert.ok(now.get('slipway_disk_free_bytes') > 0)
+    assert.equal(now.get(`slipway_build_info{version="test",node="${process.versions.node}"}`), 1)
+  })
+
+  test('have the names of the table, and one series for each of few values of a label', async () => {
+    const { families, samples } = await scrape(internalPort)
+    assert.deepEqual([...families.keys()], Object.keys(METRICS))
+    for (const { name, labels } of samples) {
+      const family =
+        METRICS[(name in METRICS ? name : name.replace(/_(bucket|sum|count)$/, '')) as MetricName]
+      const names = Object.keys(labels).filter((label) => label !== 'le')
+      assert.deepEqual(names, family.labels, name)
+    }
+    assert.ok(samples.length < 600, `${samples.length} samples`)
+  })
+
+  test('are those that promtool accepts', requires('promtool'), async () => {
+    const { text: metrics } = await sendRequest(internalPort, { path: '/metrics' })
+    assert.deepEqual(await promtool(['check', 'metrics'], metrics), { code: 0, output: '' })
+  })
+
+  test('are the only ones that the dashboard of Grafana and the alert rules name', async () => {
+    const { families } = await scrape(internalPort)
+    const files = ['grafana-dashboard.json', 'alerts.yaml'].map((name) => join(DEPLOY, name))
+    for (const file of files) {
+      const names = (await readFile(file, 'utf8')).match(/\b(slipway|process|nodejs)_[a-z_0-9]+/g) ?? []
+      assert.ok(names.length > 10, file)
+      for (const name of new Set(names)) {
+        const family = name.replace(/_(bucket|sum|count)$/, '')
+        assert.ok(families.has(name) || families.get(family) === 'histogram', `${file}: ${name}`)
+      }
+    }
+  })
+})
+
+test('a scrape is answered while a service stops, until its requests in progress have ended', async () => {
+  await using disposal = new AsyncDisposableStack()
+  const service = disposal.use(await startTestService({ INTERNAL_PORT: '0', DRAIN_SECONDS: '60' }))
+  const internalPort = service.service.internalPort!
+  // The body of a request that does not end.
+  const upload = connect(service.port, '127.0.0.1')
+  upload.write('POST /api/v1/publish HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n')
+  upload.write('Content-Length: 100\r\nExpect: 100-continue\r\n\r\n')
+  await once(upload, 'data')
+  const stopped = service.service[Symbol.asyncDispose]()
+  assert.ok((await scrape(internalPort)).get('slipway_connections') >= 1)
+  upload.destroy()
+  await stopped
+  await assert.rejects(sendRequest(internalPort, { path: '/metrics' }), { code: 'ECONNREFUSED' })
+})
+
+describe('for Prometheus', requires('promtool'), () => {
+  test('each alert rule is valid, and fires when it should', async () => {
+    for (const args of [
+      ['check', 'rules', join(DEPLOY, 'alerts.yaml')],
+      ['test', 'rules', join(import.meta.dirname, 'alerts.yaml')],
+    ]) {
+      const { code, output } = await promtool(args)
+      assert.equal(code, 0, output)
+    }
+  })
+
+  test('each query of the dashboard is valid', async () => {
+    const { panels } = JSON.parse(await readFile(join(DEPLOY, 'grafana-dashboard.json'), 'utf8')) as {
+      panels: { targets?: { expr: string }[] }[]
+    }
+    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+    assert.ok(queries.length > 20)
+    const rules = queries.map((expr, number) => ({
+      record: `query:${number}`,
+      expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+    }))
+    await using folder = await memoryFolder()
+    const file = join(folder.path, 'rules.yaml')
+    // JSON is YAML.
+    await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
+    const { code, output } = await promtool(['check', 'rules', file])
+    assert.equal(code, 0, output)
+  })
+})
+
+/** Runs promtool; `output` is what it prints to both streams. */
+async function promtool(args: string[], input = ''): Promise<{ code: number; output: string }> {
+  const program = execFile('promtool', args)
+  const [output, errors] = [text(program.stdout!), text(program.stderr!)]
+  program.stdin!.end(input)
+  const [code] = (await once(program, 'close')) as [number]
+  return { code, output: (await output) + (await errors) }
+}
+
+async function publish(port: number, page: string): Promise<{ slug: string }> {
+  const { json } = await sendRequest(port, {
+    method: 'POST',
+    path: '/api/v1/publish',
+    headers: { 'Content-Type': 'application/x-tar' },
+    body: tar([{ name: 'index.html', data: Buffer.from(page) }]),
+  })
+  return json
+}
