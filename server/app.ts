@@ -24,6 +24,7 @@ import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
+import { SweepList } from './jobs/sweep-list.ts'
 import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
@@ -35,6 +36,7 @@ import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { UndecryptableError } from './lib/secret-box.ts'
 import { shareResult } from './lib/share-result.ts'
+import type { Tracer } from './lib/telemetry.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
@@ -48,6 +50,8 @@ import { ProxyProtocol } from './net/proxy-protocol.ts'
 import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
+import { ActivityRecorder } from './operations/administration/activity.ts'
+import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
@@ -97,10 +101,13 @@ export interface Service extends AsyncDisposable {
  * Runs the whole service in this process until it is disposed: disposal stops it in order and lets work in
  * progress finish within `drainSeconds`.
  */
-export async function startService(config: Config, startOptions: StartOptions): Promise<Service> {
+export async function startService(config: Config, given: StartOptions): Promise<Service> {
   await using stack = new AsyncDisposableStack()
-  const shared = startOptions.broadcastInvalidation !== undefined
-  const { log } = startOptions
+  const shared = given.broadcastInvalidation !== undefined
+  const { log } = given
+  const tracer = await openTracer(config, given)
+  if (tracer) stack.use(tracer)
+  const startOptions = { ...given, tracer }
   const clientMemory = new ClientMemory({
     totalBytes: config.clientMemoryBytes,
     perNetworkBytes: Math.ceil(config.clientMemoryBytes / 4),
@@ -127,6 +134,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
   stack.use(new Scheduler(services.sweepOptions, sweeps))
+  stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   if (database) {
     const host = `${hostname()}:${listener.port}`
     stack.use(new NodeReporter({ store, metrics, log, host, release: startOptions.version }))
@@ -169,6 +177,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     clientIp: getClientIp,
     https,
     requestLog,
+    tracer,
     recorder: visitRecorder,
   })
   const edge = new Edge(edgeOptions)
@@ -190,6 +199,8 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   const api = await buildApi({
     ...services,
+    sweepList: new SweepList(services.sweepOptions, sweeps),
+    overviews: new Overviews({ store, reserve: backends.reserve, budget, release: startOptions.version }),
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
     baseUrl,
     version: startOptions.version,
@@ -221,7 +232,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   stack.defer(() => api.close())
 
-  const serviceRequests = new ServiceRequests({ metrics, requestLog })
+  const serviceRequests = new ServiceRequests({
+    ...{ telemetry, requestLog },
+    trustsProxies: config.trustedProxies > 0,
+  })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       // No client shall send a request over a connection at the time when the drain closes it.
@@ -229,9 +243,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
       const isAmbiguous = rejectAmbiguous(request, response)
       if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
         return handleNodeRequest(edge, request, response)
-      serviceRequests.observe(request, response)
-      if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
-      api.routing(request, response)
+      serviceRequests.handle(request, response, () => {
+        if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
+        api.routing(request, response)
+      })
     },
     fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
@@ -356,6 +371,16 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
     issuesCertificates: config.httpsPort !== undefined,
   }
+}
+
+/** Loads the packages of OpenTelemetry only for their setting. */
+async function openTracer(
+  { otlpUrl: url, tracePercent: samplePercent }: Config,
+  { version, log }: StartOptions,
+): Promise<Tracer | undefined> {
+  if (url === '') return undefined
+  const { OtlpTracer } = await import('./operations/telemetry/otlp.ts')
+  return new OtlpTracer({ url, samplePercent, version, log })
 }
 
 function openAccessLog(

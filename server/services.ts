@@ -19,6 +19,7 @@ import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
+import { Lists } from './operations/administration/lists.ts'
 import { Notices } from './operations/notices/notices.ts'
 import { SpoolSpace } from './publish/archive/spool.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
@@ -133,6 +134,7 @@ export function createServices(
     accounts: new Accounts({ store, mail, sessions, plans, baseUrl, secret, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
+    lists: new Lists({ store, addresses }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),

@@ -98,7 +98,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   app.removeAllContentTypeParsers()
   accountBodies(app, options)
   handleErrors(app, options)
-  logRequests(app, options.log)
+  logRequests(app, options)
   // Sees the routes that are added after it.
   const allowed = knownMethods(app)
   probes(app, options)
@@ -228,9 +228,14 @@ function probes(app: FastifyInstance, { healthy, isReady }: Pick<ApiOptions, 'he
  * Logs one line per request, without the query, which may contain tokens. Uploads and pages only at level
  * debug.
  */
-function logRequests(app: FastifyInstance, log: Log): void {
+function logRequests(
+  app: FastifyInstance,
+  { log, telemetry: { tracer } }: Pick<ApiOptions, 'log' | 'telemetry'>,
+): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
+    const { url: route = '*' } = request.routeOptions
+    tracer?.describe(`${request.method} ${route}`, { 'http.route': route, 'slipway.request_id': request.id })
   })
   app.addHook('onResponse', async (request, reply) => {
     const isDebug =

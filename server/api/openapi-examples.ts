@@ -151,6 +151,14 @@ const VALUES: Record<string, string | number> = {
   type: 'CNAME',
   resetsAt: '2026-11-22T17:00:00.000Z',
   actor: 'you@example.com',
+  release: '1.4.0',
+  host: 'node-1:8080',
+  seenAt: '2026-11-22T17:00:00.000Z',
+  startedAt: '2026-11-22T16:04:11.000Z',
+  nextStepAt: '2027-01-21T16:06:02.000Z',
+  countedAt: '2026-11-22T16:55:00.000Z',
+  durationMs: 12,
+  plan: 'free',
   network: '192.0.2.0/24',
   action: 'administrator.add',
   target: 'colleague@example.com',
@@ -158,6 +166,8 @@ const VALUES: Record<string, string | number> = {
 
 /** Fields that are null more often than not. */
 const NULL_FIELDS = new Set([
+  'error',
+  'failedAt',
   'key',
   'pendingVersionId',
   'Version.preview',
@@ -306,6 +316,7 @@ export function example(schema: Schema, name: string, owner = ''): unknown {
     case 'array':
       return items ? [example(items, name, owner)] : []
     case 'integer':
+    case 'number':
       return known ?? Math.max((schema.minimum as number | undefined) ?? 0, 1)
     case 'boolean':
       return true

@@ -10,8 +10,11 @@ import type { Trusts } from '../accounts/trusts/trusts.ts'
 import type { VisitReports } from '../analytics/report.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { AccountDeletion } from '../jobs/account-deletion.ts'
+import type { SweepList } from '../jobs/sweep-list.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
+import type { Lists } from '../operations/administration/lists.ts'
+import type { Overviews } from '../operations/administration/overview.ts'
 import type { ArchivePublisher } from '../publish/archive-upload.ts'
 import type { Finalizer } from '../publish/finalize.ts'
 import type { PublishService } from '../publish/publish.ts'
@@ -31,6 +34,9 @@ export interface ApiServices {
   accounts: Accounts
   administrators: Administrators
   auditLog: AuditLog
+  lists: Lists
+  overviews: Overviews
+  sweepList: SweepList
   namedKeys: NamedKeys
   trusts: Trusts
   deviceSignIns: DeviceSignIns

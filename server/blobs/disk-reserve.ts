@@ -5,6 +5,7 @@ import { ApiError } from '../lib/errors.ts'
 export type ReserveSize = { bytes: number } | { percent: number }
 
 export interface DiskSpace {
+  totalBytes: number
   freeBytes: number
   reserveBytes: number
 }
@@ -54,7 +55,8 @@ export class DiskReserve {
 
   async measure(): Promise<DiskSpace> {
     const { bavail, blocks, bsize } = await statfs(this.#folder)
-    return { freeBytes: bavail * bsize, reserveBytes: reserveBytes(this.#size, blocks * bsize) }
+    const totalBytes = blocks * bsize
+    return { totalBytes, freeBytes: bavail * bsize, reserveBytes: reserveBytes(this.#size, totalBytes) }
   }
 
   #isOff(): boolean {

@@ -4,6 +4,7 @@ import { DAY_SECONDS } from '../lib/time.ts'
 import { planTable } from './plan-settings.ts'
 import {
   address,
+  backupTarget,
   base64url,
   bucketUrl,
   bytes,
@@ -140,6 +141,16 @@ export const settings = {
   blobsUrl: bucketUrl(
     'SLIPWAY_BLOBS_URL',
     'Bucket of S3 for the files of sites: s3://bucket/prefix?region=name, with endpoint=https://host for servers other than AWS. Default: the data folder.',
+  ),
+  backupTarget: backupTarget(
+    'SLIPWAY_BACKUP_TARGET',
+    'Where `slipway-server backup` stores backups unless it is given a target: a folder, or a bucket as in `SLIPWAY_BLOBS_URL`.',
+  ),
+  backupKeep: integer(
+    'SLIPWAY_BACKUP_KEEP',
+    0,
+    [0, 10_000],
+    'Number of backups to keep in a target; older ones are deleted after each backup. `0` keeps all.',
   ),
   cacheDiskBytes: bytes(
     'SLIPWAY_CACHE_DISK_BYTES',
@@ -375,7 +386,7 @@ export const settings = {
     'SLIPWAY_BLOB_GRACE',
     1800,
     [0, YEAR_SECONDS],
-    'Time after which files that no version uses are deleted. Must be longer than a backup takes.',
+    'Time after which files that no version uses are deleted.',
   ),
   readySeconds: optional(
     duration(
@@ -471,6 +482,17 @@ export const settings = {
     'short',
     ['short', 'full', 'none'],
     'IP addresses in the access log: `short` for the network (IPv4 /24, IPv6 /48), `full` or `none`.',
+  ),
+  otlpUrl: address(
+    'SLIPWAY_OTLP_URL',
+    'Collector that receives traces over OTLP/HTTP, such as `http://localhost:4318`. Default: the value of `OTEL_EXPORTER_OTLP_ENDPOINT`, otherwise no traces.',
+    ['http:', 'https:'],
+  ),
+  tracePercent: integer(
+    'SLIPWAY_TRACE_PERCENT',
+    100,
+    [0, 100],
+    'Percentage of traces that are recorded. Traces that a trusted proxy began are recorded as it decided.',
   ),
   log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Minimum level of log messages.'),
 } as const

@@ -122,6 +122,7 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
     plans: resolvePlans(values),
     readySeconds: values.readySeconds ?? (values.databaseUrl === '' ? 0 : FLEET_READY_SECONDS),
     moveDatabaseUrl: environment.SLIPWAY_MOVE_DATABASE_URL ?? '',
+    otlpUrl: values.otlpUrl || readCollector(environment),
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
     dnsHookEnvironment: hookEnvironment(environment, values.dnsHookVariables),
@@ -130,6 +131,13 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
       ...deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
     ],
   })
+}
+
+/** The variable of OpenTelemetry, which platforms set for all services. */
+function readCollector({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url = '',
+}: Record<string, string | undefined>): string {
+  return /^https?:\/\/./.test(url) && URL.canParse(url) ? url : ''
 }
 
 function formerNameWarnings(environment: Record<string, string | undefined>): readonly string[] {

@@ -8,7 +8,9 @@ import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
+import { pruneActivity } from '../operations/administration/activity.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
+import { countFigures } from '../operations/administration/figures.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
@@ -16,6 +18,7 @@ import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
+import { BACKUP_LEASE } from '../store/contract/leases.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
@@ -150,6 +153,13 @@ export const sweeps: readonly Sweep[] = [
     run: ({ auditLog, clock, store }) => auditLog.prune(store, clock()),
   },
   {
+    name: 'figures',
+    intervalSeconds: 600,
+    description:
+      'counts what sites, accounts and domains use, for administrators, and deletes counts of activity after 90 days',
+    run: async ({ store }) => (await countFigures(store)) + (await pruneActivity(store)),
+  },
+  {
     name: 'programs',
     intervalSeconds: 600,
     description: 'deletes expired codes, tokens and registrations of programs',
@@ -272,15 +282,17 @@ async function discardStrayUploads({ store, clock, pendingLifetime }: SweepOptio
 }
 
 /**
- * Deletes the rows of unreferenced blobs first, then objects, which never get a row again. Returns how many objects. One
- * that cannot be deleted does not stop the deletion of others.
+ * Deletes the rows of unreferenced blobs first, but none while a backup runs, then objects, which never get a row again.
+ * Returns how many objects. One that cannot be deleted does not stop the deletion of others.
  */
 async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
   const before = clock() - blobGrace * 1000
   await repeatUntilEmpty(async () => {
-    const { examined } = await store.write('durable', INDEPENDENT, (tx) =>
-      tx.blobs.collect(before, ITEMS_PER_TRANSACTION),
-    )
+    const { examined } = await store.write('durable', INDEPENDENT, async (tx) => {
+      // Within the write: a backup copies the database once it has the lease.
+      if (await tx.leases.isTaken(BACKUP_LEASE, clock())) return { examined: 0 }
+      return tx.blobs.collect(before, ITEMS_PER_TRANSACTION)
+    })
     return examined
   })
   let removed = 0

@@ -4,9 +4,13 @@ import { HOUR_MS, SECOND_MS } from '../lib/time.ts'
 import type { Lease } from '../store/contract/leases.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
 import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
+import { SweepRunRecorder } from './sweep-runs.ts'
 
 /** How much more than its interval a scheduled run covers, so that a late run misses nothing (milliseconds). */
 const LOOKBACK_MS = HOUR_MS
+
+/** Characters of the message of a failure, as administrators see it. */
+const MAX_MESSAGE_LENGTH = 500
 
 /** Spreads the attempts of nodes that wait for the same lease. */
 const MAX_JITTER_MS = 10 * SECOND_MS
@@ -22,6 +26,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>()
   /** Sweeps whose lease another process held at the last interval. */
   readonly #refused = new Set<string>()
+  readonly #runs: SweepRunRecorder
   #hasReportedOthers = false
   /** Failures of each sweep since the process started. */
   readonly #failures = new Map<string, number>()
@@ -29,6 +34,7 @@ export class Scheduler implements AsyncDisposable {
 
   constructor(options: SweepOptions, table: readonly Sweep[]) {
     this.#options = options
+    this.#runs = new SweepRunRecorder(options)
     for (const sweep of table)
       if (sweep.isEnabled?.(options) ?? true) this.#schedule(sweep, firstDelay(sweep))
   }
@@ -91,11 +97,16 @@ export class Scheduler implements AsyncDisposable {
     const { name } = sweep
     const beganAt = performance.now()
     const run = () => sweep.run(options, { since })
-    const count = await trace(telemetry, { name: `sweep ${name}` }, run).finally(() =>
-      metrics
-        .histogram('slipway_sweep_duration_seconds', { sweep: name })
-        .observe((performance.now() - beganAt) / 1000),
-    )
+    const record = (items: number, error: string | null) => {
+      const durationMs = Math.round(performance.now() - beganAt)
+      metrics.histogram('slipway_sweep_duration_seconds', { sweep: name }).observe(durationMs / 1000)
+      return this.#runs.record({ name, startedAt, durationMs, items, error })
+    }
+    const count = await trace(telemetry, { name: `sweep ${name}` }, run).catch(async (error: Error) => {
+      await record(0, error instanceof LeaseLostError ? null : error.message.slice(0, MAX_MESSAGE_LENGTH))
+      throw error
+    })
+    await record(count, null)
     metrics.counter('slipway_sweep_runs_total', { sweep: name, outcome: 'ok' }).add()
     metrics.gauge('slipway_sweep_last_success_timestamp_seconds', { sweep: name }).set(clock() / 1000)
     if (count > 0) options.log.info('sweep finished', { sweep: sweep.name, count })

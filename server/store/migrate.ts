@@ -24,6 +24,7 @@ import * as trusts from './migrations/021-trusts.ts'
 import * as oauth from './migrations/022-oauth.ts'
 import * as clients from './migrations/023-clients.ts'
 import * as administration from './migrations/024-administration.ts'
+import * as figures from './migrations/024-figures.ts'
 import * as moderation from './migrations/025-moderation.ts'
 import * as quotas from './migrations/026-quotas.ts'
 import * as mail from './migrations/027-mail.ts'
@@ -110,6 +111,8 @@ export const migrations: readonly Migration[] = [
     compatibleWith: '014-growing-tables',
     indexes: administration.administrators,
   },
+  { name: '024-figures', compatibleWith: '014-growing-tables', up: figures.up },
+  { name: '024-lists', compatibleWith: '014-growing-tables', indexes: figures.listIndexes },
   { name: '025-moderation', compatibleWith: '014-growing-tables', up: moderation.up },
   {
     name: '025-moderation-indexes',

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { SqlAccountQueries } from './queries/accounts.ts'
 import { SqlAcmeQueries } from './queries/acme.ts'
+import { SqlActivityQueries } from './queries/activity.ts'
 import { SqlAuditQueries } from './queries/audit.ts'
 import { SqlBlobQueries } from './queries/blobs.ts'
 import { SqlBlockQueries } from './queries/blocks.ts'
@@ -9,6 +10,7 @@ import { SqlCollaboratorQueries } from './queries/collaborators.ts'
 import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDeviceSignInQueries } from './queries/device-sign-ins.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
+import { SqlFigureQueries } from './queries/figures.ts'
 import { SqlJobCursorQueries } from './queries/job-cursors.ts'
 import { SqlKeyQueries } from './queries/keys.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
@@ -21,6 +23,7 @@ import { SqlServingQueries } from './queries/serving.ts'
 import { SqlSharedSettingQueries } from './queries/shared-settings.ts'
 import { SqlSignInQueries } from './queries/sign-ins.ts'
 import { SqlSiteQueries } from './queries/sites.ts'
+import { SqlSweepRunQueries } from './queries/sweep-runs.ts'
 import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
 import { SqlTrustQueries } from './queries/trusts.ts'
 import { SqlUsageQueries } from './queries/usage.ts'
@@ -59,5 +62,8 @@ export function createQueries(db: Kysely<Schema>): Queries {
     nodes: new SqlNodeQueries(db),
     usage: new SqlUsageQueries(db),
     audit: new SqlAuditQueries(db),
+    figures: new SqlFigureQueries(db),
+    activity: new SqlActivityQueries(db),
+    sweepRuns: new SqlSweepRunQueries(db),
   }
 }

@@ -3,6 +3,7 @@ import type { Plan } from '../../protocol/api/account.ts'
 import type { AccountScope, KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
+import type { ActivityRow, AuditRow, FigureRow, SweepRunRow } from './administration-rows.ts'
 import type { AcmeAccountRow, AcmeChallengeRow, AcmeRequestRow, CertificateRow } from './certificate-rows.ts'
 import type { AcceptedScanRow, BlockRow, ReportRow } from './moderation-rows.ts'
 
@@ -56,6 +57,9 @@ export interface Schema {
   shared_settings: SharedSettingRow
   nodes: NodeRow
   audit_log: AuditRow
+  figures: FigureRow
+  activity: ActivityRow
+  sweep_runs: SweepRunRow
 }
 
 export interface AccountRow {
@@ -511,20 +515,4 @@ export interface NodeRow {
   seen_at: number
   /** JSON of counters and gauges by their names. */
   numbers: string
-}
-
-/** A change that an administrator made. */
-export interface AuditRow {
-  id: string
-  at: number
-  /** The account; null for the command line. */
-  actor_id: string | null
-  /** The email address of the account at that time, or `command line`. */
-  actor: string
-  /** The network of the request; null for the command line. */
-  network: string | null
-  action: string
-  target: string
-  /** JSON. */
-  details: string | null
 }

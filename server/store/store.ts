@@ -1,5 +1,6 @@
 import type { AccountQueries } from './contract/accounts.ts'
 import type { AcmeQueries } from './contract/acme.ts'
+import type { ActivityQueries } from './contract/activity.ts'
 import type { AuditQueries } from './contract/audit.ts'
 import type { BlobQueries } from './contract/blobs.ts'
 import type { BlockQueries } from './contract/blocks.ts'
@@ -8,6 +9,7 @@ import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
 import type { DeviceSignInQueries } from './contract/device-sign-ins.ts'
 import type { DomainQueries } from './contract/domains.ts'
+import type { FigureQueries } from './contract/figures.ts'
 import type { JobCursorQueries } from './contract/job-cursors.ts'
 import type { KeyQueries } from './contract/keys.ts'
 import type { LeaseQueries } from './contract/leases.ts'
@@ -20,6 +22,7 @@ import type { ServingQueries } from './contract/serving.ts'
 import type { SharedSettingQueries } from './contract/shared-settings.ts'
 import type { SignInQueries } from './contract/sign-ins.ts'
 import type { SiteQueries } from './contract/sites.ts'
+import type { SweepRunQueries } from './contract/sweep-runs.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
 import type { TrustQueries } from './contract/trusts.ts'
 import type { UsageQueries } from './contract/usage.ts'
@@ -55,6 +58,9 @@ export interface Queries {
   nodes: NodeQueries
   usage: UsageQueries
   audit: AuditQueries
+  figures: FigureQueries
+  activity: ActivityQueries
+  sweepRuns: SweepRunQueries
 }
 
 /** Within `Store.write`: the queries, and invalidation. */

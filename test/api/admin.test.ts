@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AuditPage } from '../../protocol/api/admin/audit.ts'
+import type { AdminAccount, AdminDomain, AdminSite, AdminSweeps } from '../../protocol/api/admin/lists.ts'
+import type { Activity, Overview } from '../../protocol/api/admin/overview.ts'
+import type { AdminPage } from '../../protocol/api/admin/page.ts'
+import { SweepRunRecorder } from '../../server/jobs/sweep-runs.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
+import { ActivityRecorder } from '../../server/operations/administration/activity.ts'
 import { Program } from '../mcp/program.ts'
 import { pluck } from '../support/pluck.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { administrator } from './administrator.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
@@ -182,5 +189,174 @@ describe('the audit log', () => {
     api.pass(1)
     assert.ok((await api.sweep('audit-log')) > 0)
     assert.deepEqual([await count(), await api.sweep('audit-log')], [0, 0])
+  })
+})
+
+describe('the lists of administrators', () => {
+  const list = async <Row>(key: string, name: string, query: Record<string, string> = {}) => {
+    const { status, json } = await api.request('GET', `/api/admin/${name}?${new URLSearchParams(query)}`, {
+      key,
+    })
+    assert.equal(status, 200)
+    return json as AdminPage<Row>
+  }
+  const listAll = async <Row>(key: string, name: string, query: Record<string, string>) => {
+    const rows: Row[] = []
+    for (let cursor = ''; ; ) {
+      const page = await list<Row>(key, name, { ...query, ...(cursor && { cursor }) })
+      rows.push(...page.rows)
+      if (page.nextCursor === null) return rows
+      cursor = page.nextCursor
+    }
+  }
+
+  test('have the sites of all accounts and of none, the newest, largest or most visited first', async () => {
+    const { key } = await administrator(api)
+    const [small, large] = [await api.account(), await api.account()]
+    const first = await api.publish(small.client, { 'index.html': 'x' })
+    const second = await api.publish(large.client, { 'index.html': 'x'.repeat(5000) })
+    const third = await api.publish(api.anonymous, { 'index.html': 'xx' })
+    const { store } = await api.operator()
+    const hour = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
+    const visits = { slug: first.slug, requests: 70, bytes: 7, visitors: [], names: [] }
+    await store.write('relaxed', {}, (tx) => tx.visits.add(hour, 0, [visits]))
+    await api.sweep('figures')
+    const own = new Set([first, second, third].map(({ slug }) => slug))
+    const slugs = async (sort: string) =>
+      pluck(await listAll<AdminSite>(key, 'sites', { sort, limit: '2' }), 'slug').filter((slug) =>
+        own.has(slug),
+      )
+    assert.deepEqual(await slugs('age'), [third.slug, second.slug, first.slug])
+    assert.deepEqual(await slugs('bytes'), [second.slug, third.slug, first.slug])
+    assert.equal((await slugs('visits'))[0], first.slug)
+    const [shown] = (await list<AdminSite>(key, 'sites', { q: second.slug })).rows
+    assert.deepEqual(
+      [shown!.owner?.email, shown!.bytes, shown!.status, shown!.title],
+      [large.email, 5000, 'active', null],
+    )
+    const [visited] = (await list<AdminAccount>(key, 'accounts', { sort: 'visits', limit: '1' })).rows
+    assert.deepEqual([visited!.email, visited!.visits, visited!.sites], [small.email, 70, 1])
+    await small.client.delete(first.slug)
+    await api.sweep('figures')
+    assert.ok(!(await slugs('visits')).includes(first.slug))
+    assert.equal(await api.sweep('figures'), 0)
+  })
+
+  test('are searched by the beginnings of slugs, titles, domains and email addresses', async () => {
+    const { key } = await administrator(api)
+    const owner = await api.account('quarry@stone.example')
+    const { slug } = await api.publish(owner.client, {
+      'index.html': '<title>Quarrying today</title>',
+    })
+    await owner.client.addDomain('quarry.example.com', slug)
+    await api.sweep('figures')
+    for (const q of [slug.slice(0, -1), 'quarrying', 'QUARRY.ex', 'quarry@'])
+      assert.deepEqual(pluck((await list<AdminSite>(key, 'sites', { q })).rows, 'slug'), [slug], q)
+    for (const q of ['quarry.', 'quarry@stone'])
+      assert.deepEqual(
+        (await list<AdminDomain>(key, 'domains', { q })).rows.map(({ domain, owner }) => [
+          domain,
+          owner?.email,
+        ]),
+        [['quarry.example.com', owner.email]],
+      )
+    const [account] = (await list<AdminAccount>(key, 'accounts', { q: 'quarry@' })).rows
+    assert.deepEqual([account!.email, account!.sites], [owner.email, 1])
+    for (const q of ['uarry', '%', '_', '\u{10ffff}', "'", 'zzzz'])
+      for (const name of ['sites', 'accounts', 'domains', 'certificates'])
+        assert.deepEqual((await list(key, name, { q })).rows, [], `${name}: ${q}`)
+  })
+
+  test('refuse a cursor of another list', async () => {
+    const { key } = await administrator(api)
+    for (const cursor of ['x', Buffer.from('["1","2"]').toString('base64url')])
+      assertInvalid(await api.request('GET', `/api/admin/sites?cursor=${cursor}`, { key }), 'cursor')
+  })
+})
+
+describe('the overview of administrators', () => {
+  test('has the totals of the last count, the disk and the cache', async () => {
+    const { key } = await administrator(api)
+    const { client } = await api.account()
+    const read = async () => (await api.request('GET', '/api/admin/overview', { key })).json as Overview
+    await api.sweep('figures')
+    const before = await read()
+    await api.publish(client, { 'index.html': 'a content of its own, 31 bytes.' })
+    await api.create(client, { 'index.html': 'never uploaded' })
+    api.pass(HOUR_MS)
+    assert.deepEqual((await read()).totals, before.totals)
+    await api.sweep('figures')
+    const { totals, countedAt, disk, cache } = await read()
+    const difference = Object.entries(totals).map(([name, value]) => [
+      name,
+      value - before.totals[name as keyof Overview['totals']],
+    ])
+    assert.deepEqual(Object.fromEntries(difference), {
+      ...{ sites: 2, siteBytes: 31, accounts: 0, domains: 0, versions: 1 },
+      ...{ pendingVersions: 1, pendingBytes: 14, blobs: 1, blobBytes: 31 },
+    })
+    assert.equal(countedAt, new Date(api.clock.now).toISOString())
+    assert.ok(disk.totalBytes > disk.freeBytes && disk.reserveBytes >= 0)
+    assert.ok(cache.limitBytes > 0)
+  })
+
+  test('has the activity of all processes over time', async () => {
+    const { key } = await administrator(api)
+    const { store } = await api.operator()
+    const read = async (range: string) => {
+      const { json } = await api.request('GET', `/api/admin/activity?range=${range}`, { key })
+      return json as Activity
+    }
+    for (const visits of [3, 4]) {
+      const metrics = new Metrics()
+      await using recorder = new ActivityRecorder({ store, metrics, log: silentLog })
+      metrics
+        .counter('slipway_http_requests_total', { side: 'edge', status: '2xx', cache: 'hit' })
+        .add(visits)
+      await recorder.record()
+      metrics.counter('slipway_http_requests_total', { side: 'api', status: '5xx', cache: 'none' }).add()
+      metrics
+        .histogram('slipway_store_operation_duration_seconds', { kind: 'read', outcome: 'ok' })
+        .observe(0.004)
+    }
+    for (const [range, length] of [
+      ['24h', 48],
+      ['30d', 120],
+    ] as const) {
+      const { points } = await read(range)
+      assert.equal(points.length, length)
+      const { visits, requests, errors, storeOperations, storeMilliseconds } = points.at(-1)!
+      assert.deepEqual(
+        { visits, requests, errors, storeOperations, storeMilliseconds },
+        { visits: 7, requests: 2, errors: 2, storeOperations: 2, storeMilliseconds: 4 },
+      )
+      assert.equal(points.at(-2)!.visits, 0)
+    }
+    api.pass(90 * DAY_MS + HOUR_MS)
+    assert.ok((await api.sweep('figures')) > 0)
+    assert.ok((await read('30d')).points.every(({ visits }) => visits === 0))
+  })
+
+  test('has the last run of each sweep, and the failures of one that fails', async () => {
+    const { key } = await administrator(api)
+    const { store } = await api.operator()
+    const runs = new SweepRunRecorder({ store, log: silentLog })
+    const run = { name: 'blobs', startedAt: api.clock.now, durationMs: 12, items: 3, error: null }
+    await runs.record(run)
+    for (const error of ['the disk is full', 'the disk is still full'])
+      await runs.record({ ...run, items: 0, error })
+    const find = async () => {
+      const { sweeps } = (await api.request('GET', '/api/admin/sweeps', { key })).json as AdminSweeps
+      return sweeps.find(({ name }) => name === 'blobs')!
+    }
+    const failed = await find()
+    assert.deepEqual([failed.failures, failed.lastRun?.error], [2, 'the disk is still full'])
+    const { problems } = (await api.request('GET', '/api/admin/overview', { key })).json as Overview
+    assert.ok(problems.sweeps >= 1)
+    await runs.record(run)
+    await runs.record({ ...run, items: 99 })
+    const { failures, failedAt, lastRun } = await find()
+    assert.deepEqual([failures, lastRun?.items, lastRun?.error], [0, 3, null])
+    assert.equal(failedAt, new Date(run.startedAt).toISOString())
   })
 })

@@ -87,6 +87,14 @@ POST /api/v1/domains
 GET /api/v1/domains/{domain}
 DELETE /api/v1/domains/{domain}
 GET /api/v1/domains/{domain}/events
+GET /api/admin/overview
+GET /api/admin/activity
+GET /api/admin/sites
+GET /api/admin/accounts
+GET /api/admin/domains
+GET /api/admin/certificates
+GET /api/admin/sweeps
+GET /api/admin/nodes
 GET /api/admin/audit
 PUT /api/admin/accounts/{id}/administrator`
   .trim()
@@ -354,7 +362,17 @@ async function administration(): Promise<void> {
   const { key } = await administrator(api)
   const { id } = (await (await api.operator()).store.read.accounts.byEmail((await api.account()).email))!
   for (const [method, path, json] of [
-    ['GET', '/api/admin/audit'],
+    ...[
+      'overview',
+      'activity',
+      'sites',
+      'accounts',
+      'domains',
+      'certificates',
+      'sweeps',
+      'nodes',
+      'audit',
+    ].map((name) => ['GET', `/api/admin/${name}`, undefined] as const),
     ['PUT', `/api/admin/accounts/${id}/administrator`, { administrator: true }],
   ] as const)
     assert.equal((await api.request(method, path, { key, json })).status, 200, path)

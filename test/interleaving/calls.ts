@@ -73,6 +73,7 @@ type Subject =
   | 'the name'
   | 'ann'
   | 'administrators'
+  | 'figures'
   | 'keys'
   | 'devices'
   | 'programs'
@@ -501,6 +502,7 @@ export const CALLS: Record<string, CallSpec> = {
     programs: ['programs'],
     'sign-ins': ['codes', 'counters', 'devices', 'keys', 'sessions', 'trusts'],
     'audit-log': ['administrators'],
+    figures: ['figures'],
     'held-domains': ['domains of ann'],
     'former-names': ['cafe', 'renames'],
     emails: ['notices', 'ann'],

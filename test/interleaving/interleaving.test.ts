@@ -26,6 +26,8 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/analytics/visit-recorder.ts #getSalt',
     'server/certificates/issuance.ts stop',
     'server/edge/password/attempt-limiter.ts reset',
+    'server/jobs/sweep-runs.ts record',
+    'server/operations/administration/activity.ts #record',
     'server/operations/fleet/node-reporter.ts #begin',
     'server/operations/fleet/node-reporter.ts #report',
     'server/operations/fleet/node-reporter.ts Symbol.asyncDispose',
@@ -39,11 +41,14 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/accounts/oauth/programs.ts #extend',
     'server/accounts/oauth/programs.ts #makeRoom',
   ],
-  'a lease, whose tests are in test/store': [
+  'a lease, whose tests are in test/store and test/backup': [
     'server/jobs/job-lease.ts #fence',
     'server/jobs/job-lease.ts #renew',
     'server/jobs/job-lease.ts Symbol.asyncDispose',
     'server/jobs/job-lease.ts acquire',
+    'server/operations/backup/backup-lease.ts Symbol.asyncDispose',
+    'server/operations/backup/backup-lease.ts acquire',
+    'server/operations/backup/backup-lease.ts assertHeld',
     'server/publish/precompress/precompressor.ts #acquireLease',
   ],
   'the account at a certificate authority, which the call would need': [

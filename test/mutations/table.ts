@@ -14,6 +14,7 @@ export interface Mutation {
 
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
+const BACKUP = 'test/backup/backup.test.ts'
 const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
@@ -270,6 +271,7 @@ const ROWS: readonly Row[] = [
   ['lets open pages miss an update', 'server/edge/live-reload.ts', '          watch.isChanged = false\n          const versionId = await findVersionId()', '          const versionId = await findVersionId()\n          watch.isChanged = false', 'test/edge/live-reload.test.ts'],
   ['lets one network take all waiting requests', 'server/edge/live-reload.ts', 'new ConcurrencyLimiter(waiting)', 'new ConcurrencyLimiter({ ...waiting, perKey: waiting.total })', 'test/edge/live-reload.test.ts'],
   ['counts a page with live reload for each time it was hidden', 'server/edge/live-reload.ts', 'earlier?.abort.abort()', '', 'test/edge/live-reload.test.ts'],
+  ['counts a page with live reload after it was closed', 'server/edge/live-reload.ts', "this.#pages.get(key)?.abort.abort()", '', 'test/edge/live-reload.test.ts'],
   ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'if (isId(label)) {', 'if (false) {', 'test/edge/live-reload.test.ts'],
   ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', PREVIEWS],
   ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
@@ -312,6 +314,8 @@ const ROWS: readonly Row[] = [
   ['accepts a token for another audience', 'server/accounts/trusts/id-tokens.ts', '{ issuer, audience, algorithms', '{ issuer, algorithms', TRUSTS],
   ['trusts a repository that was registered again', 'server/accounts/trusts/trusts.ts', 'trust.repositoryId === job.repositoryId', 'true', TRUSTS],
   ['lets a job of a pull request publish the live version', 'server/accounts/trusts/trusts.ts', "ref.kind === 'pull request' && scope !== 'read'", 'false', TRUSTS],
+  ['charges nothing for refused exchanges', 'server/api/trusts.ts', 'if (!request.caller.account) await chargeAddress()', '', TRUSTS],
+  ['charges nothing for the keys of jobs', 'server/accounts/trusts/trusts.ts', 'await charge(account)', '', TRUSTS],
   ['waits for a first job without limit', 'server/accounts/trusts/trusts.ts', 'now - trust.createdAt < FIRST_USE_MS', 'true', TRUSTS],
   ['trusts jobs that pull requests of forks cause', 'server/accounts/trusts/job.ts', 'BRANCH_EVENTS.has(event) ? BRANCHES', 'true ? BRANCHES', TRUSTS],
   ['takes the source branch of a merge request for a branch', 'server/accounts/trusts/job.ts', 'ref_path: ref, environment } = claims', 'ref: branch, environment } = claims\n  const ref = `refs/heads/${branch}`', TRUSTS],
@@ -420,6 +424,10 @@ const ROWS: readonly Row[] = [
   ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],
   ['spools archives without a bound', 'server/publish/archive/spool.ts', ' || this.#usedBytes + bytes > this.#total', '', 'test/archive/spool-space.test.ts'],
   ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'used + bytes > this.#perNetwork || ', '', 'test/archive/spool-space.test.ts'],
+  ['deletes files that a running backup needs', 'server/jobs/jobs.ts', 'if (await tx.leases.isTaken(BACKUP_LEASE, clock()))', 'if (false as boolean)', BACKUP],
+  ['deletes files of backups by a damaged list', 'server/operations/backup/prune.ts', '(await hashBody(compared)) !== list.hash', 'false', BACKUP],
+  ['restores a backup with lost files', 'server/operations/backup/restore.ts', 'await assertComplete(target, manifest)', '', BACKUP],
+  ['restores a backup into a folder with other data', 'server/operations/backup/restore.ts', 'await assertEmpty(folder)', '', BACKUP],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, find, replace, ...tests]) => ({

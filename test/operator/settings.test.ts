@@ -116,6 +116,8 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
       /must have the form s3:|invalid bucket|no user|name the region|endpoint|unknown parameter|prefix/,
     secret: true,
   },
+  BACKUP_TARGET: { values: ['s3://', 's3://bucket'], allowed: /must name the region|invalid bucket/ },
+  BACKUP_KEEP: { values: [...NO_NUMBERS, '10001'], allowed: /a whole number from 0 to 10000/ },
   CACHE_DISK_BYTES: { values: [...NO_SIZES, '1MB'], allowed: /from 64 MiB to 16 TiB/ },
   SPOOL_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 16 TiB/ },
   DISK_RESERVE: {

@@ -39,6 +39,8 @@ const ROWS: Record<string, number> = {
   reports: 20_000,
   accepted_scans: 100_000,
   audit_log: 100_000,
+  figures: 60_000,
+  activity: 60_000,
 }
 
 export const GROWING_TABLES: readonly string[] = Object.keys(ROWS)
@@ -66,6 +68,7 @@ const VALUES: Record<string, Record<string, string>> = {
     grant_hash: `'grant_hash ' || i`,
     payload: `'{}'`,
   },
+  figures: { kind: `case when i % 3 = 0 then 'account' else 'site' end` },
   sign_in_codes: { email: `'email ' || i % 5000` },
   sign_in_sources: { email: `'email ' || i % 5000` },
   sites: {

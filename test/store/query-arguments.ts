@@ -49,6 +49,8 @@ const deviceSignIn = {
   state: 'pending',
 } as const
 const challenge = { type: 'http-01', name: 'n', token: 't', keyAuthorization: 'k', expiresAt: 1 } as const
+const figures = { id: 'n', bytes: 1, visits: 1, sites: 0, title: 't' }
+const activity = { width: 3_600_000, at: 0, name: 'visits', value: 1 }
 const lease = { name: 'name 7', holder: 'h', until: 100_000 }
 const schedule = { renewAt: 1, informationAt: 1, dueAt: 1, hasRenewalInfo: true }
 const visit = {
@@ -245,6 +247,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     findSummary: ['domain 7'],
     summaries: [['domain 7', 'domain 8']],
     requested: [],
+    page: [{ limit: 50, after: { notAfter: 100, name: 'domain 7' } }],
     countByState: [5e11],
     due: [50, 100, { withOrders: true }],
     names: ['domain 7', 100],
@@ -284,6 +287,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     acquireOrFind: [lease, 1],
     extend: [{ ...lease, fence: 7 }],
     release: ['name 7', 'holder 7'],
+    isTaken: ['name 7', 1],
     isHeld: ['name 7', 'holder 7', 7],
   },
   serving: {
@@ -361,6 +365,25 @@ export const QUERY_ARGUMENTS: Arguments = {
     remove: ['n'],
     removeUnseen: [1],
   },
+  figures: {
+    count: ['site', { after: 'slug 7', limit: 50, since: 3_600_000 }],
+    range: ['site', { after: 'id 7', until: 'id 8' }],
+    replace: ['site', { put: [figures], remove: ['id 7'] }],
+    countRows: ['versions', 'id 7', 1000],
+    order: ['site', 'bytes', { limit: 50, after: { value: 100, id: 'id 7' } }],
+    search: ['site', 'slug 7', 50],
+    countProblems: [1000],
+    sites: [['slug 7', 'slug 8']],
+    accounts: [['id 7', 'id 8']],
+    domains: [['domain 7 id 7', 'domain 8 id 8']],
+  },
+  activity: {
+    add: [[activity]],
+    set: [[activity]],
+    series: [{ width: 3_600_000, from: 0, interval: 86_400_000 }],
+    deleteBefore: [3_600_000, 1],
+  },
+  sweepRuns: { record: [{ name: 'n', startedAt: 1, durationMs: 1, items: 0, error: null }], list: [] },
   audit: {
     add: [{ at: 1, actor: COMMAND_LINE, action: 'site.suspend', target: 'slug 7' }],
     list: [{ limit: 50, target: 'target 7', after: { at: 100, id: 'id 100' } }],

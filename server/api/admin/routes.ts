@@ -1,16 +1,34 @@
 import type { Route } from '../route.ts'
 import * as auditShape from '../schemas/admin/audit.ts'
+import * as listShape from '../schemas/admin/lists.ts'
+import * as overviewShape from '../schemas/admin/overview.ts'
 import type { ApiServices } from '../services.ts'
 import * as administrators from './administrators.ts'
 import * as audit from './audit.ts'
+import * as lists from './lists.ts'
+import * as overview from './overview.ts'
 
 /** A route for administrators only: `access` is the same for all. */
 type AdminRoute = Omit<Route, 'access' | 'tag' | 'auth'>
 
 /** Routes for administrators. For other callers their paths do not exist. */
 export function adminRoutes(services: ApiServices): Route[] {
-  const table = [...auditRoutes(services)]
+  const table = [...overviewRoutes(services), ...auditRoutes(services)]
   return table.map((route) => ({ ...route, tag: 'Administration', access: 'admin' }))
+}
+
+// biome-ignore format: a table reads best a route a line
+function overviewRoutes(services: ApiServices): AdminRoute[] {
+  return [
+    { id: 'getOverview', method: 'GET', url: '/api/admin/overview', summary: 'Get the totals of the service, its disk, its cache and the number of problems', answer: [200, overviewShape.overview], handle: overview.show(services) },
+    { id: 'getActivity', method: 'GET', url: '/api/admin/activity', summary: 'Get visits, bytes, errors, publishes and times of the database over time', query: overviewShape.activityQuery, answer: [200, overviewShape.activity], handle: overview.activity(services) },
+    { id: 'listAllSites', method: 'GET', url: '/api/admin/sites', summary: 'List the sites of all accounts, and anonymous ones', query: listShape.listQuery, answer: [200, listShape.sitePage], handle: lists.sites(services) },
+    { id: 'listAccounts', method: 'GET', url: '/api/admin/accounts', summary: 'List the accounts', query: listShape.listQuery, answer: [200, listShape.accountPage], handle: lists.accounts(services) },
+    { id: 'listAllDomains', method: 'GET', url: '/api/admin/domains', summary: 'List the domains of all accounts', query: listShape.listQuery, answer: [200, listShape.domainPage], handle: lists.domains(services) },
+    { id: 'listCertificates', method: 'GET', url: '/api/admin/certificates', summary: 'List the certificates with their expiry and problems', query: listShape.certificateQuery, answer: [200, listShape.certificatePage], handle: lists.certificates(services) },
+    { id: 'listSweeps', method: 'GET', url: '/api/admin/sweeps', summary: 'List the background tasks, which are called sweeps, with their last runs and failures', answer: [200, listShape.sweepList], handle: lists.sweeps(services) },
+    { id: 'listNodes', method: 'GET', url: '/api/admin/nodes', summary: 'List the nodes of a fleet', answer: [200, listShape.nodeList], handle: lists.nodes(services) },
+  ]
 }
 
 // biome-ignore format: a table reads best a route a line

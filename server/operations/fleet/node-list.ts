@@ -4,6 +4,11 @@ import type { NodeReport } from '../../store/contract/nodes.ts'
 /** A node reports itself every ten seconds. */
 export const SILENT_MS = 30 * SECOND_MS
 
+/** Whether the reports of a node are overdue. */
+export function isSilent({ seenAt }: NodeReport, now: number): boolean {
+  return now - seenAt > SILENT_MS
+}
+
 /** Lines for a terminal: a row for each node, with the numbers that are not zero below it. */
 export function formatNodes(nodes: readonly NodeReport[], now: number): string[] {
   const hosts = Math.max(4, ...nodes.map(({ host }) => host.length))
@@ -14,8 +19,9 @@ export function formatNodes(nodes: readonly NodeReport[], now: number): string[]
   }
   return [
     row(['NODE', 'RELEASE', 'RUNS FOR', 'LAST REPORT', 'BEHIND']),
-    ...nodes.flatMap(({ host, release, startedAt, seenAt, numbers }) => {
-      const seen = `${formatAge(now - seenAt)} ago${now - seenAt > SILENT_MS ? ' (silent)' : ''}`
+    ...nodes.flatMap((node) => {
+      const { host, release, startedAt, seenAt, numbers } = node
+      const seen = `${formatAge(now - seenAt)} ago${isSilent(node, now) ? ' (silent)' : ''}`
       const lag = numbers.slipway_store_feed_lag_seconds
       const behind = lag === undefined ? '-' : `${lag.toFixed(1)} s`
       const values = Object.entries(numbers).filter(([, value]) => value !== 0)

@@ -111,6 +111,16 @@ export interface CertificateQueries {
   /** Those of the names that exist, in no order. */
   summaries(names: readonly string[]): Promise<CertificateSummary[]>
 
+  /**
+   * A page of the requested certificates by their expiry, then by name; those without a chain first. With a prefix, the
+   * first ones whose names begin with it, by name.
+   */
+  page(options: {
+    limit: number
+    after?: { notAfter: number; name: string } | undefined
+    prefix?: string | undefined
+  }): Promise<CertificateSummary[]>
+
   /** All requested certificates by their expiry, then by name; those without a chain first. */
   requested(): Promise<CertificateSummary[]>
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
+import type { AuditRow } from '../administration-rows.ts'
 import type { AuditEntry, AuditPosition, AuditQueries, AuditRecord } from '../contract/audit.ts'
-import type { AuditRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
 
 export class SqlAuditQueries implements AuditQueries {
   readonly #db: Kysely<Schema>

@@ -89,6 +89,32 @@ export class SqlCertificateQueries implements CertificateQueries {
         )
   }
 
+  async page({
+    limit,
+    after,
+    prefix,
+  }: {
+    limit: number
+    after?: { notAfter: number; name: string }
+    prefix?: string
+  }) {
+    const requested = this.#summaries().where('unused_since', 'is', null).limit(limit)
+    if (prefix !== undefined) {
+      const named = requested.where('name', '>=', prefix).where('name', '<', `${prefix}\u{10ffff}`)
+      return summaryMapper.toEntities(await named.orderBy('name').execute())
+    }
+    const notAfter = sql<number>`coalesce(not_after, 0)`
+    return summaryMapper.toEntities(
+      await requested
+        .$if(after !== undefined, (query) =>
+          query.where(sql<boolean>`(coalesce(not_after, 0), name) > (${after!.notAfter}, ${after!.name})`),
+        )
+        .orderBy(notAfter)
+        .orderBy('name')
+        .execute(),
+    )
+  }
+
   async requested() {
     return summaryMapper.toEntities(
       await this.#summaries()

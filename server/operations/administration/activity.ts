@@ -1,0 +1,164 @@
+import type { Activity, ActivityCounts, ActivityRange, Totals } from '../../../protocol/api/admin/overview.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Metrics, MetricsSnapshot } from '../../lib/metrics.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '../../lib/time.ts'
+import type { ActivityEntry } from '../../store/contract/activity.ts'
+import type { Queries, Store } from '../../store/store.ts'
+
+/** Between two additions of a process to the counts. */
+const RECORD_INTERVAL_MS = 5 * MINUTE_MS
+
+/** Intervals of stored counts, and how long they are kept. */
+const WIDTHS = [
+  { width: 10 * MINUTE_MS, lifetimeMs: 2 * DAY_MS },
+  { width: HOUR_MS, lifetimeMs: 90 * DAY_MS },
+]
+
+/** Intervals of totals. */
+export const TOTALS_WIDTH_MS = HOUR_MS
+
+export type TotalName = keyof Totals
+
+type CountName = Exclude<keyof ActivityCounts, 'storeMilliseconds'> | 'storeMicroseconds'
+
+const RANGES: Record<ActivityRange, { length: number; width: number; interval: number }> = {
+  '24h': { length: DAY_MS, width: 10 * MINUTE_MS, interval: 30 * MINUTE_MS },
+  '30d': { length: 30 * DAY_MS, width: HOUR_MS, interval: 6 * HOUR_MS },
+}
+
+interface ActivityRecorderOptions {
+  store: Store
+  metrics: Metrics
+  log: Log
+}
+
+/** Adds what the metrics of this process have counted to the counts of the service, every few minutes. */
+export class ActivityRecorder implements AsyncDisposable {
+  readonly #options: ActivityRecorderOptions
+  readonly #timer: NodeJS.Timeout
+  #recorded = new Map<CountName, number>()
+  #recording: Promise<void> | undefined
+
+  constructor(options: ActivityRecorderOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.record(), RECORD_INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  /** Adds what was counted since the last call. What the store cannot record is added later. */
+  record(): Promise<void> {
+    this.#recording ??= this.#record().finally(() => {
+      this.#recording = undefined
+    })
+    return this.#recording
+  }
+
+  /** Adds what is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#recording
+    await this.record()
+  }
+
+  async #record(): Promise<void> {
+    const { store, metrics, log } = this.#options
+    try {
+      const counted = readCounts(await metrics.collect())
+      const now = store.clock()
+      const entries = [...counted].flatMap(([name, total]): ActivityEntry[] => {
+        const value = total - (this.#recorded.get(name) ?? 0)
+        if (value <= 0) return []
+        return WIDTHS.map(({ width }) => ({ width, at: Math.floor(now / width) * width, name, value }))
+      })
+      if (entries.length > 0) await store.execute('relaxed', ({ activity }) => activity.add(entries))
+      this.#recorded = counted
+    } catch (error) {
+      log.debug('the activity of this process could not be recorded', { error })
+    }
+  }
+}
+
+/** Deletes counts that are older than their lifetime; returns their number. */
+export async function pruneActivity(store: Store): Promise<number> {
+  let deleted = 0
+  for (const { width, lifetimeMs } of WIDTHS)
+    deleted += await store.execute('relaxed', ({ activity }) =>
+      activity.deleteBefore(width, store.clock() - lifetimeMs),
+    )
+  return deleted
+}
+
+/** The activity of a range, with all its intervals. */
+export async function readActivity(
+  { activity }: Queries,
+  range: ActivityRange,
+  now: number,
+): Promise<Activity> {
+  const { length, width, interval } = RANGES[range]
+  const last = Math.floor(now / interval) * interval
+  const from = last - length + interval
+  const sums = new Map<string, number>()
+  for (const { at, name, sum } of await activity.series({ width, from, interval }))
+    sums.set(`${at} ${name}`, sum)
+  const points = Array.from({ length: length / interval }, (_, index) => {
+    const at = from + index * interval
+    const read = (name: CountName) => sums.get(`${at} ${name}`) ?? 0
+    return {
+      at: toIso(at),
+      visits: read('visits'),
+      requests: read('requests'),
+      bytes: read('bytes'),
+      errors: read('errors'),
+      publishes: read('publishes'),
+      storeOperations: read('storeOperations'),
+      storeMilliseconds: read('storeMicroseconds') / Math.max(1, read('storeOperations')) / 1000,
+    }
+  })
+  return { range, intervalSeconds: interval / 1000, points }
+}
+
+/** The newest totals, and when they were counted. */
+export async function readTotals(
+  { activity }: Queries,
+  now: number,
+): Promise<{ totals: Totals; countedAt: number | null }> {
+  const from = Math.floor(now / TOTALS_WIDTH_MS - 24) * TOTALS_WIDTH_MS
+  const rows = await activity.series({ width: TOTALS_WIDTH_MS, from, interval: TOTALS_WIDTH_MS })
+  const newest = Math.max(...rows.filter(({ name }) => name === 'total.countedAt').map(({ at }) => at))
+  const read = (name: TotalName | 'countedAt') =>
+    rows.find((row) => row.at === newest && row.name === `total.${name}`)?.max ?? 0
+  return {
+    totals: {
+      sites: read('sites'),
+      siteBytes: read('siteBytes'),
+      accounts: read('accounts'),
+      domains: read('domains'),
+      versions: read('versions'),
+      pendingVersions: read('pendingVersions'),
+      pendingBytes: read('pendingBytes'),
+      blobs: read('blobs'),
+      blobBytes: read('blobBytes'),
+    },
+    countedAt: read('countedAt') || null,
+  }
+}
+
+/** The counts of this process since its start. */
+function readCounts(snapshot: MetricsSnapshot): Map<CountName, number> {
+  const counts = new Map<CountName, number>()
+  const add = (name: CountName, value: number) =>
+    counts.set(name, (counts.get(name) ?? 0) + Math.round(value))
+  for (const [, labels, value] of snapshot.slipway_http_requests_total ?? []) {
+    add(labels.includes('side="edge"') ? 'visits' : 'requests', value)
+    if (labels.includes('status="5xx"')) add('errors', value)
+  }
+  for (const [, labels, value] of snapshot.slipway_http_response_body_bytes_total ?? [])
+    if (labels.includes('side="edge"')) add('bytes', value)
+  for (const [, labels, value] of snapshot.slipway_publishes_total ?? [])
+    if (!labels.includes('outcome="failed"')) add('publishes', value)
+  for (const [name, , value] of snapshot.slipway_store_operation_duration_seconds ?? []) {
+    if (name.endsWith('_count')) add('storeOperations', value)
+    if (name.endsWith('_sum')) add('storeMicroseconds', value * 1e6)
+  }
+  return counts
+}

@@ -1,0 +1,200 @@
+import type {
+  AdminAccount,
+  AdminAccounts,
+  AdminCertificate,
+  AdminCertificates,
+  AdminDomain,
+  AdminDomains,
+  AdminNodes,
+  AdminSite,
+  AdminSites,
+} from '../../../protocol/api/admin/lists.ts'
+import type { AdminPage } from '../../../protocol/api/admin/page.ts'
+import { toIso, toIsoOrNull } from '../../lib/time.ts'
+import type { UrlBuilder } from '../../sites/urls.ts'
+import type { CertificateSummary } from '../../store/contract/certificates.ts'
+import {
+  domainId,
+  type ListedAccount,
+  type ListedDomain,
+  type ListedSite,
+  type ListKind,
+  type ListOrder,
+} from '../../store/contract/figures.ts'
+import type { Store } from '../../store/store.ts'
+import { isSilent } from '../fleet/node-list.ts'
+import { decodeCursor, type PageRequest, toPage } from './page.ts'
+
+/** Matches of a search, which are sorted and shown in one page. */
+const MAX_MATCHES = 200
+
+export interface ListRequest extends PageRequest {
+  sort?: ListOrder | undefined
+  q?: string | undefined
+}
+
+interface ListOptions {
+  store: Store
+  addresses: UrlBuilder
+}
+
+/** Sites, accounts, domains, certificates and nodes of the service. */
+export class Lists {
+  readonly #store: Store
+  readonly #addresses: UrlBuilder
+
+  constructor({ store, addresses }: ListOptions) {
+    this.#store = store
+    this.#addresses = addresses
+  }
+
+  sites(request: ListRequest): Promise<AdminSites> {
+    return this.#list('site', request, {
+      load: (ids) => this.#store.read.figures.sites(ids),
+      id: ({ slug }) => slug,
+      show: (site) => this.#showSite(site),
+    })
+  }
+
+  accounts(request: ListRequest): Promise<AdminAccounts> {
+    return this.#list('account', request, {
+      load: (ids) => this.#store.read.figures.accounts(ids),
+      id: ({ id }) => id,
+      show: showAccount,
+    })
+  }
+
+  domains(request: ListRequest): Promise<AdminDomains> {
+    return this.#list('domain', request, {
+      load: (ids) => this.#store.read.figures.domains(ids),
+      id: ({ domain, accountId }) => domainId(domain, accountId),
+      show: showDomain,
+    })
+  }
+
+  /** The first to expire first; with `q`, those whose names begin with it, by name. */
+  async certificates({
+    limit,
+    cursor,
+    q,
+  }: PageRequest & { q?: string | undefined }): Promise<AdminCertificates> {
+    const [value, id] =
+      cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
+    const after = id === undefined ? undefined : { notAfter: value!, name: id }
+    const prefix = q?.trim().toLowerCase() || undefined
+    const rows = await this.#store.read.certificates.page({ limit: limit + 1, after, prefix })
+    if (prefix !== undefined) return { rows: rows.slice(0, limit).map(showCertificate), nextCursor: null }
+    return toPage(rows, {
+      limit,
+      show: showCertificate,
+      position: ({ notAfter, name }) => [notAfter ?? 0, name],
+    })
+  }
+
+  async nodes(): Promise<AdminNodes> {
+    const now = this.#store.clock()
+    const nodes = await this.#store.read.nodes.list()
+    return {
+      nodes: nodes.map((node) => ({
+        id: node.id,
+        host: node.host,
+        release: node.release,
+        startedAt: toIso(node.startedAt),
+        seenAt: toIso(node.seenAt),
+        isSilent: isSilent(node, now),
+        lagSeconds: node.numbers.slipway_store_feed_lag_seconds ?? null,
+        numbers: { ...node.numbers },
+      })),
+    }
+  }
+
+  async #list<Row extends Sortable, Shown>(
+    kind: ListKind,
+    { limit, cursor, sort = 'age', q = '' }: ListRequest,
+    { load, id, show }: ListFunctions<Row, Shown>,
+  ): Promise<AdminPage<Shown>> {
+    const { figures } = this.#store.read
+    const prefix = q.trim().toLowerCase()
+    if (prefix !== '') {
+      const rows = await load(await figures.search(kind, prefix, MAX_MATCHES))
+      return { rows: rows.toSorted(compareBy(sort)).slice(0, limit).map(show), nextCursor: null }
+    }
+    const [value, last] =
+      cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
+    const after = last === undefined ? undefined : { value: value!, id: last }
+    const positions = await figures.order(kind, sort, { limit: limit + 1, after })
+    const page = toPage(positions, { limit, show: (row) => row, position: (row) => [row.value, row.id] })
+    const byId = new Map((await load(page.rows.map((row) => row.id))).map((row) => [id(row), row]))
+    // What was deleted since it was counted is absent.
+    return { ...page, rows: page.rows.flatMap((row) => byId.get(row.id) ?? []).map(show) }
+  }
+
+  #showSite(site: ListedSite): AdminSite {
+    const { slug, title, ownerId, ownerEmail, isLive, hasPassword, expiresAt, bytes, visits } = site
+    const isExpired = expiresAt !== null && expiresAt <= this.#store.clock()
+    return {
+      slug,
+      siteUrl: this.#addresses.site(slug),
+      title,
+      owner: toOwner(ownerId, ownerEmail),
+      status: isExpired ? 'expired' : isLive ? 'active' : 'pending',
+      hasPassword,
+      createdAt: toIso(site.createdAt),
+      updatedAt: toIso(site.updatedAt),
+      expiresAt: toIsoOrNull(expiresAt),
+      ...{ bytes, visits },
+    }
+  }
+}
+
+interface Sortable {
+  createdAt: number
+  bytes: number
+  visits: number
+}
+
+interface ListFunctions<Row, Shown> {
+  load(ids: readonly string[]): Promise<Row[]>
+  id(row: Row): string
+  show(row: Row): Shown
+}
+
+function compareBy(sort: ListOrder): (one: Sortable, other: Sortable) => number {
+  const field = sort === 'age' ? 'createdAt' : sort
+  return (one, other) => other[field] - one[field]
+}
+
+function showAccount({ createdAt, isAdministrator, ...rest }: ListedAccount): AdminAccount {
+  return { ...rest, administrator: isAdministrator, createdAt: toIso(createdAt) }
+}
+
+function showDomain(domain: ListedDomain): AdminDomain {
+  const { slug, accountId, ownerEmail, isActive, problem, bytes, visits } = domain
+  return {
+    domain: domain.domain,
+    slug,
+    owner: toOwner(accountId, ownerEmail),
+    status: isActive ? 'active' : 'pending',
+    problem,
+    createdAt: toIso(domain.createdAt),
+    checkedAt: toIsoOrNull(domain.checkedAt),
+    ...{ bytes, visits },
+  }
+}
+
+function showCertificate(certificate: CertificateSummary): AdminCertificate {
+  const { name, issuedAt, notAfter, renewAt, dueAt, failures, problem } = certificate
+  return {
+    name,
+    issuedAt: toIsoOrNull(issuedAt),
+    expiresAt: toIsoOrNull(notAfter),
+    renewsAt: toIsoOrNull(renewAt),
+    nextStepAt: toIsoOrNull(dueAt),
+    failures,
+    problem,
+  }
+}
+
+function toOwner(id: string | null, email: string | null): AdminSite['owner'] {
+  return id === null || email === null ? null : { id, email }
+}

@@ -1,0 +1,64 @@
+import { type Kysely, sql } from 'kysely'
+import type { ActivityEntry, ActivityQueries } from '../contract/activity.ts'
+import type { Schema } from '../schema.ts'
+
+export class SqlActivityQueries implements ActivityQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async add(entries: readonly ActivityEntry[]) {
+    if (entries.length === 0) return
+    await this.#db
+      .insertInto('activity')
+      .values(inLockOrder(entries))
+      .onConflict((c) =>
+        c
+          .columns(['width', 'at', 'name'])
+          .doUpdateSet((e) => ({ value: e('activity.value', '+', e.ref('excluded.value')) })),
+      )
+      .execute()
+  }
+
+  async set(entries: readonly ActivityEntry[]) {
+    if (entries.length === 0) return
+    await this.#db
+      .insertInto('activity')
+      .values(inLockOrder(entries))
+      .onConflict((c) =>
+        c.columns(['width', 'at', 'name']).doUpdateSet((e) => ({ value: e.ref('excluded.value') })),
+      )
+      .execute()
+  }
+
+  async series({ width, from, interval }: { width: number; from: number; interval: number }) {
+    const start = sql<number>`at - at % ${sql.lit(interval)}`
+    const rows = await this.#db
+      .selectFrom('activity')
+      .select((e) => [start.as('start'), 'name', e.fn.sum('value').as('sum'), e.fn.max('value').as('max')])
+      .where('width', '=', width)
+      .where('at', '>=', from)
+      .groupBy([start, 'name'])
+      .execute()
+    return rows.map(({ start, name, sum, max }) => ({
+      ...{ at: Number(start), name },
+      ...{ sum: Number(sum), max: Number(max) },
+    }))
+  }
+
+  async deleteBefore(width: number, before: number) {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('activity')
+      .where('width', '=', width)
+      .where('at', '<', before)
+      .executeTakeFirstOrThrow()
+    return Number(numDeletedRows)
+  }
+}
+
+/** Concurrent statements that lock rows in a common order do not deadlock. */
+function inLockOrder(entries: readonly ActivityEntry[]): ActivityEntry[] {
+  return entries.toSorted((one, other) => one.width - other.width || (one.name < other.name ? -1 : 1))
+}
