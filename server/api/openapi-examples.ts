@@ -63,7 +63,6 @@ const VALUES: Record<string, string | number> = {
   previews: 50,
   'Limits.sites': 10_000,
   'Limits.bytes': 107_374_182_400,
-  plan: 'free',
   heldSites: 1,
   heldBytes: 5226,
   draftsKept: 10,
