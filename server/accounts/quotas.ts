@@ -1,6 +1,6 @@
 import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
-import { quotaNetwork } from '../lib/client-ip.ts'
+import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
 import type { Site } from '../store/contract/sites.ts'
@@ -52,7 +52,7 @@ export class Quotas {
 
   /** The network of a caller, hashed with a key of the service, so that the store keeps no addresses. */
   hashNetwork(address: string): string {
-    return this.#networks.sign([quotaNetwork(address)])
+    return this.#networks.sign([shortenAddress(address)])
   }
 
   /**

@@ -76,7 +76,7 @@ async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites
   let sum = 0
   for (const slug of slugs) {
     if (ownerId !== null) await repairOwner(store, slug, ownerId)
-    const { bytes, own } = await store.read.blobs.sumReferenced(slug, ownerId, '<')
+    const { bytes, own } = await store.read.references.sum(slug, ownerId, '<')
     sum += (ownerId === null ? bytes : own) + (await sumPendingUploads(store.read, slug))
     await turn()
   }
@@ -85,9 +85,9 @@ async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites
 
 /** Earlier releases record no owner with references. */
 async function repairOwner(store: Store, slug: string, ownerId: string): Promise<void> {
-  if (!(await store.read.blobs.hasOtherOwner(slug, ownerId))) return
+  if (!(await store.read.references.hasOtherOwner(slug, ownerId))) return
   await store.write('relaxed', { site: slug }, async (tx) => {
-    if ((await tx.sites.bySlug(slug))?.ownerId === ownerId) await tx.blobs.setOwner(slug, ownerId)
+    if ((await tx.sites.bySlug(slug))?.ownerId === ownerId) await tx.references.setOwner(slug, ownerId)
   })
 }
 

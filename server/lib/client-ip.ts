@@ -30,17 +30,6 @@ export function shortenAddress(address: string): string {
 
 /** The network that counts as one caller: an IPv4 address, or an IPv6 /64. */
 export function rateLimitSubnet(address: string): string {
-  return toNetwork(address, 64)
-}
-
-/** The network whose sites without an account share a quota: an IPv4 /24, or an IPv6 /48, which one customer may have. */
-export function quotaNetwork(address: string): string {
-  const network = toNetwork(address, 48)
-  return isIPv4(network) ? network.replace(/\d+$/, '0/24') : network
-}
-
-/** The prefix of an IPv6 address; any other address itself. */
-function toNetwork(address: string, prefixBits: 48 | 64): string {
   if (!address.includes(':')) return address
   const bare = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/s, '')
   if (!isIPv6(bare)) return bare
@@ -48,6 +37,6 @@ function toNetwork(address: string, prefixBits: 48 | 64): string {
   const start = head === '' ? [] : head.split(':')
   const end = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? [] : Array<string>(8 - start.length - end.length).fill('0')
-  const groups = [...start, ...zeros, ...end].slice(0, prefixBits / 16)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/${prefixBits}`
+  const groups = [...start, ...zeros, ...end].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }

@@ -383,7 +383,7 @@ async function makeReady(
   )
   const isDeclared = version.files.every(({ hash }) => hash !== undefined)
   const contents = [...taken.values()]
-  const had = await tx.blobs.referenced(
+  const had = await tx.references.among(
     version.slug,
     contents.map(({ hash }) => hash),
   )

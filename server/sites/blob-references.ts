@@ -66,6 +66,8 @@ async function sumOwn(
 ): Promise<number> {
   const hashes = [...sizes.keys()]
   const others =
-    ownerId === null || hashes.length === 0 ? undefined : await tx.blobs.heldBeside(slug, ownerId, hashes)
+    ownerId === null || hashes.length === 0
+      ? undefined
+      : await tx.references.heldBeside(slug, ownerId, hashes)
   return hashes.reduce((sum, hash) => (others?.has(hash) ? sum : sum + sizes.get(hash)!), 0)
 }

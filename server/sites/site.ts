@@ -184,9 +184,9 @@ export class Sites {
       if (site.ownerId !== null)
         throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
       await assertNotBeingDeleted(tx, account)
-      await tx.blobs.setOwner(slug, account.id)
+      await tx.references.setOwner(slug, account.id)
       const uploads = await sumPendingUploads(tx, slug)
-      const { bytes, own } = await tx.blobs.sumReferenced(slug, account.id)
+      const { bytes, own } = await tx.references.sum(slug, account.id)
       const owned = { ownerId: account.id, network: null }
       await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
       await tx.notifyChanged(slug)

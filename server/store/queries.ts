@@ -17,6 +17,7 @@ import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
 import { SqlOAuthQueries } from './queries/oauth.ts'
+import { SqlReferenceQueries } from './queries/references.ts'
 import { SqlReportQueries } from './queries/reports.ts'
 import { SqlScanQueries } from './queries/scans.ts'
 import { SqlServingQueries } from './queries/serving.ts'
@@ -60,6 +61,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     ticketKeys: new SqlTicketKeyQueries(db),
     sharedSettings: new SqlSharedSettingQueries(db),
     nodes: new SqlNodeQueries(db),
+    references: new SqlReferenceQueries(db),
     usage: new SqlUsageQueries(db),
     audit: new SqlAuditQueries(db),
     figures: new SqlFigureQueries(db),

@@ -16,6 +16,7 @@ import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
 import type { OAuthQueries } from './contract/oauth.ts'
+import type { ReferenceQueries } from './contract/references.ts'
 import type { ReportQueries } from './contract/reports.ts'
 import type { ScanQueries } from './contract/scans.ts'
 import type { ServingQueries } from './contract/serving.ts'
@@ -56,6 +57,7 @@ export interface Queries {
   ticketKeys: TicketKeyQueries
   sharedSettings: SharedSettingQueries
   nodes: NodeQueries
+  references: ReferenceQueries
   usage: UsageQueries
   audit: AuditQueries
   figures: FigureQueries

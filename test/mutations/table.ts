@@ -15,6 +15,7 @@ export interface Mutation {
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
 const BACKUP = 'test/backup/backup.test.ts'
+const QUOTAS = 'test/api/quotas.test.ts'
 const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
@@ -273,7 +274,21 @@ const ROWS: readonly Row[] = [
   ['counts a page with live reload for each time it was hidden', 'server/edge/live-reload.ts', 'earlier?.abort.abort()', '', 'test/edge/live-reload.test.ts'],
   ['counts a page with live reload after it was closed', 'server/edge/live-reload.ts', "this.#pages.get(key)?.abort.abort()", '', 'test/edge/live-reload.test.ts'],
   ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'if (isId(label)) {', 'if (false) {', 'test/edge/live-reload.test.ts'],
-  ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', PREVIEWS],
+  ['exceeds the bytes of a quota', 'server/store/queries/usage.ts', 'usage.bytes + excluded.bytes <= ${limits.bytes}', 'usage.bytes <= ${limits.bytes}', QUOTAS],
+  ['exceeds the sites of a quota', 'server/store/queries/usage.ts', 'usage.sites + excluded.sites <= ${limits.sites}', 'usage.sites <= ${limits.sites}', QUOTAS],
+  ['counts a content once for each site of an account', 'server/sites/blob-references.ts', 'others?.has(hash) ? sum : sum + sizes.get(hash)!', 'sum + sizes.get(hash)!', QUOTAS],
+  ['counts a content again that the site has', 'server/sites/blob-references.ts', '!had.has(hash)', 'true', QUOTAS],
+  ['counts injected documents', 'server/sites/blob-references.ts', 'released.filter(({ hash }) => counted.has(hash))', 'released', QUOTAS],
+  ['counts an upload and the contents it brought', 'server/publish/finalize.ts', 'ready.newBytes - uploads', 'ready.newBytes', QUOTAS],
+  ['does not count unfinished updates', 'server/publish/stage.ts', "const bytes = sumUploads('pending', version.files)", 'const bytes = 0', QUOTAS],
+  ['counts files of the live version as an upload', 'server/store/contract/versions.ts', '(known ? sum : sum + size)', 'sum + size', QUOTAS],
+  ['releases a site at each deletion', 'server/sites/trash.ts', 'sites: isHeld ? 1 : 0', 'sites: 1', QUOTAS],
+  ['keeps a deleted version in the count', 'server/sites/version.ts', 'await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
+  ['keeps a claimed site in the count of its network', 'server/sites/site.ts', 'await releaseHolding(tx, site, { bytes: bytes + uploads, sites: 1 })', '', QUOTAS],
+  ['does not count a claimed site for its account', 'server/sites/site.ts', 'await this.#quotas.charge(tx, owned, { bytes: own + uploads, sites: 1 })', '', QUOTAS],
+  ['gives each address a quota of its own', 'server/accounts/quotas.ts', 'shortenAddress(address)', 'address', QUOTAS],
+  ['ignores the exceptions of an account', 'server/accounts/plans.ts', 'account.limits === null ? plan : { ...plan, ...account.limits }', 'plan', QUOTAS],
+  ['exceeds the limit of previews', 'server/publish/finalize.ts', 'await assertPreviewLimit(tx, { slug: site.slug, name, max, now })', '', PREVIEWS],
   ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
   ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
   ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],

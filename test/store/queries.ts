@@ -213,7 +213,7 @@ function sweepQueries(promises: Promises): void {
       for (const [slug, plan] of [
         ['of-free', 'free'],
         ['of-team', 'team'],
-        ['of-nobody', undefined],
+        ['anonymous', undefined],
       ] as const) {
         if (plan) await tx.accounts.insert(accountRow(slug, { plan }))
         await tx.sites.insert(siteRow(slug, { ownerId: plan ? slug : null }))
@@ -223,7 +223,7 @@ function sweepQueries(promises: Promises): void {
     const over = (plans: KeptVersions['plans']) =>
       read.versions.overVersionLimit({ versions: 0, drafts: 9, plans }, 0, 9)
     assert.deepEqual(await over({ only: ['team'] }), ['of-team'])
-    assert.deepEqual((await over({ except: ['team'] })).sort(), ['of-free', 'of-nobody'])
+    assert.deepEqual((await over({ except: ['team'] })).sort(), ['of-free', 'anonymous'])
   })
 
   promises('the newest pending version of each site is found', async (open) => {
