@@ -120,8 +120,7 @@ export async function deleteSite(
     keptUntil: null,
     keptDomains: [],
   })
-  const isHeld = site.deletedAt === null || isInTrash(site)
-  await releaseHolding(tx, site, { bytes, sites: isHeld ? 1 : 0 })
+  await releaseHolding(tx, site, { bytes, sites: 1 })
 }
 
 /** Deletes a site without its finalized versions; as `deleteSite` otherwise. */

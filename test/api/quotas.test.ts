@@ -38,6 +38,9 @@ describe('what an account holds', () => {
     const { slug } = await api.publish(owner.client, page('one'))
     assert.deepEqual(await holding(api, owner), [KB, 1])
     await api.publish(owner.client, page('two'), { slug })
+    await api.publish(owner.client, page('one'), { slug })
+    await api.publish(owner.client, page('two'), { slug })
+    assert.deepEqual(await holding(api, owner), [2 * KB, 1])
     await api.publish(owner.client, page('draft'), { slug, live: false })
     await api.publish(owner.client, page('preview'), { slug, preview: 'pr-1' })
     assert.deepEqual(await holding(api, owner), [4 * KB, 1])
@@ -157,6 +160,20 @@ describe('what an account holds', () => {
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 4)
     const [bytes] = await holding(api, owner)
     assert.equal(bytes, 10 * KB)
+  })
+
+  test('an injected document does not count, also when another account publishes the same text', async () => {
+    await using api = await startWith({})
+    const [owner, other] = [await api.account(), await api.account()]
+    const { slug, siteUrl } = await api.publish(
+      owner.client,
+      { 'index.html': '<p>text '.repeat(200) },
+      { title: 'A title' },
+    )
+    await api.running.service.precompressor.onIdle()
+    await api.publish(other.client, { 'copy.html': (await api.visit(siteUrl)).text })
+    await owner.client.delete(slug, { permanent: true })
+    assert.deepEqual(await holding(api, owner), [0, 0])
   })
 
   test('a deleted account leaves no count behind', async () => {

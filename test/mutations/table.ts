@@ -282,7 +282,7 @@ const ROWS: readonly Row[] = [
   ['counts an upload and the contents it brought', 'server/publish/finalize.ts', 'ready.newBytes - uploads', 'ready.newBytes', QUOTAS],
   ['does not count unfinished updates', 'server/publish/stage.ts', "const bytes = sumUploads('pending', version.files)", 'const bytes = 0', QUOTAS],
   ['counts files of the live version as an upload', 'server/store/contract/versions.ts', '(known ? sum : sum + size)', 'sum + size', QUOTAS],
-  ['releases a site at each deletion', 'server/sites/trash.ts', 'sites: isHeld ? 1 : 0', 'sites: 1', QUOTAS],
+  ['keeps a deleted site in the count', 'server/sites/trash.ts', 'await releaseHolding(tx, site, { bytes, sites: 1 })', 'await releaseHolding(tx, site, { bytes, sites: 0 })', QUOTAS],
   ['keeps a deleted version in the count', 'server/sites/version.ts', 'await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
   ['keeps a claimed site in the count of its network', 'server/sites/site.ts', 'await releaseHolding(tx, site, { bytes: bytes + uploads, sites: 1 })', '', QUOTAS],
   ['does not count a claimed site for its account', 'server/sites/site.ts', 'await this.#quotas.charge(tx, owned, { bytes: own + uploads, sites: 1 })', '', QUOTAS],
