@@ -1,6 +1,7 @@
 // Sign-in and the account (spec 4.1, 4.2 and 5; contract, "Sign-in").
 
 import type { KeyPermissions } from './keys.ts'
+import type { SuspensionNotice } from './sites.ts'
 
 /** Spec 4.1. */
 export interface RequestCodeResponse {
@@ -69,6 +70,8 @@ export type Exceptions = Partial<Omit<Limits, 'versionsKept' | 'draftsKept'>>
 export type LimitsChange = { [Limit in keyof Exceptions]?: number | null }
 
 export interface Me {
+  /** While the operator has suspended the account. */
+  suspension?: SuspensionNotice
   email: string
   plan: Plan
   /** The name of the plan on this server, for people. */

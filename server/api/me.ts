@@ -3,6 +3,7 @@ import type { KeyEndedResponse, Me, MeChange } from '../../protocol/api/account.
 import { requireKeyHash } from '../accounts/authorization.ts'
 import { sessionId } from '../accounts/session.ts'
 import { toIso } from '../lib/time.ts'
+import { describeSuspension } from '../sites/site.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 import { endCookie } from './sign-in.ts'
@@ -21,6 +22,7 @@ export function show({
     const { limit, remaining, reset } = await limits.peek({ ...request.caller, signedInWith: 'key' }, 'api')
     const { name, ...planLimits } = plans.limitsOf(account)
     return {
+      ...describeSuspension(account),
       email: account.email,
       plan: account.plan,
       planName: name,

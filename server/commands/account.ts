@@ -1,8 +1,8 @@
-import type { Exceptions, Limits, LimitsChange } from '../../protocol/api/account.ts'
-import { formatAlternatives } from '../../protocol/format.ts'
-import { LIMIT_SETTINGS } from '../config/plan-settings.ts'
-import { readValue } from '../config/setting-types.ts'
+import { COMMAND_LINE } from '../store/contract/audit.ts'
+import { setPlan } from './account-plan.ts'
+import { type Action, runAction } from './actions.ts'
 import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { readOptions, requireReason } from './options.ts'
 
 export const account: Command = {
   usage: [
@@ -11,23 +11,14 @@ export const account: Command = {
       'set the plan of an account: free, hobby or one of SLIPWAY_PLANS; with --sites N, --bytes SIZE and other limits as exceptions',
     ],
     ['account admin EMAIL', 'let an account administer the service at /admin; with --remove, no longer'],
+    [
+      'account suspend EMAIL --reason TEXT',
+      'take all sites of an account offline, present and future ones; also --public-reason TEXT, --note TEXT',
+    ],
+    ['account resume EMAIL', 'end the suspension of an account'],
+    ['account delete EMAIL --reason TEXT', 'delete an account with all its sites permanently'],
   ],
-  run: changeAccount,
-}
-
-const ACTIONS: Record<string, (context: CommandContext, args: string[]) => Promise<number>> = {
-  plan: setPlan,
-  admin: setAdministrator,
-}
-
-async function changeAccount(context: CommandContext, [verb, ...args]: string[]): Promise<number> {
-  const names = Object.keys(ACTIONS)
-  if (verb === undefined) throw new UsageError(`account needs a command: ${formatAlternatives(names)}.`)
-  if (!Object.hasOwn(ACTIONS, verb)) {
-    const usable = formatAlternatives(names.map((name) => `account ${name}`))
-    throw new UsageError(`Unknown command: account ${verb}. Use ${usable}.`)
-  }
-  return ACTIONS[verb]!(context, args)
+  run: runAction('account', { plan: setPlan, admin: setAdministrator, suspend, resume, delete: remove }),
 }
 
 async function setAdministrator(context: CommandContext, args: string[]): Promise<number> {
@@ -41,44 +32,36 @@ async function setAdministrator(context: CommandContext, args: string[]): Promis
   return 0
 }
 
-async function setPlan(context: CommandContext, args: string[]): Promise<number> {
-  const { plans } = context.config
-  const known = Object.entries(plans).map(([id, { name }]) => `${id} (displayed as "${name}")`)
-  const [email, plan, ...options] = args
-  if (!email || !plan)
-    throw new UsageError(`account plan needs an email address and a plan: ${formatAlternatives(known)}.`)
-  if (!Object.hasOwn(plans, plan))
-    throw new UsageError(`Unknown plan: ${plan}. Use ${formatAlternatives(known)}.`)
-  const change = readLimits(options)
+const EMAIL = { operands: ['an email address'] }
+
+async function suspend(...[context, args]: Parameters<Action>): Promise<number> {
+  const takes = ['reason', 'public-reason', 'note', 'json'] as const
+  const { values, options } = readOptions('account suspend', args, { takes, ...EMAIL })
+  const { 'public-reason': publicReason, note } = options
+  const reason = requireReason('account suspend', options)
   await using data = await context.openData()
-  const limits = await data.accounts.setPlan(email, plan, change)
-  print(`${email} is on the plan ${plan} (displayed as "${plans[plan]!.name}").`)
-  for (const [limit, value] of Object.entries(limits)) print(`Exception: ${toOption(limit)} ${value}`)
+  const email = await data.suspensions.suspendAccount(COMMAND_LINE, values[0]!, {
+    reason,
+    publicReason,
+    note,
+  })
+  print(options.json ? JSON.stringify({ email }) : `${email} is suspended, with all of its sites.`)
   return 0
 }
 
-/** Options such as `--bytes 500GB`; the value `plan` ends an exception. */
-function readLimits(options: string[]): LimitsChange {
-  const change: LimitsChange = {}
-  for (let at = 0; at < options.length; at += 2) {
-    const [option, value] = [options[at]!, options[at + 1]]
-    const limit = LIMITS.find((name) => toOption(name) === option)
-    if (limit === undefined || !value)
-      throw new UsageError(
-        `account plan takes ${LIMITS.map(toOption).join(', ')}, each followed by a value, or by plan for that of the plan: ${option}`,
-      )
-    const setting = { ...LIMIT_SETTINGS[limit], name: option }
-    change[limit] = value === 'plan' ? null : readValue(setting, value)
-  }
-  return change
+async function resume(...[context, args]: Parameters<Action>): Promise<number> {
+  const { values, options } = readOptions('account resume', args, { takes: ['json'], ...EMAIL })
+  await using data = await context.openData()
+  const email = await data.suspensions.resumeAccount(COMMAND_LINE, values[0]!)
+  print(options.json ? JSON.stringify({ email }) : `${email} is not suspended.`)
+  return 0
 }
 
-/** Those that exceptions can have: the numbers of versions that are kept are those of the plan. */
-const LIMITS = (Object.keys(LIMIT_SETTINGS) as (keyof Limits)[]).filter(
-  (name): name is keyof Exceptions => name !== 'versionsKept' && name !== 'draftsKept',
-)
-
-/** `--files-per-site` of `filesPerSite`. */
-function toOption(limit: string): string {
-  return `--${limit.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+async function remove(...[context, args]: Parameters<Action>): Promise<number> {
+  const { values, options } = readOptions('account delete', args, { takes: ['reason', 'json'], ...EMAIL })
+  const reason = requireReason('account delete', options)
+  await using data = await context.openData()
+  const email = await data.removals.deleteAccount(COMMAND_LINE, values[0]!, reason)
+  print(options.json ? JSON.stringify({ email }) : `${email} is deleted, with all of its sites.`)
+  return 0
 }

@@ -77,7 +77,7 @@ export class Sites {
   /** Spec 4.7. NOT_FOUND for a stranger's site. */
   async details(account: Account, slug: string): Promise<SiteDetails> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const pending = await read.versions.newestPending(slug)
     const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
     const [membership] = await describeMemberships(read, account, [site])
@@ -99,6 +99,7 @@ export class Sites {
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(site.expiresAt),
       files: [...(displayed?.files ?? [])],
+      ...describeSuspension(site),
     }
   }
 
@@ -239,6 +240,7 @@ export class Sites {
         updatedAt: toIso(site.updatedAt),
         expiresAt: toIsoOrNull(site.expiresAt),
         ...describeTrash(site),
+        ...describeSuspension(site),
       }
     })
   }
@@ -281,6 +283,15 @@ async function describeMemberships(
       ? { role: 'owner' }
       : { role: 'collaborator', ...(ownerEmail && { ownerEmail }) }
   })
+}
+
+/** Also for the account of an owner. */
+export function describeSuspension({
+  suspension,
+}: Pick<Site, 'suspension'>): Pick<SiteSummary, 'suspension'> {
+  if (!suspension) return {}
+  const { reason, since } = suspension
+  return { suspension: { reason, since: toIso(since) } }
 }
 
 /** Its host no longer serves the pictures of a deleted site. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import type { OperatorContext } from '../../server/app.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
@@ -272,7 +273,7 @@ async function finalizeElsewhere(
   const plans = DEFAULT_PLANS
   const quotas = quotasWith(plans)
   const telemetry = { metrics: new Metrics() }
-  const services = { plans, quotas, versions, precompressor }
+  const services = { blocklist: new Blocklist(store), plans, quotas, versions, precompressor }
   const parts = { ...changed, ...services, blobReader, addresses, clock, log, telemetry }
   const account = (await store.read.accounts.byEmail(owner.email))!
   const caller = { account, address: '::1', signedInWith: 'key' as const }

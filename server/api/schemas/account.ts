@@ -1,6 +1,7 @@
 import { UNLIMITED } from '../../../protocol/format.ts'
 import { currentKey } from './keys.ts'
 import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
+import { suspension } from './site.ts'
 
 const email = text('Email address', { maxLength: 254 })
 const code = text('The emailed code, XXXX-XXXX', { maxLength: 40 })
@@ -76,30 +77,33 @@ const limits = named(
 export const meChange = named('AccountChange', object({ reminders }))
 export const meResponse = named(
   'Account',
-  object({
-    email,
-    plan,
-    planName: text('The name of the plan on this server, for people'),
-    createdAt: time('Creation'),
-    hasKey: bool(
-      'There is an API key without a name, or the request carries a key; it cannot be shown again',
-    ),
-    key: nullable(currentKey),
-    administrator: bool('Whether the account administers the service'),
-    reminders,
-    limits,
-    usage: object({
-      requestsThisHour: integer('Requests in this window'),
-      resetsAt: time('When the window ends'),
-      sites: integer('Sites'),
-      domains: integer('Custom domains'),
-      totalBytes: integer('Bytes of the live versions'),
-      heldSites: integer('Sites that count against the limit, those in the trash included'),
-      heldBytes: integer(
-        'Bytes that count against the limit: of all versions, drafts, previews, unfinished uploads and the trash, each content once',
+  object(
+    {
+      email,
+      plan,
+      planName: text('The name of the plan on this server, for people'),
+      createdAt: time('Creation'),
+      hasKey: bool(
+        'There is an API key without a name, or the request carries a key; it cannot be shown again',
       ),
-    }),
-  }),
+      key: nullable(currentKey),
+      administrator: bool('Whether the account administers the service'),
+      reminders,
+      limits,
+      usage: object({
+        requestsThisHour: integer('Requests in this window'),
+        resetsAt: time('When the window ends'),
+        sites: integer('Sites'),
+        domains: integer('Custom domains'),
+        totalBytes: integer('Bytes of the live versions'),
+        heldSites: integer('Sites that count against the limit, those in the trash included'),
+        heldBytes: integer(
+          'Bytes that count against the limit: of all versions, drafts, previews, unfinished uploads and the trash, each content once',
+        ),
+      }),
+    },
+    { suspension },
+  ),
 )
 
 export const sessionList = named(
