@@ -1,6 +1,7 @@
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
 import { Administrators } from './accounts/administrators.ts'
+import { Blocklist } from './accounts/blocklist.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import { Programs } from './accounts/oauth/programs.ts'
@@ -19,6 +20,11 @@ import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
+import { Blocks } from './operations/moderation/blocks.ts'
+import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
+import { Removals } from './operations/moderation/removals.ts'
+import { Reports } from './operations/moderation/reports.ts'
+import { Suspensions } from './operations/moderation/suspensions.ts'
 import { Notices } from './operations/notices/notices.ts'
 import { SpoolSpace } from './publish/archive/spool.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
@@ -62,9 +68,11 @@ export function createServices(
     log,
   })
   const policy = namePolicy(config, baseUrl)
+  const blocklist = new Blocklist(store)
   const names = new SiteNames({ store, policy, addresses, precompressor, clock })
   const pendingVersions = new PendingVersionStore({
     store,
+    blocklist,
     addresses,
     names,
     clock,
@@ -87,6 +95,7 @@ export function createServices(
   })
   const finalizer = new Finalizer({
     store,
+    blocklist,
     blobs,
     blobReader,
     versions,
@@ -109,6 +118,8 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
+  const blocks = new Blocks({ store, clock })
+  const reports = new Reports({ store, mail, addresses, clock, log, email: config.reportEmail })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
@@ -124,6 +135,12 @@ export function createServices(
     accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
+    blocklist,
+    suspensions: new Suspensions({ store, clock }),
+    removals: new Removals({ store, clock, certificates, accountDeletion }),
+    blocks,
+    reports,
+    moderatedSites: new ModeratedSites({ store, addresses }),
     lists: new Lists({ store, addresses }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
@@ -191,6 +208,8 @@ export function createServices(
       domains,
       accountDeletion,
       auditLog,
+      blocks,
+      reports,
       notices: new Notices({ store, mail, addresses, clock, log }),
       certificates,
       clock,

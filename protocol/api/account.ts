@@ -1,6 +1,7 @@
 // Sign-in and the account (spec 4.1, 4.2 and 5; contract, "Sign-in").
 
 import type { KeyPermissions } from './keys.ts'
+import type { SuspensionNotice } from './sites.ts'
 
 /** Spec 4.1. */
 export interface RequestCodeResponse {
@@ -45,6 +46,8 @@ export interface KeyEndedResponse {
 export type Plan = 'free' | 'hobby'
 
 export interface Me {
+  /** While the operator has suspended the account. */
+  suspension?: SuspensionNotice
   email: string
   plan: Plan
   /** The name of the plan on this server, for people. */

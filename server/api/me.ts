@@ -3,6 +3,7 @@ import type { KeyEndedResponse, Me, MeChange } from '../../protocol/api/account.
 import { requireKeyHash } from '../accounts/authorization.ts'
 import { sessionId } from '../accounts/session.ts'
 import { toIso } from '../lib/time.ts'
+import { describeSuspension } from '../sites/site.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 import { endCookie } from './sign-in.ts'
@@ -25,6 +26,7 @@ export function show({
     const { limit, remaining, reset } = await limits.peek({ ...request.caller, signedInWith: 'key' }, 'api')
     const files = pendingVersions.limitsFor(request.caller)
     return {
+      ...describeSuspension(account),
       email: account.email,
       plan: account.plan,
       planName: plans[account.plan].name,

@@ -156,6 +156,23 @@ const VALUES: Record<string, string | number> = {
   network: '192.0.2.0/24',
   action: 'administrator.add',
   target: 'colleague@example.com',
+  reason: 'It imitates the page of a bank',
+  publicReason: 'Deceptive site',
+  note: 'Reported by the bank, ticket 1742',
+  since: '2026-11-22T16:04:11.000Z',
+  firstAt: '2026-11-22T15:04:11.000Z',
+  lastAt: '2026-11-22T16:04:11.000Z',
+  hosts: 'www.example.com',
+  'AccountModerated.message': 'Your sites are offline.',
+  'BlockRequest.value': '192.0.2.0/24',
+  'BlockTarget.value': '192.0.2.0/24',
+  'Block.value': '192.0.2.0/24',
+  seconds: 86_400,
+  'ReportRequest.url': SITE,
+  'ReportRequest.reason': 'phishing',
+  'ReportedSite.url': SITE,
+  'ReportedSite.reason': 'phishing',
+  text: 'It asks for card numbers',
 }
 
 /** Fields that are null more often than not. */
@@ -172,6 +189,8 @@ const NULL_FIELDS = new Set([
   'reason',
   'ogImagePath',
   'expiresAt',
+  'deletedAt',
+  'decidedAt',
 ])
 
 const PLAN = {

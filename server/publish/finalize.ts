@@ -7,9 +7,10 @@ import {
   isRetired,
   requireAccess,
   requireAccount,
+  requireChangeable,
   requireClaimToken,
-  requireNotExpired,
 } from '../accounts/authorization.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import { assertPermitted, publishScope } from '../accounts/permissions.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Blobs } from '../blobs/blobs.ts'
@@ -41,6 +42,7 @@ const MAX_REFUSED_VERSIONS = 10_000
 
 interface FinalizerOptions {
   store: Store
+  blocklist: Blocklist
   blobs: Blobs
   blobReader: BlobReader
   versions: Versions
@@ -193,7 +195,7 @@ export class Finalizer implements AsyncDisposable {
 
   /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or differ from the manifest. */
   async #promote({ site, version, arrivals: recorded }: UploadedVersion): Promise<PromotedFiles> {
-    const { store, blobs, blobReader } = this.#options
+    const { store, blocklist, blobs, blobReader } = this.#options
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
@@ -219,6 +221,7 @@ export class Finalizer implements AsyncDisposable {
     const whole = files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
+    await blocklist.assertFiles(whole)
     const reader = blobReader.including(arrived)
     const { rules, warnings } = await loadRules(reader, whole)
     const document = await loadDocument(reader, whole)
@@ -321,7 +324,7 @@ async function requireFinalizable(
   if (site.ownerId !== null)
     return requireAccess(queries, 'publish', { slug, account: requireAccount(caller), now })
   if (isRetired(site)) throw siteNotFound()
-  return claimToken === undefined ? requireNotExpired(site, now) : requireClaimToken(site, claimToken, now)
+  return claimToken === undefined ? requireChangeable(site, now) : requireClaimToken(site, claimToken, now)
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   describePublisher,
   requirePublisher,
 } from '../accounts/authorization.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import { publishScope } from '../accounts/permissions.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
@@ -44,6 +45,7 @@ import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
 
 interface PendingVersionStoreOptions {
   store: Store
+  blocklist: Blocklist
   addresses: UrlBuilder
   names: SiteNames
   clock: () => number
@@ -134,7 +136,7 @@ export class PendingVersionStore {
 
   /** Stages the first version of a new site; the manifest has been checked. */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
-    const { store, clock, addresses, anonymousLifetime } = this.#options
+    const { store, blocklist, clock, addresses, anonymousLifetime } = this.#options
     const { files, merge, name } = request
     if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
     const now = clock()
@@ -143,6 +145,7 @@ export class PendingVersionStore {
     if (!caller.account) assertTimeToLive(metadata)
     assertKnownImage(files, metadata)
     await this.assertName(caller, name)
+    await blocklist.assertFiles(files)
     const [slug, claimToken] = [name ?? newSlug(), newClaimToken()]
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
     const { message } = request
@@ -183,8 +186,9 @@ export class PendingVersionStore {
     request: PublishRequest,
     versionId?: string,
   ): Promise<StagedVersion> {
-    const { store, clock, maxPreviews: max } = this.#options
+    const { store, blocklist, clock, maxPreviews: max } = this.#options
     if (request.name !== undefined) throw notNew()
+    await blocklist.assertFiles(request.files)
     return store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
       const { metadata, preview } = this.#separatePreview(request, now)

@@ -72,7 +72,7 @@ export class Sites {
   /** Spec 4.7. NOT_FOUND for a stranger's site. */
   async details(account: Account, slug: string): Promise<SiteDetails> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const pending = await read.versions.newestPending(slug)
     const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
     const [membership] = await describeMemberships(read, account, [site])
@@ -94,6 +94,7 @@ export class Sites {
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(site.expiresAt),
       files: [...(displayed?.files ?? [])],
+      ...describeSuspension(site),
     }
   }
 
@@ -224,6 +225,7 @@ export class Sites {
         updatedAt: toIso(site.updatedAt),
         expiresAt: toIsoOrNull(site.expiresAt),
         ...describeTrash(site),
+        ...describeSuspension(site),
       }
     })
   }
@@ -266,6 +268,15 @@ async function describeMemberships(
       ? { role: 'owner' }
       : { role: 'collaborator', ...(ownerEmail && { ownerEmail }) }
   })
+}
+
+/** Also for the account of an owner. */
+export function describeSuspension({
+  suspension,
+}: Pick<Site, 'suspension'>): Pick<SiteSummary, 'suspension'> {
+  if (!suspension) return {}
+  const { reason, since } = suspension
+  return { suspension: { reason, since: toIso(since) } }
 }
 
 /** Its host no longer serves the pictures of a deleted site. */

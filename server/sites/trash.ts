@@ -44,7 +44,7 @@ export class Trash {
     await writeWithDomains(store, { scope, find }, async (tx) => {
       const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
       if (trashed) return deleteSite(tx, slug, 'deleted', now, certificates)
-      const site = await requireAccess(tx, 'manage', { slug, account, now })
+      const site = await requireAccess(tx, 'delete', { slug, account, now })
       const isKept = !permanent && lifetimeSeconds > 0 && site.liveVersionId !== null
       // The bytes of an expired site are deleted in any case.
       const keptUntil = isKept ? Math.min(now + lifetimeSeconds * 1000, site.expiresAt ?? Infinity) : null
@@ -66,7 +66,7 @@ export class Trash {
       const now = clock()
       const trashed = await findInTrash(tx, slug, account)
       if (!trashed) {
-        await requireAccess(tx, 'manage', { slug, account, now })
+        await requireAccess(tx, 'delete', { slug, account, now })
         return null
       }
       const restored = {

@@ -75,7 +75,7 @@ export class Versions {
     isWanted: (version: VersionHeader) => boolean,
   ): Promise<VersionSummary[]> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const ready = await listReady(read, slug)
     const wanted = ready.filter(isWanted)
     const authors = await findAuthors(read, wanted)
@@ -90,7 +90,7 @@ export class Versions {
   /** A finalized version with its files, and the differences from the one that it replaced. */
   async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
     const files = version.files
     const base = findBase(await listReady(read, slug), site, version)
@@ -174,7 +174,7 @@ export class Versions {
   async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
     await this.#store.write('durable', { site: slug }, async (tx) => {
       const now = this.#clock()
-      const site = await requireAccess(tx, 'publish', { slug, account, now })
+      const site = await requireAccess(tx, 'remove', { slug, account, now })
       requireVersion(await tx.versions.header(versionId), slug)
       if (site.liveVersionId === versionId) {
         throw new ApiError(
@@ -280,7 +280,7 @@ export class Versions {
     versionId: string | undefined,
   ): Promise<readonly StoredFile[]> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const wanted = versionId ?? site.liveVersionId
     if (wanted === null) throw new ApiError('SITE_PENDING', 'This site has no published version yet')
     const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))

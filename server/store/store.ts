@@ -65,7 +65,7 @@ export interface Queries {
 export interface WriteTransaction extends Queries {
   /**
    * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot), or of the
-   * blocked networks (`BLOCKS_CHANGED`).
+   * blocks (`BLOCKS_CHANGED`).
    */
   notifyChanged(name: string): Promise<void>
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import type { OperatorContext } from '../../server/app.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
@@ -269,7 +270,18 @@ async function finalizeElsewhere(
   const changed = { store, blobs, ...change(operator) }
   const blobReader = new BlobReader(changed.blobs, store.read.blobs)
   const telemetry = { metrics: new Metrics() }
-  const parts = { ...changed, blobReader, versions, precompressor, addresses, clock, log, telemetry }
+  const blocklist = new Blocklist(store)
+  const parts = {
+    ...changed,
+    blocklist,
+    blobReader,
+    versions,
+    precompressor,
+    addresses,
+    clock,
+    log,
+    telemetry,
+  }
   const account = (await store.read.accounts.byEmail(owner.email))!
   const caller = { account, address: '::1', signedInWith: 'key' as const }
   await new Finalizer(parts).finalize(caller, slug, { versionId: upload.versionId })

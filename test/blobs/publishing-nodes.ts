@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
@@ -54,7 +55,7 @@ class PublishingNode {
     this.reader = new BlobReader(blobs, store.read.blobs)
     const addresses = new UrlBuilder({ baseUrl: 'http://api.test', siteDomain: 'sites.test' })
     const precompressor = { enqueue: () => undefined }
-    const parts = { store, clock, addresses, precompressor }
+    const parts = { store, blocklist: new Blocklist(store), clock, addresses, precompressor }
     this.versions = new Versions({
       ...parts,
       blobs: this.reader,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Slipway } from '../../client/sdk/slipway.ts'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
@@ -370,6 +371,7 @@ function toFinalizer(
   const dependencies = {
     store,
     blobs,
+    blocklist: new Blocklist(store),
     blobReader: new BlobReader(blobs, store.read.blobs),
     versions: operator.sweepOptions.versions,
     precompressor: operator.sweepOptions.precompressor,

@@ -320,9 +320,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     list: ['network'],
     count: ['network'],
     put: [{ kind: 'hash', value: 'v', reason: 'r', createdAt: 1, expiresAt: null }],
-    remove: ['hash', 'value 7'],
+    remove: ['hash', 'value 7', 50],
     expired: [50, 100],
-    hashesAmong: [['value 7', 'value 8']],
   },
   reports: {
     find: ['site 7'],

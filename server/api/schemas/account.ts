@@ -1,6 +1,7 @@
 import { UNLIMITED } from '../../../protocol/format.ts'
 import { currentKey } from './keys.ts'
 import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
+import { suspension } from './site.ts'
 
 const email = text('Email address', { maxLength: 254 })
 const code = text('The emailed code, XXXX-XXXX', { maxLength: 40 })
@@ -57,37 +58,40 @@ export const keyEndedResponse = named('EndedKey', object({ ended: bool('Always t
 export const meChange = named('AccountChange', object({ reminders }))
 export const meResponse = named(
   'Account',
-  object({
-    email,
-    plan,
-    planName: text('The name of the plan on this server, for people'),
-    createdAt: time('Creation'),
-    hasKey: bool(
-      'There is an API key without a name, or the request carries a key; it cannot be shown again',
-    ),
-    key: nullable(currentKey),
-    administrator: bool('Whether the account administers the service'),
-    reminders,
-    limits: object({
-      requestsPerHour: integer(
-        `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+  object(
+    {
+      email,
+      plan,
+      planName: text('The name of the plan on this server, for people'),
+      createdAt: time('Creation'),
+      hasKey: bool(
+        'There is an API key without a name, or the request carries a key; it cannot be shown again',
       ),
-      domains: integer('Custom domains'),
-      filesPerSite: integer('Files in a site'),
-      fileBytes: integer('Largest file'),
-      siteBytes: integer('Largest site'),
-      versionsKept: integer('Versions kept'),
-      draftsKept: integer('Drafts kept'),
-      draftLifetimeSeconds: integer('Lifetime of a draft'),
-    }),
-    usage: object({
-      requestsThisHour: integer('Requests in this window'),
-      resetsAt: time('When the window ends'),
-      sites: integer('Sites'),
-      domains: integer('Custom domains'),
-      totalBytes: integer('Bytes of the live versions'),
-    }),
-  }),
+      key: nullable(currentKey),
+      administrator: bool('Whether the account administers the service'),
+      reminders,
+      limits: object({
+        requestsPerHour: integer(
+          `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+        ),
+        domains: integer('Custom domains'),
+        filesPerSite: integer('Files in a site'),
+        fileBytes: integer('Largest file'),
+        siteBytes: integer('Largest site'),
+        versionsKept: integer('Versions kept'),
+        draftsKept: integer('Drafts kept'),
+        draftLifetimeSeconds: integer('Lifetime of a draft'),
+      }),
+      usage: object({
+        requestsThisHour: integer('Requests in this window'),
+        resetsAt: time('When the window ends'),
+        sites: integer('Sites'),
+        domains: integer('Custom domains'),
+        totalBytes: integer('Bytes of the live versions'),
+      }),
+    },
+    { suspension },
+  ),
 )
 
 export const sessionList = named(
