@@ -54,6 +54,10 @@ import { ActivityRecorder } from './operations/administration/activity.ts'
 import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
+import type { Blocks } from './operations/moderation/blocks.ts'
+import type { ModeratedSites } from './operations/moderation/moderated-sites.ts'
+import type { Removals } from './operations/moderation/removals.ts'
+import type { Suspensions } from './operations/moderation/suspensions.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
@@ -70,6 +74,10 @@ export interface OperatorContext {
   blobs: Blobs
   accounts: Accounts
   administrators: Administrators
+  suspensions: Suspensions
+  removals: Removals
+  blocks: Blocks
+  moderatedSites: ModeratedSites
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -310,7 +318,16 @@ export async function openForOperator(
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
-  const { accounts, administrators, precompressor, sweepOptions } = services
+  const {
+    accounts,
+    administrators,
+    suspensions,
+    removals,
+    blocks,
+    moderatedSites,
+    precompressor,
+    sweepOptions,
+  } = services
   const { store, blobs } = backends
   const stack = new AsyncDisposableStack()
   stack.use(store)
@@ -332,6 +349,10 @@ export async function openForOperator(
     blobs,
     accounts,
     administrators,
+    suspensions,
+    removals,
+    blocks,
+    moderatedSites,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

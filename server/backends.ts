@@ -160,9 +160,9 @@ export async function openBackends(
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log, metrics }: StartOptions & { metrics: Metrics },
+  { clock = Date.now, log, version, metrics }: StartOptions & { metrics: Metrics },
 ): Promise<Store> {
-  if (databaseUrl === '') return sqliteStore({ file: database, clock })
+  if (databaseUrl === '') return sqliteStore({ file: database, clock, upgrade: { release: version, log } })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
   return postgresStore({ url: databaseUrl, log, metrics })
 }
