@@ -12,6 +12,7 @@ import { shared } from './fleet/shared.ts'
 import { spread } from './fleet/spread.ts'
 import { growth } from './growth.ts'
 import { memory } from './memory.ts'
+import { programs } from './programs.ts'
 import { publishing } from './publish.ts'
 import { ROOT } from './server-process.ts'
 import { serving } from './serving/serving.ts'
@@ -22,6 +23,7 @@ import { watching } from './watch.ts'
 const MEASUREMENTS = [
   publishing,
   watching,
+  programs,
   memory,
   growth,
   serving,

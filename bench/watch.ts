@@ -58,7 +58,8 @@ function figures(visible: number[], reloaded: number[]): Figure[] {
   ]
 }
 
-async function signIn(baseUrl: string, data: string): Promise<string> {
+/** The key of an account on a server whose emails are in the data folder. */
+export async function signIn(baseUrl: string, data: string): Promise<string> {
   const client = new Slipway({ baseUrl })
   const email = 'bench@example.test'
   await client.requestCode(email)

@@ -11,7 +11,7 @@ export interface TestGroup {
   files: string[]
 }
 
-/** The result of a group; `printed` is the end of its output, with seeds and logs. */
+/** The result of a group; `printed` has the seeds and the last lines of its output. */
 export interface Outcome {
   passed: number
   failed: { what: string; why: string }[]
@@ -62,7 +62,7 @@ export async function runTestGroup({ name, files }: TestGroup, stop: AbortSignal
   killGroup(child)
   await closed
   if (child.connected) await once(child, 'disconnect')
-  outcome.printed = lastLines(outcome.printed)
+  outcome.printed = shortenOutput(outcome.printed)
 
   const fine = code === 0 && reachedEnd
   if (tooLong || (!fine && outcome.failed.length === 0)) {
@@ -95,6 +95,9 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-function lastLines(text: string): string {
-  return stripVTControlCharacters(text).trimEnd().split('\n').slice(-PRINTED_LINES).join('\n')
+/** The seeds of random tests, which repeat them, and the last lines. */
+export function shortenOutput(text: string): string {
+  const lines = stripVTControlCharacters(text).trimEnd().split('\n')
+  const seeds = lines.slice(0, -PRINTED_LINES).filter((line) => /\bSEED=\d/.test(line))
+  return [...seeds, ...lines.slice(-PRINTED_LINES)].join('\n')
 }

@@ -36,6 +36,7 @@ import { MissLimiter } from './lib/miss-limiter.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { UndecryptableError } from './lib/secret-box.ts'
 import { shareResult } from './lib/share-result.ts'
+import type { Tracer } from './lib/telemetry.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
@@ -53,6 +54,10 @@ import { ActivityRecorder } from './operations/administration/activity.ts'
 import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
+import type { Blocks } from './operations/moderation/blocks.ts'
+import type { ModeratedSites } from './operations/moderation/moderated-sites.ts'
+import type { Removals } from './operations/moderation/removals.ts'
+import type { Suspensions } from './operations/moderation/suspensions.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
@@ -69,6 +74,10 @@ export interface OperatorContext {
   blobs: Blobs
   accounts: Accounts
   administrators: Administrators
+  suspensions: Suspensions
+  removals: Removals
+  blocks: Blocks
+  moderatedSites: ModeratedSites
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -100,10 +109,13 @@ export interface Service extends AsyncDisposable {
  * Runs the whole service in this process until it is disposed: disposal stops it in order and lets work in
  * progress finish within `drainSeconds`.
  */
-export async function startService(config: Config, startOptions: StartOptions): Promise<Service> {
+export async function startService(config: Config, given: StartOptions): Promise<Service> {
   await using stack = new AsyncDisposableStack()
-  const shared = startOptions.broadcastInvalidation !== undefined
-  const { log } = startOptions
+  const shared = given.broadcastInvalidation !== undefined
+  const { log } = given
+  const tracer = await openTracer(config, given)
+  if (tracer) stack.use(tracer)
+  const startOptions = { ...given, tracer }
   const clientMemory = new ClientMemory({
     totalBytes: config.clientMemoryBytes,
     perNetworkBytes: Math.ceil(config.clientMemoryBytes / 4),
@@ -173,6 +185,7 @@ export async function startService(config: Config, startOptions: StartOptions): 
     clientIp: getClientIp,
     https,
     requestLog,
+    tracer,
     recorder: visitRecorder,
   })
   const edge = new Edge(edgeOptions)
@@ -227,7 +240,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
   })
   stack.defer(() => api.close())
 
-  const serviceRequests = new ServiceRequests({ metrics, requestLog })
+  const serviceRequests = new ServiceRequests({
+    ...{ telemetry, requestLog },
+    trustsProxies: config.trustedProxies > 0,
+  })
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       // No client shall send a request over a connection at the time when the drain closes it.
@@ -235,9 +251,10 @@ export async function startService(config: Config, startOptions: StartOptions): 
       const isAmbiguous = rejectAmbiguous(request, response)
       if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
         return handleNodeRequest(edge, request, response)
-      serviceRequests.observe(request, response)
-      if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
-      api.routing(request, response)
+      serviceRequests.handle(request, response, () => {
+        if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
+        api.routing(request, response)
+      })
     },
     fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
@@ -301,7 +318,16 @@ export async function openForOperator(
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
-  const { accounts, administrators, precompressor, sweepOptions } = services
+  const {
+    accounts,
+    administrators,
+    suspensions,
+    removals,
+    blocks,
+    moderatedSites,
+    precompressor,
+    sweepOptions,
+  } = services
   const { store, blobs } = backends
   const stack = new AsyncDisposableStack()
   stack.use(store)
@@ -323,6 +349,10 @@ export async function openForOperator(
     blobs,
     accounts,
     administrators,
+    suspensions,
+    removals,
+    blocks,
+    moderatedSites,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -362,6 +392,16 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
     issuesCertificates: config.httpsPort !== undefined,
   }
+}
+
+/** Loads the packages of OpenTelemetry only for their setting. */
+async function openTracer(
+  { otlpUrl: url, tracePercent: samplePercent }: Config,
+  { version, log }: StartOptions,
+): Promise<Tracer | undefined> {
+  if (url === '') return undefined
+  const { OtlpTracer } = await import('./operations/telemetry/otlp.ts')
+  return new OtlpTracer({ url, samplePercent, version, log })
 }
 
 function openAccessLog(

@@ -1,6 +1,7 @@
 // Sign-in and the account (spec 4.1, 4.2 and 5; contract, "Sign-in").
 
 import type { KeyPermissions } from './keys.ts'
+import type { SuspensionNotice } from './sites.ts'
 
 /** Spec 4.1. */
 export interface RequestCodeResponse {
@@ -42,9 +43,35 @@ export interface KeyEndedResponse {
   ended: true
 }
 
-export type Plan = 'free' | 'hobby'
+/** A plan of this server: `free`, `hobby` and those that its operator defines. */
+export type Plan = string
+
+/** The limits of an account, by its plan and its exceptions from it. */
+export interface Limits {
+  /** Of its API keys together. */
+  requestsPerHour: number
+  /** Sites, those in the trash included. */
+  sites: number
+  /** Size of all versions of all sites, each content once, and of uploads that are not finalized. */
+  bytes: number
+  domains: number
+  filesPerSite: number
+  fileBytes: number
+  siteBytes: number
+  versionsKept: number
+  draftsKept: number
+  previews: number
+}
+
+/** Limits that an account can have in place of those of its plan. */
+export type Exceptions = Partial<Omit<Limits, 'versionsKept' | 'draftsKept'>>
+
+/** Exceptions of an account to set; null removes one. */
+export type LimitsChange = { [Limit in keyof Exceptions]?: number | null }
 
 export interface Me {
+  /** While the operator has suspended the account. */
+  suspension?: SuspensionNotice
   email: string
   plan: Plan
   /** The name of the plan on this server, for people. */
@@ -59,23 +86,19 @@ export interface Me {
   /** Whether emails remind of sites that expire and confirm deletions. */
   reminders: boolean
   /** `UNLIMITED` (9007199254740991) is a limit that the operator removed. */
-  limits: {
-    requestsPerHour: number
-    domains: number
-    filesPerSite: number
-    fileBytes: number
-    siteBytes: number
-    versionsKept: number
-    draftsKept: number
-    draftLifetimeSeconds: number
-  }
+  limits: Limits & { draftLifetimeSeconds: number }
   usage: {
     requestsThisHour: number
     /** When the request counter resets. */
     resetsAt: string
+    /** Sites that are not deleted. */
     sites: number
     domains: number
+    /** Bytes of the live versions. */
     totalBytes: number
+    /** What counts against `limits.bytes` and `limits.sites`. */
+    heldBytes: number
+    heldSites: number
   }
 }
 

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type {
+  Exceptions,
+  LimitsChange,
   Me,
   NewKeyResponse,
   Plan,
@@ -9,7 +11,7 @@ import type {
 } from '../../protocol/api/account.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
 import {
   hashToken,
   newApiKey,
@@ -22,12 +24,14 @@ import {
 } from '../lib/tokens.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Account } from '../store/contract/accounts.ts'
+import { accountHolder } from '../store/contract/usage.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { codeEmail, lockEmail } from './emails.ts'
 import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
 import { FULL_GRANT } from './permissions.ts'
+import { DEFAULT_PLAN, type Plans } from './plans.ts'
 import { type Sessions, sessionId } from './session.ts'
 import {
   CODE_SECONDS,
@@ -65,6 +69,7 @@ interface AccountsOptions {
   store: Store
   mail: Mail
   sessions: Sessions
+  plans: Plans
   baseUrl: string
   secret: Secrets
   clock: () => number
@@ -75,6 +80,7 @@ export class Accounts {
   readonly #store: Store
   readonly #mail: Mail
   readonly #sessions: Sessions
+  readonly #plans: Plans
   readonly #baseUrl: string
   readonly #codes: Signer
   readonly #sources: Signer
@@ -85,6 +91,7 @@ export class Accounts {
     this.#store = options.store
     this.#mail = options.mail
     this.#sessions = options.sessions
+    this.#plans = options.plans
     this.#baseUrl = options.baseUrl
     this.#codes = new Signer(options.secret, 'verification codes')
     this.#sources = new Signer(options.secret, 'sign-in sources')
@@ -158,10 +165,14 @@ export class Accounts {
   }
 
   /** The usage that `GET /api/v1/me` reports beside the request counter. */
-  async usage(account: Account): Promise<Pick<Me['usage'], 'sites' | 'domains' | 'totalBytes'>> {
+  async usage({ id }: Account): Promise<Omit<Me['usage'], 'requestsThisHour' | 'resetsAt'>> {
     const { read } = this.#store
-    const [sites, domains] = await Promise.all([read.sites.usage(account.id), read.domains.count(account.id)])
-    return { ...sites, domains }
+    const [sites, domains, held] = await Promise.all([
+      read.sites.usage(id),
+      read.domains.count(id),
+      read.usage.find(accountHolder(id)),
+    ])
+    return { ...sites, domains, heldBytes: held.bytes, heldSites: held.sites }
   }
 
   /** Turns the emails that an account can do without on or off. */
@@ -172,13 +183,26 @@ export class Accounts {
     })
   }
 
-  /** Sets the plan of an account. NOT_FOUND when no account has that address. */
-  async setPlan(typed: string, plan: Plan): Promise<void> {
+  /**
+   * Sets the plan of an account, and limits in place of those of the plan; null removes one, absent ones stay. Returns
+   * its exceptions. NOT_FOUND when no account has that address, VALIDATION_ERROR for an unknown plan.
+   */
+  async setPlan(typed: string, plan: Plan, change: LimitsChange = {}): Promise<Exceptions> {
     const email = readEmail(typed)
-    await this.#store.write('durable', { address: email }, async (tx) => {
+    if (!this.#plans.find(plan))
+      throw validationError([{ field: 'plan', message: `must be one of ${this.#plans.ids.join(', ')}` }])
+    const { maxFiles } = this.#plans
+    if ((change.filesPerSite ?? 0) > maxFiles)
+      throw validationError([
+        { field: 'filesPerSite', message: `must be at most ${maxFiles}, that of the largest plan` },
+      ])
+    return this.#store.write('durable', { address: email }, async (tx) => {
       const account = await tx.accounts.byEmail(email)
       if (!account) throw new ApiError('NOT_FOUND', `No account has the email address ${email}`)
-      await tx.accounts.setPlan(account.id, plan)
+      const all = Object.entries({ ...account.limits, ...change })
+      const limits = Object.fromEntries(all.filter(([, value]) => value !== null)) as Exceptions
+      await tx.accounts.setPlan(account.id, plan, Object.keys(limits).length === 0 ? null : limits)
+      return limits
     })
   }
 
@@ -274,11 +298,12 @@ function newAccount(email: string, now: number): Account {
   return {
     id: randomUUID(),
     email,
-    plan: 'free',
+    plan: DEFAULT_PLAN,
     keyHash: null,
     reminders: true,
     createdAt: now,
     deletionStartedAt: null,
+    limits: null,
     suspension: null,
     administratorSince: null,
   }

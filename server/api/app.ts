@@ -23,6 +23,7 @@ import { mcp } from './mcp/mcp.ts'
 import { oauth } from './oauth.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
+import { reportPage } from './report-page.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import type { LazySchemaCompilers } from './schema-compilers.ts'
@@ -98,12 +99,13 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   app.removeAllContentTypeParsers()
   accountBodies(app, options)
   handleErrors(app, options)
-  logRequests(app, options.log)
+  logRequests(app, options)
   // Sees the routes that are added after it.
   const allowed = knownMethods(app)
   probes(app, options)
   await app.register(pages, options)
   await app.register(cspReports, options)
+  await app.register(reportPage, options)
   const handle: RequestListener = (request, response) => app.routing(request, response)
   await app.register((api) => addRoutes(api, options, handle))
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage))
@@ -228,9 +230,14 @@ function probes(app: FastifyInstance, { healthy, isReady }: Pick<ApiOptions, 'he
  * Logs one line per request, without the query, which may contain tokens. Uploads and pages only at level
  * debug.
  */
-function logRequests(app: FastifyInstance, log: Log): void {
+function logRequests(
+  app: FastifyInstance,
+  { log, telemetry: { tracer } }: Pick<ApiOptions, 'log' | 'telemetry'>,
+): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id)
+    const { url: route = '*' } = request.routeOptions
+    tracer?.describe(`${request.method} ${route}`, { 'http.route': route, 'slipway.request_id': request.id })
   })
   app.addHook('onResponse', async (request, reply) => {
     const isDebug =

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/account.ts'
 import type { Administrators } from '../accounts/administrators.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import type { DeviceSignIns } from '../accounts/device-sign-in.ts'
 import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
@@ -15,6 +16,11 @@ import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
 import type { Lists } from '../operations/administration/lists.ts'
 import type { Overviews } from '../operations/administration/overview.ts'
+import type { Blocks } from '../operations/moderation/blocks.ts'
+import type { ModeratedSites } from '../operations/moderation/moderated-sites.ts'
+import type { Removals } from '../operations/moderation/removals.ts'
+import type { Reports } from '../operations/moderation/reports.ts'
+import type { Suspensions } from '../operations/moderation/suspensions.ts'
 import type { ArchivePublisher } from '../publish/archive-upload.ts'
 import type { Finalizer } from '../publish/finalize.ts'
 import type { PublishService } from '../publish/publish.ts'
@@ -34,6 +40,12 @@ export interface ApiServices {
   accounts: Accounts
   administrators: Administrators
   auditLog: AuditLog
+  blocklist: Blocklist
+  suspensions: Suspensions
+  removals: Removals
+  blocks: Blocks
+  moderatedSites: ModeratedSites
+  reports: Reports
   lists: Lists
   overviews: Overviews
   sweepList: SweepList

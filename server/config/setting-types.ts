@@ -355,6 +355,18 @@ export function bucketUrl(name: string, description: string): Setting<string> {
   return parsedUrl(name, description, parseBucketUrl)
 }
 
+/** A folder, or the URL of a bucket. */
+export function backupTarget(name: string, description: string): Setting<string> {
+  return optionalText(name, description, (given) => {
+    try {
+      if (given.startsWith('s3:')) parseBucketUrl(given)
+    } catch (error) {
+      throw new Error(`it ${(error as Error).message}`)
+    }
+    return given
+  })
+}
+
 /** Never shown: it may have a password, even where it must not. `parse` throws a sentence without a subject. */
 function parsedUrl(name: string, description: string, parse: (given: string) => unknown): Setting<string> {
   const setting = optionalText(name, description, (given) => {

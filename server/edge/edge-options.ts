@@ -8,6 +8,7 @@ import type { Metrics } from '../lib/metrics.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { RequestLog } from '../lib/request-log.ts'
 import type { MemoryBudget } from '../lib/second-chance-cache.ts'
+import type { Tracer } from '../lib/telemetry.ts'
 import type { Secrets } from '../lib/tokens.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
@@ -39,6 +40,8 @@ export interface EdgeOptions {
   readonly budget: MemoryBudget
   /** The HTTPS server of this process, if enabled. */
   readonly https?: HttpsInfo | undefined
+  /** Records traces, if enabled. */
+  readonly tracer?: Tracer | undefined
   /** The access log, if enabled. */
   readonly requestLog?: RequestLog | undefined
   /** Visit statistics, if enabled. */

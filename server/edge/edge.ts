@@ -4,6 +4,7 @@ import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
+import { type SpanOptions, trace } from '../lib/telemetry.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { AnonymousNotice } from './anonymous-notice.ts'
@@ -151,7 +152,10 @@ export class Edge implements HttpHandler {
     memory?: MemoryReservation,
   ): Promise<ResultWithBody> {
     const { startedAt = performance.now() } = result
-    const found = await this.#openBody(request, result, { memory, isReloaded: false })
+    const span = visitSpan('visit body', request)
+    const found = await trace(this.#options, span, () =>
+      this.#openBody(request, result, { memory, isReloaded: false }),
+    )
     return { ...found, cache: 'miss', startedAt }
   }
 
@@ -236,10 +240,14 @@ export class Edge implements HttpHandler {
   }
 
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
-    const { breaker } = this.#options
+    const { breaker, tracer } = this.#options
     const { staleHits } = breaker
     try {
-      const resolution = this.#siteResolver.resolve(host, request.isSecure, request)
+      const resolution = tracer
+        ? tracer.runIfAsync(visitSpan('visit', request), () =>
+            this.#siteResolver.resolve(host, request.isSecure, request),
+          )
+        : this.#siteResolver.resolve(host, request.isSecure, request)
       const result =
         resolution instanceof Promise
           ? this.#buildMiss(host, resolution, request)
@@ -349,6 +357,10 @@ export class Edge implements HttpHandler {
 /** A response that is not counted as a visit. */
 function uncounted(response: EdgeResponse): EdgeResult {
   return { response, visit: undefined }
+}
+
+function visitSpan(name: string, { host, target }: HttpRequest): SpanOptions {
+  return { name, kind: 'server', attributes: { 'server.address': host, 'url.path': target.path } }
 }
 
 function toLoggedRequest(request: HttpRequest, { response }: EdgeResult): LoggedRequest {

@@ -49,7 +49,8 @@ const SCRIPT = `(() => {
   const begin = () => document.visibilityState === 'visible' && wait()
   document.addEventListener('visibilitychange', () => {
     waiting?.abort()
-    begin()
+    if (document.visibilityState === 'visible') return wait()
+    fetch('${CHANGE_PATH}?end&page=' + page, { keepalive: true }).catch(() => undefined)
   })
   begin()
 })()
@@ -95,7 +96,8 @@ export class LiveReload {
   /**
    * The response to a request of a page of a preview; undefined for paths of the site. `findVersionId` returns what the
    * preview shows now, undefined without live reload. Rejects with UNAVAILABLE when too many requests wait.
-   * A request ends the earlier one of its page, whose client has gone: protocols do not report that.
+   * A request ends the earlier one of its page, whose client has gone: protocols do not report that. One with `end`, which
+   * a page sends when it is hidden or closed, does not wait itself.
    */
   respond(
     request: HttpRequest,
@@ -109,6 +111,11 @@ export class LiveReload {
     const known = parameters.get('version')
     const page = parameters.get('page')?.slice(0, MAX_PAGE_NAME_LENGTH)
     const network = rateLimitSubnet(this.#clientIp(request))
+    const key = `${network} ${slug} ${page}`
+    if (parameters.has('end')) {
+      this.#pages.get(key)?.abort.abort()
+      return UNCHANGED
+    }
     const wait = (signal?: AbortSignal) =>
       this.#limiter.run(network, async () => {
         using watch = this.#watch(slug, signal)
@@ -121,7 +128,7 @@ export class LiveReload {
           if (!watch.isChanged) return UNCHANGED
         }
       })
-    return page ? this.#replaceEarlier(`${network} ${slug} ${page}`, wait) : wait()
+    return page ? this.#replaceEarlier(key, wait) : wait()
   }
 
   /** These sites have changed; all of them when undefined. */

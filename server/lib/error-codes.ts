@@ -155,6 +155,25 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The site has expired.',
     hint: 'Publish the files again to create a new site.',
   },
+  SITE_SUSPENDED: {
+    meaning:
+      'The operator has suspended the site, or the account of its owner. details.reason says why. It can be read, downloaded and deleted.',
+    hint: 'Contact the operator of the service.',
+  },
+  ACCOUNT_SUSPENDED: {
+    meaning:
+      'The operator has suspended the account: its sites are offline. details.reason says why. It can sign in, read, download and delete.',
+    hint: 'Contact the operator of the service.',
+  },
+  BLOCKED: {
+    meaning: 'The operator has blocked the network of the caller. Visits of sites are not affected.',
+    hint: 'Contact the operator of the service.',
+  },
+  CONTENT_REFUSED: {
+    meaning:
+      'The operator has blocked a file, or the scanner of the service refuses it. details.path is the path of the file.',
+    hint: 'Publish without the file, or contact the operator of the service.',
+  },
   UPLOAD_EXPIRED: {
     meaning: 'The upload URL has expired, or the version accepts no more files.',
     hint: 'Request new targets with uploads/refresh, or publish again.',
@@ -162,6 +181,11 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   PAYLOAD_TOO_LARGE: {
     meaning: 'A request body, a file or the site is over its size limit.',
     hint: 'Publish fewer or smaller files; the message has the limit. Accounts have higher limits than anonymous callers.',
+  },
+  QUOTA_EXCEEDED: {
+    meaning:
+      'The account would hold more bytes or sites than its plan allows, or sites without an account more than their network or all of them may. details has quota, limit, used and requested.',
+    hint: 'Delete sites permanently, previews or earlier versions, or ask the administrator for a higher limit.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     meaning: 'The endpoint does not accept this Content-Type.',

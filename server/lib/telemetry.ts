@@ -22,10 +22,15 @@ export interface SpanOptions {
 export interface Span {
   setName(name: string): void
   set(attribute: string, value: string | number): void
+  fail(message: string): void
 }
 
 /** Runs an operation as a span, where traces are on. */
-export function trace<T>({ tracer }: Telemetry, options: SpanOptions, work: () => Promise<T>): Promise<T> {
+export function trace<T>(
+  { tracer }: Pick<Telemetry, 'tracer'>,
+  options: SpanOptions,
+  work: () => Promise<T>,
+): Promise<T> {
   return tracer ? tracer.run(options, work) : work()
 }
 
@@ -38,4 +43,6 @@ export interface Tracer extends AsyncDisposable {
   run<T>(options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>
   /** Runs an operation that becomes a span only if it returns a promise. */
   runIfAsync<T>(options: SpanOptions, work: () => T | Promise<T>): T | Promise<T>
+  /** Names the operation in progress, if there is one. */
+  describe(name: string, attributes: NonNullable<SpanOptions['attributes']>): void
 }

@@ -1,8 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Counter, Histogram, Metrics } from '../lib/metrics.ts'
 import type { RequestLog } from '../lib/request-log.ts'
+import type { Telemetry, Tracer } from '../lib/telemetry.ts'
 import { CountedResponse } from './counted-response.ts'
 import { RequestMessage } from './request-message.ts'
+
+interface ServiceRequestOptions {
+  telemetry: Telemetry
+  requestLog: RequestLog | undefined
+  /** Whether a proxy in front may continue its trace here. */
+  trustsProxies: boolean
+}
 
 /** Counts the requests of the service itself: the API, its pages, and requests that are rejected before either. */
 export class ServiceRequests {
@@ -12,17 +20,42 @@ export class ServiceRequests {
   readonly #responseBytes: Counter
 
   readonly #requestLog: RequestLog | undefined
+  readonly #tracer: Tracer | undefined
+  readonly #trustsProxies: boolean
 
-  constructor({ metrics, requestLog }: { metrics: Metrics; requestLog: RequestLog | undefined }) {
+  constructor({ telemetry: { metrics, tracer }, requestLog, trustsProxies }: ServiceRequestOptions) {
     this.#metrics = metrics
+    this.#tracer = tracer
+    this.#trustsProxies = trustsProxies
     this.#requestLog = requestLog
     this.#duration = metrics.histogram('slipway_http_request_duration_seconds', { side: 'api' })
     this.#requestBytes = metrics.counter('slipway_http_request_body_bytes_total')
     this.#responseBytes = metrics.counter('slipway_http_response_body_bytes_total', { side: 'api' })
   }
 
-  /** Counts a request when its response ends, or the connection does. */
-  observe(request: IncomingMessage, response: ServerResponse): void {
+  /** Handles a request, and counts it when its response ends, or the connection does. */
+  handle(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    this.#observe(request, response)
+    if (!this.#tracer) return void handle()
+    const { method = '', headers } = request
+    const traceparent = this.#trustsProxies ? headers.traceparent : undefined
+    const options = {
+      name: `${method} request`,
+      kind: 'server' as const,
+      attributes: { 'http.request.method': method, 'url.path': request.url?.split('?', 1)[0] ?? '' },
+      traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    }
+    void this.#tracer.run(options, async (span) => {
+      const closed = new Promise((resolve) => response.once('close', resolve))
+      handle()
+      await closed
+      const status = response.headersSent ? response.statusCode : CLIENT_DISCONNECTED
+      span.set('http.response.status_code', status)
+      if (status >= 500) span.fail(`status ${status}`)
+    })
+  }
+
+  #observe(request: IncomingMessage, response: ServerResponse): void {
     const startedAt = performance.now()
     response.once('close', () => {
       const milliseconds = performance.now() - startedAt

@@ -41,6 +41,7 @@ const REDIRECTS = {
   '/openapi': '/api/openapi.json',
   '/openapi.json': '/api/openapi.json',
   '/api': '/docs',
+  '/_slipway/report': '/report',
   '/docs/': '/docs',
   '/docs/index.md': '/llms.txt',
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, describe, test } from 'node:test'
+import { after, describe, mock, test } from 'node:test'
 import { LiveReload } from '../../server/edge/live-reload.ts'
+import type { EdgeResponse } from '../../server/edge/response.ts'
 import type { HttpRequest } from '../../server/net/http-handler.ts'
 import { toFiles } from '../api/content.ts'
 import { openBrowser } from '../support/browser.ts'
@@ -101,8 +102,16 @@ describe('a preview with live reload', async () => {
       }
       assert.match(page.url(), /#part$/)
       // The page ends its request by reloading.
-      const others = complaints.filter((line) => !/favicon|_slipway\/reload\?/.test(line))
-      assert.deepEqual([others, complaints.length - others.length], [[], 3])
+      const reported = complaints.filter((line) => !line.includes('/_slipway/reload?end'))
+      const others = reported.filter((line) => !/favicon|_slipway\/reload\?/.test(line))
+      assert.deepEqual([others, reported.length - others.length], [[], 3])
+      // The browser does not report a request that outlives its page.
+      const respond = mock.method(LiveReload.prototype, 'respond')
+      await page.goto('about:blank')
+      await waitFor(() =>
+        respond.mock.calls.some((call) => /^\?end&page=\w+$/.test(call.arguments[0].target.query)),
+      )
+      mock.restoreAll()
     },
   )
 
@@ -116,9 +125,9 @@ describe('a preview with live reload', async () => {
 })
 
 describe('requests that wait for a change', () => {
-  const request = (address: string, page = '') =>
+  const request = (address: string, page = '', parameter = 'version=1') =>
     ({
-      target: { path: '/_slipway/reload', query: `?version=1${page && `&page=${page}`}` },
+      target: { path: '/_slipway/reload', query: `?${parameter}${page && `&page=${page}`}` },
       headers: {},
       socket: { remoteAddress: address },
     }) as HttpRequest
@@ -160,6 +169,21 @@ describe('requests that wait for a change', () => {
     few.invalidate(['a'])
     few.end()
     for (const one of [last, other]) assert.equal((await one)?.status, 204)
+  })
+
+  test('end when their page is closed, and make room for others', async () => {
+    const one = new LiveReload({ clientIp, waiting: { total: 1, perKey: 1 } })
+    const wait = async (page: string) => one.respond(request('192.0.2.1', page), 'a', unchanged)
+    const end = (page: string, address = '192.0.2.1') =>
+      one.respond(request(address, page, 'end'), 'a', unchanged) as EdgeResponse
+    const closed = wait('closed')
+    assert.equal(end('closed', '192.0.2.2').status, 204)
+    await assert.rejects(wait('next'), { code: 'UNAVAILABLE' }, 'a page of another network')
+    assert.equal(end('closed').status, 204)
+    assert.equal((await closed)?.status, 204)
+    const next = wait('next')
+    one.end()
+    assert.equal((await next)?.status, 204)
   })
 
   test('see a change that arrives while the version is looked up', async () => {

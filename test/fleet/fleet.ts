@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
@@ -12,6 +11,7 @@ import { freePort } from '../tools/port.ts'
 import { EMPTY, type Postgres, startPostgres } from '../tools/postgres.ts'
 import { type SmtpServer, startSmtp } from '../tools/smtp.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { temporaryFolder } from '../tools/temporary-folder.ts'
 import { FleetNode } from './fleet-node.ts'
 import { Interruption } from './interruption.ts'
 
@@ -51,8 +51,7 @@ export class Fleet implements AsyncDisposable {
   /** Starts everything but the nodes, of which the first has two workers. */
   static async open({ nodes: count, storage, settings = {} }: FleetOptions): Promise<Fleet> {
     await using opened = new AsyncDisposableStack()
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-fleet-'))
-    opened.defer(() => rm(folder, { recursive: true, force: true }))
+    const { path: folder } = opened.use(await temporaryFolder('slipway-fleet-'))
     const sharedBlobs = storage === 'folder' ? join(folder, 'blobs') : undefined
     if (sharedBlobs !== undefined) await mkdir(sharedBlobs)
     const ceph = storage === 's3' ? opened.use(await startCeph()) : undefined

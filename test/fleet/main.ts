@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed } from '../support/random.ts'
 import { type Ceph, startCeph } from '../tools/ceph.ts'
+import { exitOnSignals } from '../tools/exit.ts'
 import { type Postgres, startPostgres } from '../tools/postgres.ts'
 import { runCollection } from './collection.ts'
 import { runKills } from './kills.ts'
@@ -23,6 +24,7 @@ import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
 // `npm run fleet -- repeated-writes [part …]`: the tests of the API with the work of each write executed twice.
 // They exit with 1 when a test failed.
 
+exitOnSignals()
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { root } from '../../scripts/root.mjs'
 import type { Engines } from '../support/engines.ts'
 import { startCeph } from '../tools/ceph.ts'
+import { atExit } from '../tools/exit.ts'
 import { startPostgres } from '../tools/postgres.ts'
 
 /** What a service promises on all engines. */
@@ -65,6 +66,8 @@ async function runTests(
     env: { ...process.env, ...environment, TEST_ENGINES: engines },
     stdio: 'inherit',
   })
+  const cancelEnd = atExit(() => child.kill('SIGTERM'))
   const [code] = await once(child, 'exit')
+  cancelEnd()
   return code === 0
 }

@@ -83,9 +83,9 @@ export class SiteHistory {
     return this.expiresAt !== undefined && now > this.expiresAt
   }
 
-  /** When the newest change or the claim ended: infinite during one. */
+  /** Since when no change or claim can happen: infinite during one. */
   get changedAt(): number {
-    return Math.max(this.#claimedAt, ...this.#changes.map(({ endedAt }) => endedAt))
+    return Math.max(this.#claimedAt, ...this.#changes.map(lastPossibleTime))
   }
 
   /**
@@ -101,8 +101,7 @@ export class SiteHistory {
   }
 
   #age(change: Change, from: number): number {
-    const isLater = (other: Change) =>
-      other.startedAt >= change.endedAt + (change.isAcknowledged ? 0 : UNKNOWN_OUTCOME_MS)
+    const isLater = (other: Change) => other.startedAt >= lastPossibleTime(change)
     const replacedAt = this.#changes
       .filter((other) => other !== change && other.isAcknowledged && isLater(other))
       .map(({ endedAt }) => endedAt)
@@ -110,6 +109,10 @@ export class SiteHistory {
       replacedAt.push(this.expiresAt - performance.timeOrigin + CLOCK_TOLERANCE_MS)
     return Math.max(0, from - Math.min(Number.POSITIVE_INFINITY, ...replacedAt))
   }
+}
+
+function lastPossibleTime({ endedAt, isAcknowledged }: Change): number {
+  return isAcknowledged ? endedAt : endedAt + UNKNOWN_OUTCOME_MS
 }
 
 function toEpoch(time: number): number {

@@ -8,8 +8,14 @@ import type { Report } from './report.ts'
 import { contentOf, PATHS } from './site-files.ts'
 import type { Content, SiteHistory } from './site-history.ts'
 
+/** What a visitor knows of a node. */
+type VisitedNode = Pick<
+  FleetNode,
+  'agent' | 'closedAt' | 'cutOff' | 'isRunning' | 'name' | 'port' | 'starts' | 'workers'
+>
+
 interface VisitorOptions {
-  fleet: Fleet
+  fleet: Pick<Fleet, 'overload' | 'port'> & { nodes: readonly VisitedNode[] }
   sites: readonly SiteHistory[]
   random: Random
   report: Report
@@ -45,7 +51,7 @@ const VISITED_SITES = 60
 export class Visitor {
   readonly #options: VisitorOptions
   readonly #agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
-  /** How often a node has served a path of a site since a change. */
+  /** How often a node has served the newest content of a path of a site. */
   readonly #served = new Map<string, { changedAt: number; count: number }>()
 
   constructor(options: VisitorOptions) {
@@ -69,7 +75,7 @@ export class Visitor {
   }
 
   /** Visits a site once, at a node or through the balancer; returns what it saw. */
-  async visit(site: SiteHistory, path: (typeof PATHS)[number], node?: FleetNode): Promise<Outcome> {
+  async visit(site: SiteHistory, path: (typeof PATHS)[number], node?: VisitedNode): Promise<Outcome> {
     const { fleet, report } = this.#options
     const starts = node?.starts
     const startedAt = performance.now()
@@ -142,7 +148,9 @@ export class Visitor {
     else if (!isCutOff) report.max('oldest response, ms', age)
     const wait = `longest wait for a warm site${isCutOff ? ' without a database' : ''}, ms`
     if (this.#isWarm(visit)) report.max(wait, endedAt - startedAt)
-    if (node && content !== undefined) this.#addServed(visit, node)
+    // An outdated content leaves the cache as soon as the node notices changes again.
+    const isNewest = site.age(content, startedAt, endedAt) === 0
+    if (node && content !== undefined && isNewest) this.#addServed(visit, node)
   }
 
   #checkFailure(visit: Visit, status: number): void {
@@ -157,7 +165,7 @@ export class Visitor {
     this.#options.report.count('responses with 5xx for sites that were not warm')
   }
 
-  /** Whether every process that may have responded has served this content since the last change. */
+  /** Whether every process that may have responded has served the newest content since the last change. */
   #isWarm(visit: Visit): boolean {
     if (visit.site.isExpired()) return false
     return this.#nodesOf(visit).every((node) => {
@@ -166,7 +174,7 @@ export class Visitor {
     })
   }
 
-  #addServed(visit: Visit, node: FleetNode): void {
+  #addServed(visit: Visit, node: VisitedNode): void {
     const { changedAt } = visit.site
     if (visit.startedAt < changedAt + RELOAD_MS) return
     const key = keyOf(visit, node)
@@ -175,7 +183,7 @@ export class Visitor {
     else this.#served.set(key, { changedAt, count: 1 })
   }
 
-  #nodesOf({ node }: Visit): readonly FleetNode[] {
+  #nodesOf({ node }: Visit): readonly VisitedNode[] {
     return node ? [node] : this.#options.fleet.nodes
   }
 
@@ -189,13 +197,13 @@ export class Visitor {
 interface Visit {
   site: SiteHistory
   path: string
-  node: FleetNode | undefined
+  node: VisitedNode | undefined
   /** Starts of the node when the visit began. */
   starts: number | undefined
   startedAt: number
   endedAt: number
 }
 
-function keyOf({ site, path }: Visit, node: FleetNode): string {
+function keyOf({ site, path }: Visit, node: VisitedNode): string {
   return `${node.name} ${node.starts} ${site.slug}${path}`
 }

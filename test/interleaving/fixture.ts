@@ -190,7 +190,7 @@ async function insertBakery(tx: WriteTransaction): Promise<void> {
 
 async function insertOtherSites(tx: WriteTransaction): Promise<void> {
   const claimTokenHash = hashToken(CLAIM_TOKEN)
-  const anonymous = { ownerId: null, claimTokenHash, expiresAt: NOW + HOUR_MS }
+  const anonymous = { ownerId: null, network: 'a network', claimTokenHash, expiresAt: NOW + HOUR_MS }
   const live = (slug: string) => idAt(NOW - 3 * HOUR_MS + slug.charCodeAt(0), '0')
   const sites: Site[] = [
     owned('cafe', { liveVersionId: live('cafe') }),

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { atExit } from '../tools/exit.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const SCRIPT = join('server', 'bin', 'slipway-server.js')
@@ -104,7 +105,9 @@ export class Program implements AsyncDisposable {
         this.#closed = true
         this.#notify()
       })
+    const cancelKill = atExit(() => this.#killNow())
     this.ended = once(this.child, 'close').then(([code]) => {
+      cancelKill()
       options.signal?.removeEventListener('abort', kill)
       return { code, lines: this.lines, stderr }
     })
@@ -161,7 +164,7 @@ export class Program implements AsyncDisposable {
 
   /** Sends SIGKILL to it and its workers. */
   async kill(): Promise<void> {
-    for (const pid of [...this.#livingWorkers(), this.pid]) signal(pid, 'SIGKILL')
+    this.#killNow()
     await this.ended
   }
 
@@ -174,6 +177,10 @@ export class Program implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) await this.kill()
     await this.ended
+  }
+
+  #killNow(): void {
+    for (const pid of [...this.#livingWorkers(), this.pid]) signal(pid, 'SIGKILL')
   }
 
   #livingWorkers(): number[] {

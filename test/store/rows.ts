@@ -29,6 +29,7 @@ export function accountRow(id: string, change: Partial<Account> = {}): Account {
     reminders: true,
     createdAt: 1000,
     deletionStartedAt: null,
+    limits: null,
     suspension: null,
     administratorSince: null,
     ...change,

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { program } from '../../scripts/program.mjs'
+import { atExit } from './exit.ts'
 import { freePort } from './port.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 /** A server program in the foreground, in a temporary folder and on free ports. */
 export interface Daemon extends AsyncDisposable {
@@ -59,8 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 async function start(options: DaemonOptions): Promise<Daemon> {
   await using started = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), `slipway-${options.name}-`))
-  started.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = started.use(await temporaryFolder(`slipway-${options.name}-`))
   if (options.refusesRoot && UNPRIVILEGED_USER)
     await chown(folder, UNPRIVILEGED_USER.uid, UNPRIVILEGED_USER.gid)
   const ports: number[] = []
@@ -68,10 +67,9 @@ async function start(options: DaemonOptions): Promise<Daemon> {
   const args = await options.prepare(folder, ports)
   const output: string[] = []
   let running = launch(options, { folder, args, output })
-  const kill = () => running.child.kill('SIGKILL')
-  process.once('exit', kill)
+  const cancelKill = atExit(() => running.child.kill('SIGKILL'))
   started.defer(async () => {
-    process.off('exit', kill)
+    cancelKill()
     running.child.kill('SIGTERM')
     await running.exited
   })

@@ -1,13 +1,8 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts'
 
-/**
- * Creates a temporary folder in memory, where the system has one, for tests that do not depend on durability. Disposal
- * deletes it with its contents.
- */
-export async function memoryFolder(): Promise<{ path: string } & AsyncDisposable> {
-  const path = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'slipway-test-'))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) }
+/** Creates a temporary folder in memory, where the system has one, for tests that do not depend on durability. */
+export function memoryFolder(): Promise<TemporaryFolder> {
+  return temporaryFolder('slipway-test-', existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
 }

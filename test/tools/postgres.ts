@@ -159,6 +159,8 @@ function startServer(
         'listen_addresses=127.0.0.1',
         `unix_socket_directories=${folder}`,
         'max_connections=200',
+        // In the data folder, not in /dev/shm, where a killed server leaves it.
+        'dynamic_shared_memory_type=mmap',
         ...settings,
       ]
       return ['-D', data, ...all.flatMap((setting) => ['-c', setting])]

@@ -3,17 +3,16 @@ import * as auditShape from '../schemas/admin/audit.ts'
 import * as listShape from '../schemas/admin/lists.ts'
 import * as overviewShape from '../schemas/admin/overview.ts'
 import type { ApiServices } from '../services.ts'
+import type { AdminRoute } from './admin-route.ts'
 import * as administrators from './administrators.ts'
 import * as audit from './audit.ts'
 import * as lists from './lists.ts'
+import { moderationRoutes } from './moderation-routes.ts'
 import * as overview from './overview.ts'
-
-/** A route for administrators only: `access` is the same for all. */
-type AdminRoute = Omit<Route, 'access' | 'tag' | 'auth'>
 
 /** Routes for administrators. For other callers their paths do not exist. */
 export function adminRoutes(services: ApiServices): Route[] {
-  const table = [...overviewRoutes(services), ...auditRoutes(services)]
+  const table = [...overviewRoutes(services), ...auditRoutes(services), ...moderationRoutes(services)]
   return table.map((route) => ({ ...route, tag: 'Administration', access: 'admin' }))
 }
 

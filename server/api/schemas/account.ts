@@ -1,11 +1,12 @@
 import { UNLIMITED } from '../../../protocol/format.ts'
 import { currentKey } from './keys.ts'
 import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
+import { suspension } from './site.ts'
 
 const email = text('Email address', { maxLength: 254 })
 const code = text('The emailed code, XXXX-XXXX', { maxLength: 40 })
 const reminders = bool('Whether the account gets emails about expiring and deleted sites')
-const plan = { type: 'string', enum: ['free', 'hobby'] }
+const plan = text('The plan of the account: free, hobby or another one of this server')
 
 export const requestCodeRequest = named('CodeRequest', object({ email }))
 export const requestCodeResponse = named(
@@ -54,40 +55,55 @@ export const newKeyResponse = named(
   object({ apiKey: text('Shown once'), warning: text('A reminder that the key is shown once') }),
 )
 export const keyEndedResponse = named('EndedKey', object({ ended: bool('Always true') }))
+const limits = named(
+  'Limits',
+  object({
+    requestsPerHour: integer(
+      `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+    ),
+    sites: integer('Sites, those in the trash included'),
+    bytes: integer('Size of all versions of all sites, each content once'),
+    domains: integer('Custom domains'),
+    filesPerSite: integer('Files in a site'),
+    fileBytes: integer('Largest file'),
+    siteBytes: integer('Largest site'),
+    previews: integer('Previews of a site'),
+    versionsKept: integer('Versions kept'),
+    draftsKept: integer('Drafts kept'),
+    draftLifetimeSeconds: integer('Lifetime of a draft'),
+  }),
+)
+
 export const meChange = named('AccountChange', object({ reminders }))
 export const meResponse = named(
   'Account',
-  object({
-    email,
-    plan,
-    planName: text('The name of the plan on this server, for people'),
-    createdAt: time('Creation'),
-    hasKey: bool(
-      'There is an API key without a name, or the request carries a key; it cannot be shown again',
-    ),
-    key: nullable(currentKey),
-    administrator: bool('Whether the account administers the service'),
-    reminders,
-    limits: object({
-      requestsPerHour: integer(
-        `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+  object(
+    {
+      email,
+      plan,
+      planName: text('The name of the plan on this server, for people'),
+      createdAt: time('Creation'),
+      hasKey: bool(
+        'There is an API key without a name, or the request carries a key; it cannot be shown again',
       ),
-      domains: integer('Custom domains'),
-      filesPerSite: integer('Files in a site'),
-      fileBytes: integer('Largest file'),
-      siteBytes: integer('Largest site'),
-      versionsKept: integer('Versions kept'),
-      draftsKept: integer('Drafts kept'),
-      draftLifetimeSeconds: integer('Lifetime of a draft'),
-    }),
-    usage: object({
-      requestsThisHour: integer('Requests in this window'),
-      resetsAt: time('When the window ends'),
-      sites: integer('Sites'),
-      domains: integer('Custom domains'),
-      totalBytes: integer('Bytes of the live versions'),
-    }),
-  }),
+      key: nullable(currentKey),
+      administrator: bool('Whether the account administers the service'),
+      reminders,
+      limits,
+      usage: object({
+        requestsThisHour: integer('Requests in this window'),
+        resetsAt: time('When the window ends'),
+        sites: integer('Sites'),
+        domains: integer('Custom domains'),
+        totalBytes: integer('Bytes of the live versions'),
+        heldSites: integer('Sites that count against the limit, those in the trash included'),
+        heldBytes: integer(
+          'Bytes that count against the limit: of all versions, drafts, previews, unfinished uploads and the trash, each content once',
+        ),
+      }),
+    },
+    { suspension },
+  ),
 )
 
 export const sessionList = named(

@@ -1,4 +1,4 @@
-import type { Plan } from '../../../protocol/api/account.ts'
+import type { Exceptions, Plan } from '../../../protocol/api/account.ts'
 import type { Suspension } from './suspension.ts'
 
 export interface Account {
@@ -11,6 +11,8 @@ export interface Account {
   reminders: boolean
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   deletionStartedAt: number | null
+  /** Limits that differ from those of the plan; null without. */
+  limits: Exceptions | null
   /** Applies to all of its sites, also to later ones. */
   suspension: Suspension | null
   /** Since when it administers the service; null for other accounts. */
@@ -24,6 +26,9 @@ export interface AccountQueries {
   /** Those that exist, in no order. */
   byIds(ids: readonly string[]): Promise<Account[]>
 
+  /** Ids after this one, in order. */
+  ids(after: string, limit: number): Promise<string[]>
+
   byEmail(email: string): Promise<Account | undefined>
 
   insert(account: Account): Promise<void>
@@ -31,7 +36,7 @@ export interface AccountQueries {
   /** The previous key is no longer valid; named keys stay. */
   setKey(id: string, keyHash: string): Promise<void>
 
-  setPlan(id: string, plan: Plan): Promise<void>
+  setPlan(id: string, plan: Plan, limits: Account['limits']): Promise<void>
 
   setReminders(id: string, reminders: boolean): Promise<void>
 

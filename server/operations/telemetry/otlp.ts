@@ -1,0 +1,165 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  type Context,
+  diag,
+  type Tracer as OtlpApi,
+  type Span as OtlpSpan,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import type { Log } from '../../lib/log.ts'
+import { SummarizedWarning } from '../../lib/summarized-warning.ts'
+import type { Span, SpanOptions, Tracer } from '../../lib/telemetry.ts'
+
+interface OtlpOptions {
+  /** Of the collector, without the path of traces. */
+  url: string
+  /** Percentage of the traces that begin here. */
+  samplePercent: number
+  version: string
+  log: Log
+}
+
+/** Spans that wait for their export; further ones are dropped. */
+const MAX_WAITING_SPANS = 2048
+const EXPORT_TIMEOUT_MS = 10_000
+
+/** Time for the last export when the service stops. */
+const CLOSE_TIMEOUT_MS = 2000
+
+/** W3C Trace Context, 3.2: version 00. */
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
+
+const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT }
+
+/** Sends traces to a collector over OTLP. An export that fails is logged, and delays nothing. */
+export class OtlpTracer implements Tracer {
+  readonly #provider: TracerProvider
+  readonly #failed: SummarizedWarning
+  readonly #tracer: OtlpApi
+  /** The operation in progress. */
+  readonly #current = new AsyncLocalStorage<LazySpan>()
+
+  constructor({ url, samplePercent, version, log }: OtlpOptions) {
+    this.#failed = new SummarizedWarning(log, 'traces not exported')
+    const ignore = () => undefined
+    diag.setLogger({
+      ...{ debug: ignore, info: ignore, verbose: ignore, warn: ignore },
+      error: (cause) => this.#failed.add({ cause }),
+    })
+    const exporter = new OTLPTraceExporter({
+      url: `${url.replace(/\/$/, '')}/v1/traces`,
+      timeoutMillis: EXPORT_TIMEOUT_MS,
+    })
+    this.#provider = new TracerProvider({
+      resource: resourceFromAttributes({ 'service.name': 'slipway', 'service.version': version }),
+      sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(samplePercent / 100) }),
+      spanProcessors: [new BatchSpanProcessor({ exporter, maxQueueSize: MAX_WAITING_SPANS })],
+    })
+    this.#tracer = this.#provider.getTracer('slipway', version)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { promise: timeout, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => {
+      this.#failed.add({ cause: 'timeout' })
+      resolve()
+    }, CLOSE_TIMEOUT_MS)
+    await Promise.race([this.#provider.shutdown().catch(() => undefined), timeout])
+    clearTimeout(timer)
+  }
+
+  async run<T>(options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
+    const span = this.#begin(options)
+    try {
+      return await this.#current.run(span, () => work(span))
+    } catch (error) {
+      span.fail((error as Error).message)
+      throw error
+    } finally {
+      span.end()
+    }
+  }
+
+  runIfAsync<T>(options: SpanOptions, work: () => T | Promise<T>): T | Promise<T> {
+    const span = this.#begin(options)
+    const result = this.#current.run(span, work)
+    return result instanceof Promise
+      ? result
+          .catch((error: unknown) => {
+            span.fail((error as Error).message)
+            throw error
+          })
+          .finally(() => span.end())
+      : result
+  }
+
+  describe(name: string, attributes: NonNullable<SpanOptions['attributes']>): void {
+    const span = this.#current.getStore()
+    span?.setName(name)
+    for (const [attribute, value] of Object.entries(attributes)) span?.set(attribute, value)
+  }
+
+  #begin(options: SpanOptions): LazySpan {
+    return new LazySpan(this.#tracer, options, this.#current.getStore())
+  }
+}
+
+/** A span that begins when it was made, and exists once it is used: work that returns immediately has none. */
+class LazySpan implements Span {
+  readonly #tracer: OtlpApi
+  readonly #options: SpanOptions
+  readonly #parent: LazySpan | undefined
+  readonly #startedAt = performance.now()
+  #span: OtlpSpan | undefined
+
+  constructor(tracer: OtlpApi, options: SpanOptions, parent: LazySpan | undefined) {
+    this.#tracer = tracer
+    this.#options = options
+    this.#parent = parent
+  }
+
+  setName(name: string): void {
+    this.#get().updateName(name)
+  }
+
+  set(attribute: string, value: string | number): void {
+    this.#get().setAttribute(attribute, value)
+  }
+
+  fail(message: string): void {
+    this.#get().setStatus({ code: SpanStatusCode.ERROR, message })
+  }
+
+  end(): void {
+    this.#get().end()
+  }
+
+  #get(): OtlpSpan {
+    if (this.#span) return this.#span
+    const { name, kind, attributes = {}, traceparent } = this.#options
+    const context = this.#parent
+      ? trace.setSpan(ROOT_CONTEXT, this.#parent.#get())
+      : remoteContext(traceparent)
+    const options = { startTime: this.#startedAt, attributes, kind: kind ? KINDS[kind] : SpanKind.INTERNAL }
+    this.#span = this.#tracer.startSpan(name, options, context)
+    return this.#span
+  }
+}
+
+function remoteContext(traceparent = ''): Context {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? []
+  if (traceId === undefined) return ROOT_CONTEXT
+  const traceFlags = Number.parseInt(flags!, 16) & 1
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: spanId!, traceFlags, isRemote: true })
+}
