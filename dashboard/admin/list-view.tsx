@@ -35,15 +35,8 @@ interface ListViewProps<Row> {
 }
 
 /** A list of everything of a kind, with search, order and pages. */
-export function ListView<Row>({
-  path,
-  columns,
-  nameOf,
-  search,
-  searchField = 'q',
-  isSorted,
-  actions,
-}: ListViewProps<Row>) {
+export function ListView<Row>({ searchField = 'q', ...props }: ListViewProps<Row>) {
+  const { path, search, isSorted } = props
   const { query } = useLocation()
   const [typed, type] = useState(query.q ?? '')
   const [sort, choose] = useState<ListOrder>('age')
@@ -52,10 +45,8 @@ export function ListView<Row>({
   const list = useResource(`admin/${path}/${sort}/${q}`, () => readAdmin<AdminPage<Row>>(path, selected))
   const { value, error, reload } = list
   const more = useAction(async () => {
-    const next = await readAdmin<AdminPage<Row>>(path, {
-      ...selected,
-      cursor: value?.nextCursor ?? undefined,
-    })
+    const cursor = value?.nextCursor ?? undefined
+    const next = await readAdmin<AdminPage<Row>>(path, { ...selected, cursor })
     list.set((known) => ({ rows: [...known.rows, ...next.rows], nextCursor: next.nextCursor }))
   })
   return (
@@ -75,21 +66,7 @@ export function ListView<Row>({
       </div>
       <ErrorNotice error={error} onRetry={reload} />
       {!value && !error && <Loading what={path} />}
-      {value?.rows.length === 0 && (
-        <Empty title={q === '' ? 'Nothing here yet' : `Nothing found for "${q}"`} />
-      )}
-      {value && value.rows.length > 0 && (
-        <RecordTable
-          label={path}
-          columns={columns}
-          rows={value.rows}
-          keyOf={nameOf}
-          menu={
-            actions &&
-            ((row: Row) => <RowMenu row={row} name={nameOf(row)} actions={actions} onChanged={reload} />)
-          }
-        />
-      )}
+      {value && <Rows {...props} rows={value.rows} q={q} onChanged={reload} />}
       <ErrorNotice error={more.error} />
       {value?.nextCursor && (
         <p>
@@ -100,4 +77,17 @@ export function ListView<Row>({
       )}
     </div>
   )
+}
+
+interface RowsProps<Row> extends Pick<ListViewProps<Row>, 'path' | 'columns' | 'nameOf' | 'actions'> {
+  rows: readonly Row[]
+  /** What was searched. */
+  q: string
+  onChanged: () => void
+}
+
+function Rows<Row>({ path, columns, nameOf, actions, rows, q, onChanged }: RowsProps<Row>) {
+  if (rows.length === 0) return <Empty title={q === '' ? 'Nothing here yet' : `Nothing found for "${q}"`} />
+  const menu = (row: Row) => <RowMenu row={row} name={nameOf(row)} actions={actions!} onChanged={onChanged} />
+  return <RecordTable label={path} columns={columns} rows={rows} keyOf={nameOf} menu={actions && menu} />
 }
