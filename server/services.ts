@@ -9,6 +9,7 @@ import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
 import { IdTokens } from './accounts/trusts/id-tokens.ts'
 import { Trusts } from './accounts/trusts/trusts.ts'
+import { UnsubscribeLinks } from './accounts/unsubscribe.ts'
 import { authorizationCookies } from './api/cookies.ts'
 import { MCP_PATH } from './api/mcp/resource.ts'
 import type { Backends, StartOptions } from './backends.ts'
@@ -17,6 +18,7 @@ import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
+import { DEFAULT_SERVICE_NAME } from './mail/template.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
 import { Notices } from './operations/notices/notices.ts'
@@ -109,6 +111,9 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
+  const serviceName = DEFAULT_SERVICE_NAME
+  const accounts = new Accounts({ store, mail, sessions, baseUrl, serviceName, secret, clock })
+  const unsubscribeLinks = new UnsubscribeLinks({ baseUrl, secret, accounts })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
@@ -121,7 +126,8 @@ export function createServices(
   return {
     addresses,
     injectedDocuments,
-    accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    accounts,
+    unsubscribeLinks,
     administrators: new Administrators({ store, clock }),
     auditLog,
     lists: new Lists({ store, addresses }),
@@ -191,7 +197,7 @@ export function createServices(
       domains,
       accountDeletion,
       auditLog,
-      notices: new Notices({ store, mail, addresses, clock, log }),
+      notices: new Notices({ store, mail, addresses, serviceName, unsubscribeLinks, clock, log }),
       certificates,
       clock,
       log,

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type {
   Me,
+  MeChange,
+  MeChangeResponse,
   NewKeyResponse,
   Plan,
   RequestCodeResponse,
   SessionResponse,
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
-import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { rateLimitSubnet, shortenAddress } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import {
@@ -27,6 +29,7 @@ import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { codeEmail, lockEmail } from './emails.ts'
 import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
+import { changeSwitches, readSwitches } from './notice-switches.ts'
 import { FULL_GRANT } from './permissions.ts'
 import { type Sessions, sessionId } from './session.ts'
 import {
@@ -66,6 +69,8 @@ interface AccountsOptions {
   mail: Mail
   sessions: Sessions
   baseUrl: string
+  /** Shown in emails. */
+  serviceName: string
   secret: Secrets
   clock: () => number
 }
@@ -76,6 +81,7 @@ export class Accounts {
   readonly #mail: Mail
   readonly #sessions: Sessions
   readonly #baseUrl: string
+  readonly #serviceName: string
   readonly #codes: Signer
   readonly #sources: Signer
   readonly #messages = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
@@ -86,6 +92,7 @@ export class Accounts {
     this.#mail = options.mail
     this.#sessions = options.sessions
     this.#baseUrl = options.baseUrl
+    this.#serviceName = options.serviceName
     this.#codes = new Signer(options.secret, 'verification codes')
     this.#sources = new Signer(options.secret, 'sign-in sources')
     this.#clock = options.clock
@@ -137,7 +144,9 @@ export class Accounts {
     const known = { ...client, browserTokens: [...client.browserTokens, token] }
     const { account, isNewUser } = await this.#redeem(signIn, known, async (tx, account, isFamiliar) => {
       await this.#sessions.open(tx, account, { token, browser })
-      if (!isFamiliar) await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser })
+      if (isFamiliar) return
+      const network = shortenAddress(client.address)
+      await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser, network })
     })
     return { email: account.email, plan: account.plan, isNewUser, token }
   }
@@ -164,11 +173,14 @@ export class Accounts {
     return { ...sites, domains }
   }
 
-  /** Turns the emails that an account can do without on or off. */
-  async setReminders(account: Account, reminders: boolean): Promise<void> {
-    await this.#store.write('durable', { account: account.id }, async (tx) => {
+  /** Turns emails about events on or off; returns which are on. */
+  async changeNotices(account: Pick<Account, 'id'>, change: MeChange): Promise<MeChangeResponse> {
+    return this.#store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
-      await tx.accounts.setReminders(account.id, reminders)
+      const current = await tx.accounts.byId(account.id)
+      const switches = changeSwitches(current!, change)
+      await tx.accounts.setNotices(account.id, switches)
+      return readSwitches(switches)
     })
   }
 
@@ -196,7 +208,10 @@ export class Accounts {
       ),
     )
     if (issued) {
-      const message = codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl: this.#baseUrl })
+      const message = codeEmail({
+        ...{ to: email, code, minutes: CODE_SECONDS / 60 },
+        ...{ baseUrl: this.#baseUrl, serviceName: this.#serviceName },
+      })
       try {
         await this.#mail.send(message)
       } catch (error) {
@@ -219,10 +234,10 @@ export class Accounts {
   async #noticeNewBrowser(
     tx: WriteTransaction,
     { id: accountId }: Account,
-    { session, browser }: { session: string; browser: string | null },
+    { session, ...place }: { session: string; browser: string | null; network: string },
   ): Promise<void> {
     const at = this.#clock()
-    const event = { kind: 'new-browser', browser, at } as const
+    const event = { kind: 'new-browser', ...place, at } as const
     await tx.notices.add({ id: `new-browser ${session}`, accountId, event, createdAt: at })
   }
 
@@ -247,6 +262,8 @@ export class Accounts {
       if (known && known.deletionStartedAt !== null) throw deletionInProgress()
       const account = known ?? newAccount(email, now)
       if (!known) await tx.accounts.insert(account)
+      // The code has arrived.
+      if (account.emailRefusedAt !== null) await tx.accounts.setEmailRefusal(account.id, null)
       await onSuccess(tx, account, !known || redeemed.isKnown === true)
       return { account, isNewUser: !known }
     })
@@ -257,7 +274,10 @@ export class Accounts {
 
   /** The response does not reveal that a message could not be sent; the mail engine has logged it. */
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
-    const notice = lockEmail({ to: email, lock, hours: LOCK_HOURS, baseUrl: this.#baseUrl })
+    const notice = lockEmail({
+      ...{ to: email, lock, hours: LOCK_HOURS },
+      ...{ baseUrl: this.#baseUrl, serviceName: this.#serviceName },
+    })
     await this.#mail.send(notice).catch(() => undefined)
   }
 
@@ -277,6 +297,9 @@ function newAccount(email: string, now: number): Account {
     plan: 'free',
     keyHash: null,
     reminders: true,
+    noticesOff: null,
+    emailRefusedAt: null,
+    emailRefusal: null,
     createdAt: now,
     deletionStartedAt: null,
     suspension: null,

@@ -30,6 +30,7 @@ import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 import type { ApiServices } from './services.ts'
 import { followRenames } from './sites.ts'
 import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
+import { unsubscribe } from './unsubscribe.ts'
 
 export interface ApiOptions extends ApiServices {
   baseUrl: string
@@ -104,6 +105,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   probes(app, options)
   await app.register(pages, options)
   await app.register(cspReports, options)
+  await app.register(unsubscribe, options)
   const handle: RequestListener = (request, response) => app.routing(request, response)
   await app.register((api) => addRoutes(api, options, handle))
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage))

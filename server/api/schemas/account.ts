@@ -1,10 +1,11 @@
+import { NOTICE_KINDS } from '../../../protocol/api/account.ts'
 import { UNLIMITED } from '../../../protocol/format.ts'
 import { currentKey } from './keys.ts'
 import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
 
 const email = text('Email address', { maxLength: 254 })
 const code = text('The emailed code, XXXX-XXXX', { maxLength: 40 })
-const reminders = bool('Whether the account gets emails about expiring and deleted sites')
+const reminders = bool('Whether the account gets emails about expiring or deleted sites')
 const plan = { type: 'string', enum: ['free', 'hobby'] }
 
 export const requestCodeRequest = named('CodeRequest', object({ email }))
@@ -54,7 +55,12 @@ export const newKeyResponse = named(
   object({ apiKey: text('Shown once'), warning: text('A reminder that the key is shown once') }),
 )
 export const keyEndedResponse = named('EndedKey', object({ ended: bool('Always true') }))
-export const meChange = named('AccountChange', object({ reminders }))
+const notices = Object.fromEntries(Object.entries(NOTICE_KINDS).map(([kind, label]) => [kind, bool(label)]))
+export const meChange = named(
+  'AccountChange',
+  object({}, { reminders, notices: named('NoticeChange', object({}, notices)) }),
+)
+export const meChangeResponse = named('AccountSwitches', object({ reminders, notices: object(notices) }))
 export const meResponse = named(
   'Account',
   object({
@@ -68,6 +74,13 @@ export const meResponse = named(
     key: nullable(currentKey),
     administrator: bool('Whether the account administers the service'),
     reminders,
+    notices: named('Notices', object(notices)),
+    emailProblem: nullable(
+      named(
+        'EmailProblem',
+        object({ at: time('When the mail server refused the address'), reply: text('Its reply') }),
+      ),
+    ),
     limits: object({
       requestsPerHour: integer(
         `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
