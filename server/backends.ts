@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { join, relative, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
@@ -7,7 +8,8 @@ import { DiskReserve } from './blobs/disk-reserve.ts'
 import { parseBucketUrl } from './blobs/s3/bucket-url.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
 import type { IssuingDeps } from './certificates/deps.ts'
-import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
+import { assertDataFolder, type DataFolder, prepareDataFolder } from './config/data-folder.ts'
+import { bucketUrl, readValue } from './config/setting-types.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
@@ -20,6 +22,9 @@ import { folderMail } from './mail/folder.ts'
 import type { Mail } from './mail/mail.ts'
 import type { ShowCode } from './mail/show-code.ts'
 import { checkSmtp, smtpMail } from './mail/smtp.ts'
+import type { BackupOptions, BackupProgress } from './operations/backup/backup.ts'
+import type { BackupManifest } from './operations/backup/manifest.ts'
+import type { BackupTarget } from './operations/backup/target.ts'
 import type { CheckResult } from './operations/check/check.ts'
 import { assertSharedSettings } from './operations/fleet/shared-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
@@ -99,7 +104,7 @@ export async function openDatabase(config: Config, startOptions: StartOptions): 
 async function assertMoved({ read }: Store): Promise<void> {
   if ((await read.jobCursors.find(UNFINISHED_MOVE)) === undefined) return
   throw new ConfigError(
-    'The database has only a part of the data that are being moved there. Run the same `slipway-server move` again until it is complete.',
+    'The database has only a part of the data that are being moved or restored there. Run the same `slipway-server move` or `restore` again until it is complete.',
   )
 }
 
@@ -158,9 +163,9 @@ export function openMail(
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log, metrics }: StartOptions & { metrics: Metrics },
+  { clock = Date.now, log, version, metrics }: StartOptions & { metrics: Metrics },
 ): Promise<Store> {
-  if (databaseUrl === '') return sqliteStore({ file: database, clock })
+  if (databaseUrl === '') return sqliteStore({ file: database, clock, upgrade: { release: version, log } })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
   return postgresStore({ url: databaseUrl, log, metrics })
 }
@@ -286,6 +291,112 @@ export async function moveData(
   })
 }
 
+/** Copies the database and the files that it names to a backup target. BackupError when the target fails. */
+export async function backUpData(
+  config: Config,
+  {
+    target: to,
+    withSecret,
+    report,
+    ...startOptions
+  }: StartOptions & { target: string; withSecret: boolean; report: BackupOptions['report'] },
+): Promise<BackupManifest & BackupProgress> {
+  const { BackupLease } = await import('./operations/backup/backup-lease.ts')
+  const { backUp } = await import('./operations/backup/backup.ts')
+  const { copySqlite } = await import('./store/sqlite-copy.ts')
+  const { Snapshot } = await import('./store/snapshot.ts')
+  assertBackedUpHere(config, to)
+  const target = await openBackupTarget(to)
+  await using stack = new AsyncDisposableStack()
+  const database = await openDatabase(config, startOptions)
+  const { store, folder, secret } = database
+  stack.use(store)
+  const blobs = await openBlobsOf(config, database, startOptions)
+  const lease = stack.use(await BackupLease.acquire(store))
+  const workFolder = join(config.data, 'backup')
+  const removeWork = () => rm(workFolder, { recursive: true, force: true })
+  // What a backup that was killed has left.
+  await removeWork()
+  await mkdir(workFolder)
+  stack.defer(removeWork)
+  const copy = join(workFolder, 'slipway.db')
+  await blobs.assertSpace((await stat(folder.database)).size)
+  await copySqlite(folder.database, copy)
+  const tables = stack.use(await sqliteTables(copy, { isSource: true }))
+  return await backUp({
+    target,
+    database: copy,
+    snapshot: new Snapshot(tables),
+    at: store.clock(),
+    blobs,
+    lease,
+    workFolder,
+    release: startOptions.version,
+    secret: withSecret ? [secret].flat()[0] : undefined,
+    report,
+  })
+}
+
+function assertBackedUpHere({ databaseUrl, data }: Config, target: string): void {
+  if (databaseUrl !== '')
+    throw new ConfigError(
+      'SLIPWAY_DATABASE_URL is set: back up PostgreSQL with its own tools, as docs/scale.md describes under "Backup".',
+    )
+  assertDataFolder(data)
+  const path = relative(data, resolve(target))
+  if (!isBucketUrl(target) && !path.startsWith('..'))
+    throw new ConfigError(`${target} is in the data folder. Use a folder on another disk, or a bucket.`)
+}
+
+/** A folder, or a bucket as in SLIPWAY_BLOBS_URL. */
+export async function openBackupTarget(target: string): Promise<BackupTarget> {
+  if (isBucketUrl(target)) {
+    const { S3Target } = await import('./operations/backup/s3-target.ts')
+    return new S3Target(parseBucketUrl(readValue(bucketUrl('TARGET', ''), target)))
+  }
+  const { FolderTarget } = await import('./operations/backup/folder-target.ts')
+  return FolderTarget.open(resolve(target))
+}
+
+function isBucketUrl(target: string): boolean {
+  return target.startsWith('s3:')
+}
+
+/** Copies a backup into a new data folder. A second run continues one that was interrupted. */
+export async function restoreData(
+  config: Config,
+  {
+    target,
+    manifest,
+    report,
+    ...startOptions
+  }: StartOptions & { target: BackupTarget; manifest: BackupManifest } & Pick<MoveOptions, 'report'>,
+): Promise<MoveResult> {
+  const { beginRestore, toBlobSource } = await import('./operations/backup/restore.ts')
+  const { Snapshot } = await import('./store/snapshot.ts')
+  const { move } = await import('./operations/move.ts')
+  const { database, secret, finish } = await beginRestore(target, manifest, config.data)
+  // Migrates it, or refuses that of a newer release.
+  await (await sqliteStore({ file: database, clock: Date.now }))[Symbol.asyncDispose]()
+  {
+    await using tables = await sqliteTables(database, { isSource: false })
+    await new Snapshot(tables).discardEncodings()
+  }
+  await using stack = new AsyncDisposableStack()
+  const tables = stack.use(await sqliteTables(database, { isSource: true }))
+  const targetConfig = { ...config, databaseUrl: '', blobsUrl: '', secret }
+  const restored = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
+  const result = await move({
+    source: { tables, blobs: toBlobSource(target) },
+    target: restored,
+    sourceId: `${manifest.time} ${manifest.database.hash}`,
+    now: { source: restored.clock(), target: restored.clock() },
+    report,
+  })
+  await finish()
+  return result
+}
+
 async function openStorage(
   config: Config,
   startOptions: StartOptions,
@@ -294,15 +405,22 @@ async function openStorage(
   await using stack = new AsyncDisposableStack()
   if (config.databaseUrl === '') await assertClosed(config, isSource ? 'source' : 'target')
   const open = isSource ? openDatabase : openAnyDatabase
-  const { folder, store, secret, telemetry } = await open(config, startOptions)
-  stack.use(store)
-  const { log, bootId = randomBytes(8).toString('hex') } = startOptions
-  const { clock } = store
-  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, telemetry, log })
+  const database = await open(config, startOptions)
+  const { folder, store, secret } = database
+  const { clock } = stack.use(store)
+  const blobs = await openBlobsOf(config, database, startOptions)
   const tables = stack.use(await openTables(config, folder, { isSource }))
   const opened = stack.move()
   return { tables, blobs, secret, clock, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+async function openBlobsOf(
+  config: Config,
+  { folder, store, telemetry }: Database,
+  { log, bootId = randomBytes(8).toString('hex') }: StartOptions,
+): Promise<Blobs> {
+  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
+  return openBlobs(config, folder, { bootId, clock: store.clock, reserve, telemetry, log })
 }
 
 /** A service on a data folder reports no nodes, but keeps its database open. */

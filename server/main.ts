@@ -11,11 +11,17 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   sweep: async () => (await import('./commands/sweep.ts')).sweep,
   sweeps: async () => (await import('./commands/sweep.ts')).sweeps,
   account: async () => (await import('./commands/account.ts')).account,
+  site: async () => (await import('./commands/site.ts')).site,
+  domain: async () => (await import('./commands/domain.ts')).domain,
+  block: async () => (await import('./commands/block.ts')).block,
+  invite: async () => (await import('./commands/invite.ts')).invite,
   certificates: async () => (await import('./commands/certificates.ts')).certificates,
   settings: async () => (await import('./commands/settings.ts')).settings,
   nodes: async () => (await import('./commands/nodes.ts')).nodes,
   move: async () => (await import('./commands/move.ts')).move,
   mail: async () => (await import('./commands/mail.ts')).mail,
+  backup: async () => (await import('./commands/backup.ts')).backup,
+  restore: async () => (await import('./commands/restore.ts')).restore,
   check: async () => (await import('./commands/check.ts')).check,
 }
 
@@ -80,7 +86,7 @@ function reportError(error: unknown): number {
   const expected =
     error instanceof ConfigError ||
     error instanceof ApiError ||
-    ['ListenError', 'DatabaseInUseError', 'SettingError'].includes((error as Error).name)
+    ['ListenError', 'DatabaseInUseError', 'SettingError', 'BackupError'].includes((error as Error).name)
   process.stderr.write(
     `slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`,
   )

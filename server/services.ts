@@ -1,10 +1,14 @@
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { AccountPlans } from './accounts/account-plans.ts'
 import { Administrators } from './accounts/administrators.ts'
+import { Blocklist } from './accounts/blocklist.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
+import { Invitations } from './accounts/invitations.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import { Programs } from './accounts/oauth/programs.ts'
-import type { Plans } from './accounts/plans.ts'
+import { DEFAULT_PLAN, fileLimits, Plans } from './accounts/plans.ts'
+import { Quotas } from './accounts/quotas.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
 import { IdTokens } from './accounts/trusts/id-tokens.ts'
@@ -21,6 +25,11 @@ import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { DEFAULT_SERVICE_NAME } from './mail/template.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
+import { Blocks } from './operations/moderation/blocks.ts'
+import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
+import { Removals } from './operations/moderation/removals.ts'
+import { Reports } from './operations/moderation/reports.ts'
+import { Suspensions } from './operations/moderation/suspensions.ts'
 import { Notices } from './operations/notices/notices.ts'
 import { SpoolSpace } from './publish/archive/spool.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
@@ -50,7 +59,15 @@ export function createServices(
 ) {
   const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
   const { clock } = store
-  const plans = readPlans(config)
+  const plans = new Plans(config.plans, log)
+  const quotas = new Quotas({
+    plans,
+    anonymous: {
+      total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
+      network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
+    },
+    secret,
+  })
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const blobReader = new BlobReader(blobs, store.read.blobs)
   const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
@@ -64,16 +81,20 @@ export function createServices(
     log,
   })
   const policy = namePolicy(config, baseUrl)
+  const blocklist = new Blocklist(store)
   const names = new SiteNames({ store, policy, addresses, precompressor, clock })
   const pendingVersions = new PendingVersionStore({
     store,
+    blocklist,
     addresses,
     names,
     clock,
     anonymousLifetime: config.anonymousLifetime,
     previewLifetime: config.previewLifetime,
-    maxPreviews: config.previews,
-    limits: publishLimits(config),
+    plans,
+    quotas,
+    allowsAnonymous: config.anonymousPublishing === 'on',
+    anonymousLimits: publishLimits(config).anonymous,
   })
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
@@ -82,16 +103,17 @@ export function createServices(
     addresses,
     precompressor,
     clock,
-    maxVersions: config.versionsKept,
-    maxDrafts: config.draftsKept,
+    plans,
     draftLifetime: config.draftLifetime,
-    maxPreviews: config.previews,
   })
   const finalizer = new Finalizer({
     store,
+    blocklist,
     blobs,
     blobReader,
     versions,
+    plans,
+    quotas,
     precompressor,
     addresses,
     clock,
@@ -112,8 +134,13 @@ export function createServices(
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
   const serviceName = DEFAULT_SERVICE_NAME
-  const accounts = new Accounts({ store, mail, sessions, baseUrl, serviceName, secret, clock })
+  const accounts = new Accounts({
+    ...{ store, mail, sessions, signUp: config.signUp },
+    ...{ baseUrl, serviceName, secret, clock },
+  })
   const unsubscribeLinks = new UnsubscribeLinks({ baseUrl, secret, accounts })
+  const blocks = new Blocks({ store, clock })
+  const reports = new Reports({ store, mail, addresses, clock, log, email: config.reportEmail })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
@@ -128,8 +155,16 @@ export function createServices(
     injectedDocuments,
     accounts,
     unsubscribeLinks,
+    accountPlans: new AccountPlans({ store, plans, clock }),
+    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
+    blocklist,
+    suspensions: new Suspensions({ store, clock }),
+    removals: new Removals({ store, clock, certificates, accountDeletion }),
+    blocks,
+    reports,
+    moderatedSites: new ModeratedSites({ store, addresses }),
     lists: new Lists({ store, addresses }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
@@ -174,7 +209,7 @@ export function createServices(
     previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, clock }),
+    sites: new Sites({ store, blobs, addresses, precompressor, quotas, clock }),
     trash: new Trash({
       store,
       precompressor,
@@ -197,6 +232,8 @@ export function createServices(
       domains,
       accountDeletion,
       auditLog,
+      blocks,
+      reports,
       notices: new Notices({ store, mail, addresses, serviceName, unsubscribeLinks, clock, log }),
       certificates,
       clock,
@@ -216,14 +253,7 @@ export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 
       fileBytes: config.anonymousFileBytes,
       siteBytes: config.anonymousSiteBytes,
     },
-    owned: { files: config.ownedFiles, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
-  }
-}
-
-function readPlans(config: Config): Plans {
-  return {
-    free: { name: config.planFree, requestsPerHour: config.rateFree, domains: config.domainsFree },
-    hobby: { name: config.planHobby, requestsPerHour: config.rateHobby, domains: config.domainsHobby },
+    owned: fileLimits(config.plans[DEFAULT_PLAN]!),
   }
 }
 

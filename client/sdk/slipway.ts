@@ -34,6 +34,7 @@ import type {
   UploadReceipt,
   UploadTarget,
 } from '../../protocol/api/publish.ts'
+import type { ReportReceived, ReportRequest } from '../../protocol/api/reports.ts'
 import type {
   ClaimPreview,
   ClaimResponse,
@@ -82,6 +83,7 @@ export type * from '../../protocol/api/domains.ts'
 export type * from '../../protocol/api/errors.ts'
 export type * from '../../protocol/api/previews.ts'
 export type * from '../../protocol/api/publish.ts'
+export type * from '../../protocol/api/reports.ts'
 export type * from '../../protocol/api/sites.ts'
 export type * from '../../protocol/api/visits.ts'
 export type { ArchiveOptions, Download, ListOptions, SlipwayOptions } from './options.ts'
@@ -364,6 +366,11 @@ export class Slipway {
   /** Gives a site another name; the former one redirects for 30 days. */
   renameSite(slug: string, name: string): Promise<RenameResponse> {
     return this.#call('PATCH', `${sitePath(slug)}/name`, { json: { name } })
+  }
+
+  /** Reports a page of a site to the operator of the service. Needs no key. */
+  report(report: ReportRequest): Promise<ReportReceived> {
+    return this.#call('POST', '/api/reports', { json: report })
   }
 
   /** Whether a new site of the caller can have a name. */

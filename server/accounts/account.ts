@@ -4,7 +4,6 @@ import type {
   MeChange,
   MeChangeResponse,
   NewKeyResponse,
-  Plan,
   RequestCodeResponse,
   SessionResponse,
   VerifyCodeResponse,
@@ -24,13 +23,15 @@ import {
 } from '../lib/tokens.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Account } from '../store/contract/accounts.ts'
+import { accountHolder } from '../store/contract/usage.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
-import { codeEmail, lockEmail } from './emails.ts'
+import { codeEmail, lockEmail, signUpClosedEmail } from './emails.ts'
 import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
 import { changeSwitches, readSwitches } from './notice-switches.ts'
 import { FULL_GRANT } from './permissions.ts'
+import { DEFAULT_PLAN } from './plans.ts'
 import { type Sessions, sessionId } from './session.ts'
 import {
   CODE_SECONDS,
@@ -41,11 +42,13 @@ import {
   revertCode,
   type SignInCaller,
 } from './sign-in-code.ts'
+import { maySignUp, type SignUpPolicy } from './sign-up.ts'
 import { describeUserAgent } from './user-agent.ts'
 
 /** Messages with codes in transit: in total, and per requesting network. A mail server may be slow. */
 const MAX_CONCURRENT_MESSAGES = { total: 64, perKey: 16 }
 
+const NO_SIGN_UP = 'No account has this email address, and this server does not let it create one'
 const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
 const NEW_NAMED_KEY_WARNING = `${NAMED_KEY_WARNING} An earlier key of the same name no longer works.`
 
@@ -68,6 +71,7 @@ interface AccountsOptions {
   store: Store
   mail: Mail
   sessions: Sessions
+  signUp: SignUpPolicy
   baseUrl: string
   /** Shown in emails. */
   serviceName: string
@@ -80,6 +84,7 @@ export class Accounts {
   readonly #store: Store
   readonly #mail: Mail
   readonly #sessions: Sessions
+  readonly #signUp: SignUpPolicy
   readonly #baseUrl: string
   readonly #serviceName: string
   readonly #codes: Signer
@@ -91,6 +96,7 @@ export class Accounts {
     this.#store = options.store
     this.#mail = options.mail
     this.#sessions = options.sessions
+    this.#signUp = options.signUp
     this.#baseUrl = options.baseUrl
     this.#serviceName = options.serviceName
     this.#codes = new Signer(options.secret, 'verification codes')
@@ -167,10 +173,14 @@ export class Accounts {
   }
 
   /** The usage that `GET /api/v1/me` reports beside the request counter. */
-  async usage(account: Account): Promise<Pick<Me['usage'], 'sites' | 'domains' | 'totalBytes'>> {
+  async usage({ id }: Account): Promise<Omit<Me['usage'], 'requestsThisHour' | 'resetsAt'>> {
     const { read } = this.#store
-    const [sites, domains] = await Promise.all([read.sites.usage(account.id), read.domains.count(account.id)])
-    return { ...sites, domains }
+    const [sites, domains, held] = await Promise.all([
+      read.sites.usage(id),
+      read.domains.count(id),
+      read.usage.find(accountHolder(id)),
+    ])
+    return { ...sites, domains, heldBytes: held.bytes, heldSites: held.sites }
   }
 
   /** Turns emails about events on or off; returns which are on. */
@@ -184,34 +194,23 @@ export class Accounts {
     })
   }
 
-  /** Sets the plan of an account. NOT_FOUND when no account has that address. */
-  async setPlan(typed: string, plan: Plan): Promise<void> {
-    const email = readEmail(typed)
-    await this.#store.write('durable', { address: email }, async (tx) => {
-      const account = await tx.accounts.byEmail(email)
-      if (!account) throw new ApiError('NOT_FOUND', `No account has the email address ${email}`)
-      await tx.accounts.setPlan(account.id, plan)
-    })
-  }
-
   async #mailCode(email: string, client: SignInClient): Promise<RequestCodeResponse> {
     const code = newCode()
     const attempt = newAttempt()
-    const issued = await this.#store.write('durable', { address: email }, (tx) =>
-      issueCode(
-        tx,
-        {
-          code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
-          caller: this.#toCaller(client),
-        },
-        this.#clock(),
-      ),
-    )
+    const now = this.#clock()
+    const given = {
+      code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
+      caller: this.#toCaller(client),
+    }
+    const { issued, isAdmitted } = await this.#store.write('durable', { address: email }, async (tx) => {
+      return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
+    })
     if (issued) {
-      const message = codeEmail({
-        ...{ to: email, code, minutes: CODE_SECONDS / 60 },
-        ...{ baseUrl: this.#baseUrl, serviceName: this.#serviceName },
-      })
+      const service = { baseUrl: this.#baseUrl, serviceName: this.#serviceName }
+      // In either case one email is sent, so that the response and its time are the same.
+      const message = isAdmitted
+        ? codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, ...service })
+        : signUpClosedEmail({ to: email, ...service })
       try {
         await this.#mail.send(message)
       } catch (error) {
@@ -229,6 +228,14 @@ export class Accounts {
       attempt,
       delivery: this.#mail.delivery,
     }
+  }
+
+  async #maySignIn(tx: WriteTransaction, email: string, now: number): Promise<boolean> {
+    const [account, maySignUpNow] = [
+      await tx.accounts.byEmail(email),
+      await maySignUp(tx, this.#signUp, { email, now }),
+    ]
+    return account !== undefined || maySignUpNow
   }
 
   async #noticeNewBrowser(
@@ -261,7 +268,12 @@ export class Accounts {
       const known = await tx.accounts.byEmail(email)
       if (known && known.deletionStartedAt !== null) throw deletionInProgress()
       const account = known ?? newAccount(email, now)
-      if (!known) await tx.accounts.insert(account)
+      if (!known) {
+        // The code was sent before the policy or the invitation changed.
+        if (!(await this.#maySignIn(tx, email, now))) throw new ApiError('SIGN_UP_CLOSED', NO_SIGN_UP)
+        await tx.accounts.insert(account)
+        await tx.invitations.remove(email)
+      }
       // The code has arrived.
       if (account.emailRefusedAt !== null) await tx.accounts.setEmailRefusal(account.id, null)
       await onSuccess(tx, account, !known || redeemed.isKnown === true)
@@ -294,7 +306,7 @@ function newAccount(email: string, now: number): Account {
   return {
     id: randomUUID(),
     email,
-    plan: 'free',
+    plan: DEFAULT_PLAN,
     keyHash: null,
     reminders: true,
     noticesOff: null,
@@ -302,6 +314,7 @@ function newAccount(email: string, now: number): Account {
     emailRefusal: null,
     createdAt: now,
     deletionStartedAt: null,
+    limits: null,
     suspension: null,
     administratorSince: null,
   }

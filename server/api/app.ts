@@ -23,6 +23,7 @@ import { mcp } from './mcp/mcp.ts'
 import { oauth } from './oauth.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
+import { reportPage } from './report-page.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import type { LazySchemaCompilers } from './schema-compilers.ts'
@@ -106,6 +107,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   await app.register(pages, options)
   await app.register(cspReports, options)
   await app.register(unsubscribe, options)
+  await app.register(reportPage, options)
   const handle: RequestListener = (request, response) => app.routing(request, response)
   await app.register((api) => addRoutes(api, options, handle))
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage))

@@ -4,6 +4,7 @@ import { requireKeyHash } from '../accounts/authorization.ts'
 import { readSwitches } from '../accounts/notice-switches.ts'
 import { sessionId } from '../accounts/session.ts'
 import { toIso } from '../lib/time.ts'
+import { describeSuspension } from '../sites/site.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 import { endCookie } from './sign-in.ts'
@@ -13,22 +14,19 @@ export function show({
   accounts,
   limits,
   namedKeys,
-  pendingVersions,
   plans,
   versions,
-}: Pick<
-  ApiServices,
-  'accounts' | 'limits' | 'namedKeys' | 'pendingVersions' | 'plans' | 'versions'
->): RouteHandlerMethod {
+}: Pick<ApiServices, 'accounts' | 'limits' | 'namedKeys' | 'plans' | 'versions'>): RouteHandlerMethod {
   return async (request): Promise<Me> => {
     const account = requireCallerAccount(request)
     // The limit of the plan, also for a browser session, which is counted separately.
     const { limit, remaining, reset } = await limits.peek({ ...request.caller, signedInWith: 'key' }, 'api')
-    const files = pendingVersions.limitsFor(request.caller)
+    const { name, ...planLimits } = plans.limitsOf(account)
     return {
+      ...describeSuspension(account),
       email: account.email,
       plan: account.plan,
-      planName: plans[account.plan].name,
+      planName: name,
       createdAt: toIso(account.createdAt),
       hasKey: account.keyHash !== null || request.caller.signedInWith === 'key',
       key: (await namedKeys.describe(request.caller)) ?? null,
@@ -39,13 +37,7 @@ export function show({
           ? null
           : { at: toIso(account.emailRefusedAt), reply: account.emailRefusal ?? '' },
       limits: {
-        requestsPerHour: limit,
-        domains: plans[account.plan].domains,
-        filesPerSite: files.files,
-        fileBytes: files.fileBytes,
-        siteBytes: files.siteBytes,
-        versionsKept: versions.maxVersions,
-        draftsKept: versions.maxDrafts,
+        ...planLimits,
         draftLifetimeSeconds: versions.draftLifetimeSeconds,
       },
       usage: {

@@ -13,6 +13,7 @@ import * as me from './me.ts'
 import * as previews from './previews.ts'
 import * as programs from './programs.ts'
 import * as publish from './publish.ts'
+import * as reports from './reports.ts'
 import type { Route } from './route.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
@@ -21,6 +22,7 @@ import * as deviceShape from './schemas/device.ts'
 import * as keyShape from './schemas/keys.ts'
 import * as previewShape from './schemas/previews.ts'
 import * as programShape from './schemas/programs.ts'
+import * as reportShape from './schemas/reports.ts'
 import * as trustShape from './schemas/trusts.ts'
 import * as versionShape from './schemas/versions.ts'
 import * as visitShape from './schemas/visits.ts'
@@ -60,6 +62,7 @@ export function routes(services: ApiServices): Route[] {
     ...versionRoutes(services),
     ...previewRoutes(services),
     ...domainRoutes(services),
+    ...reportRoutes(services),
     ...adminRoutes(services),
   ]
 }
@@ -86,7 +89,7 @@ function signInRoutes(services: ApiServices): Route[] {
     { id: 'listKeys', method: 'GET', url: '/api/v1/me/keys', tag, summary: 'List the named API keys, newest first', answer: [200, keyShape.keyList], access: forAccount('manage'), handle: keys.list(services) },
     { id: 'createKey', method: 'POST', url: '/api/v1/me/keys', tag, summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], access: FOR_CREDENTIALS, handle: keys.create(services) },
     { id: 'revokeKey', method: 'DELETE', url: '/api/v1/me/keys/:id', tag, summary: 'Revoke a named API key', answer: [200, keyShape.keyRevokedResponse], access: forAccount('manage'), handle: keys.revoke(services) },
-    { id: 'exchangeIdToken', method: 'POST', url: '/api/auth/oidc/exchange', tag, summary: 'Exchange the OpenID Connect token of a CI job for a key of 15 minutes, once', body: trustShape.exchangeRequest, answer: [200, trustShape.exchangeResponse], charge: 'sign-in', access: 'public', handle: trusts.exchange(services) },
+    { id: 'exchangeIdToken', method: 'POST', url: '/api/auth/oidc/exchange', tag, summary: 'Exchange the OpenID Connect token of a CI job for a key of 15 minutes, once', body: trustShape.exchangeRequest, answer: [200, trustShape.exchangeResponse], charge: 'handler', access: 'public', handle: trusts.exchange(services) },
     { id: 'listTrusts', method: 'GET', url: '/api/v1/me/trusts', tag, summary: 'List the repositories whose CI jobs get keys, newest first', answer: [200, trustShape.trustList], access: forAccount('manage'), handle: trusts.list(services) },
     { id: 'createTrust', method: 'POST', url: '/api/v1/me/trusts', tag, summary: 'Let CI jobs of a repository get keys of a site', body: trustShape.createTrustRequest, answer: [201, trustShape.createdTrust], access: FOR_CREDENTIALS, handle: trusts.create(services) },
     { id: 'removeTrust', method: 'DELETE', url: '/api/v1/me/trusts/:id', tag, summary: 'Remove a trust and end its keys', answer: [200, trustShape.trustRemovedResponse], access: forAccount('manage'), handle: trusts.remove(services) },
@@ -171,5 +174,23 @@ function domainRoutes(services: ApiServices): Route[] {
     { id: 'checkDomain', method: 'GET', url: '/api/v1/domains/:domain', tag, summary: 'Check the DNS records of a domain now', answer: [200, shape.domainResponse], access: forAccount('read'), handle: domains.check(services) },
     { id: 'followDomain', method: 'GET', url: '/api/v1/domains/:domain/events', tag, summary: 'Follow a domain: get its record now and after each change', answer: [200, 'events'], access: forAccount('read'), handle: domainEvents(services) },
     { id: 'removeDomain', method: 'DELETE', url: '/api/v1/domains/:domain', tag, summary: 'Remove a domain', answer: [200, shape.deleteDomainResponse], access: forAccount('manage'), handle: domains.remove(services) },
+  ]
+}
+
+function reportRoutes(services: ApiServices): Route[] {
+  return [
+    {
+      id: 'reportPage',
+      method: 'POST',
+      url: '/api/reports',
+      tag: 'Reports',
+      summary: 'Report a page of a site to the operator of the service',
+      body: reportShape.reportRequest,
+      answer: [202, reportShape.reportReceived],
+      // Reports have a limit of their own, so that they do not use up the requests of the network.
+      charge: 'none',
+      access: 'public',
+      handle: reports.create(services),
+    },
   ]
 }

@@ -33,7 +33,7 @@ export function deploymentWarnings(values: DeploymentValues, defaultFileBytes: n
     warnings.push('SLIPWAY_FILE_BYTES is larger than SLIPWAY_SITE_BYTES, which limits files as well')
   if (values.blobGrace < MIN_BACKUP_SECONDS)
     warnings.push(
-      `SLIPWAY_BLOB_GRACE is ${values.blobGrace} s: a backup that takes longer can lack files of sites. Set it to more than the duration of a backup`,
+      `SLIPWAY_BLOB_GRACE is ${values.blobGrace} s: a backup by other tools than slipway-server backup that takes longer can lack files of sites. Set it to more than its duration`,
     )
   if (baseUrl === '' || isLoopback(new URL(baseUrl).hostname)) return warnings
   if (isLoopback(values.host) && values.trustedProxies === 0 && !values.proxyProtocol)

@@ -1,8 +1,10 @@
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
+import { planTable } from './plan-settings.ts'
 import {
   address,
+  backupTarget,
   base64url,
   bucketUrl,
   bytes,
@@ -26,6 +28,7 @@ import {
   renamed,
   secret,
   sender,
+  signUpPolicy,
   text,
   unlimitable,
   variableNames,
@@ -140,6 +143,16 @@ export const settings = {
     'SLIPWAY_BLOBS_URL',
     'Bucket of S3 for the files of sites: s3://bucket/prefix?region=name, with endpoint=https://host for servers other than AWS. Default: the data folder.',
   ),
+  backupTarget: backupTarget(
+    'SLIPWAY_BACKUP_TARGET',
+    'Where `slipway-server backup` stores backups unless it is given a target: a folder, or a bucket as in `SLIPWAY_BLOBS_URL`.',
+  ),
+  backupKeep: integer(
+    'SLIPWAY_BACKUP_KEEP',
+    0,
+    [0, 10_000],
+    'Number of backups to keep in a target; older ones are deleted after each backup. `0` keeps all.',
+  ),
   cacheDiskBytes: bytes(
     'SLIPWAY_CACHE_DISK_BYTES',
     5 * 2 ** 30,
@@ -196,6 +209,16 @@ export const settings = {
     'Another secret that is accepted beside `SLIPWAY_SECRET`, while one replaces the other.',
   ),
   workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Number of server processes that share the ports.'),
+  signUp: signUpPolicy(
+    'SLIPWAY_SIGN_UP',
+    'Who can create an account: `open`, `invitation`, `closed`, or `domains:example.com,example.org` for addresses of these domains and invited ones.',
+  ),
+  anonymousPublishing: oneOf(
+    'SLIPWAY_ANONYMOUS',
+    'on',
+    ['on', 'off'],
+    'Whether sites can be published without an account.',
+  ),
   rateAnonymous: unlimitable(
     integer(
       'SLIPWAY_RATE_ANONYMOUS',
@@ -229,6 +252,10 @@ export const settings = {
     ),
   ),
   rateSignIn: integer('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests per hour for an IP address.'),
+  planTable: planTable(
+    'SLIPWAY_PLANS',
+    'Plans beside `free` and `hobby`, and other limits of these: a JSON object, or the path of a file with one. See docs/operate.md.',
+  ),
   planFree: planName(
     'SLIPWAY_PLAN_FREE',
     'Free',
@@ -277,6 +304,38 @@ export const settings = {
       2 ** 30,
       [1, 2 ** 44],
       'Maximum total size of a site without an account. A size or `unlimited`.',
+    ),
+  ),
+  anonymousTotalBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_TOTAL_BYTES',
+      20 * 2 ** 30,
+      [0, 2 ** 50],
+      'Maximum size of all sites without an account together. A size or `unlimited`.',
+    ),
+  ),
+  anonymousTotalSites: unlimitable(
+    integer(
+      'SLIPWAY_ANONYMOUS_TOTAL_SITES',
+      100_000,
+      [0, 1e9],
+      'Maximum number of sites without an account. A number or `unlimited`.',
+    ),
+  ),
+  anonymousNetworkBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_NETWORK_BYTES',
+      2 * 2 ** 30,
+      [0, 2 ** 50],
+      'Maximum size of the sites without an account that one network published, an IPv4 /24 or an IPv6 /48. A size or `unlimited`.',
+    ),
+  ),
+  anonymousNetworkSites: unlimitable(
+    integer(
+      'SLIPWAY_ANONYMOUS_NETWORK_SITES',
+      1000,
+      [0, 1e9],
+      'Maximum number of sites without an account that one network published. A number or `unlimited`.',
     ),
   ),
   ownedFiles: integer('SLIPWAY_FILES', 1000, [1, MAX_FILES], 'Maximum number of files of a site.'),
@@ -338,7 +397,7 @@ export const settings = {
     'SLIPWAY_BLOB_GRACE',
     1800,
     [0, YEAR_SECONDS],
-    'Time after which files that no version uses are deleted. Must be longer than a backup takes.',
+    'Time after which files that no version uses are deleted.',
   ),
   readySeconds: optional(
     duration(

@@ -11,6 +11,8 @@ import { minIdAt } from '../lib/tokens.ts'
 import { pruneActivity } from '../operations/administration/activity.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
 import { countFigures } from '../operations/administration/figures.ts'
+import type { Blocks } from '../operations/moderation/blocks.ts'
+import type { Reports } from '../operations/moderation/reports.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
@@ -18,9 +20,11 @@ import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
+import { BACKUP_LEASE } from '../store/contract/leases.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
+import { recountUsage } from './usage-recount.ts'
 
 /** Dependencies of sweeps; all times in seconds. */
 export interface SweepOptions {
@@ -31,6 +35,8 @@ export interface SweepOptions {
   domains: DomainService
   accountDeletion: AccountDeletion
   auditLog: AuditLog
+  blocks: Blocks
+  reports: Reports
   notices: Notices
   certificates?: CertificateManager | undefined
   clock: () => number
@@ -195,10 +201,28 @@ export const sweeps: readonly Sweep[] = [
     run: truncateVisits,
   },
   {
+    name: 'usage',
+    intervalSeconds: DAY_SECONDS,
+    description: 'counts what accounts and networks store, and corrects their quotas',
+    run: recountUsage,
+  },
+  {
+    name: 'expired-blocks',
+    intervalSeconds: 60,
+    description: 'removes blocks of networks and files that have ended',
+    run: ({ blocks, store }) => blocks.removeExpired(store),
+  },
+  {
+    name: 'reports',
+    intervalSeconds: 60,
+    description: 'notifies the operator of reports by visitors, and deletes those of more than 180 days',
+    run: ({ reports, store }) => reports.run(store),
+  },
+  {
     name: 'emails',
     intervalSeconds: 60,
     description:
-      'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites and invitations',
+      'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites, invitations and actions of the operator',
     run: ({ notices, store }) => notices.run(store),
   },
   {
@@ -274,15 +298,17 @@ async function discardStrayUploads({ store, clock, pendingLifetime }: SweepOptio
 }
 
 /**
- * Deletes the rows of unreferenced blobs first, then objects, which never get a row again. Returns how many objects. One
- * that cannot be deleted does not stop the deletion of others.
+ * Deletes the rows of unreferenced blobs first, but none while a backup runs, then objects, which never get a row again.
+ * Returns how many objects. One that cannot be deleted does not stop the deletion of others.
  */
 async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
   const before = clock() - blobGrace * 1000
   await repeatUntilEmpty(async () => {
-    const { examined } = await store.write('durable', INDEPENDENT, (tx) =>
-      tx.blobs.collect(before, ITEMS_PER_TRANSACTION),
-    )
+    const { examined } = await store.write('durable', INDEPENDENT, async (tx) => {
+      // Within the write: a backup copies the database once it has the lease.
+      if (await tx.leases.isTaken(BACKUP_LEASE, clock())) return { examined: 0 }
+      return tx.blobs.collect(before, ITEMS_PER_TRANSACTION)
+    })
     return examined
   })
   let removed = 0
@@ -356,13 +382,16 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
   const deleted = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ keys }) => keys.deleteExpired(expired)),
   )
+  const invitations = await repeatUntilEmpty(() =>
+    store.execute('relaxed', ({ invitations }) => invitations.deleteExpired(now, ITEMS_PER_TRANSACTION)),
+  )
   const tokens = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION)),
   )
   return store.write('relaxed', INDEPENDENT, async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
     const devices = await tx.deviceSignIns.deleteExpired(now)
-    return deleted + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
+    return deleted + invitations + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
   })
 }
 

@@ -14,6 +14,9 @@ export interface Storage {
   blobs: Blobs
 }
 
+/** Files that are copied. */
+export type BlobSource = Pick<Blobs, 'bytes' | 'read'>
+
 export interface MoveProgress {
   /** Files that are in the target. */
   files: number
@@ -30,7 +33,7 @@ export interface MoveResult extends MoveProgress {
 }
 
 export interface MoveOptions {
-  source: Storage
+  source: { tables: Tables; blobs: BlobSource }
   target: Storage
   /** Identifies the source, so that a second run continues the first one. */
   sourceId: string
@@ -73,10 +76,10 @@ export async function move({ source, target, sourceId, now, report }: MoveOption
 }
 
 class Copier {
-  readonly #source: Blobs
+  readonly #source: BlobSource
   readonly #target: Blobs
 
-  constructor(source: Blobs, target: Blobs) {
+  constructor(source: BlobSource, target: Blobs) {
     this.#source = source
     this.#target = target
   }

@@ -243,7 +243,10 @@ export interface SiteRow {
   kept_domains: string | null
   /** JSON of `Suspension`; null when it is not suspended. */
   suspension: string | null
-  /** Of a site that was published without an account: the network of its first publish, as a keyed hash. */
+  /**
+   * Of an anonymous site: the network of its first publish, as a keyed hash; '' of those before this was recorded. Null of
+   * sites with an owner.
+   */
   network: string | null
 }
 

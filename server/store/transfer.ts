@@ -240,7 +240,7 @@ async function assertNoNode(db: Kysely<Schema>, name: keyof TransferTimes, now: 
 }
 
 /** All rows of a table in the order of its key. */
-async function* pages<Row extends object>(
+export async function* pages<Row extends object>(
   db: Kysely<Schema>,
   table: TableName,
   key: readonly string[],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import type { SessionList } from '../../protocol/api/account.ts'
+import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { pluck } from '../support/pluck.ts'
 import { type Account, DAY_MS, expectFailure, startApi } from './api.ts'
 import { browser, type SignedIn } from './browser.ts'

@@ -114,6 +114,39 @@ describe('a job of a trusted repository', () => {
 
 const PULL = { event_name: 'pull_request', ref: 'refs/pull/42/merge' }
 
+test('exchanges count as requests of the account, and refused ones as sign-ins of the address', async () => {
+  await using limited = await Api.start({
+    OIDC_ISSUERS: `github=${issuer.url}`,
+    ...{ RATE_SIGN_IN: '5', RATE_FREE: '12' },
+  })
+  const { client } = await limited.account()
+  const { slug: site } = await limited.publish(client, home)
+  await client.createTrust({ forge: 'github', repository: 'ann/bakery', site, branch: 'main' })
+  const send = async (token: unknown) =>
+    limited.request('POST', '/api/auth/oidc/exchange', { json: { token, site } })
+  const signed = (claims?: object) => jobToken(limited, issuer, { ...GITHUB_CLAIMS, ...claims })
+  const remaining: number[] = []
+  for (let count = 0; count < 6; count++) {
+    const { status, headers } = await send(await signed())
+    assert.equal(status, 200)
+    remaining.push(Number(headers['x-ratelimit-remaining']))
+  }
+  assert.deepEqual(
+    remaining.map((left) => left - remaining.at(-1)!),
+    [5, 4, 3, 2, 1, 0],
+  )
+  // Signing in was two of the five.
+  const refused = [await send('x'), await send(7), await send(await signed({ ref: 'refs/heads/other' }))]
+  assert.deepEqual(
+    refused.map(({ json }) => json.code),
+    ['INVALID_ID_TOKEN', 'VALIDATION_ERROR', 'NOT_TRUSTED'],
+  )
+  assert.equal((await send(await signed())).json.code, 'RATE_LIMITED')
+  limited.pass(HOUR_MS)
+  while ((await send(await signed())).status === 200);
+  assert.equal((await client.me().catch((error) => error)).code, 'RATE_LIMITED')
+})
+
 describe('a job of a pull request', () => {
   test('publishes previews, and never the live version, whatever the scope of the trust', async () => {
     const { client, slug } = await trusting({ pullRequests: true, scope: 'manage' })

@@ -44,6 +44,6 @@ export async function runCollection(options: CollectionOptions): Promise<Report>
       if (++actions % REPORTED_ACTIONS === 0) report.event(`${actions} actions`)
     },
   })
-  await nodes.run(steps).catch((error: unknown) => report.violation(`${error}`))
+  await nodes.run(steps).catch((error: Error) => report.violation(`${error.stack}`))
   return report
 }

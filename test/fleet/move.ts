@@ -24,6 +24,13 @@ interface PublishedSite {
   contents: readonly Record<string, Buffer>[]
 }
 
+interface PublishOptions {
+  settings: Settings
+  count: number
+  first?: number
+  report: Report
+}
+
 interface MoveParts {
   report: Report
   /** Settings of the service before the move, and of the machine that moves it. */
@@ -40,7 +47,7 @@ const COMMON: Settings = {
 }
 
 const CLIENTS = 8
-const transport = nodeTransport()
+export const transport = nodeTransport()
 const EMAIL = 'owner@example.test'
 
 /** Sites with a draft are one of this many. */
@@ -71,7 +78,7 @@ export async function runMove({ sites: count, log }: MoveOptions): Promise<Repor
     BLOBS_URL: ceph.storageUrl(),
   }
   const last = { ...common, DATA: join(folder, 'last') }
-  const { key, sites } = await publishSites(machine, count, report)
+  const { key, sites } = await publishSites({ settings: machine, count, report })
   const parts = { key, sites, report }
   await moveAll({
     report,
@@ -86,11 +93,13 @@ export async function runMove({ sites: count, log }: MoveOptions): Promise<Repor
   return report
 }
 
-async function publishSites(
-  settings: Settings,
-  count: number,
-  report: Report,
-): Promise<{ key: string; sites: PublishedSite[] }> {
+/** Starts a service, publishes the sites from number `first` on, and stops it. */
+export async function publishSites({
+  settings,
+  count,
+  first = 0,
+  report,
+}: PublishOptions): Promise<{ key: string; sites: PublishedSite[] }> {
   await using service = await Program.serve({ ...settings, LOG: 'info', SMTP_URL: '' })
   const client = clientOf(service)
   await client.requestCode(EMAIL)
@@ -98,11 +107,11 @@ async function publishSites(
   const own = clientOf(service, key)
   const sites: PublishedSite[] = []
   await forEachConcurrent(CLIENTS, [...Array(count).keys()], async (number) => {
-    const live = filesOfSite(number)
+    const live = filesOfSite(first + number)
     const { slug } = await own.publish({ files: toFiles(live) })
     const contents = [live]
     if (number % DRAFT_INTERVAL === 0) {
-      const draft = filesOfSite(count + number)
+      const draft = filesOfSite(first + count + number)
       await own.publish({ files: toFiles(draft), slug, live: false })
       contents.push(draft)
     }
@@ -153,7 +162,7 @@ async function waitForProgress(command: Program, part: number): Promise<void> {
 }
 
 /** Compares every file of every version, and the list of the account's sites. */
-async function compare(
+export async function compare(
   place: string,
   settings: Settings,
   { key, sites, report }: { key: string; sites: readonly PublishedSite[]; report: Report },

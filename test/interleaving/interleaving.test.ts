@@ -41,11 +41,14 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/accounts/oauth/programs.ts #extend',
     'server/accounts/oauth/programs.ts #makeRoom',
   ],
-  'a lease, whose tests are in test/store': [
+  'a lease, whose tests are in test/store and test/backup': [
     'server/jobs/job-lease.ts #fence',
     'server/jobs/job-lease.ts #renew',
     'server/jobs/job-lease.ts Symbol.asyncDispose',
     'server/jobs/job-lease.ts acquire',
+    'server/operations/backup/backup-lease.ts Symbol.asyncDispose',
+    'server/operations/backup/backup-lease.ts acquire',
+    'server/operations/backup/backup-lease.ts assertHeld',
     'server/publish/precompress/precompressor.ts #acquireLease',
   ],
   'the account at a certificate authority, which the call would need': [
@@ -58,6 +61,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/domains/verifier.ts #postpone',
     'server/domains/verifier.ts #verifyPieces',
   ],
+  'references of earlier releases': ['server/jobs/usage-recount.ts repairOwner'],
   'the hourly repair of names': ['server/certificates/maintenance.ts repairNames'],
 }
 

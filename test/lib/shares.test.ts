@@ -56,6 +56,7 @@ test('a network with many codes queued at a slow mail server leaves capacity for
     serviceName: 'Slipway',
     store,
     mail: { delivery: 'email', send },
+    signUp: { kind: 'open' },
     sessions,
     baseUrl: 'http://localhost',
     secret,

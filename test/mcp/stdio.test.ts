@@ -62,11 +62,16 @@ describe('slipway mcp', () => {
     })
   }
 
-  test('publishes without an account, and says how to sign in where one is needed', async () => {
+  test('publishes without an account, says how to sign in where one is needed, and then claims the site', async () => {
     await using agent = await start()
     const path = await writeSite('anonymous', { 'index.html': '<h1>One</h1>' })
-    assert.match((await agent.call('publish_folder', { path })).claimUrl, /\/claim\?/)
+    const { slug, claimUrl } = await agent.call('publish_folder', { path })
     assert.match(await agent.refusal('list_sites'), /^UNAUTHORIZED: .*\n.*slipway login/)
+    const { key, client } = await api.account()
+    await using owner = await start(key)
+    const claimToken = new URL(claimUrl).searchParams.get('token')
+    await owner.call('claim_site', { slug, claimToken })
+    assert.equal((await client.details(slug)).role, 'owner')
   })
 
   test('refuses a folder that holds more than a site, and arguments that are wrong', async () => {

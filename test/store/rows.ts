@@ -32,6 +32,7 @@ export function accountRow(id: string, change: Partial<Account> = {}): Account {
     emailRefusal: null,
     createdAt: 1000,
     deletionStartedAt: null,
+    limits: null,
     suspension: null,
     administratorSince: null,
     ...change,

@@ -110,6 +110,7 @@ test('a code sent before the upgrade still signs in, and a lock remains', async 
     serviceName: 'Slipway',
     store,
     mail: { delivery: 'email', send: async ({ to }) => void letters.push(to) },
+    signUp: { kind: 'open' },
     sessions: new Sessions({ store, clock: () => clock.now }),
     baseUrl: 'http://localhost',
     secret,

@@ -38,6 +38,8 @@ interface TrustsOptions {
   tokens: IdTokens
 }
 
+type ChargeAccount = (account: Account) => Promise<void>
+
 /** A trust that is for a job, with the account that set it up and its site. */
 interface Candidate {
   trust: StoredTrust
@@ -103,15 +105,21 @@ export class Trusts {
 
   /**
    * A key of 15 minutes for a token of a job, once. INVALID_ID_TOKEN for an invalid or used token, NOT_TRUSTED when no
-   * trust is for its job, VALIDATION_ERROR when `site` has to say which one is meant.
+   * trust is for its job, VALIDATION_ERROR when `site` has to say which one is meant. `charge` charges the account of the
+   * trust, and rejects beyond its rate limit.
    */
-  async exchange({ token, site: slug }: ExchangeRequest): Promise<ExchangeResponse> {
-    return this.issueKey(await this.#tokens.verify(token), slug)
+  async exchange({ token, site }: ExchangeRequest, charge: ChargeAccount): Promise<ExchangeResponse> {
+    return this.issueKey(await this.#tokens.verify(token), site, charge)
   }
 
   /** The same for a verified token. */
-  async issueKey(idToken: IdToken, slug: string | undefined): Promise<ExchangeResponse> {
+  async issueKey(
+    idToken: IdToken,
+    slug: string | undefined,
+    charge: ChargeAccount = async () => undefined,
+  ): Promise<ExchangeResponse> {
     const { trust, account } = await this.#findTrust(idToken, slug)
+    await charge(account)
     const now = this.#clock()
     const expiresAt = now + KEY_LIFETIME_MS
     const scope = keyScopeFor(trust, idToken.job)

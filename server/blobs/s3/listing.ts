@@ -8,17 +8,29 @@ import { childText, childTexts, encodeText } from './xml.ts'
 const MAX_DELETES = 1000
 const MAX_LISTED = 1000
 
+interface ListOptions {
+  after?: string
+  limit?: number
+}
+
 /** Names of objects that follow `after`, in byte order; fewer than `limit` only at the end. */
-export async function listObjects(
+export async function listObjects(client: S3Client, bucket: Bucket, options: ListOptions): Promise<string[]> {
+  return (await listSizes(client, bucket, options)).map(({ name }) => name)
+}
+
+/** The same with the bytes of each object. */
+export async function listSizes(
   client: S3Client,
   { prefix }: Bucket,
-  { after, limit = MAX_LISTED }: { after?: string; limit?: number },
-): Promise<string[]> {
+  { after, limit = MAX_LISTED }: ListOptions,
+): Promise<{ name: string; size: number }[]> {
   const startAfter = after === undefined ? {} : { 'start-after': `${prefix}${after}` }
   const query = { 'list-type': '2', 'max-keys': `${limit}`, 'encoding-type': 'url', prefix, ...startAfter }
   const { body } = await client.send({ kind: 'list', method: 'GET', query })
-  const keys = childTexts(body.toString(), 'Key').map((key) => decodeURIComponent(key.replaceAll('+', ' ')))
-  return keys.map((key) => key.slice(prefix.length))
+  return childTexts(body.toString(), 'Contents').map((object) => {
+    const key = decodeURIComponent((childText(object, 'Key') ?? '').replaceAll('+', ' '))
+    return { name: key.slice(prefix.length), size: Number(childText(object, 'Size')) }
+  })
 }
 
 /** Absent objects are ignored. Rejects after all requests when one of them failed. */

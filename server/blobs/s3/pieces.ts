@@ -14,6 +14,12 @@ export function tableBytes(size: number): number {
   return size <= PIECE_BYTES ? 0 : Math.ceil(size / PIECE_BYTES) * HASH_BYTES
 }
 
+/** Bytes of the content of an object with its table: the reverse of `tableBytes`. */
+export function contentBytes(objectBytes: number): number {
+  if (objectBytes <= PIECE_BYTES) return objectBytes
+  return objectBytes - Math.ceil(objectBytes / (PIECE_BYTES + HASH_BYTES)) * HASH_BYTES
+}
+
 /** The table of content in memory; empty when it has none. */
 export function buildTable(content: Buffer): Buffer {
   const hasher = new PieceHasher()

@@ -47,6 +47,15 @@ function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Cont
       return domainWorks(event, addresses)
     case 'certificate-fails':
       return certificateFails(event, addresses)
+    case 'site-suspended':
+    case 'site-resumed':
+    case 'site-removed':
+      return siteModerated(event, addresses)
+    case 'account-suspended':
+    case 'account-resumed':
+      return accountModerated(event, addresses)
+    case 'domain-released':
+      return domainReleased(event, addresses)
     case 'new-browser':
       return newBrowser(event, addresses)
   }
@@ -144,6 +153,70 @@ function newBrowser({ browser, network, at }: EventOf<'new-browser'>, addresses:
       `Your account at ${addresses.base} was signed in to from ${browser ?? 'an unknown client'}${network ? ` in the network ${network}` : ''} on ${formatUtc(at)}.`,
       "If it was you, you don't need to do anything. If not, sign out the other sessions of your account, and create a new API key.",
       reviewAccount(addresses),
+    ],
+  }
+}
+
+function siteModerated(
+  event: EventOf<'site-suspended' | 'site-resumed' | 'site-removed'>,
+  addresses: UrlBuilder,
+): Content {
+  const { kind, slug } = event
+  const site = `${siteName(event)} at ${addresses.site(slug)}`
+  const open: EmailBlock = { label: 'Open the site', url: `${addresses.base}/sites/${slug}` }
+  if (kind === 'site-resumed')
+    return {
+      subject: `${siteName(event)} is online again`,
+      blocks: [`The operator of ${addresses.base} has ended the suspension of your site ${site}.`, open],
+    }
+  const reason = `The reason: ${event.reason}`
+  if (kind === 'site-removed')
+    return {
+      subject: `${siteName(event)} was removed`,
+      blocks: [`The operator of ${addresses.base} has deleted your site ${site} permanently.`, reason],
+    }
+  return {
+    subject: `${siteName(event)} was suspended`,
+    blocks: [
+      `The operator of ${addresses.base} has suspended your site ${site}. Visitors see a page that says so.`,
+      reason,
+      'You can read, download and delete the site. You cannot publish to it.',
+      open,
+    ],
+  }
+}
+
+function accountModerated(
+  { kind, reason }: EventOf<'account-suspended' | 'account-resumed'>,
+  addresses: UrlBuilder,
+): Content {
+  const { base } = addresses
+  if (kind === 'account-resumed')
+    return {
+      subject: 'Your account is active again',
+      blocks: [`The operator of ${base} has ended the suspension of your account.`, reviewAccount(addresses)],
+    }
+  return {
+    subject: 'Your account was suspended',
+    blocks: [
+      `The operator of ${base} has suspended your account. Your sites are offline.`,
+      `The reason: ${reason}`,
+      'You can sign in, read, download and delete your sites. You cannot publish.',
+      reviewAccount(addresses),
+    ],
+  }
+}
+
+function domainReleased(
+  { domain, slug, reason }: EventOf<'domain-released'>,
+  addresses: UrlBuilder,
+): Content {
+  return {
+    subject: `${domain} was removed from your site`,
+    blocks: [
+      `The operator of ${addresses.base} has removed ${domain} from your site at ${addresses.site(slug)}.`,
+      `The reason: ${reason}`,
+      { label: 'Open domains', url: `${addresses.base}/domains` },
     ],
   }
 }

@@ -1,4 +1,4 @@
-import { codeEmail, lockEmail } from '../../accounts/emails.ts'
+import { codeEmail, lockEmail, signUpClosedEmail } from '../../accounts/emails.ts'
 import { canTurnOff } from '../../accounts/notice-switches.ts'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'
@@ -28,6 +28,7 @@ export function sampleEmails(options: SampleOptions): Email[] {
   )
   return [
     codeEmail({ to, code: 'ABCD-EFGH', minutes: 10, ...service }),
+    signUpClosedEmail({ to, ...service }),
     lockEmail({ to, lock: 'caller', hours: 24, ...service }),
     ...notices,
     testEmail(options),
@@ -50,6 +51,7 @@ function sampleEvents(now: number): Events {
   const site = { slug: 'amber-harbor-k7x3m2', title: 'Amber Harbor Bakery' }
   const { slug } = site
   const domain = 'www.example.com'
+  const reason = 'The site copies the sign-in page of a bank'
   return {
     'site-expires': { kind: 'site-expires', ...site, expiresAt: now + 6 * HOUR_MS },
     'site-deleted': { kind: 'site-deleted', ...site, at: now, keptUntil: now + 30 * DAY_MS },
@@ -63,6 +65,12 @@ function sampleEvents(now: number): Events {
       ...{ kind: 'certificate-fails', domain, notAfter: now + 9 * DAY_MS },
       problem: 'CAA record for www.example.com prevents issuance',
     },
+    'site-suspended': { kind: 'site-suspended', ...site, reason },
+    'site-resumed': { kind: 'site-resumed', ...site, reason: null },
+    'site-removed': { kind: 'site-removed', ...site, reason },
+    'account-suspended': { kind: 'account-suspended', reason },
+    'account-resumed': { kind: 'account-resumed', reason: null },
+    'domain-released': { kind: 'domain-released', domain, slug, reason },
     'new-browser': {
       ...{ kind: 'new-browser', browser: 'Firefox on Windows', network: '192.0.2.0/24', at: now },
     },

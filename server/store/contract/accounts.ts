@@ -1,4 +1,4 @@
-import type { NoticeKind, Plan } from '../../../protocol/api/account.ts'
+import type { Exceptions, NoticeKind, Plan } from '../../../protocol/api/account.ts'
 import type { Suspension } from './suspension.ts'
 
 export interface Account {
@@ -16,6 +16,8 @@ export interface Account {
   emailRefusal: string | null
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   deletionStartedAt: number | null
+  /** Limits that differ from those of the plan; null without. */
+  limits: Exceptions | null
   /** Applies to all of its sites, also to later ones. */
   suspension: Suspension | null
   /** Since when it administers the service; null for other accounts. */
@@ -29,6 +31,9 @@ export interface AccountQueries {
   /** Those that exist, in no order. */
   byIds(ids: readonly string[]): Promise<Account[]>
 
+  /** Ids after this one, in order. */
+  ids(after: string, limit: number): Promise<string[]>
+
   byEmail(email: string): Promise<Account | undefined>
 
   insert(account: Account): Promise<void>
@@ -36,7 +41,7 @@ export interface AccountQueries {
   /** The previous key is no longer valid; named keys stay. */
   setKey(id: string, keyHash: string): Promise<void>
 
-  setPlan(id: string, plan: Plan): Promise<void>
+  setPlan(id: string, plan: Plan, limits: Account['limits']): Promise<void>
 
   setNotices(id: string, notices: Pick<Account, 'reminders' | 'noticesOff'>): Promise<void>
 

@@ -1,3 +1,6 @@
+/** The lease of a running backup: files that its copy of the database names must stay. */
+export const BACKUP_LEASE = 'backup'
+
 /** A lease. Its fencing token grows with every new holder. */
 export interface Lease {
   name: string
@@ -26,6 +29,9 @@ export interface LeaseQueries {
 
   /** Releases a lease. Idempotent; another holder's stays. */
   release(name: string, holder: string): Promise<void>
+
+  /** Whether any process holds the lease. */
+  isTaken(name: string, now: number): Promise<boolean>
 
   /** Whether the holder of that fencing token still has the lease. */
   isHeld(name: string, holder: string, fence: number): Promise<boolean>

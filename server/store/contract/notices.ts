@@ -10,6 +10,15 @@ export type NoticeEvent =
   | { kind: 'domain-fails'; domain: string; slug: string; problem: string; servedUntil: number }
   | { kind: 'domain-works'; domain: string; slug: string; failingSince: number }
   | { kind: 'certificate-fails'; domain: string; problem: string; notAfter: number | null }
+  /** What an operator did; `reason` is null when it was undone. */
+  | {
+      kind: 'site-suspended' | 'site-resumed' | 'site-removed'
+      slug: string
+      title: string | null
+      reason: string | null
+    }
+  | { kind: 'account-suspended' | 'account-resumed'; reason: string | null }
+  | { kind: 'domain-released'; domain: string; slug: string; reason: string }
   | { kind: 'new-browser'; browser: string | null; network?: string; at: number }
 
 /** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */

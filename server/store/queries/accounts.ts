@@ -14,6 +14,7 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   emailRefusedAt: 'email_refused_at',
   emailRefusal: 'email_refusal',
   deletionStartedAt: 'leaving_since',
+  limits: json('limits'),
   suspension: json('suspension'),
   administratorSince: 'administrator_since',
 })
@@ -35,6 +36,17 @@ export class SqlAccountQueries implements AccountQueries {
     return ids.length === 0 ? [] : toEntities(await this.#all().where('id', 'in', ids).execute())
   }
 
+  async ids(after: string, limit: number) {
+    const rows = await this.#db
+      .selectFrom('accounts')
+      .select('id')
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+    return rows.map(({ id }) => id)
+  }
+
   async byEmail(email: string) {
     return toEntityIfFound(await this.#all().where('email', '=', email).executeTakeFirst())
   }
@@ -47,8 +59,9 @@ export class SqlAccountQueries implements AccountQueries {
     await this.#db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
   }
 
-  async setPlan(id: string, plan: Account['plan']) {
-    await this.#db.updateTable('accounts').set({ plan }).where('id', '=', id).execute()
+  async setPlan(id: string, plan: Account['plan'], limits: Account['limits']) {
+    const change = accountMapper.toRow({ plan, limits })
+    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
   async setNotices(id: string, { reminders, noticesOff }: Pick<Account, 'reminders' | 'noticesOff'>) {

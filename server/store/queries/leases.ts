@@ -53,6 +53,16 @@ export class SqlLeaseQueries implements LeaseQueries {
     await this.#db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
   }
 
+  async isTaken(name: string, now: number) {
+    const held = await this.#db
+      .selectFrom('leases')
+      .select('name')
+      .where('name', '=', name)
+      .where('until', '>', now)
+      .executeTakeFirst()
+    return held !== undefined
+  }
+
   async isHeld(name: string, holder: string, fence: number) {
     const held = await this.#db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
     return held?.holder === holder && held.fence === fence

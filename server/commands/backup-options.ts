@@ -1,0 +1,76 @@
+import { formatBytes, pluralize } from '../../protocol/format.ts'
+import type { BackupManifest } from '../operations/backup/manifest.ts'
+import { print, UsageError } from './command.ts'
+
+/** Interval of reports of progress on a terminal, in milliseconds. */
+const REPORT_INTERVAL_MS = 1000
+
+/** Prints a line of progress on a terminal, at most once a second. */
+export function progressPrinter(isOff: boolean): (describe: () => string) => void {
+  let reportedAt = performance.now()
+  return (describe) => {
+    if (isOff || process.stdout.isTTY !== true || performance.now() - reportedAt < REPORT_INTERVAL_MS) return
+    reportedAt = performance.now()
+    print(describe())
+  }
+}
+
+export interface BackupArguments {
+  json: boolean
+  withoutSecret: boolean
+  keep?: number
+  toData?: string
+  /** Arguments without a name. */
+  values: string[]
+}
+
+/** Parses the options of a command that has those in `allowed`. */
+export function parseOptions(
+  args: readonly string[],
+  command: string,
+  allowed: readonly string[] = ['--keep', '--without-secret', '--json'],
+): BackupArguments {
+  const parsed: BackupArguments = { json: false, withoutSecret: false, values: [] }
+  const rest = [...args]
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (!arg.startsWith('--')) parsed.values.push(arg)
+    else if (!allowed.includes(arg))
+      throw new UsageError(`${command} takes only ${allowed.join(', ')}: ${arg}`)
+    else if (arg === '--json') parsed.json = true
+    else if (arg === '--without-secret') parsed.withoutSecret = true
+    else if (arg === '--keep') parsed.keep = parseKeep(rest.shift())
+    else parsed.toData = rest.shift() ?? ''
+  }
+  return parsed
+}
+
+/** Separates the time of a backup, which is last, from the target. */
+export function takeTime(values: readonly string[]): { time?: string; rest: string[] } {
+  const last = values.at(-1)
+  if (last === undefined || !/^\d{4}-\d\d-\d\dT/.test(last)) return { rest: [...values] }
+  return { time: last, rest: values.slice(0, -1) }
+}
+
+export function chooseTarget(values: readonly string[], setting: string): string {
+  if (values.length > 1) throw new UsageError(`One target is enough: ${values.join(' ')}`)
+  const target = values[0] ?? setting
+  if (target === '') throw new UsageError('A target is missing: a folder, s3://…, or SLIPWAY_BACKUP_TARGET.')
+  return target
+}
+
+/** What is in a backup. */
+export function describe({ counts, release, damaged, secret }: BackupManifest): string {
+  const parts = [
+    `${pluralize(counts.accounts, 'account')}, ${pluralize(counts.sites, 'site')}, ${pluralize(counts.versions, 'version')}`,
+    `${pluralize(counts.files, 'file')} (${formatBytes(counts.bytes)})`,
+    `Slipway ${release}`,
+    ...(secret === undefined ? ['without the secret'] : []),
+    ...(damaged.length > 0 ? [`without ${pluralize(damaged.length, 'lost file')}`] : []),
+  ]
+  return parts.join(', ')
+}
+
+function parseKeep(given = ''): number {
+  if (!/^[1-9]\d{0,3}$/.test(given)) throw new UsageError('--keep needs a number of backups, at least 1.')
+  return Number(given)
+}

@@ -1,0 +1,109 @@
+import { formatBytes, formatDuration, formatNumber, pluralize } from '../../protocol/format.ts'
+import type { BackupProgress } from '../operations/backup/backup.ts'
+import type { BackupManifest } from '../operations/backup/manifest.ts'
+import { chooseTarget, describe, parseOptions, progressPrinter, takeTime } from './backup-options.ts'
+import { type Command, type CommandContext, print } from './command.ts'
+
+export const backup: Command = {
+  usage: [
+    [
+      'backup [TARGET] [--keep N]',
+      'copy the database and all files of a running service to a folder or a bucket; further options: --without-secret, --json',
+    ],
+    ['backup list [TARGET]', 'list the backups of a target'],
+    ['backup verify [TARGET] [TIME]', 'read a whole backup and compare it with its hashes'],
+  ],
+  run(context, args) {
+    const [verb = '', ...rest] = args
+    const subcommand = Object.hasOwn(SUBCOMMANDS, verb) ? SUBCOMMANDS[verb] : undefined
+    return subcommand ? subcommand(context, rest) : create(context, args)
+  },
+}
+
+type Run = (context: CommandContext, args: string[]) => Promise<number>
+
+const SUBCOMMANDS: Record<string, Run> = { list, verify: verifyBackup }
+
+/** Exit code 1 when the service has lost or damaged files. */
+async function create({ config, log, version }: CommandContext, args: string[]): Promise<number> {
+  const { json, withoutSecret, keep = config.backupKeep, values } = parseOptions(args, 'backup')
+  const target = chooseTarget(values, config.backupTarget)
+  const { backUpData, openBackupTarget } = await import('../backends.ts')
+  const { prune } = await import('../operations/backup/prune.ts')
+  const printProgress = progressPrinter(json)
+  const startedAt = performance.now()
+  const made = await backUpData(config, {
+    ...{ target, log, version, withSecret: !withoutSecret },
+    report: (progress) => printProgress(() => describeProgress(progress)),
+  })
+  const pruned = keep === 0 ? undefined : await prune(await openBackupTarget(target), keep)
+  const { time, counts, copiedFiles, copiedBytes, damaged } = made
+  if (json) print(JSON.stringify({ time, counts, copiedFiles, copiedBytes, damaged, pruned }))
+  else {
+    for (const hash of damaged)
+      print(`The file with SHA-256 ${hash} is lost or damaged; it is not in the backup.`)
+    print(
+      `Backup ${time}: ${describe(made)}; ${pluralize(copiedFiles, 'file')} (${formatBytes(copiedBytes)}) copied in ${formatDuration((performance.now() - startedAt) / 1000)}.`,
+    )
+    if (pruned)
+      print(
+        `${pluralize(pruned.backups, 'earlier backup')} deleted, with ${pluralize(pruned.files, 'file')} (${formatBytes(pruned.bytes)}).`,
+      )
+  }
+  return damaged.length > 0 ? 1 : 0
+}
+
+async function list({ config }: CommandContext, args: string[]): Promise<number> {
+  const { json, values } = parseOptions(args, 'backup list', ['--json'])
+  const { openBackupTarget } = await import('../backends.ts')
+  const { listBackups, readManifest } = await import('../operations/backup/manifest.ts')
+  const target = await openBackupTarget(chooseTarget(values, config.backupTarget))
+  const manifests: BackupManifest[] = []
+  for (const time of await listBackups(target)) manifests.push(await readManifest(target, time))
+  if (json) {
+    print(
+      JSON.stringify(
+        manifests.map(({ time, release, counts, damaged, secret }) => {
+          return { time, release, counts, damaged: damaged.length, hasSecret: secret !== undefined }
+        }),
+      ),
+    )
+    return 0
+  }
+  if (manifests.length === 0) print('The target has no complete backup.')
+  for (const manifest of manifests) print(`${manifest.time}  ${describe(manifest)}`)
+  return 0
+}
+
+/** Exit code 1 when files are missing or damaged. */
+async function verifyBackup({ config }: CommandContext, args: string[]): Promise<number> {
+  const { json, values } = parseOptions(args, 'backup verify', ['--json'])
+  const { openBackupTarget } = await import('../backends.ts')
+  const { readManifest } = await import('../operations/backup/manifest.ts')
+  const { verify } = await import('../operations/backup/verify.ts')
+  const { time, rest } = takeTime(values)
+  const target = await openBackupTarget(chooseTarget(rest, config.backupTarget))
+  const manifest = await readManifest(target, time)
+  const printProgress = progressPrinter(json)
+  const result = await verify(target, manifest, ({ files, bytes }) =>
+    printProgress(() => `${pluralize(files, 'file')}, ${formatBytes(bytes)} compared`),
+  )
+  const { files, bytes, missing, damaged } = result
+  const isIntact = missing.length + damaged.length === 0
+  if (json) print(JSON.stringify({ time: manifest.time, ok: isIntact, ...result }))
+  else {
+    for (const hash of missing) print(`The file with SHA-256 ${hash} is missing.`)
+    for (const hash of damaged) print(`The file with SHA-256 ${hash} is damaged.`)
+    const verdict = isIntact
+      ? 'all are intact'
+      : `${formatNumber(missing.length)} missing, ${formatNumber(damaged.length)} damaged`
+    print(
+      `Backup ${manifest.time}: ${pluralize(files, 'file')} (${formatBytes(bytes)}) compared, ${verdict}.`,
+    )
+  }
+  return isIntact ? 0 : 1
+}
+
+function describeProgress({ files, copiedFiles, copiedBytes }: BackupProgress): string {
+  return `${pluralize(files, 'file')} in the target, ${formatNumber(copiedFiles)} (${formatBytes(copiedBytes)}) copied`
+}

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createZstdCompress } from 'node:zlib'
+import type { BlobLocation } from '../../blobs/blobs.ts'
+import { forEachConcurrent } from '../../lib/concurrency.ts'
+import { ApiError } from '../../lib/errors.ts'
+import type { Snapshot } from '../../store/snapshot.ts'
+import type { BlobSource } from '../move.ts'
+import type { BackupLease } from './backup-lease.ts'
+import { FileListWriter, StoredContents, toContentName } from './file-list.ts'
+import { type BackupManifest, FORMAT, putManifest, toBackupTime } from './manifest.ts'
+import type { BackupTarget, ContentIdentity } from './target.ts'
+
+export interface BackupProgress {
+  /** Files of the backup that are in the target. */
+  files: number
+  /** Files and bytes that this run has copied. */
+  copiedFiles: number
+  copiedBytes: number
+}
+
+export interface BackupOptions {
+  target: BackupTarget
+  /** The copy of the database: a file, and its tables. */
+  database: string
+  snapshot: Snapshot
+  /** Of the time of the copy, in milliseconds since 1970. */
+  at: number
+  blobs: BlobSource
+  lease: BackupLease
+  /** A folder for intermediate files. */
+  workFolder: string
+  release: string
+  secret: string | undefined
+  report(progress: BackupProgress): void
+}
+
+const MAX_CONCURRENT_FILES = 16
+
+/** Longer files are streamed. */
+const MAX_BUFFERED_BYTES = 2 ** 20
+
+/** Stores a copied database, and the files it names that the target does not have. */
+export async function backUp(options: BackupOptions): Promise<BackupManifest & BackupProgress> {
+  const { target, database, snapshot, at, lease, workFolder, release, secret } = options
+  const copied = await copyFiles(options)
+  const compressed = join(workFolder, 'slipway.db.zst')
+  const { size: bytes } = await stat(database)
+  const identity = await compress(database, compressed)
+  await putFile(target, compressed, identity)
+  await putFile(target, copied.listFile, copied.list)
+  await target.flush()
+  await lease.assertHeld()
+  const manifest: BackupManifest = {
+    format: FORMAT,
+    time: toBackupTime(at),
+    release,
+    database: { ...identity, bytes },
+    list: copied.list,
+    counts: { ...(await snapshot.count()), files: copied.progress.files, bytes: copied.bytes },
+    damaged: copied.damaged,
+    ...(secret !== undefined && { secret }),
+  }
+  await putManifest(target, manifest)
+  return { ...manifest, ...copied.progress }
+}
+
+interface CopiedFiles {
+  listFile: string
+  list: ContentIdentity
+  bytes: number
+  damaged: string[]
+  progress: BackupProgress
+}
+
+async function copyFiles({
+  target,
+  snapshot,
+  blobs,
+  workFolder,
+  report,
+}: BackupOptions): Promise<CopiedFiles> {
+  const listFile = join(workFolder, 'list')
+  await using list = await FileListWriter.create(listFile)
+  const stored = new StoredContents(target)
+  const damaged = new Set<string>()
+  const progress: BackupProgress = { files: 0, copiedFiles: 0, copiedBytes: 0 }
+  let bytes = 0
+  for await (const page of snapshot.blobs()) {
+    const missing: BlobLocation[] = []
+    for (const location of page) if (!(await stored.has(location))) missing.push(location)
+    await forEachConcurrent(MAX_CONCURRENT_FILES, missing, async (location) => {
+      if (await copyFile(blobs, target, location)) {
+        progress.copiedFiles++
+        progress.copiedBytes += location.size
+      } else damaged.add(location.hash)
+    })
+    for (const location of page) {
+      if (damaged.has(location.hash)) continue
+      await list.add(location)
+      progress.files++
+      bytes += location.size
+    }
+    report(progress)
+  }
+  return { listFile, list: await list.finish(), bytes, damaged: [...damaged], progress }
+}
+
+/** False when the service has lost the file, or has other bytes. */
+async function copyFile(blobs: BlobSource, target: BackupTarget, location: BlobLocation): Promise<boolean> {
+  const body = await openFile(blobs, location)
+  if (!body) return false
+  try {
+    await target.put(toContentName(location.hash), body, location)
+    return true
+  } catch (error) {
+    const { code } = error as Partial<ApiError>
+    if (error instanceof ApiError && (code === 'HASH_MISMATCH' || code === 'SIZE_MISMATCH')) return false
+    throw error
+  } finally {
+    body.destroy()
+  }
+}
+
+async function openFile(blobs: BlobSource, location: BlobLocation): Promise<Readable | undefined> {
+  if (location.size > MAX_BUFFERED_BYTES) return blobs.read(location)
+  const bytes = await blobs.bytes(location)
+  return bytes && Readable.from([bytes])
+}
+
+async function compress(file: string, compressed: string): Promise<ContentIdentity> {
+  const hash = createHash('sha256')
+  let size = 0
+  await using output = await open(compressed, 'w', 0o600)
+  await pipeline(createReadStream(file), createZstdCompress(), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      hash.update(chunk)
+      size += chunk.length
+      await output.appendFile(chunk)
+    }
+  })
+  return { hash: hash.digest('hex'), size }
+}
+
+async function putFile(target: BackupTarget, file: string, identity: ContentIdentity): Promise<void> {
+  await target.put(toContentName(identity.hash), createReadStream(file), identity)
+}

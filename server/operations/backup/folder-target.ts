@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, type Dirent, type Stats } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { assertExpected } from '../../blobs/constraints.ts'
+import { forEachConcurrent } from '../../lib/concurrency.ts'
+import {
+  type BackupTarget,
+  BackupTargetError,
+  type ContentIdentity,
+  type TargetFile,
+  withTargetErrors,
+} from './target.ts'
+
+const MAX_CONCURRENT_STATS = 16
+
+const READ_CHUNK_BYTES = 256 * 1024
+
+/** Backups in a folder, readable by its owner only. */
+export class FolderTarget implements BackupTarget {
+  readonly #folder: string
+  /** Folders with names that a power cut may still remove. */
+  readonly #unflushed = new Set<string>()
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** The folder must exist: the mount point of an absent disk has none. */
+  static async open(folder: string): Promise<FolderTarget> {
+    const found = await stat(folder).catch(() => undefined)
+    if (!found?.isDirectory())
+      throw new BackupTargetError(`${folder} is not a folder: create it once, on the disk that it belongs to`)
+    return new FolderTarget(folder)
+  }
+
+  async put(name: string, body: Readable, expected: ContentIdentity): Promise<void> {
+    const path = join(this.#folder, name)
+    const partial = `${path}.partial`
+    const handle = await withTargetErrors(() => this.#create(partial))
+    try {
+      await copyInto(handle, body, expected)
+      await withTargetErrors(() => handle.sync())
+    } catch (error) {
+      await handle.close()
+      await rm(partial, { force: true }).catch(() => undefined)
+      throw error
+    }
+    await withTargetErrors(async () => {
+      await handle.close()
+      await rename(partial, path)
+    })
+    this.#unflushed.add(dirname(path))
+  }
+
+  async read({ name }: TargetFile): Promise<Readable | undefined> {
+    return withTargetErrors(async () => {
+      const handle = await open(join(this.#folder, name)).catch(ignoreMissing)
+      return handle && createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES })
+    })
+  }
+
+  async *list(folder: string): AsyncGenerator<TargetFile> {
+    const path = join(this.#folder, folder)
+    const entries = await withTargetErrors(async () => {
+      const found = await readdir(path, { withFileTypes: true }).catch(ignoreMissing)
+      return found?.sort(byName) ?? []
+    })
+    const sizes = await withTargetErrors(() => measure(path, entries))
+    for (const entry of entries) {
+      const name = `${folder}/${entry.name}`
+      const size = sizes.get(entry.name)
+      if (size !== undefined) yield { name, size }
+      else if (entry.isDirectory()) yield* this.list(name)
+    }
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    await withTargetErrors(() =>
+      forEachConcurrent(MAX_CONCURRENT_STATS, names, (name) => rm(join(this.#folder, name), { force: true })),
+    )
+  }
+
+  async flush(): Promise<void> {
+    await withTargetErrors(async () => {
+      for (const path of [...this.#unflushed]) {
+        await using handle = await open(path)
+        await handle.sync()
+        this.#unflushed.delete(path)
+      }
+    })
+  }
+
+  /** Creates missing folders below that of the target, but not that one: its disk may be absent now. */
+  async #create(path: string): Promise<FileHandle> {
+    try {
+      return await open(path, 'w', 0o600)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+    await this.#createFolder(dirname(path))
+    return open(path, 'w', 0o600)
+  }
+
+  async #createFolder(path: string): Promise<void> {
+    const parent = dirname(path)
+    if (parent !== this.#folder) await this.#createFolder(parent)
+    const created = await mkdir(path, { mode: 0o700 }).then(() => true, ignoreExisting)
+    if (created) this.#unflushed.add(parent)
+  }
+}
+
+async function copyInto(handle: FileHandle, body: Readable, expected: ContentIdentity): Promise<void> {
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    size += chunk.length
+    await withTargetErrors(() => writeWhole(handle, chunk))
+  }
+  assertExpected({ size, hash: hash.digest('hex') }, expected)
+}
+
+async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
+  for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
+}
+
+async function measure(path: string, entries: readonly Dirent[]): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>()
+  const files = entries.filter((entry) => entry.isFile())
+  await forEachConcurrent(MAX_CONCURRENT_STATS, files, async ({ name }) => {
+    const found: Stats | undefined = await stat(join(path, name)).catch(ignoreMissing)
+    if (found) sizes.set(name, found.size)
+  })
+  return sizes
+}
+
+function byName(one: Dirent, other: Dirent): number {
+  return one.name < other.name ? -1 : 1
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
+
+function ignoreExisting(error: NodeJS.ErrnoException): false {
+  if (error.code !== 'EEXIST') throw error
+  return false
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { SnapshotCounts } from '../../store/snapshot.ts'
+import { type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
+
+/** Describes a complete backup. It is stored last. */
+export interface BackupManifest {
+  format: typeof FORMAT
+  /** When the database was copied, as in the name: `2026-11-23T10-32-02.123Z`. */
+  time: string
+  /** Of the service. */
+  release: string
+  /** The database, compressed with Zstandard: a content. `bytes` is its size when it is decompressed. */
+  database: ContentIdentity & { bytes: number }
+  /** The list of all other contents: hashes and sizes. */
+  list: ContentIdentity
+  counts: SnapshotCounts & { files: number; bytes: number }
+  /** Hashes of files that the service had lost or damaged: they are in no list. */
+  damaged: readonly string[]
+  /** The secret of the service, unless it was left out. */
+  secret?: string
+}
+
+export const FORMAT = 1
+
+const FOLDER = 'backups'
+
+const MAX_MANIFEST_BYTES = 2 ** 26
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/
+
+/** The name of a backup: a time in ISO 8601, without colons, which some file systems refuse. */
+export function toBackupTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replaceAll(':', '-')
+}
+
+export async function putManifest(target: BackupTarget, manifest: BackupManifest): Promise<void> {
+  const bytes = Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`)
+  const hash = createHash('sha256').update(bytes).digest('hex')
+  await target.put(toName(manifest.time), Readable.from([bytes]), { hash, size: bytes.length })
+  await target.flush()
+}
+
+/** The times of all complete backups, the newest first. */
+export async function listBackups(target: BackupTarget): Promise<string[]> {
+  const times: string[] = []
+  for await (const { name } of target.list(FOLDER)) {
+    const time = name.slice(FOLDER.length + 1, -'.json'.length)
+    if (TIME.test(time) && name === toName(time)) times.push(time)
+  }
+  return times.sort().reverse()
+}
+
+/** The manifest of the backup of this time, or of the newest one. BackupTargetError when there is none. */
+export async function readManifest(target: BackupTarget, time?: string): Promise<BackupManifest> {
+  const [newest] = time === undefined ? await listBackups(target) : [time]
+  if (newest === undefined) throw new BackupTargetError('has no complete backup')
+  const bytes = TIME.test(newest) ? await readSmall(target, toName(newest)) : undefined
+  if (bytes === undefined)
+    throw new BackupTargetError(`has no backup ${newest}; \`slipway-server backup list\` lists those it has`)
+  const manifest = parse(bytes)
+  if (manifest?.time !== newest) throw new BackupTargetError(`has a damaged manifest: ${toName(newest)}`)
+  if (manifest.format !== FORMAT)
+    throw new BackupTargetError(`has a backup of a newer release, ${manifest.release}: use that release`)
+  return manifest
+}
+
+export async function removeManifests(target: BackupTarget, times: readonly string[]): Promise<void> {
+  await target.remove(times.map(toName))
+}
+
+async function readSmall(target: BackupTarget, name: string): Promise<Buffer | undefined> {
+  for await (const file of target.list(FOLDER)) {
+    if (file.name !== name || file.size > MAX_MANIFEST_BYTES) continue
+    const body = await target.read(file)
+    return body && buffer(body)
+  }
+  return undefined
+}
+
+function parse(bytes: Buffer): BackupManifest | undefined {
+  try {
+    return JSON.parse(bytes.toString()) as BackupManifest
+  } catch {
+    return undefined
+  }
+}
+
+function toName(time: string): string {
+  return `${FOLDER}/${time}.json`
+}

@@ -1,0 +1,77 @@
+import type { Readable } from 'node:stream'
+import { CONTENTS, parseFileList, toContentName } from './file-list.ts'
+import { type BackupManifest, listBackups, readManifest, removeManifests } from './manifest.ts'
+import { type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
+import { hashBody, openContent } from './verify.ts'
+
+export interface PruneResult {
+  /** Backups that were removed. */
+  backups: number
+  files: number
+  bytes: number
+}
+
+/** Names of a request that removes files. */
+const NAMES_PER_REQUEST = 1000
+
+/** Keeps the newest `keep` backups, and the contents that they have. Nothing is removed when a list cannot be read. */
+export async function prune(target: BackupTarget, keep: number): Promise<PruneResult> {
+  const times = await listBackups(target)
+  const kept: BackupManifest[] = []
+  for (const time of times.slice(0, keep)) kept.push(await readManifest(target, time))
+  using named = new NamesOfLists()
+  for (const manifest of kept) named.add(await openList(target, manifest))
+  await removeManifests(target, times.slice(keep))
+  await target.flush()
+  const roots = new Set(kept.flatMap(({ database, list }) => [database, list].map(({ hash }) => hash)))
+  const result: PruneResult = { backups: Math.max(0, times.length - keep), files: 0, bytes: 0 }
+  let unnamed: string[] = []
+  const remove = async () => {
+    await target.remove(unnamed)
+    unnamed = []
+  }
+  for await (const { name, size } of target.list(CONTENTS)) {
+    if ((await named.has(name)) || roots.has(name.slice(name.lastIndexOf('/') + 1))) continue
+    unnamed.push(name)
+    result.files++
+    result.bytes += size
+    if (unnamed.length === NAMES_PER_REQUEST) await remove()
+  }
+  await remove()
+  return result
+}
+
+/** Compares the list with its hash first: its files would be deleted in place of others. */
+async function openList(target: BackupTarget, { time, list }: BackupManifest): Promise<Readable> {
+  const compared = await openContent(target, list)
+  if (!compared || (await hashBody(compared)) !== list.hash)
+    throw new BackupTargetError(
+      `has lost or changed the list of files of the backup ${time}: no backup was deleted`,
+    )
+  return (await openContent(target, list))!
+}
+
+/** The names in several lists, which are read in one pass. */
+class NamesOfLists implements Disposable {
+  readonly #lists: { body: Readable; entries: AsyncGenerator<ContentIdentity>; next: string | undefined }[] =
+    []
+
+  add(body: Readable): void {
+    this.#lists.push({ body, entries: parseFileList(body), next: '' })
+  }
+
+  /** Whether a list has the name; the names of the calls must ascend. */
+  async has(name: string): Promise<boolean> {
+    for (const list of this.#lists) {
+      while (list.next !== undefined && list.next < name) {
+        const { value, done } = await list.entries.next()
+        list.next = done ? undefined : toContentName(value.hash)
+      }
+    }
+    return this.#lists.some(({ next }) => next === name)
+  }
+
+  [Symbol.dispose](): void {
+    for (const { body } of this.#lists) body.destroy()
+  }
+}

@@ -1,0 +1,101 @@
+import { Readable } from 'node:stream'
+import { defaultProvider } from '@aws-sdk/credential-provider-node'
+import type { Bucket } from '../../blobs/s3/bucket-url.ts'
+import { listSizes, removeObjects } from '../../blobs/s3/listing.ts'
+import { contentBytes } from '../../blobs/s3/pieces.ts'
+import { S3Client } from '../../blobs/s3/s3-client.ts'
+import { BodyError, S3Error } from '../../blobs/s3/s3-error.ts'
+import { Uploads } from '../../blobs/s3/uploads.ts'
+import { Metrics } from '../../lib/metrics.ts'
+import {
+  type BackupTarget,
+  BackupTargetError,
+  type ContentIdentity,
+  type TargetFile,
+  withTargetErrors,
+} from './target.ts'
+
+/** Bytes of a request that reads a part of a file. */
+const READ_BYTES = 8 * 2 ** 20
+
+/** Backups in a bucket of S3. A larger file is followed by the table of its pieces, as every object that `Uploads` stores. */
+export class S3Target implements BackupTarget {
+  readonly #bucket: Bucket
+  readonly #client: S3Client
+
+  constructor(bucket: Bucket) {
+    this.#bucket = bucket
+    const credentials = defaultProvider()
+    this.#client = new S3Client({ bucket, credentials, metrics: new Metrics(), clock: Date.now })
+  }
+
+  async put(name: string, body: Readable, expected: ContentIdentity): Promise<void> {
+    const uploads = new Uploads({ client: this.#client, createName: () => name, onStored: () => undefined })
+    const outcome = await withS3Errors(() =>
+      uploads.put(body, expected).then(
+        () => undefined,
+        (error: unknown) => {
+          if (error instanceof BodyError) return error
+          throw error
+        },
+      ),
+    )
+    if (outcome) throw outcome.cause
+  }
+
+  async read({ name, size }: TargetFile): Promise<Readable | undefined> {
+    const first = await withS3Errors(() => this.#readPart(name, 0, size))
+    return first && Readable.from(this.#readParts({ name, size }, first), { objectMode: false })
+  }
+
+  async *list(folder: string): AsyncGenerator<TargetFile> {
+    const bucket = { ...this.#bucket, prefix: `${this.#bucket.prefix}${folder}/` }
+    for (let after: string | undefined; ; ) {
+      const options = after === undefined ? {} : { after }
+      const page = await withS3Errors(() => listSizes(this.#client, bucket, options))
+      for (const { name, size } of page) yield { name: `${folder}/${name}`, size: contentBytes(size) }
+      if (page.length === 0) return
+      after = page.at(-1)!.name
+    }
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    await withS3Errors(() => removeObjects(this.#client, this.#bucket, names))
+  }
+
+  /** A request that was answered has stored its object. */
+  async flush(): Promise<void> {}
+
+  async *#readParts({ name, size }: TargetFile, first: Buffer): AsyncGenerator<Buffer> {
+    yield first
+    for (let at = first.length; at < size; ) {
+      const part = await withS3Errors(() => this.#readPart(name, at, size))
+      if (!part?.length) throw new BackupTargetError(`has lost ${name}`)
+      yield part
+      at += part.length
+    }
+  }
+
+  async #readPart(object: string, start: number, size: number): Promise<Buffer | undefined> {
+    if (size === 0) return Buffer.alloc(0)
+    const range = `bytes=${start}-${Math.min(start + READ_BYTES, size) - 1}`
+    try {
+      const { body } = await this.#client.send({ kind: 'get', method: 'GET', object, headers: { range } })
+      return body
+    } catch (error) {
+      // An object that is shorter has no such range.
+      if (error instanceof S3Error && (error.isMissingObject || error.status === 416)) return undefined
+      throw error
+    }
+  }
+}
+
+function withS3Errors<T>(work: () => Promise<T>): Promise<T> {
+  return withTargetErrors(() =>
+    work().catch((error: unknown) => {
+      if (error instanceof S3Error && error.isFull)
+        throw Object.assign(new Error(error.message), { code: 'ENOSPC' })
+      throw error
+    }),
+  )
+}

@@ -1,0 +1,69 @@
+import type { Readable } from 'node:stream'
+
+export interface TargetFile {
+  /** With slashes between folders. */
+  name: string
+  /** Bytes. */
+  size: number
+}
+
+/**
+ * Where backups are stored.
+ *
+ * - Atomic: a file has all of its bytes, or is absent or what it was before.
+ * - Files that were put survive a power cut once `flush` has returned.
+ * - BackupTargetError when the target is full, absent or refuses.
+ */
+export interface BackupTarget {
+  /** Stores a file, in place of one of the same name. Rejects with the error of `body`, also when it has other bytes. */
+  put(name: string, body: Readable, expected: ContentIdentity): Promise<void>
+
+  /** The bytes of a file of this size; undefined when it is absent. */
+  read(file: TargetFile): Promise<Readable | undefined>
+
+  /** The files of a folder and of the folders in it, in the byte order of their names. */
+  list(folder: string): AsyncGenerator<TargetFile>
+
+  /** Absent files are ignored. */
+  remove(names: readonly string[]): Promise<void>
+
+  flush(): Promise<void>
+}
+
+export interface ContentIdentity {
+  size: number
+  /** SHA-256 as 64 lowercase hex characters. */
+  hash: string
+}
+
+/** Why a backup or a restore ended: a sentence for the operator. */
+export class BackupError extends Error {
+  override name = 'BackupError'
+}
+
+/** A failure of the target. */
+export class BackupTargetError extends BackupError {
+  constructor(problem: string, cause?: unknown) {
+    super(`The backup target ${problem}.`, { cause })
+  }
+}
+
+/** Throws a BackupTargetError for a failure of the target. */
+export async function withTargetErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof BackupTargetError) throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'INSUFFICIENT_STORAGE')
+      throw new BackupTargetError(
+        'is full: make room there, and run the command again. It continues, and earlier backups are complete',
+        error,
+      )
+    const reason = ((error as Error).cause as Error | undefined)?.message ?? message
+    throw new BackupTargetError(
+      `cannot be used (${reason}): run the command again when it works. It continues, and earlier backups are complete`,
+      error,
+    )
+  }
+}

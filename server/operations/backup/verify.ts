@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { hasContent, parseFileList, StoredContents, toContentName } from './file-list.ts'
+import type { BackupManifest } from './manifest.ts'
+import type { BackupTarget, ContentIdentity } from './target.ts'
+
+export interface VerifyResult {
+  files: number
+  bytes: number
+  /** Hashes of contents that the target has lost. */
+  missing: string[]
+  /** Hashes of contents of which it has other bytes. */
+  damaged: string[]
+}
+
+/** Reads all that a backup has, and compares it with its hashes. */
+export async function verify(
+  target: BackupTarget,
+  { database, list }: BackupManifest,
+  report: (result: VerifyResult) => void,
+): Promise<VerifyResult> {
+  const result: VerifyResult = { files: 0, bytes: 0, missing: [], damaged: [] }
+  const check = async (identity: ContentIdentity) => {
+    const body = await openContent(target, identity)
+    if (!body) result.missing.push(identity.hash)
+    else if ((await hashBody(body)) !== identity.hash) result.damaged.push(identity.hash)
+    result.files++
+    result.bytes += identity.size
+    report(result)
+  }
+  await check(database)
+  await check(list)
+  if (result.missing.includes(list.hash) || result.damaged.includes(list.hash)) return result
+  for await (const identity of await openList(target, list)) await check(identity)
+  return result
+}
+
+/** Hashes of the contents that a backup needs and the target does not have, by their names and sizes. */
+export async function findMissing(
+  target: BackupTarget,
+  { database, list }: BackupManifest,
+): Promise<string[]> {
+  const missing: string[] = []
+  for (const root of [database, list]) if (!(await hasContent(target, root))) missing.push(root.hash)
+  if (missing.length > 0) return missing
+  const stored = new StoredContents(target)
+  for await (const identity of await openList(target, list))
+    if (!(await stored.has(identity))) missing.push(identity.hash)
+  return missing
+}
+
+export function openContent(
+  target: BackupTarget,
+  { hash, size }: ContentIdentity,
+): Promise<Readable | undefined> {
+  return target.read({ name: toContentName(hash), size })
+}
+
+async function openList(
+  target: BackupTarget,
+  list: ContentIdentity,
+): Promise<AsyncGenerator<ContentIdentity>> {
+  return parseFileList((await openContent(target, list))!)
+}
+
+export async function hashBody(body: Readable): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of body) hash.update(chunk as Buffer)
+  return hash.digest('hex')
+}

@@ -1,0 +1,49 @@
+import type { Kysely } from 'kysely'
+import type { BlobLocation } from '../blobs/blobs.ts'
+import { toLocation } from './queries/blob-records.ts'
+import type { BlobRow, Schema } from './schema.ts'
+import { pages, type Tables } from './transfer.ts'
+
+/** How much a database has. */
+export interface SnapshotCounts {
+  accounts: number
+  sites: number
+  versions: number
+}
+
+/** A copy of a database, for a backup. */
+export class Snapshot {
+  readonly #db: Kysely<Schema>
+
+  constructor({ db }: Tables) {
+    this.#db = db
+  }
+
+  async count(): Promise<SnapshotCounts> {
+    const count = async (table: 'accounts' | 'sites' | 'versions') => {
+      const counted = this.#db.selectFrom(table).select((e) => e.fn.countAll<number>().as('count'))
+      const { count } = await (table === 'sites'
+        ? counted.where('gone_at', 'is', null)
+        : counted
+      ).executeTakeFirstOrThrow()
+      return count
+    }
+    return {
+      accounts: await count('accounts'),
+      sites: await count('sites'),
+      versions: await count('versions'),
+    }
+  }
+
+  /** The stored contents in the order of their hashes, page by page. */
+  async *blobs(): AsyncGenerator<BlobLocation[]> {
+    for await (const page of pages<BlobRow>(this.#db, 'blobs', ['hash']))
+      yield page.flatMap((row) => toLocation(row) ?? [])
+  }
+
+  /** A backup has no encodings: the service prepares them again. */
+  async discardEncodings(): Promise<void> {
+    await this.#db.deleteFrom('encodings').execute()
+    await this.#db.updateTable('versions').set({ encoded: 0 }).where('encoded', '=', 1).execute()
+  }
+}

@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Readable } from 'node:stream'
+import { after, before, describe, test } from 'node:test'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { backUpData, openBackupTarget, restoreData } from '../../server/backends.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import { BackupLease } from '../../server/operations/backup/backup-lease.ts'
+import { toContentName } from '../../server/operations/backup/file-list.ts'
+import { listBackups, putManifest, readManifest } from '../../server/operations/backup/manifest.ts'
+import { prune } from '../../server/operations/backup/prune.ts'
+import { verify } from '../../server/operations/backup/verify.ts'
+import { sha256, toFiles } from '../api/content.ts'
+import { deterministicBytes } from '../blobs/bytes.ts'
+import { SiteVisitor } from '../faults/visitor.ts'
+import { run } from '../operator/program.ts'
+import { compressibleText } from '../precompress/encoded.ts'
+import { anySeed } from '../support/random.ts'
+import { openOperator, type RunningService, startTestService } from '../support/service.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { startCeph } from '../tools/ceph.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
+import { runRounds } from './rounds.ts'
+
+const SECRET = 'a secret of thirty-two characters'
+const SETTINGS = { SECRET, BLOB_GRACE: '0' }
+const SURROUNDINGS = { log: silentLog, version: '1.2.3' }
+
+/** More files than a page of rows has, and one of several pieces. */
+const CONTENTS: Record<string, string | Buffer> = {
+  'index.html': compressibleText('home', 3000),
+  'large.bin': deterministicBytes(1, 3 * 2 ** 20 + 1),
+  ...Object.fromEntries(Array.from({ length: 250 }, (_, number) => [`${number}.txt`, `text ${number}`])),
+}
+const FILES = Object.keys(CONTENTS).length
+
+function configOf(data: string) {
+  return readConfig({ SLIPWAY_DATA: data, SLIPWAY_SECRET: SECRET, SLIPWAY_LOG: 'silent' })
+}
+
+function backUp(data: string, target: string, { report = () => undefined, withSecret = true } = {}) {
+  return backUpData(configOf(data), { ...SURROUNDINGS, target, withSecret, report })
+}
+
+async function restore(
+  target: string,
+  data: string,
+  { time, report = () => undefined }: RestoreOptions = {},
+) {
+  const opened = await openBackupTarget(target)
+  const manifest = await readManifest(opened, time)
+  return restoreData(configOf(data), { ...SURROUNDINGS, target: opened, manifest, report })
+}
+
+interface RestoreOptions {
+  time?: string
+  report?: () => void
+}
+
+async function verifyBackup(target: string, time?: string) {
+  const opened = await openBackupTarget(target)
+  return verify(opened, await readManifest(opened, time), () => undefined)
+}
+
+/** Throws at the second report of progress, or calls `action`. */
+function atSecondPage(action: () => void): () => undefined {
+  let reports = 0
+  return () => {
+    if (++reports === 2) action()
+  }
+}
+
+function fail(): never {
+  throw new Error('stopped')
+}
+
+async function assertServes(data: string, slug: string): Promise<void> {
+  await using service = await startTestService({ DATA: data })
+  using visitor = new SiteVisitor(service.port)
+  for (const path of ['index.html', 'large.bin', '0.txt', '249.txt']) {
+    const { status, body } = await visitor.get(slug, path)
+    assert.ok(status === 200 && body.equals(Buffer.from(CONTENTS[path]!)), path)
+  }
+}
+
+test('backups that are made while files are published and deleted have what was acknowledged, byte for byte', async () => {
+  await runRounds({ rounds: 3, sites: 3, seed: anySeed() })
+})
+
+describe('a backup', () => {
+  const opened = new AsyncDisposableStack()
+  let service: RunningService
+  let data: string
+  let slug: string
+  let key: string
+  let folders = 0
+  before(async () => {
+    const { path } = opened.use(await memoryFolder())
+    data = join(path, 'data')
+    service = opened.use(await startTestService({ ...SETTINGS, DATA: data }))
+    key = await service.signIn('owner@example.test')
+    slug = (await service.client(key).publish({ files: toFiles(CONTENTS) })).slug
+  })
+  after(() => opened.disposeAsync())
+
+  /** Deletes the files that nothing refers to. */
+  async function collect(): Promise<void> {
+    await using operator = await openOperator(service, SETTINGS)
+    await runOnce(sweeps.find(({ name }) => name === 'blobs')!, operator.sweepOptions)
+  }
+
+  /** A new folder, or the path of one that is to be created. */
+  async function newFolder({ exists = true } = {}): Promise<string> {
+    const path = join(data, '..', `folder-${++folders}`)
+    if (exists) await mkdir(path)
+    return path
+  }
+
+  test('copies only what the target does not have, and keeps as many as are wanted', async () => {
+    const target = await newFolder()
+    const first = await backUp(data, target)
+    assert.deepEqual([first.copiedFiles, first.counts.sites, first.release], [FILES, 1, '1.2.3'])
+    const client = service.client(key)
+    const { slug: other } = await client.publish({ files: toFiles({ 'new.txt': 'new', '0.txt': 'text 0' }) })
+    const second = await backUp(data, target)
+    assert.equal(second.copiedFiles, 1)
+    await client.delete(other, { permanent: true })
+    await collect()
+    const third = await backUp(data, target)
+    assert.equal(third.copiedFiles, 0)
+
+    const opened = await openBackupTarget(target)
+    assert.equal((await prune(opened, 2)).backups, 1)
+    assert.deepEqual(await listBackups(opened), [third.time, second.time])
+    for (const time of await listBackups(opened)) {
+      const { missing, damaged } = await verifyBackup(target, time)
+      assert.deepEqual([missing, damaged], [[], []])
+    }
+    await prune(opened, 1)
+    await assert.rejects(stat(join(target, toContentName(sha256('new')))), { code: 'ENOENT' })
+    const restored = await newFolder({ exists: false })
+    await restore(target, restored)
+    await assertServes(restored, slug)
+  })
+
+  test('keeps all files that the database named at its beginning, until it ends', async () => {
+    await using operator = await openOperator(service, SETTINGS)
+    const client = service.client(key)
+    const { slug: deleted } = await client.publish({ files: toFiles({ 'deleted.txt': 'deleted' }) })
+    const find = () => operator.store.read.blobs.find(sha256('deleted'))
+    {
+      await using _ = await BackupLease.acquire(operator.store)
+      await client.delete(deleted, { permanent: true })
+      await collect()
+      assert.ok(await operator.blobs.bytes((await find())!))
+      await assert.rejects(BackupLease.acquire(operator.store), /Another backup of this service is running/)
+    }
+    await collect()
+    assert.equal(await find(), undefined)
+  })
+
+  test('that lost its lease is not completed', async () => {
+    await using operator = await openOperator(service, SETTINGS)
+    await using lease = await BackupLease.acquire(operator.store)
+    await lease.assertHeld()
+    service.clock.now += 11 * 60_000
+    await assert.rejects(lease.assertHeld(), /interrupted for ten minutes/)
+  })
+
+  test('is readable by its owner only, and has the secret unless it is left out', async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    const { secret } = await readManifest(await openBackupTarget(target))
+    assert.equal(secret, SECRET)
+    for (const { parentPath, name } of await readdir(target, { recursive: true, withFileTypes: true }))
+      assert.equal((await stat(join(parentPath, name))).mode & 0o077, 0, name)
+    const other = await newFolder()
+    await backUp(data, other, { withSecret: false })
+    assert.equal((await readManifest(await openBackupTarget(other))).secret, undefined)
+    const restored = await newFolder({ exists: false })
+    await restore(other, restored)
+    await assert.rejects(stat(join(restored, 'secret')), { code: 'ENOENT' })
+  })
+
+  test('that was stopped is not listed, and the next one continues it', async () => {
+    const target = await newFolder()
+    await assert.rejects(backUp(data, target, { report: atSecondPage(fail) }), /stopped/)
+    assert.deepEqual(await listBackups(await openBackupTarget(target)), [])
+    assert.ok((await backUp(data, target)).copiedFiles < FILES)
+    assert.deepEqual((await verifyBackup(target)).missing, [])
+  })
+
+  test('to a target that goes away in the middle says so, and creates no folder in its place', async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    const away = `${target}-away`
+    await service.client(key).publish({ files: toFiles({ 'one.txt': 'one more' }) })
+
+    await rename(target, away)
+    await mkdir(target)
+    const gone = atSecondPage(() => void rm(target, { recursive: true }))
+    await assert.rejects(backUp(data, target, { report: gone }), /The backup target cannot be used \(ENOENT/)
+    await assert.rejects(backUp(data, target), /is not a folder: create it once/)
+    await rename(away, target)
+    assert.equal((await backUp(data, target)).copiedFiles, 1)
+  })
+
+  test('to a full target says so, and harms no earlier one', requires('small-disk'), async () => {
+    await using disk = await mountSmallDisk(24 * 2 ** 20)
+    const target = join(disk.folder, 'slipway')
+    await mkdir(target)
+    const { time } = await backUp(data, target)
+    const files = Object.fromEntries(
+      Array.from({ length: 8 }, (_, number) => [`${number}.bin`, deterministicBytes(100 + number, 200_000)]),
+    )
+    await service.client(key).publish({ files: toFiles(files) })
+    await disk.fill(700_000)
+    await assert.rejects(backUp(data, target), /The backup target is full: make room there/)
+    assert.deepEqual(await listBackups(await openBackupTarget(target)), [time])
+    const { missing, damaged } = await verifyBackup(target)
+    assert.deepEqual([missing, damaged], [[], []])
+    await disk.clear()
+    const { copiedFiles } = await backUp(data, target)
+    assert.ok(copiedFiles > 0 && copiedFiles < 8, `${copiedFiles}`)
+    assert.deepEqual((await verifyBackup(target)).missing, [])
+  })
+
+  test('in a bucket is listed, compared and restored as one in a folder', requires('ceph'), async () => {
+    await using ceph = await startCeph()
+    const target = ceph.storageUrl()
+    assert.ok((await backUp(data, target)).copiedFiles >= FILES)
+    assert.equal((await backUp(data, target)).copiedFiles, 0)
+    const opened = await openBackupTarget(target)
+    await prune(opened, 1)
+    assert.equal((await listBackups(opened)).length, 1)
+    const { missing, damaged } = await verifyBackup(target)
+    assert.deepEqual([missing, damaged], [[], []])
+    const restored = await newFolder({ exists: false })
+    await restore(target, restored)
+    await assertServes(restored, slug)
+    await opened.remove([toContentName(sha256('text 7'))])
+    await assert.rejects(restore(target, await newFolder()), new RegExp(sha256('text 7')))
+  })
+
+  test('without a file that the service has lost is made, and names it', async () => {
+    const target = await newFolder()
+    await using operator = await openOperator(service, SETTINGS)
+    const { slug: damaged } = await service.client(key).publish({ files: toFiles({ 'lost.txt': 'lost' }) })
+    const { object } = (await operator.store.read.blobs.find(sha256('lost')))!
+    await rm(join(data, 'blobs', object.slice(0, 2), object))
+    assert.deepEqual((await backUp(data, target)).damaged, [sha256('lost')])
+    const restored = await newFolder({ exists: false })
+    assert.deepEqual((await restore(target, restored)).damaged, [sha256('lost')])
+    await assertServes(restored, slug)
+    await service.client(key).delete(damaged, { permanent: true })
+  })
+
+  test('with lost or changed files is found, and one with lost files is not restored', async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    const place = (text: string) => join(target, toContentName(sha256(text)))
+    await writeFile(place('text 3'), 'other3')
+    await rm(place('text 5'))
+    const { missing, damaged } = await verifyBackup(target)
+    assert.deepEqual([missing, damaged], [[sha256('text 5')], [sha256('text 3')]])
+    const folder = await newFolder()
+    await assert.rejects(restore(target, folder), new RegExp(`has lost files .*${sha256('text 5')}`, 's'))
+    assert.deepEqual(await readdir(folder), [])
+    const opened = await openBackupTarget(target)
+    const { list } = await readManifest(opened)
+    const listed = await readFile(join(target, toContentName(list.hash)))
+    await writeFile(join(target, toContentName(list.hash)), listed.fill(0, 0, 32))
+    await assert.rejects(prune(opened, 1), /no backup was deleted/)
+    assert.equal((await backUp(data, target)).copiedFiles, 1, 'the next backup repairs it')
+    assert.deepEqual((await verifyBackup(target)).missing, [])
+  })
+
+  test('is restored into an empty folder only, which a second run continues to fill', async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    await assert.rejects(restore(target, data), /is not empty\. Restore into a new folder/)
+    const folder = await newFolder()
+    await assert.rejects(restore(target, folder, { report: atSecondPage(fail) }), /stopped/)
+    await assert.rejects(startTestService({ DATA: folder }), /only a part of the data/)
+    await restore(target, folder)
+    assert.equal((await readFile(join(folder, 'secret'), 'utf8')).trim(), SECRET)
+    await assertServes(folder, slug)
+    await assert.rejects(restore(target, folder), /is not empty/)
+  })
+
+  test('of a newer release is not restored', async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    const opened = await openBackupTarget(target)
+    const manifest = await readManifest(opened)
+    const file = join(target, 'newer.db')
+    const stored = join(target, toContentName(manifest.database.hash))
+    await writeFile(file, zstdDecompressSync(await readFile(stored)))
+    const database = new DatabaseSync(file)
+    database.exec(`insert into applied_migrations values ('999-later', 0);
+      update schema_compatibility set oldest = '999-later'`)
+    database.close()
+    const bytes = await readFile(file)
+    const compressed = zstdCompressSync(bytes)
+    const identity = { hash: sha256(compressed), size: compressed.length }
+    await opened.put(toContentName(identity.hash), Readable.from([compressed]), identity)
+    await putManifest(opened, { ...manifest, database: { ...identity, bytes: bytes.length } })
+    await assert.rejects(restore(target, await newFolder()), /A newer version of Slipway wrote this data/)
+  })
+
+  test('has no encodings: the restored service prepares them', async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    const folder = await newFolder()
+    await restore(target, folder)
+    await using restored = await startTestService({ DATA: folder })
+    await using operator = await openOperator(restored, {})
+    await runOnce(sweeps.find(({ name }) => name === 'encodings')!, operator.sweepOptions)
+    const site = (await operator.store.read.sites.bySlug(slug))!
+    const records = await operator.store.read.blobs.ofVersions([site.liveVersionId!])
+    assert.ok(records.find(({ hash }) => hash === sha256(CONTENTS['index.html']!))?.encodings?.br)
+  })
+})
+
+describe('slipway-server backup', () => {
+  test('refuses what it cannot back up, with a sentence', async () => {
+    await using folder = await memoryFolder()
+    const data = join(folder.path, 'data')
+    {
+      await using _ = await startTestService({ DATA: data, SECRET })
+    }
+    const postgres = { DATABASE_URL: 'postgres://a@127.0.0.1:1/b', SECRET, BASE_URL: 'https://a.test' }
+    for (const [args, settings, code, sentence] of [
+      [[], {}, 2, /A target is missing/],
+      [[folder.path, '--keep', '0'], {}, 2, /--keep needs a number of backups/],
+      [[folder.path, '--fast'], {}, 2, /backup takes only --keep/],
+      [[join(data, 'copy')], {}, 1, /is in the data folder/],
+      [[join(folder.path, 'absent')], {}, 1, /absent is not a folder/],
+      [
+        [folder.path],
+        { ...postgres, SMTP_URL: 'smtp://127.0.0.1:1' },
+        1,
+        /docs\/scale\.md describes under "Backup"/,
+      ],
+      [['list', folder.path, 'more'], {}, 2, /One target is enough/],
+      [['verify', folder.path], {}, 1, /has no complete backup/],
+      [['verify', folder.path, '2026-01-01T00-00-00.000Z'], {}, 1, /has no backup 2026-01-01/],
+    ] as const) {
+      const ended = await run(['backup', ...args], { DATA: data, SECRET, ...settings })
+      assert.equal(ended.code, code, args.join(' '))
+      assert.match(ended.stderr, sentence)
+    }
+  })
+
+  test('uses the target of the settings, and lists, compares and restores what it made', async () => {
+    await using folder = await memoryFolder()
+    const settings = {
+      DATA: join(folder.path, 'data'),
+      BACKUP_TARGET: folder.path,
+      BACKUP_KEEP: '1',
+      LOG: 'warn',
+    }
+    {
+      await using _ = await startTestService({ DATA: settings.DATA })
+    }
+    for (const _ of [1, 2]) assert.equal((await run(['backup'], settings)).code, 0)
+    const { lines } = await run(['backup', 'list', '--json'], settings)
+    const listed = JSON.parse(lines[0]!)
+    assert.deepEqual([listed.length, listed[0].hasSecret], [1, true])
+    assert.match((await run(['backup', 'verify'], settings)).lines[0]!, /compared, all are intact/)
+    const restored = await run(['restore', '--to-data', join(folder.path, 'new')], settings)
+    assert.match(restored.lines.at(-1)!, /Start the service with SLIPWAY_DATA=/)
+    assert.equal(restored.code, 0)
+  })
+})
