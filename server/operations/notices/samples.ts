@@ -14,7 +14,7 @@ interface SampleOptions {
   now: number
 }
 
-type Events = { [Kind in NoticeEvent['kind']]: Extract<NoticeEvent, { kind: Kind }> }
+type Events = { [Kind in NoticeEvent['kind']]: NoticeEvent & { kind: Kind } }
 
 /** Every email that the service sends, with sample data. */
 export function sampleEmails(options: SampleOptions): Email[] {
