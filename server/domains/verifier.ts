@@ -238,7 +238,7 @@ function ofAnother<Row extends { accountId: string }>(
   return row?.accountId === account ? undefined : row
 }
 
-/** The owner is told that a domain works again if it was told that it does not. */
+/** A domain works again. The email is sent only if one has reported that it does not. */
 async function noticeRecovery(
   tx: WriteTransaction,
   { accountId, domain, slug, failingSince, status }: Domain,

@@ -97,7 +97,7 @@ describe('emails about events', () => {
     await client.updateMe({ reminders: true })
   })
 
-  test('tell of a domain that works again only after they told that it does not', async () => {
+  test('report that a domain works again only after they reported that it does not', async () => {
     const domain = { domain: 'www.example.test', slug: 'a' }
     const works = { kind: 'domain-works', ...domain, failingSince: 7 } as const
     assert.deepEqual(await notice(works), [])
@@ -107,7 +107,7 @@ describe('emails about events', () => {
     assert.equal(letter!.subject, 'www.example.test points to your site again')
   })
 
-  test('tell of sign-ins from new places once a day, with the network', async () => {
+  test('report sign-ins from new places once a day, with the network', async () => {
     const event = {
       kind: 'new-browser',
       browser: 'Firefox on Linux',
@@ -214,7 +214,7 @@ class RefusingServer {
         if (line.startsWith('RCPT')) this.recipients.push(line)
         if (isData && line !== '.') return
         isData = line === 'DATA'
-        socket.write(`${isData ? '354 go on' : line.startsWith('RCPT') ? this.reply : '250 ok'}\r\n`)
+        socket.write(`${isData ? '354 continue' : line.startsWith('RCPT') ? this.reply : '250 ok'}\r\n`)
       })
     })
   }
