@@ -6,7 +6,6 @@ import { ConcurrencyLimiter } from '../../server/lib/concurrency-limiter.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { freshSqlite } from '../store/test-database.ts'
-import { DEFAULT_PLANS } from '../support/plans.ts'
 
 test('a client that exhausts its share is refused, and others continue', async () => {
   const shares = new ConcurrencyLimiter({ total: 3, perKey: 2 })
@@ -54,9 +53,10 @@ test('a network with many codes queued at a slow mail server leaves capacity for
   const secret = 'a secret of thirty-two characters'
   const sessions = new Sessions({ store, clock })
   const accounts = new Accounts({
+    serviceName: 'Slipway',
     store,
     mail: { delivery: 'email', send },
-    plans: DEFAULT_PLANS,
+    signUp: { kind: 'open' },
     sessions,
     baseUrl: 'http://localhost',
     secret,

@@ -71,7 +71,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     insert: [accountRow('new')],
     setKey: ['id 7', 'a key'],
     setPlan: ['id 7', 'hobby', { sites: 7 }],
-    setReminders: ['id 7', false],
+    setNotices: ['id 7', { reminders: false, noticesOff: null }],
+    setEmailRefusal: ['id 7', { at: 1, reply: 'no' }],
     setSuspension: ['id 7', suspension('r')],
     setAdministratorSince: ['id 7', 1],
     administrators: [],
@@ -349,6 +350,13 @@ export const QUERY_ARGUMENTS: Arguments = {
     sum: ['slug 7', 'id 7'],
     hasOtherOwner: ['slug 7', 'id 7'],
     setOwner: ['slug 7', 'id 7'],
+  },
+  invitations: {
+    find: ['email 7', 1],
+    put: [{ email: 'new', invitedBy: null, createdAt: 1, expiresAt: 2 }],
+    remove: ['email 7'],
+    list: [1, { after: 'email 7', limit: 10 }],
+    deleteExpired: [50, 100],
   },
   usage: {
     find: ['holder 7'],
