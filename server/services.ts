@@ -1,8 +1,10 @@
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { AccountPlans } from './accounts/account-plans.ts'
 import { Administrators } from './accounts/administrators.ts'
 import { Blocklist } from './accounts/blocklist.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
+import { Invitations } from './accounts/invitations.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import { Programs } from './accounts/oauth/programs.ts'
 import { DEFAULT_PLAN, fileLimits, Plans } from './accounts/plans.ts'
@@ -89,6 +91,7 @@ export function createServices(
     previewLifetime: config.previewLifetime,
     plans,
     quotas,
+    allowsAnonymous: config.anonymousPublishing === 'on',
     anonymousLimits: publishLimits(config).anonymous,
   })
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
@@ -142,7 +145,9 @@ export function createServices(
   return {
     addresses,
     injectedDocuments,
-    accounts: new Accounts({ store, mail, sessions, plans, baseUrl, secret, clock }),
+    accounts: new Accounts({ store, mail, sessions, signUp: config.signUp, baseUrl, secret, clock }),
+    accountPlans: new AccountPlans({ store, plans, clock }),
+    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
     blocklist,

@@ -3,6 +3,7 @@ import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
+import { ButtonLink } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Fact, Facts } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -29,7 +30,15 @@ export function AccountPage() {
 function OwnAccount() {
   const me = useResource('me', () => slipway.me())
   return (
-    <Page title="Account" actions={<SignOut />}>
+    <Page
+      title="Account"
+      actions={
+        <>
+          {me.value?.administrator && <ButtonLink href="/admin">Administration</ButtonLink>}
+          <SignOut />
+        </>
+      }
+    >
       <div class="stack wide">
         {me.value ? (
           <AccountSections me={me.value} resource={me} />

@@ -63,11 +63,28 @@ export interface Limits {
   previews: number
 }
 
-/** Limits that an account can have in place of those of its plan. */
-export type Exceptions = Partial<Omit<Limits, 'versionsKept' | 'draftsKept'>>
+/** Limits that an account can have in place of those of its plan: not the numbers of versions that are kept. */
+export const EXCEPTIONS = [
+  ...(['requestsPerHour', 'sites', 'bytes', 'domains'] as const),
+  ...(['filesPerSite', 'fileBytes', 'siteBytes', 'previews'] as const),
+] as const satisfies readonly (keyof Limits)[]
+
+export type Exceptions = Partial<Pick<Limits, (typeof EXCEPTIONS)[number]>>
 
 /** Exceptions of an account to set; null removes one. */
 export type LimitsChange = { [Limit in keyof Exceptions]?: number | null }
+
+/** `PUT /api/admin/accounts/:id/plan`: what is absent stays. */
+export interface PlanChange {
+  plan?: Plan
+  limits?: LimitsChange
+}
+
+/** The plan of an account with its exceptions. */
+export interface AccountPlan {
+  plan: Plan
+  limits: Exceptions
+}
 
 export interface Me {
   /** While the operator has suspended the account. */

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type {
-  Exceptions,
-  LimitsChange,
   Me,
   NewKeyResponse,
-  Plan,
   RequestCodeResponse,
   SessionResponse,
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError } from '../lib/errors.ts'
 import {
   hashToken,
   newApiKey,
@@ -28,10 +25,10 @@ import { accountHolder } from '../store/contract/usage.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
-import { codeEmail, lockEmail } from './emails.ts'
+import { codeEmail, lockEmail, signUpClosedEmail } from './emails.ts'
 import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
 import { FULL_GRANT } from './permissions.ts'
-import { DEFAULT_PLAN, type Plans } from './plans.ts'
+import { DEFAULT_PLAN } from './plans.ts'
 import { type Sessions, sessionId } from './session.ts'
 import {
   CODE_SECONDS,
@@ -42,11 +39,13 @@ import {
   revertCode,
   type SignInCaller,
 } from './sign-in-code.ts'
+import { maySignUp, type SignUpPolicy } from './sign-up.ts'
 import { describeUserAgent } from './user-agent.ts'
 
 /** Messages with codes in transit: in total, and per requesting network. A mail server may be slow. */
 const MAX_CONCURRENT_MESSAGES = { total: 64, perKey: 16 }
 
+const NO_SIGN_UP = 'No account has this email address, and this server does not let it create one'
 const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
 const NEW_NAMED_KEY_WARNING = `${NAMED_KEY_WARNING} An earlier key of the same name no longer works.`
 
@@ -69,7 +68,7 @@ interface AccountsOptions {
   store: Store
   mail: Mail
   sessions: Sessions
-  plans: Plans
+  signUp: SignUpPolicy
   baseUrl: string
   secret: Secrets
   clock: () => number
@@ -80,7 +79,7 @@ export class Accounts {
   readonly #store: Store
   readonly #mail: Mail
   readonly #sessions: Sessions
-  readonly #plans: Plans
+  readonly #signUp: SignUpPolicy
   readonly #baseUrl: string
   readonly #codes: Signer
   readonly #sources: Signer
@@ -91,7 +90,7 @@ export class Accounts {
     this.#store = options.store
     this.#mail = options.mail
     this.#sessions = options.sessions
-    this.#plans = options.plans
+    this.#signUp = options.signUp
     this.#baseUrl = options.baseUrl
     this.#codes = new Signer(options.secret, 'verification codes')
     this.#sources = new Signer(options.secret, 'sign-in sources')
@@ -183,44 +182,23 @@ export class Accounts {
     })
   }
 
-  /**
-   * Sets the plan of an account, and limits in place of those of the plan; null removes one, absent ones stay. Returns
-   * its exceptions. NOT_FOUND when no account has that address, VALIDATION_ERROR for an unknown plan.
-   */
-  async setPlan(typed: string, plan: Plan, change: LimitsChange = {}): Promise<Exceptions> {
-    const email = readEmail(typed)
-    if (!this.#plans.find(plan))
-      throw validationError([{ field: 'plan', message: `must be one of ${this.#plans.ids.join(', ')}` }])
-    const { maxFiles } = this.#plans
-    if ((change.filesPerSite ?? 0) > maxFiles)
-      throw validationError([
-        { field: 'filesPerSite', message: `must be at most ${maxFiles}, that of the largest plan` },
-      ])
-    return this.#store.write('durable', { address: email }, async (tx) => {
-      const account = await tx.accounts.byEmail(email)
-      if (!account) throw new ApiError('NOT_FOUND', `No account has the email address ${email}`)
-      const all = Object.entries({ ...account.limits, ...change })
-      const limits = Object.fromEntries(all.filter(([, value]) => value !== null)) as Exceptions
-      await tx.accounts.setPlan(account.id, plan, Object.keys(limits).length === 0 ? null : limits)
-      return limits
-    })
-  }
-
   async #mailCode(email: string, client: SignInClient): Promise<RequestCodeResponse> {
     const code = newCode()
     const attempt = newAttempt()
-    const issued = await this.#store.write('durable', { address: email }, (tx) =>
-      issueCode(
-        tx,
-        {
-          code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
-          caller: this.#toCaller(client),
-        },
-        this.#clock(),
-      ),
-    )
+    const now = this.#clock()
+    const given = {
+      code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
+      caller: this.#toCaller(client),
+    }
+    const { issued, isAdmitted } = await this.#store.write('durable', { address: email }, async (tx) => {
+      return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
+    })
     if (issued) {
-      const message = codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl: this.#baseUrl })
+      const baseUrl = this.#baseUrl
+      // In either case one email is sent, so that the response and its time are the same.
+      const message = isAdmitted
+        ? codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl })
+        : signUpClosedEmail({ to: email, baseUrl })
       try {
         await this.#mail.send(message)
       } catch (error) {
@@ -238,6 +216,14 @@ export class Accounts {
       attempt,
       delivery: this.#mail.delivery,
     }
+  }
+
+  async #maySignIn(tx: WriteTransaction, email: string, now: number): Promise<boolean> {
+    const [account, maySignUpNow] = [
+      await tx.accounts.byEmail(email),
+      await maySignUp(tx, this.#signUp, { email, now }),
+    ]
+    return account !== undefined || maySignUpNow
   }
 
   async #noticeNewBrowser(
@@ -270,7 +256,12 @@ export class Accounts {
       const known = await tx.accounts.byEmail(email)
       if (known && known.deletionStartedAt !== null) throw deletionInProgress()
       const account = known ?? newAccount(email, now)
-      if (!known) await tx.accounts.insert(account)
+      if (!known) {
+        // The code was sent before the policy or the invitation changed.
+        if (!(await this.#maySignIn(tx, email, now))) throw new ApiError('SIGN_UP_CLOSED', NO_SIGN_UP)
+        await tx.accounts.insert(account)
+        await tx.invitations.remove(email)
+      }
       await onSuccess(tx, account, !known || redeemed.isKnown === true)
       return { account, isNewUser: !known }
     })

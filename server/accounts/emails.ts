@@ -47,3 +47,31 @@ export function lockEmail(o: {
     footer: `You receive this email because of your account at ${o.baseUrl}.`,
   })
 }
+
+/** The email to an address that may create an account. */
+export function invitationEmail(o: { to: string; days: number; baseUrl: string }): Email {
+  return renderEmail({
+    kind: 'invitation',
+    to: o.to,
+    subject: 'You are invited to Slipway',
+    blocks: [
+      `You can create an account at ${o.baseUrl}, where websites are published. Sign in with this email address within ${o.days} days:`,
+      { label: 'Sign in', url: `${o.baseUrl}/sign-in` },
+    ],
+    footer: `An administrator of ${o.baseUrl} entered this address. Without an account you get no further emails.`,
+  })
+}
+
+/** The email in place of a sign-in code to an address that cannot create an account. */
+export function signUpClosedEmail(o: { to: string; baseUrl: string }): Email {
+  return renderEmail({
+    kind: 'sign-up-closed',
+    to: o.to,
+    subject: 'No account has this email address',
+    blocks: [
+      `A sign-in code for ${o.baseUrl} was requested with this email address. No account has it, and not everyone can create one there.`,
+      'If you have an account, sign in with its address. Otherwise ask the administrator for an invitation.',
+    ],
+    footer: `This address was entered to sign in at ${o.baseUrl}.`,
+  })
+}

@@ -1,7 +1,9 @@
 import type { Accounts } from '../accounts/account.ts'
+import type { AccountPlans } from '../accounts/account-plans.ts'
 import type { Administrators } from '../accounts/administrators.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { DeviceSignIns } from '../accounts/device-sign-in.ts'
+import type { Invitations } from '../accounts/invitations.ts'
 import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
 import type { Plans } from '../accounts/plans.ts'
@@ -49,6 +51,8 @@ export interface ApiServices {
   lists: Lists
   overviews: Overviews
   sweepList: SweepList
+  accountPlans: AccountPlans
+  invitations: Invitations
   namedKeys: NamedKeys
   trusts: Trusts
   deviceSignIns: DeviceSignIns

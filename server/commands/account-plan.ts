@@ -1,7 +1,8 @@
-import type { Exceptions, Limits, LimitsChange } from '../../protocol/api/account.ts'
+import { EXCEPTIONS, type LimitsChange } from '../../protocol/api/account.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { LIMIT_SETTINGS } from '../config/plan-settings.ts'
 import { readValue } from '../config/setting-types.ts'
+import { COMMAND_LINE } from '../store/contract/audit.ts'
 import { type CommandContext, print, UsageError } from './command.ts'
 
 /** Sets the plan of an account, and exceptions from it. */
@@ -13,9 +14,9 @@ export async function setPlan(context: CommandContext, args: string[]): Promise<
     throw new UsageError(`account plan needs an email address and a plan: ${formatAlternatives(known)}.`)
   if (!Object.hasOwn(plans, plan))
     throw new UsageError(`Unknown plan: ${plan}. Use ${formatAlternatives(known)}.`)
-  const change = readLimits(options)
+  const change = { plan, limits: readLimits(options) }
   await using data = await context.openData()
-  const limits = await data.accounts.setPlan(email, plan, change)
+  const { limits } = await data.accountPlans.setByEmail(COMMAND_LINE, email, change)
   print(`${email} is on the plan ${plan} (displayed as "${plans[plan]!.name}").`)
   for (const [limit, value] of Object.entries(limits)) print(`Exception: ${toOption(limit)} ${value}`)
   return 0
@@ -26,21 +27,16 @@ function readLimits(options: string[]): LimitsChange {
   const change: LimitsChange = {}
   for (let at = 0; at < options.length; at += 2) {
     const [option, value] = [options[at]!, options[at + 1]]
-    const limit = LIMITS.find((name) => toOption(name) === option)
+    const limit = EXCEPTIONS.find((name) => toOption(name) === option)
     if (limit === undefined || !value)
       throw new UsageError(
-        `account plan takes ${LIMITS.map(toOption).join(', ')}, each followed by a value, or by plan for that of the plan: ${option}`,
+        `account plan takes ${EXCEPTIONS.map(toOption).join(', ')}, each followed by a value, or by plan for that of the plan: ${option}`,
       )
     const setting = { ...LIMIT_SETTINGS[limit], name: option }
     change[limit] = value === 'plan' ? null : readValue(setting, value)
   }
   return change
 }
-
-/** Those that exceptions can have: the numbers of versions that are kept are those of the plan. */
-const LIMITS = (Object.keys(LIMIT_SETTINGS) as (keyof Limits)[]).filter(
-  (name): name is keyof Exceptions => name !== 'versionsKept' && name !== 'draftsKept',
-)
 
 /** `--files-per-site` of `filesPerSite`. */
 function toOption(limit: string): string {

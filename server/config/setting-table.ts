@@ -28,6 +28,7 @@ import {
   renamed,
   secret,
   sender,
+  signUpPolicy,
   text,
   unlimitable,
   variableNames,
@@ -208,6 +209,16 @@ export const settings = {
     'Another secret that is accepted beside `SLIPWAY_SECRET`, while one replaces the other.',
   ),
   workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Number of server processes that share the ports.'),
+  signUp: signUpPolicy(
+    'SLIPWAY_SIGN_UP',
+    'Who can create an account: `open`, `invitation`, `closed`, or `domains:example.com,example.org` for addresses of these domains and invited ones.',
+  ),
+  anonymousPublishing: oneOf(
+    'SLIPWAY_ANONYMOUS',
+    'on',
+    ['on', 'off'],
+    'Whether sites can be published without an account.',
+  ),
   rateAnonymous: unlimitable(
     integer(
       'SLIPWAY_RATE_ANONYMOUS',

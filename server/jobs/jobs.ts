@@ -382,13 +382,16 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
   const deleted = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ keys }) => keys.deleteExpired(expired)),
   )
+  const invitations = await repeatUntilEmpty(() =>
+    store.execute('relaxed', ({ invitations }) => invitations.deleteExpired(now, ITEMS_PER_TRANSACTION)),
+  )
   const tokens = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION)),
   )
   return store.write('relaxed', INDEPENDENT, async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
     const devices = await tx.deviceSignIns.deleteExpired(now)
-    return deleted + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
+    return deleted + invitations + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
   })
 }
 

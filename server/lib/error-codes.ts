@@ -95,6 +95,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
       'The site is shared with the account, and only the owner of the site can do this: delete or rename it, change its password or its expiry, manage its domains and its collaborators.',
     hint: 'Ask the owner of the site.',
   },
+  SIGN_UP_CLOSED: {
+    meaning: 'No account has the email address, and this server limits who can create one.',
+    hint: 'Sign in with the address of an account, or ask the administrator for an invitation.',
+  },
   INSUFFICIENT_SCOPE: {
     meaning:
       'The API key is valid, but does not permit this: its scope is too narrow, it is limited to other sites, or it expires. details.requiredScope is the scope that is needed.',

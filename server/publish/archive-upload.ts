@@ -75,7 +75,7 @@ export class ArchivePublisher {
 
   /** Rejects a name before reading the archive. */
   async create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
-    await this.#options.pendingVersions.assertName(caller, request.fields.name)
+    await this.#options.pendingVersions.assertMayCreate(caller, request.fields.name)
     return this.#publish(caller, request, (manifest, versionId) =>
       this.#options.pendingVersions.newSite(caller, manifest, versionId),
     )

@@ -57,6 +57,8 @@ interface PendingVersionStoreOptions {
   previewLifetime: number
   plans: Plans
   quotas: Quotas
+  /** Whether sites can be created without an account. */
+  allowsAnonymous: boolean
   /** Of sites without an account. */
   anonymousLimits: FileLimits
 }
@@ -131,8 +133,13 @@ export class PendingVersionStore {
     return requirePublisher(store.read, caller, { slug, claimToken, now: clock(), scope })
   }
 
-  /** Refuses a name that the caller cannot give to a new site. */
-  async assertName(caller: Caller, name: unknown): Promise<void> {
+  /** Refuses a caller without an account where sites need one, and a name that the caller cannot give to a new site. */
+  async assertMayCreate(caller: Caller, name: unknown): Promise<void> {
+    if (!caller.account && !this.#options.allowsAnonymous)
+      throw new ApiError(
+        'UNAUTHORIZED',
+        'This server publishes sites of accounts only. Sign in, then publish again',
+      )
     if (name === undefined) return
     if (typeof name !== 'string') throw validationError([{ field: 'name', message: 'must be a string' }])
     await this.#options.names.assertAvailable(caller, name)
@@ -148,7 +155,7 @@ export class PendingVersionStore {
     if (!caller.account) assertNoPreview(preview)
     if (!caller.account) assertTimeToLive(metadata)
     assertKnownImage(files, metadata)
-    await this.assertName(caller, name)
+    await this.assertMayCreate(caller, name)
     await blocklist.assertFiles(files)
     const [slug, claimToken] = [name ?? newSlug(), newClaimToken()]
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000

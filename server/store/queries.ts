@@ -11,6 +11,7 @@ import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDeviceSignInQueries } from './queries/device-sign-ins.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlFigureQueries } from './queries/figures.ts'
+import { SqlInvitationQueries } from './queries/invitations.ts'
 import { SqlJobCursorQueries } from './queries/job-cursors.ts'
 import { SqlKeyQueries } from './queries/keys.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
@@ -63,6 +64,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     nodes: new SqlNodeQueries(db),
     references: new SqlReferenceQueries(db),
     usage: new SqlUsageQueries(db),
+    invitations: new SqlInvitationQueries(db),
     audit: new SqlAuditQueries(db),
     figures: new SqlFigureQueries(db),
     activity: new SqlActivityQueries(db),

@@ -10,6 +10,7 @@ import type { CounterQueries } from './contract/counters.ts'
 import type { DeviceSignInQueries } from './contract/device-sign-ins.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { FigureQueries } from './contract/figures.ts'
+import type { InvitationQueries } from './contract/invitations.ts'
 import type { JobCursorQueries } from './contract/job-cursors.ts'
 import type { KeyQueries } from './contract/keys.ts'
 import type { LeaseQueries } from './contract/leases.ts'
@@ -59,6 +60,7 @@ export interface Queries {
   nodes: NodeQueries
   references: ReferenceQueries
   usage: UsageQueries
+  invitations: InvitationQueries
   audit: AuditQueries
   figures: FigureQueries
   activity: ActivityQueries

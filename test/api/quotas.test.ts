@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { AuditPage } from '../../protocol/api/admin/audit.ts'
 import type { QuotaDetails } from '../../protocol/api/errors.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { accountHolder } from '../../server/store/contract/usage.ts'
 import { anySeed, Random } from '../support/random.ts'
+import { administrator } from './administrator.ts'
 import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
 import type { Contents } from './content.ts'
 
@@ -125,15 +128,39 @@ describe('what an account holds', () => {
   test('an exception raises the limit of one account, until it is removed', async () => {
     await using api = await startWith({ sites: 1 })
     const owner = await api.account()
-    const { accounts } = await api.operator()
+    const { accountPlans } = await api.operator()
     await api.publish(owner.client, page('one'))
-    await accounts.setPlan(owner.email, 'free', { sites: 2, filesPerSite: 1 })
+    await accountPlans.setByEmail(COMMAND_LINE, owner.email, { limits: { sites: 2, filesPerSite: 1 } })
     await api.publish(owner.client, page('two'))
     const { limits } = await owner.client.me()
     assert.deepEqual([limits.sites, limits.filesPerSite], [2, 1])
     await expectFailure(api.publish(owner.client, { 'a.txt': 'a', 'b.txt': 'b' }), 'VALIDATION_ERROR')
-    assert.deepEqual(await accounts.setPlan(owner.email, 'free', { sites: null }), { filesPerSite: 1 })
+    const removed = { limits: { sites: null } }
+    assert.deepEqual(await accountPlans.setByEmail(COMMAND_LINE, owner.email, removed), {
+      plan: 'free',
+      limits: { filesPerSite: 1 },
+    })
     assert.equal((await refusal(api.publish(owner.client, page('three')))).limit, 1)
+  })
+
+  test('an administrator sets the plan and exceptions of an account, which is recorded', async () => {
+    await using api = await startWith({})
+    const owner = await api.account()
+    const { key } = await administrator(api)
+    const { id } = (await (await api.operator()).store.read.accounts.byEmail(owner.email))!
+    const set = (json: object) => api.request('PUT', `/api/admin/accounts/${id}/plan`, { key, json })
+    assert.deepEqual((await set({ plan: 'hobby', limits: { sites: 7, versionsKept: 9 } })).json, {
+      plan: 'hobby',
+      limits: { sites: 7 },
+    })
+    assert.equal((await owner.client.me()).limits.sites, 7)
+    assert.equal((await set({ plan: 'golden' })).status, 400)
+    assert.equal((await set({ limits: { filesPerSite: 5001 } })).status, 400)
+    const { json } = await api.request('GET', `/api/admin/audit?target=${owner.email}`, { key })
+    assert.deepEqual(
+      (json as AuditPage).rows.map(({ action, details }) => [action, details]),
+      [['account.plan', { plan: 'hobby', limits: { sites: 7 } }]],
+    )
   })
 
   test('a collaborator publishes into the quota of the owner', async () => {

@@ -81,6 +81,7 @@ class PublishingNode {
       previewLifetime: PENDING_LIFETIME_SECONDS,
       plans: PLANS,
       quotas: quotasWith(PLANS),
+      allowsAnonymous: true,
       anonymousLimits: LIMITS,
     })
     const manifests = new PendingManifestCache({ store })

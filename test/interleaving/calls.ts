@@ -20,6 +20,7 @@ import { Precompressor } from '../../server/publish/precompress/precompressor.ts
 import { SignedUploadUrls, UPLOAD_PATH } from '../../server/publish/signed-uploads.ts'
 import type { StagedVersion } from '../../server/publish/stage.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { webp } from '../api/webp.ts'
 import { silentLog } from '../support/silent-log.ts'
 import {
@@ -92,6 +93,7 @@ type Subject =
   | 'counters'
   | 'ticket keys'
   | 'usage'
+  | 'invited'
 
 /**
  * A call of the service that writes. Two calls of which one changes what the other is about must be as if one had
@@ -449,9 +451,22 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'end the key': { changes: ['keys'], run: ({ accounts }) => accounts.endKey(hashToken(KEY)) },
   'turn reminders off': { changes: ['ann'], run: ({ accounts }) => accounts.setReminders(ANN, false) },
+  'invite an address': {
+    changes: ['invited'],
+    run: ({ invitations }) => invitations.invite(COMMAND_LINE, 'new@example.test'),
+  },
+  'end an invitation': {
+    changes: ['invited'],
+    async run({ invitations }) {
+      await invitations.invite(COMMAND_LINE, 'new@example.test')
+      await invitations.revoke(COMMAND_LINE, 'new@example.test')
+    },
+    isDivisible: true,
+  },
   'set the plan': {
     changes: ['ann'],
-    run: ({ accounts }) => accounts.setPlan(ANN.email, 'hobby', { sites: 7 }),
+    run: ({ accountPlans }) =>
+      accountPlans.set(COMMAND_LINE, ANN.id, { plan: 'hobby', limits: { sites: 7 } }),
   },
   'end a session': {
     changes: ['sessions'],

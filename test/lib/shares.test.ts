@@ -6,7 +6,6 @@ import { ConcurrencyLimiter } from '../../server/lib/concurrency-limiter.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { freshSqlite } from '../store/test-database.ts'
-import { DEFAULT_PLANS } from '../support/plans.ts'
 
 test('a client that exhausts its share is refused, and others continue', async () => {
   const shares = new ConcurrencyLimiter({ total: 3, perKey: 2 })
@@ -56,7 +55,7 @@ test('a network with many codes queued at a slow mail server leaves capacity for
   const accounts = new Accounts({
     store,
     mail: { delivery: 'email', send },
-    plans: DEFAULT_PLANS,
+    signUp: { kind: 'open' },
     sessions,
     baseUrl: 'http://localhost',
     secret,

@@ -350,6 +350,13 @@ export const QUERY_ARGUMENTS: Arguments = {
     hasOtherOwner: ['slug 7', 'id 7'],
     setOwner: ['slug 7', 'id 7'],
   },
+  invitations: {
+    find: ['email 7', 1],
+    put: [{ email: 'new', invitedBy: null, createdAt: 1, expiresAt: 2 }],
+    remove: ['email 7'],
+    list: [1, { after: 'email 7', limit: 10 }],
+    deleteExpired: [50, 100],
+  },
   usage: {
     find: ['holder 7'],
     add: ['holder 7', { bytes: 1, sites: 1 }, { bytes: 9, sites: 9 }],

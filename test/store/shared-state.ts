@@ -9,7 +9,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
 import { encodingsLease } from '../../server/store/contract/versions.ts'
 import type { Store } from '../../server/store/store.ts'
-import { DEFAULT_PLANS, plansWith } from '../support/plans.ts'
+import { plansWith } from '../support/plans.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, domainRow, plain, siteRow, versionRow } from './rows.ts'
 
@@ -222,7 +222,7 @@ function accounts(store: Store, sent: Email[]): Accounts {
     store,
     clock,
     mail: { delivery: 'log', send: async (message) => void sent.push(message) },
-    plans: DEFAULT_PLANS,
+    signUp: { kind: 'open' },
     sessions: new Sessions({ store, clock }),
     baseUrl: 'https://example.com',
     secret: 'a secret',

@@ -109,7 +109,7 @@ test('a code sent before the upgrade still signs in, and a lock remains', async 
   const accounts = new Accounts({
     store,
     mail: { delivery: 'email', send: async ({ to }) => void letters.push(to) },
-    plans: DEFAULT_PLANS,
+    signUp: { kind: 'open' },
     sessions: new Sessions({ store, clock: () => clock.now }),
     baseUrl: 'http://localhost',
     secret,

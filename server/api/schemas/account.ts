@@ -1,6 +1,7 @@
+import { EXCEPTIONS } from '../../../protocol/api/account.ts'
 import { UNLIMITED } from '../../../protocol/format.ts'
 import { currentKey } from './keys.ts'
-import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
+import { bool, integer, list, named, nullable, object, type Schema, text, time } from './schema.ts'
 import { suspension } from './site.ts'
 
 const email = text('Email address', { maxLength: 254 })
@@ -74,6 +75,16 @@ const limits = named(
   }),
 )
 
+/** A limit, or null for that of the plan. */
+const exception = { type: ['integer', 'null'], minimum: 0, maximum: UNLIMITED }
+const exceptions = (schema: Schema) =>
+  object({}, Object.fromEntries(EXCEPTIONS.map((name) => [name, schema])))
+
+export const planChange = named('PlanChange', object({}, { plan, limits: exceptions(exception) }))
+export const accountPlan = named(
+  'AccountPlan',
+  object({ plan, limits: exceptions(integer('In place of that of the plan')) }),
+)
 export const meChange = named('AccountChange', object({ reminders }))
 export const meResponse = named(
   'Account',
