@@ -67,6 +67,7 @@ export function createServices(
       network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
     },
     secret,
+    clock,
   })
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const blobReader = new BlobReader(blobs, store.read.blobs)

@@ -46,6 +46,7 @@ export const NOTICE_KINDS = {
   'domain-works': 'A domain points to its site again',
   'certificate-fails': 'A domain has a problem with its certificate',
   'new-browser': 'A sign-in from a new place',
+  'limit-reached': '80 % or 100 % of a limit is used',
 } as const
 
 export type NoticeKind = keyof typeof NOTICE_KINDS

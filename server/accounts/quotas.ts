@@ -27,6 +27,7 @@ interface QuotasOptions {
   plans: Plans
   anonymous: AnonymousLimits
   secret: Secrets
+  clock: () => number
 }
 
 /** Which quota, and what it counts. */
@@ -37,6 +38,9 @@ interface Quota {
   /** The subject of a message. */
   subject: string
 }
+
+/** Parts of a limit at which its account is notified, the higher one first. */
+const REPORTED_PERCENTS = [100, 80] as const
 
 const NO_LIMITS: Holding = { bytes: Number.MAX_SAFE_INTEGER, sites: Number.MAX_SAFE_INTEGER }
 
@@ -61,9 +65,12 @@ export class Quotas {
    */
   async charge(tx: WriteTransaction, site: SiteHolder, change: Charge): Promise<void> {
     if (isNothing(site, change)) return
-    for (const quota of await this.#listQuotas(tx, site))
-      if (!(await tx.usage.add(quota.holder, change, quota.limits)))
-        throw await quotaExceeded(tx, quota, { change, ownerId: site.ownerId })
+    for (const quota of await this.#listQuotas(tx, site)) {
+      const used = await tx.usage.add(quota.holder, change, quota.limits)
+      if (!used) throw await quotaExceeded(tx, quota, { change, ownerId: site.ownerId })
+      if (site.ownerId !== null)
+        await this.#noticeUse(tx, site.ownerId, { used, change, limits: quota.limits })
+    }
   }
 
   /** QUOTA_EXCEEDED when a site of this holder cannot get so many bytes more, as far as is known before a write. */
@@ -72,6 +79,26 @@ export class Quotas {
       const used = await read.usage.find(quota.holder)
       if (exceededPart(used, change, quota.limits))
         throw await quotaExceeded(read, quota, { change, ownerId: site.ownerId })
+    }
+  }
+
+  /** Adds a notice for the account when a part of its limit is passed; one for each part and limit. */
+  async #noticeUse(
+    tx: WriteTransaction,
+    accountId: string,
+    { used, change, limits }: Record<'used' | 'change' | 'limits', Holding>,
+  ): Promise<void> {
+    for (const part of ['sites', 'bytes'] as const) {
+      const limit = limits[part]
+      const before = used[part] - change[part]
+      const percent = REPORTED_PERCENTS.find((one) => {
+        const threshold = (limit * one) / 100
+        return before < threshold && used[part] >= threshold
+      })
+      if (percent === undefined || limit === 0) continue
+      const event = { kind: 'limit-reached', part, percent, used: used[part], limit } as const
+      const id = `limit-reached ${accountId} ${part} ${percent} ${limit}`
+      await tx.notices.add({ id, accountId, event, createdAt: this.#options.clock() })
     }
   }
 

@@ -9,6 +9,7 @@ import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import type { NoticeEvent } from '../../server/store/contract/notices.ts'
+import { Api } from '../api/api.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { type ReadLetter, readLetter } from '../tools/letter.ts'
@@ -120,6 +121,23 @@ describe('emails about events', () => {
     service.clock.now += DAY_MS
     assert.equal((await notice(event)).length, 1)
   })
+})
+
+test('an account gets one email when 80 % of its sites are used, and one when all are', async () => {
+  await using api = await Api.start({ PLANS: JSON.stringify({ free: { sites: 5 } }) })
+  const { client } = await api.account()
+  const subjects = async () => {
+    await api.sweep('emails')
+    const folder = join(api.data, 'mail')
+    const letters = await Promise.all(
+      (await readdir(folder)).map(async (name) => readLetter(await readFile(join(folder, name), 'utf8'))),
+    )
+    return letters.map(({ subject }) => subject).filter((subject) => subject.includes('used'))
+  }
+  for (let count = 1; count <= 3; count++) await api.publish(client, { 'index.html': `${count}` })
+  assert.deepEqual(await subjects(), [])
+  for (let count = 4; count <= 5; count++) await api.publish(client, { 'index.html': `${count}` })
+  assert.deepEqual((await subjects()).sort(), ['100 % of your sites are used', '80 % of your sites are used'])
 })
 
 test('an address that the mail server refuses gets no further emails until a code arrives there', async () => {

@@ -16,5 +16,10 @@ export function plansWith(limits: Partial<Limits>): Plans {
 /** Quotas of accounts; sites without an account have none. */
 export function quotasWith(plans: Plans): Quotas {
   const unlimited = { bytes: UNLIMITED, sites: UNLIMITED }
-  return new Quotas({ plans, anonymous: { total: unlimited, network: unlimited }, secret: 'a secret' })
+  return new Quotas({
+    plans,
+    anonymous: { total: unlimited, network: unlimited },
+    secret: 'a secret',
+    clock: Date.now,
+  })
 }

@@ -1,4 +1,10 @@
-import { formatDuration } from '../../../protocol/format.ts'
+import {
+  formatBytes,
+  formatCountLimit,
+  formatDuration,
+  formatLimit,
+  formatNumber,
+} from '../../../protocol/format.ts'
 import { formatUtc } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'
 import { type EmailBlock, renderEmail } from '../../mail/template.ts'
@@ -56,6 +62,8 @@ function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Cont
       return accountModerated(event, addresses)
     case 'domain-released':
       return domainReleased(event, addresses)
+    case 'limit-reached':
+      return limitReached(event, addresses)
     case 'new-browser':
       return newBrowser(event, addresses)
   }
@@ -142,6 +150,24 @@ function certificateFails(event: EventOf<'certificate-fails'>, addresses: UrlBui
       `${state} The service keeps trying.`,
       `Last error: ${problem.replace(/\.$/, '')}.`,
       { label: 'Open domains', url: `${addresses.base}/domains` },
+    ],
+  }
+}
+
+function limitReached(
+  { part, percent, used, limit }: EventOf<'limit-reached'>,
+  addresses: UrlBuilder,
+): Content {
+  const [what, amount] =
+    part === 'bytes'
+      ? ['storage', `${formatBytes(used)} of ${formatLimit(limit)}`]
+      : ['sites', `${formatNumber(used)} of ${formatCountLimit(limit)} sites`]
+  return {
+    subject: `${percent} % of your ${what} ${part === 'bytes' ? 'is' : 'are'} used`,
+    blocks: [
+      `Your account at ${addresses.base} uses ${amount}. Once the limit is reached, publishing more is refused; published sites stay online.`,
+      'Drafts, previews, earlier versions and the trash count too. Delete what you no longer need:',
+      { label: 'Open your sites', url: `${addresses.base}/sites` },
     ],
   }
 }

@@ -71,6 +71,9 @@ function sampleEvents(now: number): Events {
     'account-suspended': { kind: 'account-suspended', reason },
     'account-resumed': { kind: 'account-resumed', reason: null },
     'domain-released': { kind: 'domain-released', domain, slug, reason },
+    'limit-reached': {
+      ...{ kind: 'limit-reached', part: 'bytes', percent: 80, used: 8e9, limit: 10e9 },
+    },
     'new-browser': {
       ...{ kind: 'new-browser', browser: 'Firefox on Windows', network: '192.0.2.0/24', at: now },
     },

@@ -19,6 +19,13 @@ export type NoticeEvent =
     }
   | { kind: 'account-suspended' | 'account-resumed'; reason: string | null }
   | { kind: 'domain-released'; domain: string; slug: string; reason: string }
+  | {
+      kind: 'limit-reached'
+      part: 'bytes' | 'sites'
+      percent: 80 | 100
+      used: number
+      limit: number
+    }
   | { kind: 'new-browser'; browser: string | null; network?: string; at: number }
 
 /** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */
