@@ -193,6 +193,7 @@ export function createServices(
         total: config.spoolBytes,
         perNetwork: Math.ceil(config.spoolBytes / 2),
       }),
+      quotas,
       clock,
       pendingLifetime: config.pendingLifetime,
     }),

@@ -305,6 +305,7 @@ const ROWS: readonly Row[] = [
   ['counts files of the live version as an upload', 'server/store/contract/versions.ts', '(known ? sum : sum + size)', 'sum + size', QUOTAS],
   ['keeps a deleted site in the count', 'server/sites/trash.ts', 'await releaseHolding(tx, site, { bytes, sites: 1 })', 'await releaseHolding(tx, site, { bytes, sites: 0 })', QUOTAS],
   ['keeps a deleted version in the count', 'server/sites/version.ts', 'await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
+  ['stores archives without room', 'server/publish/archive-upload.ts', 'await receipt.add(size)', '', QUOTAS],
   ['keeps a claimed site in the count of its network', 'server/sites/site.ts', 'await releaseHolding(tx, site, { bytes: bytes + uploads, sites: 1 })', '', QUOTAS],
   ['does not count a claimed site for its account', 'server/sites/site.ts', 'await this.#quotas.charge(tx, owned, { bytes: own + uploads, sites: 1 })', '', QUOTAS],
   ['gives each address a quota of its own', 'server/accounts/quotas.ts', 'shortenAddress(address)', 'address', QUOTAS],
