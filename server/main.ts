@@ -19,6 +19,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   settings: async () => (await import('./commands/settings.ts')).settings,
   nodes: async () => (await import('./commands/nodes.ts')).nodes,
   move: async () => (await import('./commands/move.ts')).move,
+  mail: async () => (await import('./commands/mail.ts')).mail,
   backup: async () => (await import('./commands/backup.ts')).backup,
   restore: async () => (await import('./commands/restore.ts')).restore,
   check: async () => (await import('./commands/check.ts')).check,

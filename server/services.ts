@@ -13,6 +13,7 @@ import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
 import { IdTokens } from './accounts/trusts/id-tokens.ts'
 import { Trusts } from './accounts/trusts/trusts.ts'
+import { UnsubscribeLinks } from './accounts/unsubscribe.ts'
 import { authorizationCookies } from './api/cookies.ts'
 import { MCP_PATH } from './api/mcp/resource.ts'
 import type { Backends, StartOptions } from './backends.ts'
@@ -21,6 +22,7 @@ import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
+import { DEFAULT_SERVICE_NAME } from './mail/template.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
@@ -131,6 +133,12 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
+  const serviceName = DEFAULT_SERVICE_NAME
+  const accounts = new Accounts({
+    ...{ store, mail, sessions, signUp: config.signUp },
+    ...{ baseUrl, serviceName, secret, clock },
+  })
+  const unsubscribeLinks = new UnsubscribeLinks({ baseUrl, secret, accounts })
   const blocks = new Blocks({ store, clock })
   const reports = new Reports({ store, mail, addresses, clock, log, email: config.reportEmail })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
@@ -145,7 +153,8 @@ export function createServices(
   return {
     addresses,
     injectedDocuments,
-    accounts: new Accounts({ store, mail, sessions, signUp: config.signUp, baseUrl, secret, clock }),
+    accounts,
+    unsubscribeLinks,
     accountPlans: new AccountPlans({ store, plans, clock }),
     invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, clock }),
     administrators: new Administrators({ store, clock }),
@@ -226,7 +235,7 @@ export function createServices(
       auditLog,
       blocks,
       reports,
-      notices: new Notices({ store, mail, addresses, clock, log }),
+      notices: new Notices({ store, mail, addresses, serviceName, unsubscribeLinks, clock, log }),
       certificates,
       clock,
       log,

@@ -10,10 +10,10 @@ import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime } from '../kit/time.tsx'
 import { ApiKey } from './api-key.tsx'
 import { DeleteAccount } from './delete-account.tsx'
+import { Emails } from './emails.tsx'
 import { NamedKeys } from './named-keys.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
 import { Programs } from './programs.tsx'
-import { Reminders } from './reminders.tsx'
 import { Sessions } from './sessions.tsx'
 import { SignOut } from './sign-out.tsx'
 import { Trusts } from './trusts.tsx'
@@ -61,7 +61,7 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
         </Fact>
       </Facts>
       <PlanAndUsage me={me} />
-      <Reminders me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
+      <Emails me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
       <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
       <NamedKeys />
       <Trusts />

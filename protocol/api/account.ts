@@ -38,6 +38,18 @@ export interface NewKeyResponse {
   warning: string
 }
 
+/** Emails about events that an account can turn off, with the words for people. */
+export const NOTICE_KINDS = {
+  'site-expires': 'A site is about to expire',
+  'site-deleted': 'A site was deleted',
+  'domain-fails': 'A domain no longer points to its site',
+  'domain-works': 'A domain points to its site again',
+  'certificate-fails': 'A domain has a problem with its certificate',
+  'new-browser': 'A sign-in from a new place',
+} as const
+
+export type NoticeKind = keyof typeof NOTICE_KINDS
+
 /** `DELETE /api/v1/me/key`: the key of the request is no longer valid. */
 export interface KeyEndedResponse {
   ended: true
@@ -102,6 +114,10 @@ export interface Me {
   administrator: boolean
   /** Whether emails remind of sites that expire and confirm deletions. */
   reminders: boolean
+  /** Which emails about events are sent. */
+  notices: Record<NoticeKind, boolean>
+  /** Why no emails about events are sent: the mail server has refused the address. `null` while it has not. */
+  emailProblem: { at: string; reply: string } | null
   /** `UNLIMITED` (9007199254740991) is a limit that the operator removed. */
   limits: Limits & { draftLifetimeSeconds: number }
   usage: {
@@ -119,8 +135,14 @@ export interface Me {
   }
 }
 
-/** `PATCH /api/v1/me`, and its response. */
-export type MeChange = Pick<Me, 'reminders'>
+/** `PATCH /api/v1/me`: `reminders` is both kinds about sites. */
+export interface MeChange {
+  reminders?: boolean
+  notices?: Partial<Me['notices']>
+}
+
+/** The response to `PATCH /api/v1/me`. */
+export type MeChangeResponse = Pick<Me, 'reminders' | 'notices'>
 
 /** A browser session. */
 export interface SessionSummary {

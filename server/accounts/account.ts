@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type {
   Me,
+  MeChange,
+  MeChangeResponse,
   NewKeyResponse,
   RequestCodeResponse,
   SessionResponse,
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
-import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { rateLimitSubnet, shortenAddress } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import {
@@ -27,6 +29,7 @@ import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { codeEmail, lockEmail, signUpClosedEmail } from './emails.ts'
 import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
+import { changeSwitches, readSwitches } from './notice-switches.ts'
 import { FULL_GRANT } from './permissions.ts'
 import { DEFAULT_PLAN } from './plans.ts'
 import { type Sessions, sessionId } from './session.ts'
@@ -70,6 +73,8 @@ interface AccountsOptions {
   sessions: Sessions
   signUp: SignUpPolicy
   baseUrl: string
+  /** Shown in emails. */
+  serviceName: string
   secret: Secrets
   clock: () => number
 }
@@ -81,6 +86,7 @@ export class Accounts {
   readonly #sessions: Sessions
   readonly #signUp: SignUpPolicy
   readonly #baseUrl: string
+  readonly #serviceName: string
   readonly #codes: Signer
   readonly #sources: Signer
   readonly #messages = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
@@ -92,6 +98,7 @@ export class Accounts {
     this.#sessions = options.sessions
     this.#signUp = options.signUp
     this.#baseUrl = options.baseUrl
+    this.#serviceName = options.serviceName
     this.#codes = new Signer(options.secret, 'verification codes')
     this.#sources = new Signer(options.secret, 'sign-in sources')
     this.#clock = options.clock
@@ -143,7 +150,9 @@ export class Accounts {
     const known = { ...client, browserTokens: [...client.browserTokens, token] }
     const { account, isNewUser } = await this.#redeem(signIn, known, async (tx, account, isFamiliar) => {
       await this.#sessions.open(tx, account, { token, browser })
-      if (!isFamiliar) await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser })
+      if (isFamiliar) return
+      const network = shortenAddress(client.address)
+      await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser, network })
     })
     return { email: account.email, plan: account.plan, isNewUser, token }
   }
@@ -174,11 +183,14 @@ export class Accounts {
     return { ...sites, domains, heldBytes: held.bytes, heldSites: held.sites }
   }
 
-  /** Turns the emails that an account can do without on or off. */
-  async setReminders(account: Account, reminders: boolean): Promise<void> {
-    await this.#store.write('durable', { account: account.id }, async (tx) => {
+  /** Turns emails about events on or off; returns which are on. */
+  async changeNotices(account: Pick<Account, 'id'>, change: MeChange): Promise<MeChangeResponse> {
+    return this.#store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
-      await tx.accounts.setReminders(account.id, reminders)
+      const current = await tx.accounts.byId(account.id)
+      const switches = changeSwitches(current!, change)
+      await tx.accounts.setNotices(account.id, switches)
+      return readSwitches(switches)
     })
   }
 
@@ -194,11 +206,11 @@ export class Accounts {
       return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
     })
     if (issued) {
-      const baseUrl = this.#baseUrl
+      const service = { baseUrl: this.#baseUrl, serviceName: this.#serviceName }
       // In either case one email is sent, so that the response and its time are the same.
       const message = isAdmitted
-        ? codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl })
-        : signUpClosedEmail({ to: email, baseUrl })
+        ? codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, ...service })
+        : signUpClosedEmail({ to: email, ...service })
       try {
         await this.#mail.send(message)
       } catch (error) {
@@ -229,10 +241,10 @@ export class Accounts {
   async #noticeNewBrowser(
     tx: WriteTransaction,
     { id: accountId }: Account,
-    { session, browser }: { session: string; browser: string | null },
+    { session, ...place }: { session: string; browser: string | null; network: string },
   ): Promise<void> {
     const at = this.#clock()
-    const event = { kind: 'new-browser', browser, at } as const
+    const event = { kind: 'new-browser', ...place, at } as const
     await tx.notices.add({ id: `new-browser ${session}`, accountId, event, createdAt: at })
   }
 
@@ -262,6 +274,8 @@ export class Accounts {
         await tx.accounts.insert(account)
         await tx.invitations.remove(email)
       }
+      // The code has arrived.
+      if (account.emailRefusedAt !== null) await tx.accounts.setEmailRefusal(account.id, null)
       await onSuccess(tx, account, !known || redeemed.isKnown === true)
       return { account, isNewUser: !known }
     })
@@ -272,7 +286,10 @@ export class Accounts {
 
   /** The response does not reveal that a message could not be sent; the mail engine has logged it. */
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
-    const notice = lockEmail({ to: email, lock, hours: LOCK_HOURS, baseUrl: this.#baseUrl })
+    const notice = lockEmail({
+      ...{ to: email, lock, hours: LOCK_HOURS },
+      ...{ baseUrl: this.#baseUrl, serviceName: this.#serviceName },
+    })
     await this.#mail.send(notice).catch(() => undefined)
   }
 
@@ -292,6 +309,9 @@ function newAccount(email: string, now: number): Account {
     plan: DEFAULT_PLAN,
     keyHash: null,
     reminders: true,
+    noticesOff: null,
+    emailRefusedAt: null,
+    emailRefusal: null,
     createdAt: now,
     deletionStartedAt: null,
     limits: null,

@@ -1,6 +1,7 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { KeyEndedResponse, Me, MeChange } from '../../protocol/api/account.ts'
+import type { KeyEndedResponse, Me, MeChange, MeChangeResponse } from '../../protocol/api/account.ts'
 import { requireKeyHash } from '../accounts/authorization.ts'
+import { readSwitches } from '../accounts/notice-switches.ts'
 import { sessionId } from '../accounts/session.ts'
 import { toIso } from '../lib/time.ts'
 import { describeSuspension } from '../sites/site.ts'
@@ -30,7 +31,11 @@ export function show({
       hasKey: account.keyHash !== null || request.caller.signedInWith === 'key',
       key: (await namedKeys.describe(request.caller)) ?? null,
       administrator: account.administratorSince !== null,
-      reminders: account.reminders,
+      ...readSwitches(account),
+      emailProblem:
+        account.emailRefusedAt === null
+          ? null
+          : { at: toIso(account.emailRefusedAt), reply: account.emailRefusal ?? '' },
       limits: {
         ...planLimits,
         draftLifetimeSeconds: versions.draftLifetimeSeconds,
@@ -45,11 +50,8 @@ export function show({
 }
 
 export function update({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandlerMethod {
-  return async (request): Promise<MeChange> => {
-    const { reminders } = request.body as MeChange
-    await accounts.setReminders(requireCallerAccount(request), reminders)
-    return { reminders }
-  }
+  return (request): Promise<MeChangeResponse> =>
+    accounts.changeNotices(requireCallerAccount(request), request.body as MeChange)
 }
 
 export function renewKey({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandlerMethod {

@@ -74,6 +74,7 @@ const VALUES: Record<string, string | number> = {
   publishedClient: 'slipway-cli/1.4.0',
   ownerEmail: 'you@example.com',
   code: 'ABCD-2345',
+  reply: '550 5.1.1 mailbox unavailable',
   attempt: 'Zb3kq0v7W1yHn5tR8uXc2A',
   apiKey: 'sl_live_00000000000000000000000000000000',
   planName: 'Free',

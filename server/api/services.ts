@@ -10,6 +10,7 @@ import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import type { Trusts } from '../accounts/trusts/trusts.ts'
+import type { UnsubscribeLinks } from '../accounts/unsubscribe.ts'
 import type { VisitReports } from '../analytics/report.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { AccountDeletion } from '../jobs/account-deletion.ts'
@@ -40,6 +41,7 @@ import type { Versions } from '../sites/version-history.ts'
 export interface ApiServices {
   baseUrl: string
   accounts: Accounts
+  unsubscribeLinks: UnsubscribeLinks
   administrators: Administrators
   auditLog: AuditLog
   blocklist: Blocklist

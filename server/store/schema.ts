@@ -70,7 +70,7 @@ export interface AccountRow {
   created_at: number
   /** 1 when reminders are sent by email. */
   reminders: 0 | 1
-  /** Kinds of notices that are not sent, separated by spaces; null when all are. */
+  /** JSON: kinds of notices that are not sent; null when all are. */
   notices_off: string | null
   /** When the mail server refused the address permanently, and its reply; null after a success. */
   email_refused_at: number | null

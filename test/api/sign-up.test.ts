@@ -20,7 +20,17 @@ const KNOWN = 'known@example.net'
 async function startWith(policy: string): Promise<Api> {
   const api = await Api.start({ SIGN_UP: policy, RATE_SIGN_IN: '1000000' })
   const { store } = await api.operator()
-  const account = { id: 'known', email: KNOWN, plan: 'free', keyHash: null, reminders: true, createdAt: 1 }
+  const account = {
+    id: 'known',
+    email: KNOWN,
+    plan: 'free',
+    keyHash: null,
+    reminders: true,
+    noticesOff: null,
+    emailRefusedAt: null,
+    emailRefusal: null,
+    createdAt: 1,
+  }
   const state = { deletionStartedAt: null, limits: null, suspension: null, administratorSince: null }
   await store.write('durable', {}, async (tx) => {
     await tx.accounts.insert({ ...account, ...state })

@@ -450,7 +450,10 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ namedKeys }) => namedKeys.revoke(ANN, NAMED_KEY_HASH.slice(0, 16)),
   },
   'end the key': { changes: ['keys'], run: ({ accounts }) => accounts.endKey(hashToken(KEY)) },
-  'turn reminders off': { changes: ['ann'], run: ({ accounts }) => accounts.setReminders(ANN, false) },
+  'turn reminders off': {
+    changes: ['ann'],
+    run: ({ accounts }) => accounts.changeNotices(ANN, { reminders: false }),
+  },
   'invite an address': {
     changes: ['invited'],
     run: ({ invitations }) => invitations.invite(COMMAND_LINE, 'new@example.test'),

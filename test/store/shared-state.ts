@@ -219,6 +219,7 @@ export function storeSharedState(promises: Promises): void {
 function accounts(store: Store, sent: Email[]): Accounts {
   const { clock } = store
   return new Accounts({
+    serviceName: 'Slipway',
     store,
     clock,
     mail: { delivery: 'log', send: async (message) => void sent.push(message) },

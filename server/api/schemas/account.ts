@@ -1,4 +1,4 @@
-import { EXCEPTIONS } from '../../../protocol/api/account.ts'
+import { EXCEPTIONS, NOTICE_KINDS } from '../../../protocol/api/account.ts'
 import { UNLIMITED } from '../../../protocol/format.ts'
 import { currentKey } from './keys.ts'
 import { bool, integer, list, named, nullable, object, type Schema, text, time } from './schema.ts'
@@ -6,7 +6,7 @@ import { suspension } from './site.ts'
 
 const email = text('Email address', { maxLength: 254 })
 const code = text('The emailed code, XXXX-XXXX', { maxLength: 40 })
-const reminders = bool('Whether the account gets emails about expiring and deleted sites')
+const reminders = bool('Whether the account gets emails about expiring or deleted sites')
 const plan = text('The plan of the account: free, hobby or another one of this server')
 
 export const requestCodeRequest = named('CodeRequest', object({ email }))
@@ -85,7 +85,12 @@ export const accountPlan = named(
   'AccountPlan',
   object({ plan, limits: exceptions(integer('In place of that of the plan')) }),
 )
-export const meChange = named('AccountChange', object({ reminders }))
+const notices = Object.fromEntries(Object.entries(NOTICE_KINDS).map(([kind, label]) => [kind, bool(label)]))
+export const meChange = named(
+  'AccountChange',
+  object({}, { reminders, notices: named('NoticeChange', object({}, notices)) }),
+)
+export const meChangeResponse = named('AccountSwitches', object({ reminders, notices: object(notices) }))
 export const meResponse = named(
   'Account',
   object(
@@ -100,6 +105,13 @@ export const meResponse = named(
       key: nullable(currentKey),
       administrator: bool('Whether the account administers the service'),
       reminders,
+      notices: named('Notices', object(notices)),
+      emailProblem: nullable(
+        named(
+          'EmailProblem',
+          object({ at: time('When the mail server refused the address'), reply: text('Its reply') }),
+        ),
+      ),
       limits,
       usage: object({
         requestsThisHour: integer('Requests in this window'),

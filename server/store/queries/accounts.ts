@@ -10,6 +10,9 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   keyHash: 'key_hash',
   createdAt: 'created_at',
   reminders: flag('reminders'),
+  noticesOff: json('notices_off'),
+  emailRefusedAt: 'email_refused_at',
+  emailRefusal: 'email_refusal',
   deletionStartedAt: 'leaving_since',
   limits: json('limits'),
   suspension: json('suspension'),
@@ -61,10 +64,15 @@ export class SqlAccountQueries implements AccountQueries {
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
-  async setReminders(id: string, reminders: boolean) {
+  async setNotices(id: string, { reminders, noticesOff }: Pick<Account, 'reminders' | 'noticesOff'>) {
+    const change = accountMapper.toRow({ reminders, noticesOff })
+    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
+  }
+
+  async setEmailRefusal(id: string, refusal: { at: number; reply: string } | null) {
     await this.#db
       .updateTable('accounts')
-      .set({ reminders: reminders ? 1 : 0 })
+      .set({ email_refused_at: refusal?.at ?? null, email_refusal: refusal?.reply ?? null })
       .where('id', '=', id)
       .execute()
   }
