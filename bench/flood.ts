@@ -75,7 +75,7 @@ async function measure(
         0,
       ),
     ]),
-    figure(`${from}: publishes of an owner meanwhile`, 'requests', [owned.length]),
+    figure(`${from}: publishes of an owner at the same time`, 'requests', [owned.length]),
     figure(`${from}: slowest of them`, 'ms', [Math.max(...owned)], 2000),
   ]
 }
