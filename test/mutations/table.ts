@@ -344,6 +344,7 @@ const ROWS: readonly Row[] = [
   ['records changes of administrators without their network', 'server/accounts/administrators.ts', 'network: shortenAddress(caller.address)', 'network: null', ADMIN],
   ['records whole addresses in the audit log', 'server/accounts/administrators.ts', 'network: shortenAddress(caller.address)', 'network: caller.address', ADMIN],
   ['keeps figures of deleted sites', 'server/operations/administration/figures.ts', 'present.has(id) ? [] : [id]', '[]', ADMIN],
+  ['counts all sites without a pause', 'server/operations/administration/figures.ts', 'after = counted.last\n    await turnOfTheLoop()', 'after = counted.last', 'test/store/sqlite.test.ts'],
   ['counts the activity of a process twice', 'server/operations/administration/activity.ts', 'this.#recorded = counted', '', ADMIN],
   ['keeps activity for ever', 'server/operations/administration/activity.ts', 'store.clock() - lifetimeMs', '0', ADMIN],
   ['shows a sweep that failed as one that succeeded', 'server/store/queries/sweep-runs.ts', "const hasFailed = run.error !== null", 'const hasFailed = false', ADMIN],
