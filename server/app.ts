@@ -391,6 +391,8 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     version,
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
+    anonymousPublishing: config.anonymousPublishing === 'on',
+    openSignUp: config.signUp.kind === 'open',
     anonymousRequests: config.rateAnonymous,
     anonymousLifetime: config.anonymousLifetime,
     pendingLifetime: config.pendingLifetime,

@@ -203,6 +203,7 @@ export function createServices(
         total: config.spoolBytes,
         perNetwork: Math.ceil(config.spoolBytes / 2),
       }),
+      quotas,
       clock,
       pendingLifetime: config.pendingLifetime,
     }),
@@ -247,7 +248,8 @@ export function createServices(
 }
 
 /** Publishing limits with and without an account. */
-export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
+export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned' | 'largest'> {
+  const plans = Object.values(config.plans)
   return {
     anonymous: {
       files: config.anonymousFiles,
@@ -255,6 +257,11 @@ export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 
       siteBytes: config.anonymousSiteBytes,
     },
     owned: fileLimits(config.plans[DEFAULT_PLAN]!),
+    largest: {
+      files: Math.max(...plans.map(({ filesPerSite }) => filesPerSite)),
+      fileBytes: Math.max(...plans.map(({ fileBytes }) => fileBytes)),
+      siteBytes: Math.max(...plans.map(({ siteBytes }) => siteBytes)),
+    },
   }
 }
 

@@ -73,12 +73,19 @@ export class Quotas {
     }
   }
 
-  /** QUOTA_EXCEEDED when a site of this holder cannot get so many bytes more, as far as is known before a write. */
-  async assertRoom(read: Queries, site: SiteHolder, change: Charge): Promise<void> {
-    for (const quota of await this.#listQuotas(read, site)) {
-      const used = await read.usage.find(quota.holder)
-      if (exceededPart(used, change, quota.limits))
-        throw await quotaExceeded(read, quota, { change, ownerId: site.ownerId })
+  /**
+   * QUOTA_EXCEEDED when a network without an account, or all of them together, cannot get so many bytes more, as far as is
+   * known before a write.
+   */
+  async assertRoom(
+    read: Queries,
+    network: string,
+    bytes: { network: number; anonymous: number },
+  ): Promise<void> {
+    for (const quota of await this.#listQuotas(read, { ownerId: null, network })) {
+      const change = { bytes: quota.holder === ANONYMOUS ? bytes.anonymous : bytes.network, sites: 0 }
+      if (exceededPart(await read.usage.find(quota.holder), change, quota.limits))
+        throw await quotaExceeded(read, quota, { change, ownerId: null })
     }
   }
 

@@ -4,9 +4,11 @@ import type { AuditPage } from '../../protocol/api/admin/audit.ts'
 import type { QuotaDetails } from '../../protocol/api/errors.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { accountHolder } from '../../server/store/contract/usage.ts'
+import { zip } from '../archive/zip-file.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { administrator } from './administrator.ts'
 import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
+import { part } from './archive-requests.ts'
 import type { Contents } from './content.ts'
 
 const KB = 1000
@@ -265,6 +267,25 @@ describe('what sites without an account hold', () => {
       for (const name of ['five', 'six'])
         assert.equal((await publishFrom(api, '203.0.113.1', name)).status, 201)
     })
+
+  test('archives that are received at the same time do not exceed a quota together', async () => {
+    await using api = await Api.start({ ANONYMOUS_TOTAL_BYTES: '3MB' })
+    const archive = zip([part('index.html', Buffer.alloc(1e6, 'x'))])
+    const before = api.begunPuts
+    const answers = await Promise.all(
+      Array.from({ length: 9 }, () =>
+        api.request('POST', '/api/v1/publish', {
+          body: archive,
+          headers: { 'content-type': 'application/zip' },
+        }),
+      ),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status).sort(),
+      [201, 201, 201, 413, 413, 413, 413, 413, 413],
+    )
+    assert.ok(api.begunPuts - before < 9, 'contents without room were stored')
+  })
 
   test('an unfinished upload counts with its declared size until it is abandoned', async () => {
     await using api = await Api.start({ ANONYMOUS_TOTAL_BYTES: '10kB' })

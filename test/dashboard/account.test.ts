@@ -40,8 +40,9 @@ describe('the account page', requiresBrowser, () => {
       'Free',
       `${before} of 1,000,000`,
       /^Resets at \d\d:00( tomorrow)?\./,
-      '1 of 1',
-      '14 bytes',
+      /^1 of 1$/,
+      '14 bytes of 107 GB',
+      '1 of 10,000',
       'Each site can have 1,000 files and 10 GB in total, 5.3 GB per file.',
     ])
       await part.getByText(text).waitFor()

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { countFigures } from '../../server/operations/administration/figures.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { domainId } from '../../server/store/contract/figures.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -36,6 +37,21 @@ export function storeAdministration(promises: Promises): void {
     const versions = await store.read.figures.countRows('versions', '', 10)
     assert.deepEqual(versions, { counts: [{ state: 'ready', count: 1, bytes: 300 }], last: undefined })
     assert.equal((await store.read.figures.countRows('versions', '', 1)).last, 'v1')
+  })
+
+  promises('counting all sites lets other work run after each page', async (open) => {
+    const store = await open()
+    await store.write('relaxed', {}, async (tx) => {
+      for (let number = 0; number < 120; number++) await tx.sites.insert(siteRow(`site-${number}`))
+    })
+    let turns = 0
+    let next = setImmediate(function count() {
+      turns++
+      next = setImmediate(count)
+    })
+    assert.equal(await countFigures(store), 120)
+    clearImmediate(next)
+    assert.ok(turns >= 3, `${turns}`)
   })
 
   promises('lists have an order without gaps over their pages, and details of what exists', async (open) => {
