@@ -32,6 +32,11 @@ export const parts = {
     packages: ['zip', 'tar', 'python3'],
     for: 'tests with archives of common archivers',
   },
+  dpkg: {
+    programs: ['dpkg-deb', 'tar', 'git'],
+    packages: ['dpkg', 'tar', 'git'],
+    for: 'a test of the packages',
+  },
   git: { programs: ['git'], packages: ['git'], for: 'tests that compare ignore rules with those of git' },
   nginx: {
     programs: ['nginx'],

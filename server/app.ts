@@ -3,7 +3,9 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import type { Accounts } from './accounts/account.ts'
+import type { AccountPlans } from './accounts/account-plans.ts'
 import type { Administrators } from './accounts/administrators.ts'
+import type { Invitations } from './accounts/invitations.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
@@ -74,6 +76,8 @@ export interface OperatorContext {
   blobs: Blobs
   accounts: Accounts
   administrators: Administrators
+  accountPlans: AccountPlans
+  invitations: Invitations
   suspensions: Suspensions
   removals: Removals
   blocks: Blocks
@@ -321,6 +325,8 @@ export async function openForOperator(
   const {
     accounts,
     administrators,
+    accountPlans,
+    invitations,
     suspensions,
     removals,
     blocks,
@@ -349,6 +355,8 @@ export async function openForOperator(
     blobs,
     accounts,
     administrators,
+    accountPlans,
+    invitations,
     suspensions,
     removals,
     blocks,
@@ -383,6 +391,8 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     version,
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
+    anonymousPublishing: config.anonymousPublishing === 'on',
+    openSignUp: config.signUp.kind === 'open',
     anonymousRequests: config.rateAnonymous,
     anonymousLifetime: config.anonymousLifetime,
     pendingLifetime: config.pendingLifetime,

@@ -1,15 +1,19 @@
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { AccountPlans } from './accounts/account-plans.ts'
 import { Administrators } from './accounts/administrators.ts'
 import { Blocklist } from './accounts/blocklist.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
+import { Invitations } from './accounts/invitations.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import { Programs } from './accounts/oauth/programs.ts'
-import type { Plans } from './accounts/plans.ts'
+import { DEFAULT_PLAN, fileLimits, Plans } from './accounts/plans.ts'
+import { Quotas } from './accounts/quotas.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
 import { IdTokens } from './accounts/trusts/id-tokens.ts'
 import { Trusts } from './accounts/trusts/trusts.ts'
+import { UnsubscribeLinks } from './accounts/unsubscribe.ts'
 import { authorizationCookies } from './api/cookies.ts'
 import { MCP_PATH } from './api/mcp/resource.ts'
 import type { Backends, StartOptions } from './backends.ts'
@@ -19,6 +23,7 @@ import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SECOND_MS } from './lib/time.ts'
+import { DEFAULT_SERVICE_NAME } from './mail/template.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
@@ -59,7 +64,16 @@ export function createServices(
 ) {
   const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
   const { clock } = store
-  const plans = readPlans(config)
+  const plans = new Plans(config.plans, log)
+  const quotas = new Quotas({
+    plans,
+    anonymous: {
+      total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
+      network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
+    },
+    secret,
+    clock,
+  })
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const blobReader = new BlobReader(blobs, store.read.blobs)
   const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
@@ -83,8 +97,10 @@ export function createServices(
     clock,
     anonymousLifetime: config.anonymousLifetime,
     previewLifetime: config.previewLifetime,
-    maxPreviews: config.previews,
-    limits: publishLimits(config),
+    plans,
+    quotas,
+    allowsAnonymous: config.anonymousPublishing === 'on',
+    anonymousLimits: publishLimits(config).anonymous,
   })
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
@@ -93,10 +109,8 @@ export function createServices(
     addresses,
     precompressor,
     clock,
-    maxVersions: config.versionsKept,
-    maxDrafts: config.draftsKept,
+    plans,
     draftLifetime: config.draftLifetime,
-    maxPreviews: config.previews,
   })
   const contentScan = new ContentScan({
     store,
@@ -114,6 +128,8 @@ export function createServices(
     blobs,
     blobReader,
     versions,
+    plans,
+    quotas,
     precompressor,
     addresses,
     clock,
@@ -133,6 +149,12 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
+  const serviceName = DEFAULT_SERVICE_NAME
+  const accounts = new Accounts({
+    ...{ store, mail, sessions, signUp: config.signUp },
+    ...{ baseUrl, serviceName, secret, clock },
+  })
+  const unsubscribeLinks = new UnsubscribeLinks({ baseUrl, secret, accounts })
   const blocks = new Blocks({ store, clock })
   const reports = new Reports({ store, mail, addresses, clock, log, email: config.reportEmail })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
@@ -147,7 +169,10 @@ export function createServices(
   return {
     addresses,
     injectedDocuments,
-    accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    accounts,
+    unsubscribeLinks,
+    accountPlans: new AccountPlans({ store, plans, clock }),
+    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
     blocklist,
@@ -193,6 +218,7 @@ export function createServices(
         total: config.spoolBytes,
         perNetwork: Math.ceil(config.spoolBytes / 2),
       }),
+      quotas,
       clock,
       pendingLifetime: config.pendingLifetime,
     }),
@@ -200,7 +226,7 @@ export function createServices(
     previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, clock }),
+    sites: new Sites({ store, blobs, addresses, precompressor, quotas, clock }),
     trash: new Trash({
       store,
       precompressor,
@@ -226,7 +252,7 @@ export function createServices(
       blocks,
       contentScan,
       reports,
-      notices: new Notices({ store, mail, addresses, clock, log }),
+      notices: new Notices({ store, mail, addresses, serviceName, unsubscribeLinks, clock, log }),
       certificates,
       clock,
       log,
@@ -249,21 +275,20 @@ function openScanner(
 }
 
 /** Publishing limits with and without an account. */
-export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
+export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned' | 'largest'> {
+  const plans = Object.values(config.plans)
   return {
     anonymous: {
       files: config.anonymousFiles,
       fileBytes: config.anonymousFileBytes,
       siteBytes: config.anonymousSiteBytes,
     },
-    owned: { files: config.ownedFiles, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
-  }
-}
-
-function readPlans(config: Config): Plans {
-  return {
-    free: { name: config.planFree, requestsPerHour: config.rateFree, domains: config.domainsFree },
-    hobby: { name: config.planHobby, requestsPerHour: config.rateHobby, domains: config.domainsHobby },
+    owned: fileLimits(config.plans[DEFAULT_PLAN]!),
+    largest: {
+      files: Math.max(...plans.map(({ filesPerSite }) => filesPerSite)),
+      fileBytes: Math.max(...plans.map(({ fileBytes }) => fileBytes)),
+      siteBytes: Math.max(...plans.map(({ siteBytes }) => siteBytes)),
+    },
   }
 }
 

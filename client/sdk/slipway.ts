@@ -3,6 +3,7 @@ import type {
   KeyEndedResponse,
   Me,
   MeChange,
+  MeChangeResponse,
   NewKeyResponse,
   RequestCodeResponse,
   SessionList,
@@ -206,8 +207,8 @@ export class Slipway {
     return this.#call('GET', '/api/v1/me')
   }
 
-  /** Turns reminders by email on or off. */
-  updateMe(change: MeChange): Promise<MeChange> {
+  /** Turns emails about events on or off. */
+  updateMe(change: MeChange): Promise<MeChangeResponse> {
     return this.#call('PATCH', '/api/v1/me', { json: change })
   }
 

@@ -32,6 +32,7 @@ export type ErrorCode =
   | 'COLLABORATOR_LIMIT_REACHED'
   | 'PREVIEW_LIMIT_REACHED'
   | 'OWNER_REQUIRED'
+  | 'SIGN_UP_CLOSED'
   | 'INSUFFICIENT_SCOPE'
   | 'SIGN_IN_AGAIN'
   | 'NOT_FOUND'
@@ -52,6 +53,7 @@ export type ErrorCode =
   | 'CONTENT_REFUSED'
   | 'UPLOAD_EXPIRED'
   | 'PAYLOAD_TOO_LARGE'
+  | 'QUOTA_EXCEEDED'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RATE_LIMITED'
   | 'INTERNAL'
@@ -63,4 +65,25 @@ export type ErrorCode =
 export interface FieldError {
   field: string
   message: string
+}
+
+/** What an account, the network of a caller without one, or all sites without one may hold. */
+export type QuotaName =
+  | 'account-bytes'
+  | 'account-sites'
+  | 'network-bytes'
+  | 'network-sites'
+  | 'anonymous-bytes'
+  | 'anonymous-sites'
+
+/** The `details` of QUOTA_EXCEEDED; bytes or sites. */
+export interface QuotaDetails {
+  quota: QuotaName
+  limit: number
+  used: number
+  /** What the request needs in addition. */
+  requested: number
+  /** What an account can delete: sites in the trash, and uploads that are not finalized. */
+  trashedSites?: number
+  pendingVersions?: number
 }

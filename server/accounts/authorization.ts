@@ -179,7 +179,7 @@ export function requireNotExpired(site: Site, now: number): Site {
  * Within a write that gives an account something new: UNAUTHORIZED when the account was deleted since the
  * call began.
  */
-export async function assertNotBeingDeleted(tx: Queries, account: Account): Promise<void> {
+export async function assertNotBeingDeleted(tx: Queries, account: Pick<Account, 'id'>): Promise<void> {
   const current = await tx.accounts.byId(account.id)
   if (current?.deletionStartedAt === null) return
   throw new ApiError('UNAUTHORIZED', 'This account has been deleted')

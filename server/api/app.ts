@@ -31,6 +31,7 @@ import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 import type { ApiServices } from './services.ts'
 import { followRenames } from './sites.ts'
 import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
+import { unsubscribe } from './unsubscribe.ts'
 
 export interface ApiOptions extends ApiServices {
   baseUrl: string
@@ -105,6 +106,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   probes(app, options)
   await app.register(pages, options)
   await app.register(cspReports, options)
+  await app.register(unsubscribe, options)
   await app.register(reportPage, options)
   const handle: RequestListener = (request, response) => app.routing(request, response)
   await app.register((api) => addRoutes(api, options, handle))

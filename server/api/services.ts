@@ -1,13 +1,16 @@
 import type { Accounts } from '../accounts/account.ts'
+import type { AccountPlans } from '../accounts/account-plans.ts'
 import type { Administrators } from '../accounts/administrators.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { DeviceSignIns } from '../accounts/device-sign-in.ts'
+import type { Invitations } from '../accounts/invitations.ts'
 import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
 import type { Plans } from '../accounts/plans.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import type { Trusts } from '../accounts/trusts/trusts.ts'
+import type { UnsubscribeLinks } from '../accounts/unsubscribe.ts'
 import type { VisitReports } from '../analytics/report.ts'
 import type { DomainService } from '../domains/domain.ts'
 import type { AccountDeletion } from '../jobs/account-deletion.ts'
@@ -38,6 +41,7 @@ import type { Versions } from '../sites/version-history.ts'
 export interface ApiServices {
   baseUrl: string
   accounts: Accounts
+  unsubscribeLinks: UnsubscribeLinks
   administrators: Administrators
   auditLog: AuditLog
   blocklist: Blocklist
@@ -49,6 +53,8 @@ export interface ApiServices {
   lists: Lists
   overviews: Overviews
   sweepList: SweepList
+  accountPlans: AccountPlans
+  invitations: Invitations
   namedKeys: NamedKeys
   trusts: Trusts
   deviceSignIns: DeviceSignIns

@@ -1,11 +1,15 @@
 import { COMMAND_LINE } from '../store/contract/audit.ts'
+import { setPlan } from './account-plan.ts'
 import { type Action, runAction } from './actions.ts'
 import { type Command, type CommandContext, print, UsageError } from './command.ts'
 import { readOptions, requireReason } from './options.ts'
 
 export const account: Command = {
   usage: [
-    ['account plan EMAIL PLAN', 'set the plan of an account: free or hobby'],
+    [
+      'account plan EMAIL PLAN',
+      'set the plan of an account: free, hobby or one of SLIPWAY_PLANS; with --sites N, --bytes SIZE and other limits as exceptions',
+    ],
     ['account admin EMAIL', 'let an account administer the service at /admin; with --remove, no longer'],
     [
       'account suspend EMAIL --reason TEXT',
@@ -25,20 +29,6 @@ async function setAdministrator(context: CommandContext, args: string[]): Promis
   await using data = await context.openData()
   await data.administrators.setByEmail(email, isAdministrator)
   print(`${email} ${isAdministrator ? 'administers' : 'does not administer'} the service.`)
-  return 0
-}
-
-async function setPlan(context: CommandContext, [email, plan]: string[]): Promise<number> {
-  const { config } = context
-  const names: Record<string, string> = { free: config.planFree, hobby: config.planHobby }
-  const plans = Object.entries(names).map(([id, name]) => `${id} (displayed as "${name}")`)
-  if (!email || !plan)
-    throw new UsageError(`account plan needs an email address and a plan: ${plans.join(' or ')}.`)
-  if (plan !== 'free' && plan !== 'hobby')
-    throw new UsageError(`Unknown plan: ${plan}. Use ${plans.join(' or ')}.`)
-  await using data = await context.openData()
-  await data.accounts.setPlan(email, plan)
-  print(`${email} is on the plan ${plan} (displayed as "${names[plan]}").`)
   return 0
 }
 

@@ -1,6 +1,7 @@
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
+import { planTable } from './plan-settings.ts'
 import {
   address,
   backupTarget,
@@ -28,6 +29,7 @@ import {
   scanner,
   secret,
   sender,
+  signUpPolicy,
   text,
   unlimitable,
   variableNames,
@@ -208,6 +210,16 @@ export const settings = {
     'Another secret that is accepted beside `SLIPWAY_SECRET`, while one replaces the other.',
   ),
   workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Number of server processes that share the ports.'),
+  signUp: signUpPolicy(
+    'SLIPWAY_SIGN_UP',
+    'Who can create an account: `open`, `invitation`, `closed`, or `domains:example.com,example.org` for addresses of these domains and invited ones.',
+  ),
+  anonymousPublishing: oneOf(
+    'SLIPWAY_ANONYMOUS',
+    'on',
+    ['on', 'off'],
+    'Whether sites can be published without an account.',
+  ),
   rateAnonymous: unlimitable(
     integer(
       'SLIPWAY_RATE_ANONYMOUS',
@@ -241,6 +253,10 @@ export const settings = {
     ),
   ),
   rateSignIn: integer('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests per hour for an IP address.'),
+  planTable: planTable(
+    'SLIPWAY_PLANS',
+    'Plans beside `free` and `hobby`, and other limits of these: a JSON object, or the path of a file with one. See docs/operate.md.',
+  ),
   planFree: planName(
     'SLIPWAY_PLAN_FREE',
     'Free',
@@ -289,6 +305,38 @@ export const settings = {
       2 ** 30,
       [1, 2 ** 44],
       'Maximum total size of a site without an account. A size or `unlimited`.',
+    ),
+  ),
+  anonymousTotalBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_TOTAL_BYTES',
+      20 * 2 ** 30,
+      [0, 2 ** 50],
+      'Maximum size of all sites without an account together. A size or `unlimited`.',
+    ),
+  ),
+  anonymousTotalSites: unlimitable(
+    integer(
+      'SLIPWAY_ANONYMOUS_TOTAL_SITES',
+      100_000,
+      [0, 1e9],
+      'Maximum number of sites without an account. A number or `unlimited`.',
+    ),
+  ),
+  anonymousNetworkBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_NETWORK_BYTES',
+      2 * 2 ** 30,
+      [0, 2 ** 50],
+      'Maximum size of the sites without an account that one network published, an IPv4 /24 or an IPv6 /48. A size or `unlimited`.',
+    ),
+  ),
+  anonymousNetworkSites: unlimitable(
+    integer(
+      'SLIPWAY_ANONYMOUS_NETWORK_SITES',
+      1000,
+      [0, 1e9],
+      'Maximum number of sites without an account that one network published. A number or `unlimited`.',
     ),
   ),
   ownedFiles: integer('SLIPWAY_FILES', 1000, [1, MAX_FILES], 'Maximum number of files of a site.'),

@@ -6,6 +6,7 @@ import { isAbsolute } from 'node:path'
 import { FORGES, type Forge } from '../../protocol/api/trusts.ts'
 import { pluralize, UNLIMITED } from '../../protocol/format.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
+import type { SignUpPolicy } from '../accounts/sign-up.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
@@ -208,6 +209,21 @@ export function labels(name: string, description: string): Setting<readonly stri
       return names
     },
   }
+}
+
+/** Who can create an account. */
+export function signUpPolicy(name: string, description: string): Setting<SignUpPolicy> {
+  const read = (given: string): SignUpPolicy => {
+    if (given === 'open' || given === 'invitation' || given === 'closed') return { kind: given }
+    const domains = /^domains:(.+)$/
+      .exec(given)?.[1]
+      ?.split(',')
+      .map((one) => one.trim().toLowerCase())
+    if (domains?.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain)))
+      return { kind: 'domains', domains }
+    throw new Error('it must be open, invitation, closed, or domains:example.com,example.org')
+  }
+  return { name, defaultValue: { kind: 'open' }, defaultLabel: 'open', description, read }
 }
 
 /** Issuers of the forges on the internet. */

@@ -25,6 +25,7 @@ import { BACKUP_LEASE } from '../store/contract/leases.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
+import { recountUsage } from './usage-recount.ts'
 
 /** Dependencies of sweeps; all times in seconds. */
 export interface SweepOptions {
@@ -200,6 +201,12 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: DAY_SECONDS,
     description: 'deletes counts of rarely requested names of past days, and visit counts of deleted sites',
     run: truncateVisits,
+  },
+  {
+    name: 'usage',
+    intervalSeconds: DAY_SECONDS,
+    description: 'counts what accounts and networks store, and corrects their quotas',
+    run: recountUsage,
   },
   {
     name: 'expired-blocks',
@@ -383,13 +390,16 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
   const deleted = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ keys }) => keys.deleteExpired(expired)),
   )
+  const invitations = await repeatUntilEmpty(() =>
+    store.execute('relaxed', ({ invitations }) => invitations.deleteExpired(now, ITEMS_PER_TRANSACTION)),
+  )
   const tokens = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION)),
   )
   return store.write('relaxed', INDEPENDENT, async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
     const devices = await tx.deviceSignIns.deleteExpired(now)
-    return deleted + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
+    return deleted + invitations + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
   })
 }
 

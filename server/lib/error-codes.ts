@@ -95,6 +95,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
       'The site is shared with the account, and only the owner of the site can do this: delete or rename it, change its password or its expiry, manage its domains and its collaborators.',
     hint: 'Ask the owner of the site.',
   },
+  SIGN_UP_CLOSED: {
+    meaning: 'No account has the email address, and this server limits who can create one.',
+    hint: 'Sign in with the address of an account, or ask the administrator for an invitation.',
+  },
   INSUFFICIENT_SCOPE: {
     meaning:
       'The API key is valid, but does not permit this: its scope is too narrow, it is limited to other sites, or it expires. details.requiredScope is the scope that is needed.',
@@ -181,6 +185,11 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   PAYLOAD_TOO_LARGE: {
     meaning: 'A request body, a file or the site is over its size limit.',
     hint: 'Publish fewer or smaller files; the message has the limit. Accounts have higher limits than anonymous callers.',
+  },
+  QUOTA_EXCEEDED: {
+    meaning:
+      'The account would hold more bytes or sites than its plan allows, or sites without an account more than their network or all of them may. details has quota, limit, used and requested.',
+    hint: 'Delete sites permanently, previews or earlier versions, or ask the administrator for a higher limit.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     meaning: 'The endpoint does not accept this Content-Type.',

@@ -6,6 +6,7 @@ import {
   requireNotExpired,
 } from '../accounts/authorization.ts'
 import type { Plans } from '../accounts/plans.ts'
+import { releaseHolding } from '../accounts/quotas.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import { type DomainCertificates, removeSiteDomains, restoreSiteDomains } from '../domains/status.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -79,7 +80,7 @@ export class Trash {
       requireNotExpired({ ...trashed, ...restored }, now)
       await assertNotBeingDeleted(tx, account)
       await tx.sites.update(slug, restored)
-      const maxDomains = plans[account.plan].domains
+      const maxDomains = plans.limitsOf(account).domains
       const kept = { slug, accountId: account.id, kept: trashed.keptDomains }
       await restoreSiteDomains(tx, kept, { maxDomains, now })
       await tx.notifyChanged(slug)
@@ -100,8 +101,10 @@ export async function deleteSite(
   now: number,
   certificates?: DomainCertificates,
 ): Promise<void> {
+  const site = await tx.sites.bySlug(slug)
+  if (!site) return
   const versions = await tx.versions.bySlug(slug)
-  await removeVersions(tx, slug, { ids: versions.map(({ id }) => id), now })
+  const bytes = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
   await tx.collaborators.removeOfSite(slug)
   await releaseHosts(tx, slug, now, certificates)
   await tx.sites.update(slug, {
@@ -117,6 +120,7 @@ export async function deleteSite(
     keptUntil: null,
     keptDomains: [],
   })
+  await releaseHolding(tx, site, { bytes, sites: 1 })
 }
 
 /** Deletes a site without its finalized versions; as `deleteSite` otherwise. */

@@ -21,6 +21,8 @@ export const PAGE_PATHS = [
   '/domains',
   '/account',
   '/device',
+  '/admin',
+  '/admin/:view',
 ] as const
 
 /** Icons for all platforms and the picture of link previews, from `dashboard/public/`. */

@@ -12,6 +12,7 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import { withMethods } from '../store/with-methods.ts'
+import { DEFAULT_PLANS, quotasWith } from '../support/plans.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { deterministicBytes, listObjects, received } from './bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
@@ -375,6 +376,8 @@ function toFinalizer(
     contentScan: { check: async () => undefined },
     blobReader: new BlobReader(blobs, store.read.blobs),
     versions: operator.sweepOptions.versions,
+    plans: DEFAULT_PLANS,
+    quotas: quotasWith(DEFAULT_PLANS),
     precompressor: operator.sweepOptions.precompressor,
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,

@@ -15,6 +15,7 @@ export interface Mutation {
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
 const BACKUP = 'test/backup/backup.test.ts'
+const QUOTAS = 'test/api/quotas.test.ts'
 const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
@@ -294,7 +295,22 @@ const ROWS: readonly Row[] = [
   ['counts a page with live reload for each time it was hidden', 'server/edge/live-reload.ts', 'earlier?.abort.abort()', '', 'test/edge/live-reload.test.ts'],
   ['counts a page with live reload after it was closed', 'server/edge/live-reload.ts', "this.#pages.get(key)?.abort.abort()", '', 'test/edge/live-reload.test.ts'],
   ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'if (isId(label)) {', 'if (false) {', 'test/edge/live-reload.test.ts'],
-  ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', PREVIEWS],
+  ['exceeds the bytes of a quota', 'server/store/queries/usage.ts', 'usage.bytes + excluded.bytes <= ${limits.bytes}', 'usage.bytes <= ${limits.bytes}', QUOTAS],
+  ['exceeds the sites of a quota', 'server/store/queries/usage.ts', 'usage.sites + excluded.sites <= ${limits.sites}', 'usage.sites <= ${limits.sites}', QUOTAS],
+  ['counts a content once for each site of an account', 'server/sites/blob-references.ts', 'others?.has(hash) ? sum : sum + sizes.get(hash)!', 'sum + sizes.get(hash)!', QUOTAS],
+  ['counts a content again that the site has', 'server/sites/blob-references.ts', '!had.has(hash)', 'true', QUOTAS],
+  ['counts injected documents', 'server/sites/blob-references.ts', 'released.filter(({ hash }) => counted.has(hash))', 'released', QUOTAS],
+  ['counts an upload and the contents it brought', 'server/publish/finalize.ts', 'ready.newBytes - uploads', 'ready.newBytes', QUOTAS],
+  ['does not count unfinished updates', 'server/publish/stage.ts', "const bytes = sumUploads('pending', version.files)", 'const bytes = 0', QUOTAS],
+  ['counts files of the live version as an upload', 'server/store/contract/versions.ts', '(known ? sum : sum + size)', 'sum + size', QUOTAS],
+  ['keeps a deleted site in the count', 'server/sites/trash.ts', 'await releaseHolding(tx, site, { bytes, sites: 1 })', 'await releaseHolding(tx, site, { bytes, sites: 0 })', QUOTAS],
+  ['keeps a deleted version in the count', 'server/sites/version.ts', 'await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
+  ['stores archives without room', 'server/publish/archive-upload.ts', 'await receipt.add(size)', '', QUOTAS],
+  ['keeps a claimed site in the count of its network', 'server/sites/site.ts', 'await releaseHolding(tx, site, { bytes: bytes + uploads, sites: 1 })', '', QUOTAS],
+  ['does not count a claimed site for its account', 'server/sites/site.ts', 'await this.#quotas.charge(tx, owned, { bytes: own + uploads, sites: 1 })', '', QUOTAS],
+  ['gives each address a quota of its own', 'server/accounts/quotas.ts', 'shortenAddress(address)', 'address', QUOTAS],
+  ['ignores the exceptions of an account', 'server/accounts/plans.ts', 'account.limits === null ? plan : { ...plan, ...account.limits }', 'plan', QUOTAS],
+  ['exceeds the limit of previews', 'server/publish/finalize.ts', 'await assertPreviewLimit(tx, { slug: site.slug, name, max, now })', '', PREVIEWS],
   ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
   ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
   ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],
@@ -324,6 +340,15 @@ const ROWS: readonly Row[] = [
   ['lets a key of scope manage create one of scope admin', 'server/accounts/administrators.ts', 'if (!mayAdminister(caller))', 'if (false)', ADMIN],
   ['lets the last administrator remove its mark', 'server/accounts/administrators.ts', 'if (!isAdministrator) await assertNotLast(tx, account)', '', ADMIN],
   ['keeps the keys of scope admin of an account without the mark', 'server/accounts/administrators.ts', "if (scope === 'admin') await", 'if (false) await', ADMIN],
+  ['lets the last administrator delete its account', 'server/jobs/account-deletion.ts', 'await assertNotLast(tx, account)', '', ADMIN],
+  ['records changes of administrators without their network', 'server/accounts/administrators.ts', 'network: shortenAddress(caller.address)', 'network: null', ADMIN],
+  ['records whole addresses in the audit log', 'server/accounts/administrators.ts', 'network: shortenAddress(caller.address)', 'network: caller.address', ADMIN],
+  ['keeps figures of deleted sites', 'server/operations/administration/figures.ts', 'present.has(id) ? [] : [id]', '[]', ADMIN],
+  ['counts all sites without a pause', 'server/operations/administration/figures.ts', 'after = counted.last\n    await turnOfTheLoop()', 'after = counted.last', 'test/store/sqlite.test.ts'],
+  ['counts the activity of a process twice', 'server/operations/administration/activity.ts', 'this.#recorded = counted', '', ADMIN],
+  ['keeps activity for ever', 'server/operations/administration/activity.ts', 'store.clock() - lifetimeMs', '0', ADMIN],
+  ['shows a sweep that failed as one that succeeded', 'server/store/queries/sweep-runs.ts', "const hasFailed = run.error !== null", 'const hasFailed = false', ADMIN],
+  ['skips rows between two pages of a list', 'server/operations/administration/page.ts', 'rows.length > limit ? shown.at(-1)', 'rows.length > limit ? rows.at(-1)', ADMIN],
   ['tells strangers which routes for administrators exist', 'server/api/app.ts', "table.filter(({ access }) => access !== 'admin')", 'table', ADMIN],
   ['gives the key of a device twice', 'server/accounts/device-sign-in.ts', 'if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()', 'await tx.deviceSignIns.remove(deviceHash)', DEVICE],
   ['gives the key of a device after its expiry', 'server/accounts/device-sign-in.ts', 'signIn !== undefined && signIn.expiresAt > now', 'signIn !== undefined', DEVICE],

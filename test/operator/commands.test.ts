@@ -42,6 +42,10 @@ test('invalid arguments print the help and exit with 2', async () => {
       ['account', 'plan', 'a@b.test', 'golden'],
       /^Unknown plan: golden\. Use free \(displayed as "Free"\) or hobby \(displayed as "Hobby"\)\./,
     ],
+    [
+      ['account', 'plan', 'a@b.test', 'hobby', '--site', '5'],
+      /^account plan takes --requests-per-hour, --sites, .* or by plan for that of the plan: --site\n/,
+    ],
   ] as const) {
     const { code, lines, stderr } = await run([...args])
     assert.deepEqual([code, lines], [2, []])
