@@ -149,7 +149,7 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
-  const serviceName = DEFAULT_SERVICE_NAME
+  const { serviceName } = config
   const accounts = new Accounts({
     ...{ store, mail, sessions, signUp: config.signUp },
     ...{ baseUrl, serviceName, secret, clock },
@@ -172,7 +172,7 @@ export function createServices(
     accounts,
     unsubscribeLinks,
     accountPlans: new AccountPlans({ store, plans, clock }),
-    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, clock }),
+    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, serviceName, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
     blocklist,
