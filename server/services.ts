@@ -22,7 +22,6 @@ import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
-import { DEFAULT_SERVICE_NAME } from './mail/template.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
@@ -134,7 +133,7 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
-  const serviceName = DEFAULT_SERVICE_NAME
+  const { serviceName } = config
   const accounts = new Accounts({
     ...{ store, mail, sessions, signUp: config.signUp },
     ...{ baseUrl, serviceName, secret, clock },
@@ -157,7 +156,7 @@ export function createServices(
     accounts,
     unsubscribeLinks,
     accountPlans: new AccountPlans({ store, plans, clock }),
-    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, clock }),
+    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, serviceName, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
     blocklist,

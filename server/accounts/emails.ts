@@ -58,17 +58,23 @@ export function lockEmail(o: {
 }
 
 /** The email to an address that may create an account. */
-export function invitationEmail(o: { to: string; days: number; baseUrl: string }): Email {
-  return renderEmail({
+export function invitationEmail(o: {
+  to: string
+  days: number
+  baseUrl: string
+  serviceName: string
+}): Email {
+  const content = {
     kind: 'invitation',
     to: o.to,
-    subject: 'You are invited to Slipway',
+    subject: `You are invited to ${o.serviceName}`,
     blocks: [
       `You can create an account at ${o.baseUrl}, where websites are published. Sign in with this email address within ${o.days} days:`,
       { label: 'Sign in', url: `${o.baseUrl}/sign-in` },
     ],
     footer: `An administrator of ${o.baseUrl} entered this address. Without an account you get no further emails.`,
-  })
+  }
+  return renderEmail(content, o.serviceName)
 }
 
 /** The email in place of a sign-in code to an address that cannot create an account. */

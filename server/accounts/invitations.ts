@@ -15,6 +15,7 @@ interface InvitationsOptions {
   mail: Mail
   policy: SignUpPolicy
   baseUrl: string
+  serviceName: string
   clock: () => number
 }
 
@@ -28,7 +29,7 @@ export class Invitations {
 
   /** Invites an address, again if it was invited before. VALIDATION_ERROR when it has an account, or with sign-up closed. */
   async invite(actor: AuditActor, typed: string): Promise<ListedInvitation> {
-    const { store, mail, policy, baseUrl, clock } = this.#options
+    const { store, mail, policy, baseUrl, serviceName, clock } = this.#options
     const email = readEmail(typed)
     if (policy.kind === 'closed') throw refuse('cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')
     const now = clock()
@@ -43,7 +44,7 @@ export class Invitations {
       await tx.invitations.put(invitation)
       await tx.audit.add({ at: now, actor, action: 'invitation.add', target: email })
     })
-    await mail.send(invitationEmail({ to: email, days: INVITATION_DAYS, baseUrl }))
+    await mail.send(invitationEmail({ to: email, days: INVITATION_DAYS, baseUrl, serviceName }))
     return toListed(invitation)
   }
 

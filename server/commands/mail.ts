@@ -50,11 +50,10 @@ async function samples({ config }: CommandContext): Promise<Email[]> {
 }
 
 /** What all emails of the service have in common. */
-async function letterhead({ baseUrl, port, siteDomain }: CommandContext['config']) {
+async function letterhead({ baseUrl, port, siteDomain, serviceName }: CommandContext['config']) {
   const { UrlBuilder } = await import('../sites/urls.ts')
-  const { DEFAULT_SERVICE_NAME } = await import('../mail/template.ts')
   const addresses = new UrlBuilder({ baseUrl: baseUrl || `http://localhost:${port}`, siteDomain })
-  return { addresses, serviceName: DEFAULT_SERVICE_NAME }
+  return { addresses, serviceName }
 }
 
 async function writeFiles(folder: string, emails: readonly Email[], from: string): Promise<void> {

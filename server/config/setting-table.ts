@@ -1,6 +1,7 @@
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
+import { DEFAULT_SERVICE_NAME } from '../mail/template.ts'
 import { planTable } from './plan-settings.ts'
 import {
   address,
@@ -53,6 +54,7 @@ export const settings = {
     'localhost',
     'Domain of published sites: each site is at SLUG.DOMAIN.',
   ),
+  serviceName: planName('SLIPWAY_NAME', DEFAULT_SERVICE_NAME, 'Name of the service in its emails.'),
   proxyHost: hostName(
     'SLIPWAY_PROXY_HOST',
     '',

@@ -46,7 +46,7 @@ export function text(name: string, defaultValue: string, description: string): S
   return { name, defaultValue, description, read: (given) => given }
 }
 
-/** The name of a plan, shown to people. */
+/** The name of a plan or of the service, shown to people. */
 export function planName(name: string, defaultValue: string, description: string): Setting<string> {
   return {
     name,

@@ -4,7 +4,7 @@ import { domainRow } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { administrator } from './administrator.ts'
-import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { sha256 } from './content.ts'
 import { mailsTo } from './sign-in-mails.ts'
@@ -201,7 +201,7 @@ describe('what an operator takes away', () => {
 
 describe('a blocked network', () => {
   test('is refused by the API, not by sites, until the block ends', async () => {
-    await using api = await startApi()
+    await using api = await Api.start()
     const { key } = await administrator(api)
     const owner = await api.account()
     const { siteUrl } = await api.publish(owner.client, { 'index.html': 'x' })

@@ -18,7 +18,7 @@ const KNOWN = 'known@example.net'
 
 /** A service with an account from before the policy, and an invited address. */
 async function startWith(policy: string): Promise<Api> {
-  const api = await Api.start({ SIGN_UP: policy, RATE_SIGN_IN: '1000000' })
+  const api = await Api.start({ SIGN_UP: policy, NAME: 'Harbor Pages', RATE_SIGN_IN: '1000000' })
   const { store } = await api.operator()
   const account = {
     id: 'known',
@@ -98,7 +98,7 @@ describe('who can create an account', () => {
       ((await call('GET')).json as { rows: { email: string }[] }).rows.map(({ email }) => email)
     const { status } = await call('POST', '', { email: 'New@Example.net' })
     assert.equal(status, 201)
-    assert.match(await letterTo(api, 'new@example.net'), /You are invited to Slipway/)
+    assert.match(await letterTo(api, 'new@example.net'), /You are invited to Harbor Pages/)
     assert.deepEqual(await emails(), ['invited@example.net', 'new@example.net'])
     assert.equal((await call('POST', '', { email: KNOWN })).status, 400)
     await api.account('invited@example.net')

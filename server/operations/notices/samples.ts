@@ -1,5 +1,6 @@
-import { codeEmail, lockEmail, signUpClosedEmail } from '../../accounts/emails.ts'
+import { codeEmail, invitationEmail, lockEmail, signUpClosedEmail } from '../../accounts/emails.ts'
 import { canTurnOff } from '../../accounts/notice-switches.ts'
+import { INVITATION_DAYS } from '../../accounts/sign-up.ts'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'
 import { renderEmail } from '../../mail/template.ts'
@@ -29,6 +30,7 @@ export function sampleEmails(options: SampleOptions): Email[] {
   return [
     codeEmail({ to, code: 'ABCD-EFGH', minutes: 10, ...service }),
     signUpClosedEmail({ to, ...service }),
+    invitationEmail({ to, days: INVITATION_DAYS, ...service }),
     lockEmail({ to, lock: 'caller', hours: 24, ...service }),
     ...notices,
     testEmail(options),
