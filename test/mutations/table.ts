@@ -48,6 +48,14 @@ const ROWS: readonly Row[] = [
   ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'best = language as Language', '', EDGE],
   ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'let highest = 0', 'let highest = -1', EDGE],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  // Watching the service, and its emails
+  ['logs upload signatures and claim tokens', 'server/net/observe-request.ts', "path: url.split('?', 1)[0]!,", 'path: url,', 'test/operator/access-log.test.ts'],
+  ['lets a visitor end a field of the access log', 'server/operations/access-log/format.ts', '/[^\\x20-\\x7e]|["\\\\]/g', '/[^\\x20-\\x7e]/g', 'test/operator/access-log.test.ts'],
+  ['logs whole addresses', 'server/operations/access-log/access-log.ts', "addresses === 'full' ?", 'true ?', 'test/operator/access-log.test.ts'],
+  ['continues the trace of any caller', 'server/net/observe-request.ts', 'this.#trustsProxies ? headers.traceparent', 'true ? headers.traceparent', 'test/operator/traces.test.ts'],
+  ['turns emails off without a signature', 'server/accounts/unsubscribe.ts', 'this.#signer.verify([account, kind], signature)', 'true', 'test/operator/notices.test.ts'],
+  ['turns emails off when a program opens a link', 'server/api/unsubscribe.ts', 'const kind = links.verify(query as UnsubscribeQuery)', 'await links.follow(query as UnsubscribeQuery)\n    const kind = links.verify(query as UnsubscribeQuery)', 'test/operator/notices.test.ts'],
+  ['sends emails to an address that refuses them', 'server/operations/notices/notices.ts', 'if (account.emailRefusedAt !== null && ', 'if (false && ', 'test/operator/notices.test.ts'],
   // Abuse
   ['serves a blocked file', 'server/edge/build-response.ts', 'if (match.isBlocked) return', 'if (false) return', ABUSE],
   ['shows a blocked file as the page for unknown paths', 'server/edge/build-response.ts', '!match.page || match.page.isBlocked', '!match.page', ABUSE],
