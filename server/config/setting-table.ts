@@ -474,9 +474,12 @@ export const settings = {
     'SLIPWAY_REPORT_EMAIL',
     'Email address that is notified of reports by visitors, and that pages of suspended sites name as the contact.',
   ),
-  scanHook: scanner(
-    'SLIPWAY_SCAN_HOOK',
-    'Program that scans files before they are published, or ClamAV: `clamd:/run/clamav/clamd.ctl` or `clamd:HOST:PORT`.',
+  scanHook: optional(
+    scanner(
+      'SLIPWAY_SCAN_HOOK',
+      'Program that scans files before they are published, or ClamAV: `clamd:/run/clamav/clamd.ctl` or `clamd:HOST:PORT`.',
+    ),
+    'off',
   ),
   scanSeconds: duration('SLIPWAY_SCAN_SECONDS', 60, [1, 3600], 'Time limit to scan the files of a version.'),
   scanFailure: oneOf(

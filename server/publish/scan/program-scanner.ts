@@ -4,6 +4,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { describeFailure, runHook } from '../../lib/hook-process.ts'
+import { parseJsonObject } from '../../lib/json-object.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import { HOUR_MS } from '../../lib/time.ts'
 import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
@@ -128,21 +129,12 @@ function toRuns(files: readonly ScannedFile[]): ScannedFile[][] {
 
 function readRefusal(stdout: string, files: readonly ScannedFile[]): Refusal {
   const [line = ''] = stdout.trim().split('\n')
-  const stated = parseObject(line)
+  const stated = parseJsonObject(line)
   const reason = typeof stated?.reason === 'string' ? stated.reason : stated ? '' : line
   const named = files.find(({ path }) => path === stated?.path)
   const only = files.length === 1 ? files[0] : undefined
   return {
     path: (named ?? only)?.path,
     reason: toPlainLine(reason, MAX_REASON_CHARACTERS) || 'no reason given',
-  }
-}
-
-function parseObject(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? { ...value } : undefined
-  } catch {
-    return undefined
   }
 }
