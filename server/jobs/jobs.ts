@@ -383,7 +383,9 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
     store.execute('relaxed', ({ keys }) => keys.deleteExpired(expired)),
   )
   const invitations = await repeatUntilEmpty(() =>
-    store.execute('relaxed', ({ invitations }) => invitations.deleteExpired(now, ITEMS_PER_TRANSACTION)),
+    store.write('relaxed', INDEPENDENT, ({ invitations }) =>
+      invitations.deleteExpired(now, ITEMS_PER_TRANSACTION),
+    ),
   )
   const tokens = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION)),

@@ -42,18 +42,21 @@ export class SqlInvitationQueries implements InvitationQueries {
   }
 
   async deleteExpired(now: number, limit: number) {
-    const expired = this.#db
+    const expired = await this.#db
       .selectFrom('invitations')
       .select('email')
       .where('expires_at', '<=', now)
       .orderBy('expires_at')
       .limit(limit)
-    const rows = await this.#db
-      .deleteFrom('invitations')
-      .where('email', 'in', expired)
-      .returning('email')
       .execute()
-    return rows.length
+    if (expired.length === 0) return 0
+    const emails = expired.map(({ email }) => email)
+    await this.#db
+      .deleteFrom('invitations')
+      .where('email', 'in', emails)
+      .where('expires_at', '<=', now)
+      .execute()
+    return expired.length
   }
 
   #valid(now: number) {
