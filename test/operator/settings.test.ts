@@ -17,7 +17,7 @@ import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Program, run } from './program.ts'
 
 /** Settings that accept any text; an invalid value is found when it is used. */
-const ANY_TEXT = ['HOST', 'INTERNAL_HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
+const ANY_TEXT = ['ACCESS_LOG', 'HOST', 'INTERNAL_HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
 
 const NO_NUMBERS = [' 1', '1 ', '-1', '1.5', '1e3', '0x10', 'many', '99999999999999999999']
 
@@ -228,6 +228,13 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   FAST_PATH: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
   HTTP2: { values: ['yes', 'on', 'NODE'], allowed: /one of own, node, off/ },
   UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
+  ACCESS_LOG_FORMAT: { values: ['common', 'JSON'], allowed: /one of combined, json/ },
+  ACCESS_LOG_ADDRESSES: { values: ['yes', 'hashed'], allowed: /one of short, full, none/ },
+  OTLP_URL: {
+    values: ['localhost:4318', 'grpc://localhost:4317', 'http:'],
+    allowed: /begins with http:\/\/ or https:\/\//,
+  },
+  TRACE_PERCENT: { values: [...NO_NUMBERS, '101'], allowed: /from 0 to 100/ },
   LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
 }
 
