@@ -10,6 +10,7 @@ import { large } from './fleet/large.ts'
 import { s3 } from './fleet/s3.ts'
 import { shared } from './fleet/shared.ts'
 import { spread } from './fleet/spread.ts'
+import { flood } from './flood.ts'
 import { growth } from './growth.ts'
 import { memory } from './memory.ts'
 import { programs } from './programs.ts'
@@ -26,6 +27,7 @@ const MEASUREMENTS = [
   programs,
   memory,
   growth,
+  flood,
   serving,
   tls,
   visits,

@@ -29,12 +29,27 @@ export async function scratchFolder(): Promise<AsyncDisposable & { path: string 
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
+/** All measurements publish from one network. */
+const NO_QUOTAS = Object.fromEntries(
+  ['TOTAL_BYTES', 'TOTAL_SITES', 'NETWORK_BYTES', 'NETWORK_SITES'].map((name) => [
+    `ANONYMOUS_${name}`,
+    'unlimited',
+  ]),
+)
+
 export async function startServer(
   data: string,
   { settings = {}, core, environment = {} }: Options = {},
 ): Promise<ServerProcess> {
   const port = settings.PORT ?? (await freePort())
-  const given = { PORT: String(port), DATA: data, LOG: 'silent', RATE_ANONYMOUS: '1000000000', ...settings }
+  const given = {
+    PORT: String(port),
+    DATA: data,
+    LOG: 'silent',
+    RATE_ANONYMOUS: '1000000000',
+    ...NO_QUOTAS,
+    ...settings,
+  }
   const program = [join(ROOT, 'node_modules/.bin/node'), join(ROOT, 'server/bin/slipway-server.js')]
   const [command, ...args] =
     core !== undefined && canPin() ? ['taskset', '-c', String(core), ...program] : program

@@ -32,6 +32,11 @@ export const parts = {
     packages: ['zip', 'tar', 'python3'],
     for: 'tests with archives of common archivers',
   },
+  dpkg: {
+    programs: ['dpkg-deb', 'tar', 'git'],
+    packages: ['dpkg', 'tar', 'git'],
+    for: 'a test of the packages',
+  },
   git: { programs: ['git'], packages: ['git'], for: 'tests that compare ignore rules with those of git' },
   nginx: {
     programs: ['nginx'],
@@ -53,6 +58,7 @@ export const parts = {
     packages: ['knot', 'bind9-dnsutils'],
     for: 'tests with an authoritative DNS server',
   },
+  clamd: { programs: ['clamd'], packages: ['clamav-daemon'], for: 'tests with a virus scanner' },
   unbound: { programs: ['unbound'], packages: ['unbound'], for: 'tests with a DNS resolver' },
   caddy: { programs: ['caddy'], packages: ['caddy'], for: 'tests with Caddy in front' },
   'caddy-ca': {

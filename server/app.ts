@@ -3,7 +3,9 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import type { Accounts } from './accounts/account.ts'
+import type { AccountPlans } from './accounts/account-plans.ts'
 import type { Administrators } from './accounts/administrators.ts'
+import type { Invitations } from './accounts/invitations.ts'
 import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
@@ -54,6 +56,10 @@ import { ActivityRecorder } from './operations/administration/activity.ts'
 import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
+import type { Blocks } from './operations/moderation/blocks.ts'
+import type { ModeratedSites } from './operations/moderation/moderated-sites.ts'
+import type { Removals } from './operations/moderation/removals.ts'
+import type { Suspensions } from './operations/moderation/suspensions.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
@@ -70,6 +76,12 @@ export interface OperatorContext {
   blobs: Blobs
   accounts: Accounts
   administrators: Administrators
+  accountPlans: AccountPlans
+  invitations: Invitations
+  suspensions: Suspensions
+  removals: Removals
+  blocks: Blocks
+  moderatedSites: ModeratedSites
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -310,7 +322,18 @@ export async function openForOperator(
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
-  const { accounts, administrators, precompressor, sweepOptions } = services
+  const {
+    accounts,
+    administrators,
+    accountPlans,
+    invitations,
+    suspensions,
+    removals,
+    blocks,
+    moderatedSites,
+    precompressor,
+    sweepOptions,
+  } = services
   const { store, blobs } = backends
   const stack = new AsyncDisposableStack()
   stack.use(store)
@@ -332,6 +355,12 @@ export async function openForOperator(
     blobs,
     accounts,
     administrators,
+    accountPlans,
+    invitations,
+    suspensions,
+    removals,
+    blocks,
+    moderatedSites,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -362,6 +391,8 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     version,
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
+    anonymousPublishing: config.anonymousPublishing === 'on',
+    openSignUp: config.signUp.kind === 'open',
     anonymousRequests: config.rateAnonymous,
     anonymousLifetime: config.anonymousLifetime,
     pendingLifetime: config.pendingLifetime,

@@ -144,25 +144,28 @@ export async function openBackends(
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = await openBlobs(config, folder, { bootId, clock, reserve, telemetry, log })
   await warnBelowReserve(blobs, reserve, log)
-  const mail = observeMail(
-    config.smtpUrl
-      ? smtpMail({ url: config.smtpUrl, from: config.mailFrom, log })
-      : folderMail({ folder: folder.mail, from: config.mailFrom, log, showCode, clock }),
-    telemetry,
-  )
+  const mail = observeMail(openMail(config, { log, showCode, clock }), telemetry)
   const dns = resolverDns({ servers: config.dnsServers })
   const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
   return { ...database, reserve, blobs, mail, dns, secretBox, certificates }
 }
 
+/** The mail server of the settings, or files in the data folder. */
+export function openMail(
+  { smtpUrl: url, mailFrom: from, data }: Config,
+  { log, ...parts }: { log: Log; showCode: ShowCode; clock: () => number },
+): Mail {
+  return url ? smtpMail({ url, from, log }) : folderMail({ folder: join(data, 'mail'), from, log, ...parts })
+}
+
 /** Loads the driver of PostgreSQL only for its setting. */
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log, metrics }: StartOptions & { metrics: Metrics },
+  { clock = Date.now, log, version, metrics }: StartOptions & { metrics: Metrics },
 ): Promise<Store> {
-  if (databaseUrl === '') return sqliteStore({ file: database, clock })
+  if (databaseUrl === '') return sqliteStore({ file: database, clock, upgrade: { release: version, log } })
   const { postgresStore } = await import('./store/postgres/postgres.ts')
   return postgresStore({ url: databaseUrl, log, metrics })
 }

@@ -1,14 +1,19 @@
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
+import { AccountPlans } from './accounts/account-plans.ts'
 import { Administrators } from './accounts/administrators.ts'
+import { Blocklist } from './accounts/blocklist.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
+import { Invitations } from './accounts/invitations.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import { Programs } from './accounts/oauth/programs.ts'
-import type { Plans } from './accounts/plans.ts'
+import { DEFAULT_PLAN, fileLimits, Plans } from './accounts/plans.ts'
+import { Quotas } from './accounts/quotas.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
 import { IdTokens } from './accounts/trusts/id-tokens.ts'
 import { Trusts } from './accounts/trusts/trusts.ts'
+import { UnsubscribeLinks } from './accounts/unsubscribe.ts'
 import { authorizationCookies } from './api/cookies.ts'
 import { MCP_PATH } from './api/mcp/resource.ts'
 import type { Backends, StartOptions } from './backends.ts'
@@ -17,14 +22,24 @@ import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
+import { SECOND_MS } from './lib/time.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
+import { Blocks } from './operations/moderation/blocks.ts'
+import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
+import { Removals } from './operations/moderation/removals.ts'
+import { Reports } from './operations/moderation/reports.ts'
+import { Suspensions } from './operations/moderation/suspensions.ts'
 import { Notices } from './operations/notices/notices.ts'
 import { SpoolSpace } from './publish/archive/spool.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
 import { Finalizer } from './publish/finalize.ts'
 import { Precompressor } from './publish/precompress/precompressor.ts'
 import { PublishService } from './publish/publish.ts'
+import { ClamdScanner } from './publish/scan/clamd-scanner.ts'
+import { ContentScan } from './publish/scan/content-scan.ts'
+import { ProgramScanner } from './publish/scan/program-scanner.ts'
+import type { Scanner } from './publish/scan/scanner.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
 import { Collaborators } from './sites/collaborators.ts'
@@ -48,7 +63,16 @@ export function createServices(
 ) {
   const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
   const { clock } = store
-  const plans = readPlans(config)
+  const plans = new Plans(config.plans, log)
+  const quotas = new Quotas({
+    plans,
+    anonymous: {
+      total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
+      network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
+    },
+    secret,
+    clock,
+  })
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const blobReader = new BlobReader(blobs, store.read.blobs)
   const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
@@ -62,16 +86,20 @@ export function createServices(
     log,
   })
   const policy = namePolicy(config, baseUrl)
+  const blocklist = new Blocklist(store)
   const names = new SiteNames({ store, policy, addresses, precompressor, clock })
   const pendingVersions = new PendingVersionStore({
     store,
+    blocklist,
     addresses,
     names,
     clock,
     anonymousLifetime: config.anonymousLifetime,
     previewLifetime: config.previewLifetime,
-    maxPreviews: config.previews,
-    limits: publishLimits(config),
+    plans,
+    quotas,
+    allowsAnonymous: config.anonymousPublishing === 'on',
+    anonymousLimits: publishLimits(config).anonymous,
   })
   const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
@@ -80,16 +108,27 @@ export function createServices(
     addresses,
     precompressor,
     clock,
-    maxVersions: config.versionsKept,
-    maxDrafts: config.draftsKept,
+    plans,
     draftLifetime: config.draftLifetime,
-    maxPreviews: config.previews,
+  })
+  const contentScan = new ContentScan({
+    store,
+    scanner: openScanner(config, folder.spool),
+    timeoutMs: config.scanSeconds * SECOND_MS,
+    onFailure: config.scanFailure,
+    clock,
+    log,
+    telemetry,
   })
   const finalizer = new Finalizer({
     store,
+    blocklist,
+    contentScan,
     blobs,
     blobReader,
     versions,
+    plans,
+    quotas,
     precompressor,
     addresses,
     clock,
@@ -109,6 +148,14 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
+  const { serviceName } = config
+  const accounts = new Accounts({
+    ...{ store, mail, sessions, signUp: config.signUp },
+    ...{ baseUrl, serviceName, secret, clock },
+  })
+  const unsubscribeLinks = new UnsubscribeLinks({ baseUrl, secret, accounts })
+  const blocks = new Blocks({ store, clock })
+  const reports = new Reports({ store, mail, addresses, clock, log, email: config.reportEmail })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
@@ -121,9 +168,18 @@ export function createServices(
   return {
     addresses,
     injectedDocuments,
-    accounts: new Accounts({ store, mail, sessions, baseUrl, secret, clock }),
+    accounts,
+    unsubscribeLinks,
+    accountPlans: new AccountPlans({ store, plans, clock }),
+    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, serviceName, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
+    blocklist,
+    suspensions: new Suspensions({ store, clock }),
+    removals: new Removals({ store, clock, certificates, accountDeletion }),
+    blocks,
+    reports,
+    moderatedSites: new ModeratedSites({ store, addresses }),
     lists: new Lists({ store, addresses }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
@@ -161,6 +217,7 @@ export function createServices(
         total: config.spoolBytes,
         perNetwork: Math.ceil(config.spoolBytes / 2),
       }),
+      quotas,
       clock,
       pendingLifetime: config.pendingLifetime,
     }),
@@ -168,7 +225,7 @@ export function createServices(
     previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, clock }),
+    sites: new Sites({ store, blobs, addresses, precompressor, quotas, clock }),
     trash: new Trash({
       store,
       precompressor,
@@ -191,7 +248,10 @@ export function createServices(
       domains,
       accountDeletion,
       auditLog,
-      notices: new Notices({ store, mail, addresses, clock, log }),
+      blocks,
+      contentScan,
+      reports,
+      notices: new Notices({ store, mail, addresses, serviceName, unsubscribeLinks, clock, log }),
       certificates,
       clock,
       log,
@@ -202,22 +262,32 @@ export function createServices(
   }
 }
 
+/** The scanner that the settings select. */
+function openScanner(
+  { scanHook, scanHookEnvironment: environment, scanSeconds }: Config,
+  folder: string,
+): Scanner | undefined {
+  if (scanHook === undefined) return undefined
+  if (scanHook.kind === 'clamd') return new ClamdScanner(scanHook.address)
+  const { program } = scanHook
+  return new ProgramScanner({ program, environment, folder, timeoutMs: scanSeconds * SECOND_MS })
+}
+
 /** Publishing limits with and without an account. */
-export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
+export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned' | 'largest'> {
+  const plans = Object.values(config.plans)
   return {
     anonymous: {
       files: config.anonymousFiles,
       fileBytes: config.anonymousFileBytes,
       siteBytes: config.anonymousSiteBytes,
     },
-    owned: { files: config.ownedFiles, fileBytes: config.ownedFileBytes, siteBytes: config.ownedSiteBytes },
-  }
-}
-
-function readPlans(config: Config): Plans {
-  return {
-    free: { name: config.planFree, requestsPerHour: config.rateFree, domains: config.domainsFree },
-    hobby: { name: config.planHobby, requestsPerHour: config.rateHobby, domains: config.domainsHobby },
+    owned: fileLimits(config.plans[DEFAULT_PLAN]!),
+    largest: {
+      files: Math.max(...plans.map(({ filesPerSite }) => filesPerSite)),
+      fileBytes: Math.max(...plans.map(({ fileBytes }) => fileBytes)),
+      siteBytes: Math.max(...plans.map(({ siteBytes }) => siteBytes)),
+    },
   }
 }
 

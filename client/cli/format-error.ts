@@ -1,4 +1,5 @@
-import { formatDuration, stripControlChars } from '../../protocol/format.ts'
+import type { QuotaDetails } from '../../protocol/api/errors.ts'
+import { formatDuration, pluralize, stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { CliError, EXIT_CODES, InterruptedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
@@ -73,10 +74,12 @@ const AUTH_CODES = new Set([
   'INVALID_CODE',
   'INVALID_CLAIM_TOKEN',
   'ALREADY_CLAIMED',
+  'SIGN_UP_CLOSED',
 ])
 const LIMIT_CODES = new Set([
   'RATE_LIMITED',
   'PAYLOAD_TOO_LARGE',
+  'QUOTA_EXCEEDED',
   'DOMAIN_LIMIT_REACHED',
   'KEY_LIMIT_REACHED',
   'TRUST_LIMIT_REACHED',
@@ -181,8 +184,14 @@ export function isInTrash({ details }: SlipwayError): boolean {
 }
 
 /** The hints of the server name requests, which no user of the command sends. `login` is set without a key. */
-function suggestForRefusal({ code }: SlipwayError, program: string, login: string | undefined): string[] {
+function suggestForRefusal(
+  { code, details }: SlipwayError,
+  program: string,
+  login: string | undefined,
+): string[] {
   switch (code) {
+    case 'QUOTA_EXCEEDED':
+      return describeRoom(details as QuotaDetails | undefined, program, login)
     case 'NOT_TRUSTED':
       return [
         `Trust the repository from a signed-in machine: ${program} trust github OWNER/REPOSITORY --branch main`,
@@ -210,6 +219,24 @@ function suggestForRefusal({ code }: SlipwayError, program: string, login: strin
     default:
       return []
   }
+}
+
+/** How the user frees what counts against a quota. */
+function describeRoom(
+  details: QuotaDetails | undefined,
+  program: string,
+  login: string | undefined,
+): string[] {
+  if (!details?.quota.startsWith('account'))
+    return login === undefined ? [] : [`Sign in to publish to an account: ${login}`]
+  const { trashedSites = 0, pendingVersions = 0 } = details
+  return [
+    `Delete what you no longer need: ${program} delete NAME, ${program} versions, ${program} previews`,
+    ...(trashedSites > 0 ? [`${pluralize(trashedSites, 'site')} in the trash: ${program} trash`] : []),
+    ...(pendingVersions > 0
+      ? [`${pluralize(pendingVersions, 'unfinished upload')}, deleted a day after their start`]
+      : []),
+  ]
 }
 
 function rateLimit({ retryAfterSeconds }: SlipwayError, now: number, login: string | undefined): string[] {

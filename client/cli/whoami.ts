@@ -1,5 +1,13 @@
 import type { Me } from '../../protocol/api/account.ts'
-import { formatNumber, formatUtc, pluralize, stripControlChars, UNLIMITED } from '../../protocol/format.ts'
+import {
+  formatBytes,
+  formatLimit,
+  formatNumber,
+  formatUtc,
+  pluralize,
+  stripControlChars,
+  UNLIMITED,
+} from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Command, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
 
@@ -33,8 +41,15 @@ function formatKey({ name, scope, sites, expiresAt }: NonNullable<Me['key']>): s
   return stripControlChars(parts.join(' · '))
 }
 
-function formatUsage({ usage: { requestsThisHour }, limits: { requestsPerHour } }: Me): string {
-  return requestsPerHour >= UNLIMITED
-    ? `${pluralize(requestsThisHour, 'request')} this hour, no limit`
-    : `${formatNumber(requestsThisHour)} of ${pluralize(requestsPerHour, 'request')} used this hour`
+function formatUsage({
+  usage: { requestsThisHour, heldBytes },
+  limits: { requestsPerHour, bytes },
+}: Me): string {
+  const requests =
+    requestsPerHour >= UNLIMITED
+      ? `${pluralize(requestsThisHour, 'request')} this hour, no limit`
+      : `${formatNumber(requestsThisHour)} of ${pluralize(requestsPerHour, 'request')} used this hour`
+  // Servers of earlier releases do not count what an account stores.
+  if (heldBytes === undefined) return requests
+  return `${requests} · ${formatBytes(heldBytes)} ${bytes >= UNLIMITED ? 'stored' : `of ${formatLimit(bytes)} stored`}`
 }

@@ -3,6 +3,7 @@ import type {
   KeyEndedResponse,
   Me,
   MeChange,
+  MeChangeResponse,
   NewKeyResponse,
   RequestCodeResponse,
   SessionList,
@@ -33,6 +34,7 @@ import type {
   UploadReceipt,
   UploadTarget,
 } from '../../protocol/api/publish.ts'
+import type { ReportReceived, ReportRequest } from '../../protocol/api/reports.ts'
 import type {
   ClaimPreview,
   ClaimResponse,
@@ -81,6 +83,7 @@ export type * from '../../protocol/api/domains.ts'
 export type * from '../../protocol/api/errors.ts'
 export type * from '../../protocol/api/previews.ts'
 export type * from '../../protocol/api/publish.ts'
+export type * from '../../protocol/api/reports.ts'
 export type * from '../../protocol/api/sites.ts'
 export type * from '../../protocol/api/visits.ts'
 export type { ArchiveOptions, Download, ListOptions, SlipwayOptions } from './options.ts'
@@ -204,8 +207,8 @@ export class Slipway {
     return this.#call('GET', '/api/v1/me')
   }
 
-  /** Turns reminders by email on or off. */
-  updateMe(change: MeChange): Promise<MeChange> {
+  /** Turns emails about events on or off. */
+  updateMe(change: MeChange): Promise<MeChangeResponse> {
     return this.#call('PATCH', '/api/v1/me', { json: change })
   }
 
@@ -363,6 +366,11 @@ export class Slipway {
   /** Gives a site another name; the former one redirects for 30 days. */
   renameSite(slug: string, name: string): Promise<RenameResponse> {
     return this.#call('PATCH', `${sitePath(slug)}/name`, { json: { name } })
+  }
+
+  /** Reports a page of a site to the operator of the service. Needs no key. */
+  report(report: ReportRequest): Promise<ReportReceived> {
+    return this.#call('POST', '/api/reports', { json: report })
   }
 
   /** Whether a new site of the caller can have a name. */

@@ -3,16 +3,17 @@ import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
+import { ButtonLink } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Fact, Facts } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime } from '../kit/time.tsx'
 import { ApiKey } from './api-key.tsx'
 import { DeleteAccount } from './delete-account.tsx'
+import { Emails } from './emails.tsx'
 import { NamedKeys } from './named-keys.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
 import { Programs } from './programs.tsx'
-import { Reminders } from './reminders.tsx'
 import { Sessions } from './sessions.tsx'
 import { SignOut } from './sign-out.tsx'
 import { Trusts } from './trusts.tsx'
@@ -29,7 +30,15 @@ export function AccountPage() {
 function OwnAccount() {
   const me = useResource('me', () => slipway.me())
   return (
-    <Page title="Account" actions={<SignOut />}>
+    <Page
+      title="Account"
+      actions={
+        <>
+          {me.value?.administrator && <ButtonLink href="/admin">Administration</ButtonLink>}
+          <SignOut />
+        </>
+      }
+    >
       <div class="stack wide">
         {me.value ? (
           <AccountSections me={me.value} resource={me} />
@@ -52,7 +61,7 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
         </Fact>
       </Facts>
       <PlanAndUsage me={me} />
-      <Reminders me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
+      <Emails me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
       <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
       <NamedKeys />
       <Trusts />

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
-import type { AccountScope, CreatedKey } from '../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES, type CreatedKey, KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
 import { useAction } from '../api/action.ts'
+import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
@@ -22,8 +23,9 @@ interface CreateKeyProps {
 
 /** The form for a named key. */
 export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
+  const me = useResource('me', () => slipway.me())
   const [name, setName] = useState('')
-  const [scope, setScope] = useState<AccountScope>('publish')
+  const [scope, setScope] = useState<KeyScope>('publish')
   const [sites, setSites] = useState('')
   const [lifetime, setLifetime] = useState('')
   const create = useAction(async () => {
@@ -50,7 +52,11 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
           maxLength={64}
           autocomplete="off"
         />
-        <ScopeChoice value={scope} onChoose={setScope} />
+        <ScopeChoice<KeyScope>
+          scopes={me.value?.administrator ? KEY_SCOPES : ACCOUNT_SCOPES}
+          value={scope}
+          onChoose={setScope}
+        />
         <TextField
           label="Only these sites"
           hint="Names, separated by commas. Empty for all sites and your account."

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { AccountScope } from '../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES, type AccountScope } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
@@ -77,7 +77,7 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
           {...WRITTEN}
         />
         <JobFields jobs={jobs} onWrite={setJobs} />
-        <ScopeChoice value={scope} onChoose={setScope} />
+        <ScopeChoice scopes={ACCOUNT_SCOPES} value={scope} onChoose={setScope} />
         <ErrorNotice error={create.error} />
         <div class="choices">
           <Button variant="main" busy={create.busy} disabled={!isComplete}>

@@ -1,7 +1,7 @@
 import type { Me } from '../../protocol/api/account.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { formatClock } from '../app/format-time.ts'
-import { Badge, Bar, Fact, Facts, Panel } from '../kit/panel.tsx'
+import { Badge, Bar, Panel } from '../kit/panel.tsx'
 
 /** Limits and usage of the plan. */
 export function PlanAndUsage({ me }: { me: Me }) {
@@ -21,11 +21,15 @@ export function PlanAndUsage({ me }: { me: Me }) {
           limit={limits.domains}
           href={usage.domains > 0 ? '/domains' : undefined}
         />
+        <UsageBar name="Sites" used={usage.heldSites} limit={limits.sites} note="The trash counts, too." />
+        <UsageBar
+          name="Stored"
+          used={usage.heldBytes}
+          limit={limits.bytes}
+          text={`${formatBytes(usage.heldBytes)} of ${formatLimit(limits.bytes)}`}
+          note="All versions, previews, unfinished uploads and the trash. Equal files count once."
+        />
       </div>
-      <Facts>
-        <Fact name="Sites">{formatNumber(usage.sites)}</Fact>
-        <Fact name="Stored">{formatBytes(usage.totalBytes)}</Fact>
-      </Facts>
       <p class="quiet small">
         {`Each site can have ${pluralize(limits.filesPerSite, 'file')} and ${formatLimit(limits.siteBytes)} in total, ${formatLimit(limits.fileBytes)} per file. `}
         {`Versions kept per site: ${limits.versionsKept}.`}
@@ -39,12 +43,14 @@ interface UsageBarProps {
   used: number
   limit: number
   note?: string
+  /** In place of the numbers. */
+  text?: string
   /** The page with what is counted. */
   href?: string | undefined
 }
 
-function UsageBar({ name, used, limit, note, href }: UsageBarProps) {
-  const text = `${formatNumber(used)} of ${formatCountLimit(limit)}`
+function UsageBar({ name, used, limit, note, href, ...rest }: UsageBarProps) {
+  const { text = `${formatNumber(used)} of ${formatCountLimit(limit)}` } = rest
   return (
     <div class="stack tight">
       <p class="use">

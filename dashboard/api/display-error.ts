@@ -42,7 +42,7 @@ export function toDisplayError(error: unknown): DisplayError {
   const [first] = Object.values(fields)
   return {
     title: error.code === 'NETWORK' ? "Can't reach the server." : (first ?? sentence(error.message)),
-    hint: HINTS[error.code] ?? '',
+    hint: HINTS[error.code] ?? (error.code === 'QUOTA_EXCEEDED' ? (error.hint ?? '') : ''),
     code: error.code,
     fields,
   }

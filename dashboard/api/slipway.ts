@@ -9,7 +9,7 @@ import { settings } from './settings.ts'
 const REQUEST_TIMEOUT_MS = 30_000
 
 /** Calls charged to the account's hour; sign-in has a counter of its own. */
-const RATE_LIMITED_ROUTES = /^\/api\/v1\/(?!_upload\/|publish\/[^/]+\/claim\/preview)/
+const RATE_LIMITED_ROUTES = /^\/api\/(?:v1|admin)\/(?!_upload\/|publish\/[^/]+\/claim\/preview)/
 
 /** In a rate limit error: which counter was charged. */
 const COUNTED_BY_ADDRESS = /"countedBy":"address"/
@@ -17,10 +17,16 @@ const COUNTED_BY_ADDRESS = /"countedBy":"address"/
 /** Calls without a time-out. */
 const NO_TIMEOUT = /^\/api\/v1\/(_upload\/|domains\/[^/]+\/events$)/
 
-/** Opens the sign-in dialog; resolves to whether the user signed in. Set by the page frame. */
-let promptSignIn: () => Promise<boolean> = async () => false
+/** In the error of a change that needs a more recent sign-in. */
+const NEEDS_RECENT_SIGN_IN = /"code":"SIGN_IN_AGAIN"/
 
-export function setSignInPrompt(prompt: () => Promise<boolean>): void {
+/** Why a call needs a sign-in: the session has expired, or it is too old for a change of an administrator. */
+export type SignInReason = 'expired' | 'too-old'
+
+/** Opens the sign-in dialog; resolves to whether the user signed in. Set by the page frame. */
+let promptSignIn: (reason: SignInReason) => Promise<boolean> = async () => false
+
+export function setSignInPrompt(prompt: (reason: SignInReason) => Promise<boolean>): void {
   promptSignIn = prompt
 }
 
@@ -36,21 +42,22 @@ export async function transport(request: HttpRequest): Promise<HttpResponse> {
   const incoming = await sendOnce(request)
   if (!incoming.requiresSignIn || email === null) return incoming
   if (signIns.value === before) {
-    if (isSignInLost() || typeof (request.body ?? '') !== 'string') return incoming
-    if (!(await promptSignIn())) {
-      if (signedInAs.value === email) rememberSignedIn(null)
+    const isExpired = incoming.requiresSignIn === 'expired'
+    if ((isExpired && isSignInLost()) || typeof (request.body ?? '') !== 'string') return incoming
+    if (!(await promptSignIn(incoming.requiresSignIn))) {
+      if (isExpired && signedInAs.value === email) rememberSignedIn(null)
       return incoming
     }
   }
   if (signedInAs.value !== email) return incoming
   const again = await sendOnce(request)
-  if (again.requiresSignIn) isSignInLost()
+  if (again.requiresSignIn === 'expired') isSignInLost()
   return again
 }
 
 interface AuthenticatedResponse extends HttpResponse {
   /** Whether a signed-in caller would not have got this error. */
-  requiresSignIn: boolean
+  requiresSignIn: SignInReason | undefined
 }
 
 async function sendOnce(request: HttpRequest): Promise<AuthenticatedResponse> {
@@ -60,18 +67,22 @@ async function sendOnce(request: HttpRequest): Promise<AuthenticatedResponse> {
   if (RATE_LIMITED_ROUTES.test(url)) {
     recordRateLimit(incoming.header)
     if (incoming.status < 400) confirmSignedIn()
-    if (incoming.status === 429) return onTooManyRequests(incoming)
+    // A caller with an expired session is charged to its address, and may be refused before authentication fails.
+    if (incoming.status === 429) return withReason(incoming, COUNTED_BY_ADDRESS, 'expired')
   }
-  return { ...incoming, requiresSignIn: incoming.status === 401 }
+  if (incoming.status === 403) return withReason(incoming, NEEDS_RECENT_SIGN_IN, 'too-old')
+  return { ...incoming, requiresSignIn: incoming.status === 401 ? 'expired' : undefined }
 }
 
-/**
- * A caller with an expired session is charged to its address, and may be rate-limited before authentication
- * fails.
- */
-async function onTooManyRequests(incoming: HttpResponse): Promise<AuthenticatedResponse> {
+/** The response with the reason, if its body matches. */
+async function withReason(
+  incoming: HttpResponse,
+  pattern: RegExp,
+  reason: SignInReason,
+): Promise<AuthenticatedResponse> {
   const body = await incoming.text()
-  return { ...incoming, text: async () => body, requiresSignIn: COUNTED_BY_ADDRESS.test(body) }
+  const requiresSignIn = pattern.test(body) ? reason : undefined
+  return { ...incoming, text: async () => body, requiresSignIn }
 }
 
 /** A URL of this service under the page's own origin. */

@@ -21,6 +21,7 @@ const SitePage = lazyPage(() => import('../site/site-page.tsx').then((it) => it.
 const TrashPage = lazyPage(() => import('../trash/trash-page.tsx').then((it) => it.TrashPage))
 const DomainsPage = lazyPage(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage))
 const AccountPage = lazyPage(() => import('../account/account-page.tsx').then((it) => it.AccountPage))
+const AdminPage = lazyPage(() => import('../admin/admin-page.tsx').then((it) => it.AdminPage))
 const DevicePage = lazyPage(() => import('../device/device-page.tsx').then((it) => it.DevicePage))
 
 /** Links to other paths leave the application. */
@@ -47,6 +48,7 @@ export function Pages() {
           <Route path="/domains" component={DomainsPage} />
           <Route path="/account" component={AccountPage} />
           <Route path="/device" component={DevicePage} />
+          <Route path="/admin/:view?" component={AdminPage} />
           <Route default component={NotFoundPage} />
         </Router>
       </PageErrorBoundary>

@@ -9,10 +9,10 @@ export type Destination =
   | { kind: 'own'; slug: string }
   | { kind: 'anonymous'; site: AnonymousSite }
 
-/** Limits of the target. */
+/** Limits of the target; of a site of an account, whose plan the server checks, those of the largest plan. */
 export function getLimits({ kind }: Destination): FileLimits {
   const isOwned = kind === 'own' || (kind === 'new' && signedInAs.value !== null)
-  return isOwned ? settings.owned : settings.anonymous
+  return isOwned ? settings.largest : settings.anonymous
 }
 
 /** The site to update; undefined for a new one. */

@@ -61,7 +61,8 @@ function Limits() {
       {HAS_FOLDERS && 'You can also paste files, an image or HTML. '}
       Up to {pluralize(files, 'file')}, {formatRoundLimit(fileBytes)} each, {formatRoundLimit(siteBytes)}{' '}
       total.
-      {!isSignedIn && ` ${describeAnonymousLimits()}`}
+      {!isSignedIn &&
+        ` ${settings.anonymousPublishing ? describeAnonymousLimits() : 'Sign in to publish: this server publishes sites of accounts only.'}`}
     </p>
   )
 }

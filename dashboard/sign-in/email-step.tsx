@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { handleSubmit, useAction } from '../api/action.ts'
+import { settings } from '../api/settings.ts'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
@@ -12,6 +13,8 @@ interface EmailStepProps {
   focused: boolean
   onMail: (email: string) => Promise<void>
 }
+
+const WHO_SIGNS_UP = settings.openSignUp ? '' : ' This server limits who can create an account.'
 
 /** The first step: the address. */
 export function EmailStep({ only, focused, onMail }: EmailStepProps) {
@@ -29,7 +32,9 @@ export function EmailStep({ only, focused, onMail }: EmailStepProps) {
           label="Your email address"
           type="email"
           autocomplete="email"
-          hint={sendsEmails ? "We'll email you a sign-in code. No password needed." : NO_EMAIL}
+          hint={
+            (sendsEmails ? "We'll email you a sign-in code. No password needed." : NO_EMAIL) + WHO_SIGNS_UP
+          }
           box={box}
           value={email}
           onWrite={write}

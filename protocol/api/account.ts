@@ -1,6 +1,7 @@
 // Sign-in and the account (spec 4.1, 4.2 and 5; contract, "Sign-in").
 
 import type { KeyPermissions } from './keys.ts'
+import type { SuspensionNotice } from './sites.ts'
 
 /** Spec 4.1. */
 export interface RequestCodeResponse {
@@ -37,14 +38,70 @@ export interface NewKeyResponse {
   warning: string
 }
 
+/** Emails about events that an account can turn off, with the words for people. */
+export const NOTICE_KINDS = {
+  'site-expires': 'A site is about to expire',
+  'site-deleted': 'A site was deleted',
+  'domain-fails': 'A domain no longer points to its site',
+  'domain-works': 'A domain points to its site again',
+  'certificate-fails': 'A domain has a problem with its certificate',
+  'new-browser': 'A sign-in from a new place',
+  'limit-reached': '80 % or 100 % of a limit is used',
+} as const
+
+export type NoticeKind = keyof typeof NOTICE_KINDS
+
 /** `DELETE /api/v1/me/key`: the key of the request is no longer valid. */
 export interface KeyEndedResponse {
   ended: true
 }
 
-export type Plan = 'free' | 'hobby'
+/** A plan of this server: `free`, `hobby` and those that its operator defines. */
+export type Plan = string
+
+/** The limits of an account, by its plan and its exceptions from it. */
+export interface Limits {
+  /** Of its API keys together. */
+  requestsPerHour: number
+  /** Sites, those in the trash included. */
+  sites: number
+  /** Size of all versions of all sites, each content once, and of uploads that are not finalized. */
+  bytes: number
+  domains: number
+  filesPerSite: number
+  fileBytes: number
+  siteBytes: number
+  versionsKept: number
+  draftsKept: number
+  previews: number
+}
+
+/** Limits that an account can have in place of those of its plan: not the numbers of versions that are kept. */
+export const EXCEPTIONS = [
+  ...(['requestsPerHour', 'sites', 'bytes', 'domains'] as const),
+  ...(['filesPerSite', 'fileBytes', 'siteBytes', 'previews'] as const),
+] as const satisfies readonly (keyof Limits)[]
+
+export type Exceptions = Partial<Pick<Limits, (typeof EXCEPTIONS)[number]>>
+
+/** Exceptions of an account to set; null removes one. */
+export type LimitsChange = { [Limit in keyof Exceptions]?: number | null }
+
+/** `PUT /api/admin/accounts/:id/plan`: what is absent stays. */
+export interface PlanChange {
+  plan?: Plan
+  limits?: LimitsChange
+}
+
+/** The plan of an account with its exceptions. */
+export interface AccountPlan {
+  plan: Plan
+  limits: Exceptions
+}
 
 export interface Me {
+  /** While the operator has suspended the account. */
+  suspension?: SuspensionNotice
   email: string
   plan: Plan
   /** The name of the plan on this server, for people. */
@@ -58,29 +115,35 @@ export interface Me {
   administrator: boolean
   /** Whether emails remind of sites that expire and confirm deletions. */
   reminders: boolean
+  /** Which emails about events are sent. */
+  notices: Record<NoticeKind, boolean>
+  /** Why no emails about events are sent: the mail server has refused the address. `null` while it has not. */
+  emailProblem: { at: string; reply: string } | null
   /** `UNLIMITED` (9007199254740991) is a limit that the operator removed. */
-  limits: {
-    requestsPerHour: number
-    domains: number
-    filesPerSite: number
-    fileBytes: number
-    siteBytes: number
-    versionsKept: number
-    draftsKept: number
-    draftLifetimeSeconds: number
-  }
+  limits: Limits & { draftLifetimeSeconds: number }
   usage: {
     requestsThisHour: number
     /** When the request counter resets. */
     resetsAt: string
+    /** Sites that are not deleted. */
     sites: number
     domains: number
+    /** Bytes of the live versions. */
     totalBytes: number
+    /** What counts against `limits.bytes` and `limits.sites`. */
+    heldBytes: number
+    heldSites: number
   }
 }
 
-/** `PATCH /api/v1/me`, and its response. */
-export type MeChange = Pick<Me, 'reminders'>
+/** `PATCH /api/v1/me`: `reminders` is both kinds about sites. */
+export interface MeChange {
+  reminders?: boolean
+  notices?: Partial<Me['notices']>
+}
+
+/** The response to `PATCH /api/v1/me`. */
+export type MeChangeResponse = Pick<Me, 'reminders' | 'notices'>
 
 /** A browser session. */
 export interface SessionSummary {

@@ -32,6 +32,7 @@ export type ErrorCode =
   | 'COLLABORATOR_LIMIT_REACHED'
   | 'PREVIEW_LIMIT_REACHED'
   | 'OWNER_REQUIRED'
+  | 'SIGN_UP_CLOSED'
   | 'INSUFFICIENT_SCOPE'
   | 'SIGN_IN_AGAIN'
   | 'NOT_FOUND'
@@ -46,16 +47,43 @@ export type ErrorCode =
   | 'NAME_TAKEN'
   | 'LAST_ADMINISTRATOR'
   | 'SITE_EXPIRED'
+  | 'SITE_SUSPENDED'
+  | 'ACCOUNT_SUSPENDED'
+  | 'BLOCKED'
+  | 'CONTENT_REFUSED'
   | 'UPLOAD_EXPIRED'
   | 'PAYLOAD_TOO_LARGE'
+  | 'QUOTA_EXCEEDED'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RATE_LIMITED'
   | 'INTERNAL'
   | 'UNAVAILABLE'
+  | 'SCAN_UNAVAILABLE'
   | 'INSUFFICIENT_STORAGE'
 
 /** A violation of a rule, in the `details` of a VALIDATION_ERROR: the field and a message. */
 export interface FieldError {
   field: string
   message: string
+}
+
+/** What an account, the network of a caller without one, or all sites without one may hold. */
+export type QuotaName =
+  | 'account-bytes'
+  | 'account-sites'
+  | 'network-bytes'
+  | 'network-sites'
+  | 'anonymous-bytes'
+  | 'anonymous-sites'
+
+/** The `details` of QUOTA_EXCEEDED; bytes or sites. */
+export interface QuotaDetails {
+  quota: QuotaName
+  limit: number
+  used: number
+  /** What the request needs in addition. */
+  requested: number
+  /** What an account can delete: sites in the trash, and uploads that are not finalized. */
+  trashedSites?: number
+  pendingVersions?: number
 }

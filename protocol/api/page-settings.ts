@@ -11,6 +11,12 @@ export interface PageSettings {
   /** Publishing limits without and with an account. */
   anonymous: FileLimits
   owned: FileLimits
+  /** The largest limits of any plan, beyond which an upload is refused in any case. */
+  largest: FileLimits
+  /** Whether sites can be published without an account. */
+  anonymousPublishing: boolean
+  /** Whether anyone can create an account. */
+  openSignUp: boolean
   /** API requests an hour without an account. */
   anonymousRequests: number
   /** Lifetime of a site without an owner in seconds. */

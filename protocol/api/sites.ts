@@ -11,8 +11,16 @@ interface Membership {
   ownerEmail?: string
 }
 
+/** Why the operator has taken a site, or all sites of an account, offline, and since when. */
+export interface SuspensionNotice {
+  reason: string
+  since: string
+}
+
 /** Spec 2.1 and 4.7. */
 export interface SiteDetails extends Membership {
+  /** Of a site that the operator has suspended. */
+  suspension?: SuspensionNotice
   slug: string
   siteUrl: string
   status: 'pending' | 'active'
@@ -36,6 +44,8 @@ export interface SiteDetails extends Membership {
 }
 
 export interface SiteSummary extends Membership {
+  /** Of a site that the operator has suspended. */
+  suspension?: SuspensionNotice
   slug: string
   siteUrl: string
   status: 'pending' | 'active'

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type {
   Me,
+  MeChange,
+  MeChangeResponse,
   NewKeyResponse,
-  Plan,
   RequestCodeResponse,
   SessionResponse,
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
-import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { rateLimitSubnet, shortenAddress } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import {
@@ -22,12 +23,15 @@ import {
 } from '../lib/tokens.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Account } from '../store/contract/accounts.ts'
+import { accountHolder } from '../store/contract/usage.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
-import { codeEmail, lockEmail } from './emails.ts'
+import { codeEmail, lockEmail, signUpClosedEmail } from './emails.ts'
 import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
+import { changeSwitches, readSwitches } from './notice-switches.ts'
 import { FULL_GRANT } from './permissions.ts'
+import { DEFAULT_PLAN } from './plans.ts'
 import { type Sessions, sessionId } from './session.ts'
 import {
   CODE_SECONDS,
@@ -38,11 +42,13 @@ import {
   revertCode,
   type SignInCaller,
 } from './sign-in-code.ts'
+import { maySignUp, type SignUpPolicy } from './sign-up.ts'
 import { describeUserAgent } from './user-agent.ts'
 
 /** Messages with codes in transit: in total, and per requesting network. A mail server may be slow. */
 const MAX_CONCURRENT_MESSAGES = { total: 64, perKey: 16 }
 
+const NO_SIGN_UP = 'No account has this email address, and this server does not let it create one'
 const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
 const NEW_NAMED_KEY_WARNING = `${NAMED_KEY_WARNING} An earlier key of the same name no longer works.`
 
@@ -65,7 +71,10 @@ interface AccountsOptions {
   store: Store
   mail: Mail
   sessions: Sessions
+  signUp: SignUpPolicy
   baseUrl: string
+  /** Shown in emails. */
+  serviceName: string
   secret: Secrets
   clock: () => number
 }
@@ -75,7 +84,9 @@ export class Accounts {
   readonly #store: Store
   readonly #mail: Mail
   readonly #sessions: Sessions
+  readonly #signUp: SignUpPolicy
   readonly #baseUrl: string
+  readonly #serviceName: string
   readonly #codes: Signer
   readonly #sources: Signer
   readonly #messages = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
@@ -85,7 +96,9 @@ export class Accounts {
     this.#store = options.store
     this.#mail = options.mail
     this.#sessions = options.sessions
+    this.#signUp = options.signUp
     this.#baseUrl = options.baseUrl
+    this.#serviceName = options.serviceName
     this.#codes = new Signer(options.secret, 'verification codes')
     this.#sources = new Signer(options.secret, 'sign-in sources')
     this.#clock = options.clock
@@ -137,7 +150,9 @@ export class Accounts {
     const known = { ...client, browserTokens: [...client.browserTokens, token] }
     const { account, isNewUser } = await this.#redeem(signIn, known, async (tx, account, isFamiliar) => {
       await this.#sessions.open(tx, account, { token, browser })
-      if (!isFamiliar) await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser })
+      if (isFamiliar) return
+      const network = shortenAddress(client.address)
+      await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser, network })
     })
     return { email: account.email, plan: account.plan, isNewUser, token }
   }
@@ -158,45 +173,44 @@ export class Accounts {
   }
 
   /** The usage that `GET /api/v1/me` reports beside the request counter. */
-  async usage(account: Account): Promise<Pick<Me['usage'], 'sites' | 'domains' | 'totalBytes'>> {
+  async usage({ id }: Account): Promise<Omit<Me['usage'], 'requestsThisHour' | 'resetsAt'>> {
     const { read } = this.#store
-    const [sites, domains] = await Promise.all([read.sites.usage(account.id), read.domains.count(account.id)])
-    return { ...sites, domains }
+    const [sites, domains, held] = await Promise.all([
+      read.sites.usage(id),
+      read.domains.count(id),
+      read.usage.find(accountHolder(id)),
+    ])
+    return { ...sites, domains, heldBytes: held.bytes, heldSites: held.sites }
   }
 
-  /** Turns the emails that an account can do without on or off. */
-  async setReminders(account: Account, reminders: boolean): Promise<void> {
-    await this.#store.write('durable', { account: account.id }, async (tx) => {
+  /** Turns emails about events on or off; returns which are on. */
+  async changeNotices(account: Pick<Account, 'id'>, change: MeChange): Promise<MeChangeResponse> {
+    return this.#store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
-      await tx.accounts.setReminders(account.id, reminders)
-    })
-  }
-
-  /** Sets the plan of an account. NOT_FOUND when no account has that address. */
-  async setPlan(typed: string, plan: Plan): Promise<void> {
-    const email = readEmail(typed)
-    await this.#store.write('durable', { address: email }, async (tx) => {
-      const account = await tx.accounts.byEmail(email)
-      if (!account) throw new ApiError('NOT_FOUND', `No account has the email address ${email}`)
-      await tx.accounts.setPlan(account.id, plan)
+      const current = await tx.accounts.byId(account.id)
+      const switches = changeSwitches(current!, change)
+      await tx.accounts.setNotices(account.id, switches)
+      return readSwitches(switches)
     })
   }
 
   async #mailCode(email: string, client: SignInClient): Promise<RequestCodeResponse> {
     const code = newCode()
     const attempt = newAttempt()
-    const issued = await this.#store.write('durable', { address: email }, (tx) =>
-      issueCode(
-        tx,
-        {
-          code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
-          caller: this.#toCaller(client),
-        },
-        this.#clock(),
-      ),
-    )
+    const now = this.#clock()
+    const given = {
+      code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
+      caller: this.#toCaller(client),
+    }
+    const { issued, isAdmitted } = await this.#store.write('durable', { address: email }, async (tx) => {
+      return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
+    })
     if (issued) {
-      const message = codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, baseUrl: this.#baseUrl })
+      const service = { baseUrl: this.#baseUrl, serviceName: this.#serviceName }
+      // In either case one email is sent, so that the response and its time are the same.
+      const message = isAdmitted
+        ? codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, ...service })
+        : signUpClosedEmail({ to: email, ...service })
       try {
         await this.#mail.send(message)
       } catch (error) {
@@ -216,13 +230,21 @@ export class Accounts {
     }
   }
 
+  async #maySignIn(tx: WriteTransaction, email: string, now: number): Promise<boolean> {
+    const [account, maySignUpNow] = [
+      await tx.accounts.byEmail(email),
+      await maySignUp(tx, this.#signUp, { email, now }),
+    ]
+    return account !== undefined || maySignUpNow
+  }
+
   async #noticeNewBrowser(
     tx: WriteTransaction,
     { id: accountId }: Account,
-    { session, browser }: { session: string; browser: string | null },
+    { session, ...place }: { session: string; browser: string | null; network: string },
   ): Promise<void> {
     const at = this.#clock()
-    const event = { kind: 'new-browser', browser, at } as const
+    const event = { kind: 'new-browser', ...place, at } as const
     await tx.notices.add({ id: `new-browser ${session}`, accountId, event, createdAt: at })
   }
 
@@ -246,7 +268,14 @@ export class Accounts {
       const known = await tx.accounts.byEmail(email)
       if (known && known.deletionStartedAt !== null) throw deletionInProgress()
       const account = known ?? newAccount(email, now)
-      if (!known) await tx.accounts.insert(account)
+      if (!known) {
+        // The code was sent before the policy or the invitation changed.
+        if (!(await this.#maySignIn(tx, email, now))) throw new ApiError('SIGN_UP_CLOSED', NO_SIGN_UP)
+        await tx.accounts.insert(account)
+        await tx.invitations.remove(email)
+      }
+      // The code has arrived.
+      if (account.emailRefusedAt !== null) await tx.accounts.setEmailRefusal(account.id, null)
       await onSuccess(tx, account, !known || redeemed.isKnown === true)
       return { account, isNewUser: !known }
     })
@@ -257,7 +286,10 @@ export class Accounts {
 
   /** The response does not reveal that a message could not be sent; the mail engine has logged it. */
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
-    const notice = lockEmail({ to: email, lock, hours: LOCK_HOURS, baseUrl: this.#baseUrl })
+    const notice = lockEmail({
+      ...{ to: email, lock, hours: LOCK_HOURS },
+      ...{ baseUrl: this.#baseUrl, serviceName: this.#serviceName },
+    })
     await this.#mail.send(notice).catch(() => undefined)
   }
 
@@ -274,11 +306,15 @@ function newAccount(email: string, now: number): Account {
   return {
     id: randomUUID(),
     email,
-    plan: 'free',
+    plan: DEFAULT_PLAN,
     keyHash: null,
     reminders: true,
+    noticesOff: null,
+    emailRefusedAt: null,
+    emailRefusal: null,
     createdAt: now,
     deletionStartedAt: null,
+    limits: null,
     suspension: null,
     administratorSince: null,
   }

@@ -121,6 +121,6 @@ export function auditActor(caller: Caller): AuditActor {
   return { accountId: id, name: email, network: shortenAddress(caller.address) }
 }
 
-function noAccount(email: string): ApiError {
+export function noAccount(email: string): ApiError {
   return new ApiError('NOT_FOUND', `No account has the email address ${email}`)
 }

@@ -1,10 +1,11 @@
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import type { PublishedWith, SiteRole } from '../../protocol/api/sites.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
-import { toIsoOrNull } from '../lib/time.ts'
+import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
+import type { Suspension } from '../store/contract/suspension.ts'
 import type { Queries } from '../store/store.ts'
 import { assertPermitted, type Grant } from './permissions.ts'
 
@@ -33,9 +34,13 @@ export function describePublisher({ account, signedInWith, client }: Caller) {
 
 /**
  * What an account may do with a site. Its owner may do everything. A collaborator may publish, which includes reading
- * the site, its visits and its versions, and changing metadata.
+ * the site, its visits and its versions, changing metadata, and removing versions. A suspended site can only be read,
+ * and it and its parts can be deleted.
  */
-export type SiteRight = 'publish' | 'manage'
+export type SiteRight = 'read' | 'publish' | 'remove' | 'manage' | 'delete'
+
+const OWNER_RIGHTS: ReadonlySet<SiteRight> = new Set(['manage', 'delete'])
+const RIGHTS_WHILE_SUSPENDED: ReadonlySet<SiteRight> = new Set(['read', 'remove', 'delete'])
 
 interface SiteAccess {
   slug: string
@@ -45,7 +50,8 @@ interface SiteAccess {
 
 /**
  * The site when the account has this right to it: the one place that decides. NOT_FOUND for an account that is neither
- * its owner nor a collaborator, OWNER_REQUIRED for a collaborator without the right, SITE_EXPIRED after its expiry.
+ * its owner nor a collaborator, OWNER_REQUIRED for a collaborator without the right, SITE_EXPIRED after its expiry,
+ * SITE_SUSPENDED for changes of a suspended one.
  */
 export async function requireAccess(
   queries: Queries,
@@ -57,8 +63,35 @@ export async function requireAccess(
   if (!role) throw siteNotFound()
   if (isRetired(site)) throw role === 'owner' && isInTrash(site) ? siteInTrash(site) : siteNotFound()
   const current = requireNotExpired(site, now)
-  if (role === 'owner' || right === 'publish') return current
-  throw new ApiError('OWNER_REQUIRED', 'Only the owner of this site can do this')
+  if (role !== 'owner' && OWNER_RIGHTS.has(right))
+    throw new ApiError('OWNER_REQUIRED', 'Only the owner of this site can do this')
+  if (!RIGHTS_WHILE_SUSPENDED.has(right)) await assertNotSuspended(queries, current, account)
+  return current
+}
+
+/** SITE_SUSPENDED for a site that is suspended, or whose owner is. The reason of an account is for its owner only. */
+async function assertNotSuspended(
+  queries: Queries,
+  { suspension, ownerId }: Site,
+  account: Account,
+): Promise<void> {
+  if (suspension) throw siteSuspended(suspension)
+  const owner = ownerId === account.id ? account : await queries.accounts.byId(ownerId!)
+  if (owner?.suspension)
+    throw new ApiError('SITE_SUSPENDED', 'The account of the owner of this site is suspended')
+}
+
+function siteSuspended({ reason, since }: Suspension): ApiError {
+  const sentence = `The operator of this service has suspended this site: ${reason}`
+  return new ApiError('SITE_SUSPENDED', sentence, { details: { reason, since: toIso(since) } })
+}
+
+/** ACCOUNT_SUSPENDED for an account that is suspended. */
+export function assertAccountNotSuspended({ suspension }: Account): void {
+  if (!suspension) return
+  const { reason, since } = suspension
+  const sentence = `The operator of this service has suspended this account: ${reason}`
+  throw new ApiError('ACCOUNT_SUSPENDED', sentence, { details: { reason, since: toIso(since) } })
 }
 
 /** What the account is to a site that may be deleted; undefined for a stranger. */
@@ -100,9 +133,19 @@ export async function requirePublisher(
   return site
 }
 
-/** The site when it is there, has not expired, and the token is its claim token, whether it was claimed or not. */
+/**
+ * The site when it is there, has not expired, is not suspended, and the token is its claim token, whether it was claimed
+ * or not.
+ */
 export function requireClaimToken(site: Site | undefined, claimToken: string, now: number): Site {
-  return requireNotExpired(withClaimToken(site, claimToken), now)
+  return requireChangeable(withClaimToken(site, claimToken), now)
+}
+
+/** SITE_EXPIRED after the expiry of an anonymous site, SITE_SUSPENDED for one that is suspended. */
+export function requireChangeable(site: Site, now: number): Site {
+  const current = requireNotExpired(site, now)
+  if (current.suspension) throw siteSuspended(current.suspension)
+  return current
 }
 
 /** The same of a site that may have expired. */
@@ -136,7 +179,7 @@ export function requireNotExpired(site: Site, now: number): Site {
  * Within a write that gives an account something new: UNAUTHORIZED when the account was deleted since the
  * call began.
  */
-export async function assertNotBeingDeleted(tx: Queries, account: Account): Promise<void> {
+export async function assertNotBeingDeleted(tx: Queries, account: Pick<Account, 'id'>): Promise<void> {
   const current = await tx.accounts.byId(account.id)
   if (current?.deletionStartedAt === null) return
   throw new ApiError('UNAUTHORIZED', 'This account has been deleted')

@@ -243,7 +243,7 @@ async function findSites(
   const found = new Set<string>()
   for (const typed of slugs) {
     const slug = (await tx.sites.findCurrentName(typed)) ?? typed
-    found.add((await requireAccess(tx, 'publish', { slug, account, now })).visitsKey)
+    found.add((await requireAccess(tx, 'read', { slug, account, now })).visitsKey)
   }
   return [...found]
 }

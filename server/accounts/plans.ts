@@ -1,11 +1,70 @@
-import type { Plan } from '../../protocol/api/account.ts'
+import type { Limits } from '../../protocol/api/account.ts'
+import type { FileLimits } from '../../protocol/api/publish.ts'
+import type { Log } from '../lib/log.ts'
+import type { Account } from '../store/contract/accounts.ts'
+import type { Queries } from '../store/store.ts'
 
 /** A plan as the settings define it (spec 8). `UNLIMITED` is a possible value of each limit. */
-export interface PlanLimits {
+export interface Plan extends Limits {
   /** Displayed to people. */
   name: string
-  requestsPerHour: number
-  domains: number
 }
 
-export type Plans = Readonly<Record<Plan, PlanLimits>>
+/** Plans by the names that accounts have. */
+export type PlanTable = Readonly<Record<string, Plan>>
+
+/** The plan of new accounts, of those whose plan was removed, and of sites without an account. */
+export const DEFAULT_PLAN = 'free'
+
+/** The plans of the settings, and the limits of accounts by their plan and their exceptions. */
+export class Plans {
+  readonly #table: PlanTable
+  readonly #log: Pick<Log, 'warn'> | undefined
+  readonly #reported = new Set<string>()
+
+  constructor(table: PlanTable, log?: Pick<Log, 'warn'>) {
+    this.#table = table
+    this.#log = log
+  }
+
+  get ids(): string[] {
+    return Object.keys(this.#table)
+  }
+
+  /** The largest number of files of a version; no exception exceeds it, because request schemas state it. */
+  get maxFiles(): number {
+    return Math.max(...Object.values(this.#table).map(({ filesPerSite }) => filesPerSite))
+  }
+
+  find(id: string): Plan | undefined {
+    return Object.hasOwn(this.#table, id) ? this.#table[id] : undefined
+  }
+
+  /** The plan with the exceptions of the account; without an account the default plan. */
+  limitsOf(account: Pick<Account, 'plan' | 'limits'> | undefined): Plan {
+    if (account === undefined) return this.#table[DEFAULT_PLAN]!
+    const plan = this.find(account.plan) ?? this.#useDefault(account.plan)
+    return account.limits === null ? plan : { ...plan, ...account.limits }
+  }
+
+  /** The limits of the owner of a site; of an anonymous site those of the default plan. */
+  async limitsOfOwner(queries: Pick<Queries, 'accounts'>, ownerId: string | null): Promise<Plan> {
+    return this.limitsOf(ownerId === null ? undefined : await queries.accounts.byId(ownerId))
+  }
+
+  #useDefault(id: string): Plan {
+    if (!this.#reported.has(id)) {
+      this.#reported.add(id)
+      this.#log?.warn('accounts have a plan that the settings do not define: the default plan applies', {
+        plan: id,
+        default: DEFAULT_PLAN,
+      })
+    }
+    return this.#table[DEFAULT_PLAN]!
+  }
+}
+
+/** The limits of a manifest. */
+export function fileLimits({ filesPerSite, fileBytes, siteBytes }: Limits): FileLimits {
+  return { files: filesPerSite, fileBytes, siteBytes }
+}

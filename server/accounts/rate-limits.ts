@@ -138,7 +138,11 @@ export class RateLimits {
     if (caller.account && caller.signedInWith === 'dashboard')
       return { key: sessionKey(caller.account.id), limit: rates.session, window }
     if (caller.account)
-      return { key: accountKey(caller.account.id), limit: plans[caller.account.plan].requestsPerHour, window }
+      return {
+        key: accountKey(caller.account.id),
+        limit: plans.limitsOf(caller.account).requestsPerHour,
+        window,
+      }
     return { key: `address:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous, window }
   }
 }

@@ -58,7 +58,7 @@ export class VisitReports {
   async report(account: Account, slug: string, { range, timeZone }: ReportOptions): Promise<VisitsResponse> {
     const { read } = this.#store
     const now = this.#clock()
-    const { visitsKey } = await requireAccess(read, 'publish', { slug, account, now })
+    const { visitsKey } = await requireAccess(read, 'read', { slug, account, now })
     const { unit, boundaries, previousFrom } = toIntervals(range, timeZone, now)
     const [from, to] = [boundaries[0]!, boundaries.at(-1)!]
     await this.#recorder?.flush()

@@ -23,6 +23,7 @@ import { mcp } from './mcp/mcp.ts'
 import { oauth } from './oauth.ts'
 import { openApiDocument } from './openapi.ts'
 import { assertManifestSize } from './publish.ts'
+import { reportPage } from './report-page.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import type { LazySchemaCompilers } from './schema-compilers.ts'
@@ -30,6 +31,7 @@ import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 import type { ApiServices } from './services.ts'
 import { followRenames } from './sites.ts'
 import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
+import { unsubscribe } from './unsubscribe.ts'
 
 export interface ApiOptions extends ApiServices {
   baseUrl: string
@@ -104,6 +106,8 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   probes(app, options)
   await app.register(pages, options)
   await app.register(cspReports, options)
+  await app.register(unsubscribe, options)
+  await app.register(reportPage, options)
   const handle: RequestListener = (request, response) => app.routing(request, response)
   await app.register((api) => addRoutes(api, options, handle))
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage))

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pluralize } from '../../protocol/format.ts'
 import { type Administrators, mayAdminister } from '../accounts/administrators.ts'
-import { type Caller, requireAccount } from '../accounts/authorization.ts'
+import { assertAccountNotSuspended, type Caller, requireAccount } from '../accounts/authorization.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import { keyHashes, type NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
 import { type Access, FULL_GRANT } from '../accounts/permissions.ts'
@@ -53,6 +54,7 @@ interface AdmissionOptions {
   namedKeys: NamedKeys
   sessions: Sessions
   programs: Programs
+  blocklist: Blocklist
   limits: RateLimits
   baseUrl: string
   clientIp: (request: IncomingMessage) => string
@@ -84,6 +86,8 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     request.sessionToken = undefined
     const kind = charge === 'sign-in' ? charge : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
+    // An administrator in a blocked network can end the block.
+    if (access !== 'admin') await options.blocklist.assertCaller(caller.address)
     const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
     const isRefused = () => credential?.kind === 'key' && !caller.account
     try {
@@ -101,8 +105,15 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     if (access === 'admin') return assertAdministration(request, options.administrators)
     const { slug } = request.params as { slug?: string }
     if (auth === 'required') requireAccount(caller, slug === undefined ? undefined : SITE_HINT)
+    if (access !== 'any' && !isAllowedWhileSuspended(request) && caller.account)
+      assertAccountNotSuspended(caller.account)
     if (access !== 'any') await options.namedKeys.assertPermitted(caller, access, slug)
   })
+}
+
+/** A suspended account reads, exports and deletes; routes for administrators do not depend on it. */
+function isAllowedWhileSuspended({ method }: FastifyRequest): boolean {
+  return ['GET', 'HEAD', 'DELETE'].includes(method)
 }
 
 /** Changes of an administrator need a recent sign-in. */

@@ -31,7 +31,7 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
       })
     else if (status >= 500)
       log.error(failure.message, { request: request.id, route: request.routeOptions.url, error })
-    if (failure.code === 'UNAVAILABLE' || failure.code === 'RATE_LIMITED') {
+    if (['UNAVAILABLE', 'SCAN_UNAVAILABLE', 'RATE_LIMITED'].includes(failure.code)) {
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
     }
     linger(request.raw, reply.raw)

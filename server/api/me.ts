@@ -1,8 +1,10 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { KeyEndedResponse, Me, MeChange } from '../../protocol/api/account.ts'
+import type { KeyEndedResponse, Me, MeChange, MeChangeResponse } from '../../protocol/api/account.ts'
 import { requireKeyHash } from '../accounts/authorization.ts'
+import { readSwitches } from '../accounts/notice-switches.ts'
 import { sessionId } from '../accounts/session.ts'
 import { toIso } from '../lib/time.ts'
+import { describeSuspension } from '../sites/site.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 import { endCookie } from './sign-in.ts'
@@ -12,35 +14,30 @@ export function show({
   accounts,
   limits,
   namedKeys,
-  pendingVersions,
   plans,
   versions,
-}: Pick<
-  ApiServices,
-  'accounts' | 'limits' | 'namedKeys' | 'pendingVersions' | 'plans' | 'versions'
->): RouteHandlerMethod {
+}: Pick<ApiServices, 'accounts' | 'limits' | 'namedKeys' | 'plans' | 'versions'>): RouteHandlerMethod {
   return async (request): Promise<Me> => {
     const account = requireCallerAccount(request)
     // The limit of the plan, also for a browser session, which is counted separately.
     const { limit, remaining, reset } = await limits.peek({ ...request.caller, signedInWith: 'key' }, 'api')
-    const files = pendingVersions.limitsFor(request.caller)
+    const { name, ...planLimits } = plans.limitsOf(account)
     return {
+      ...describeSuspension(account),
       email: account.email,
       plan: account.plan,
-      planName: plans[account.plan].name,
+      planName: name,
       createdAt: toIso(account.createdAt),
       hasKey: account.keyHash !== null || request.caller.signedInWith === 'key',
       key: (await namedKeys.describe(request.caller)) ?? null,
       administrator: account.administratorSince !== null,
-      reminders: account.reminders,
+      ...readSwitches(account),
+      emailProblem:
+        account.emailRefusedAt === null
+          ? null
+          : { at: toIso(account.emailRefusedAt), reply: account.emailRefusal ?? '' },
       limits: {
-        requestsPerHour: limit,
-        domains: plans[account.plan].domains,
-        filesPerSite: files.files,
-        fileBytes: files.fileBytes,
-        siteBytes: files.siteBytes,
-        versionsKept: versions.maxVersions,
-        draftsKept: versions.maxDrafts,
+        ...planLimits,
         draftLifetimeSeconds: versions.draftLifetimeSeconds,
       },
       usage: {
@@ -53,11 +50,8 @@ export function show({
 }
 
 export function update({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandlerMethod {
-  return async (request): Promise<MeChange> => {
-    const { reminders } = request.body as MeChange
-    await accounts.setReminders(requireCallerAccount(request), reminders)
-    return { reminders }
-  }
+  return (request): Promise<MeChangeResponse> =>
+    accounts.changeNotices(requireCallerAccount(request), request.body as MeChange)
 }
 
 export function renewKey({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandlerMethod {

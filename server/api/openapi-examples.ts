@@ -60,6 +60,11 @@ const VALUES: Record<string, string | number> = {
   fileBytes: 5_368_709_120,
   siteBytes: 10_737_418_240,
   versionsKept: 10,
+  previews: 50,
+  'Limits.sites': 10_000,
+  'Limits.bytes': 107_374_182_400,
+  heldSites: 1,
+  heldBytes: 5226,
   draftsKept: 10,
   draftLifetimeSeconds: 2_592_000,
   requestsThisHour: 3,
@@ -69,6 +74,7 @@ const VALUES: Record<string, string | number> = {
   publishedClient: 'slipway-cli/1.4.0',
   ownerEmail: 'you@example.com',
   code: 'ABCD-2345',
+  reply: '550 5.1.1 mailbox unavailable',
   attempt: 'Zb3kq0v7W1yHn5tR8uXc2A',
   apiKey: 'sl_live_00000000000000000000000000000000',
   planName: 'Free',
@@ -156,6 +162,23 @@ const VALUES: Record<string, string | number> = {
   network: '192.0.2.0/24',
   action: 'administrator.add',
   target: 'colleague@example.com',
+  reason: 'It imitates the page of a bank',
+  publicReason: 'Deceptive site',
+  note: 'Reported by the bank, ticket 1742',
+  since: '2026-11-22T16:04:11.000Z',
+  firstAt: '2026-11-22T15:04:11.000Z',
+  lastAt: '2026-11-22T16:04:11.000Z',
+  hosts: 'www.example.com',
+  'AccountModerated.message': 'Your sites are offline.',
+  'BlockRequest.value': '192.0.2.0/24',
+  'BlockTarget.value': '192.0.2.0/24',
+  'Block.value': '192.0.2.0/24',
+  seconds: 86_400,
+  'ReportRequest.url': SITE,
+  'ReportRequest.reason': 'phishing',
+  'ReportedSite.url': SITE,
+  'ReportedSite.reason': 'phishing',
+  text: 'It asks for card numbers',
 }
 
 /** Fields that are null more often than not. */
@@ -172,6 +195,8 @@ const NULL_FIELDS = new Set([
   'reason',
   'ogImagePath',
   'expiresAt',
+  'deletedAt',
+  'decidedAt',
 ])
 
 const PLAN = {

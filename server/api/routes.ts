@@ -13,6 +13,7 @@ import * as me from './me.ts'
 import * as previews from './previews.ts'
 import * as programs from './programs.ts'
 import * as publish from './publish.ts'
+import * as reports from './reports.ts'
 import type { Route } from './route.ts'
 import * as accountShape from './schemas/account.ts'
 import * as bundleShape from './schemas/bundles.ts'
@@ -21,6 +22,7 @@ import * as deviceShape from './schemas/device.ts'
 import * as keyShape from './schemas/keys.ts'
 import * as previewShape from './schemas/previews.ts'
 import * as programShape from './schemas/programs.ts'
+import * as reportShape from './schemas/reports.ts'
 import * as trustShape from './schemas/trusts.ts'
 import * as versionShape from './schemas/versions.ts'
 import * as visitShape from './schemas/visits.ts'
@@ -60,6 +62,7 @@ export function routes(services: ApiServices): Route[] {
     ...versionRoutes(services),
     ...previewRoutes(services),
     ...domainRoutes(services),
+    ...reportRoutes(services),
     ...adminRoutes(services),
   ]
 }
@@ -77,7 +80,7 @@ function signInRoutes(services: ApiServices): Route[] {
     { id: 'getDeviceRequest', method: 'POST', url: '/api/v1/me/device', tag, summary: 'Get what the program asks for that shows this code', body: deviceShape.deviceRequestQuestion, answer: [200, deviceShape.deviceRequest], access: FOR_CREDENTIALS, handle: device.describe(services) },
     { id: 'decideDeviceRequest', method: 'POST', url: '/api/v1/me/device/decision', tag, summary: 'Give the program that shows this code a key, or refuse it', body: deviceShape.deviceDecisionRequest, answer: [200, deviceShape.deviceDecision], access: FOR_CREDENTIALS, handle: device.decide(services) },
     { id: 'getAccount', method: 'GET', url: '/api/v1/me', tag, summary: 'Get the account, its limits and its usage', answer: [200, accountShape.meResponse], access: 'any', handle: me.show(services) },
-    { id: 'updateAccount', method: 'PATCH', url: '/api/v1/me', tag, summary: 'Turn reminders by email on or off', body: accountShape.meChange, answer: [200, accountShape.meChange], access: forAccount('manage'), handle: me.update(services) },
+    { id: 'updateAccount', method: 'PATCH', url: '/api/v1/me', tag, summary: 'Turn emails about events on or off', body: accountShape.meChange, answer: [200, accountShape.meChangeResponse], access: forAccount('manage'), handle: me.update(services) },
     { id: 'deleteAccount', method: 'DELETE', url: '/api/v1/me', tag, summary: 'Delete the account with all its sites and domains permanently', body: accountShape.deleteAccountRequest, answer: [200, accountShape.deleteAccountResponse], access: FOR_CREDENTIALS, handle: me.deleteAccount(services) },
     { id: 'listSessions', method: 'GET', url: '/api/v1/me/sessions', tag, summary: 'List the signed-in browsers, newest first', answer: [200, accountShape.sessionList], access: forAccount('manage'), handle: me.sessions(services) },
     { id: 'endOtherSessions', method: 'DELETE', url: '/api/v1/me/sessions', tag, summary: 'Sign out every other browser', answer: [200, accountShape.sessionsEndedResponse], access: forAccount('manage'), handle: me.endOtherSessions(services) },
@@ -171,5 +174,23 @@ function domainRoutes(services: ApiServices): Route[] {
     { id: 'checkDomain', method: 'GET', url: '/api/v1/domains/:domain', tag, summary: 'Check the DNS records of a domain now', answer: [200, shape.domainResponse], access: forAccount('read'), handle: domains.check(services) },
     { id: 'followDomain', method: 'GET', url: '/api/v1/domains/:domain/events', tag, summary: 'Follow a domain: get its record now and after each change', answer: [200, 'events'], access: forAccount('read'), handle: domainEvents(services) },
     { id: 'removeDomain', method: 'DELETE', url: '/api/v1/domains/:domain', tag, summary: 'Remove a domain', answer: [200, shape.deleteDomainResponse], access: forAccount('manage'), handle: domains.remove(services) },
+  ]
+}
+
+function reportRoutes(services: ApiServices): Route[] {
+  return [
+    {
+      id: 'reportPage',
+      method: 'POST',
+      url: '/api/reports',
+      tag: 'Reports',
+      summary: 'Report a page of a site to the operator of the service',
+      body: reportShape.reportRequest,
+      answer: [202, reportShape.reportReceived],
+      // Reports have a limit of their own, so that they do not use up the requests of the network.
+      charge: 'none',
+      access: 'public',
+      handle: reports.create(services),
+    },
   ]
 }

@@ -10,7 +10,16 @@ import {
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { bundleTarget, uploadReceipt } from './schemas/bundles.ts'
 import { bool, integer, list, named, nullable, object, type Schema, text, time } from './schemas/schema.ts'
-import { base64File, fileEntry, kind, siteUrl, slug, textFile, versionId } from './schemas/site.ts'
+import {
+  base64File,
+  fileEntry,
+  kind,
+  siteUrl,
+  slug,
+  suspension,
+  textFile,
+  versionId,
+} from './schemas/site.ts'
 import { fileChanges, previewAddress } from './schemas/versions.ts'
 
 export type { Schema }
@@ -286,7 +295,7 @@ export const siteDetails = named(
       hasPassword: bool('Visitors need a password'),
       files: list(fileEntry, 'The files of the current version'),
     },
-    { ownerEmail },
+    { ownerEmail, suspension },
   ),
 )
 
@@ -304,6 +313,7 @@ const siteSummary = named(
     },
     {
       ownerEmail,
+      suspension,
       deletedAt: time('When a site in the trash was deleted'),
       deletedUntil: time('When a site in the trash will be deleted permanently'),
     },

@@ -1,27 +1,24 @@
-import { formatAlternatives } from '../../protocol/format.ts'
+import { COMMAND_LINE } from '../store/contract/audit.ts'
+import { setPlan } from './account-plan.ts'
+import { type Action, runAction } from './actions.ts'
 import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { readOptions, requireReason } from './options.ts'
 
 export const account: Command = {
   usage: [
-    ['account plan EMAIL PLAN', 'set the plan of an account: free or hobby'],
+    [
+      'account plan EMAIL PLAN',
+      'set the plan of an account: free, hobby or one of SLIPWAY_PLANS; with --sites N, --bytes SIZE and other limits as exceptions',
+    ],
     ['account admin EMAIL', 'let an account administer the service at /admin; with --remove, no longer'],
+    [
+      'account suspend EMAIL --reason TEXT',
+      'take all sites of an account offline, present and future ones; also --public-reason TEXT, --note TEXT',
+    ],
+    ['account resume EMAIL', 'end the suspension of an account'],
+    ['account delete EMAIL --reason TEXT', 'delete an account with all its sites permanently'],
   ],
-  run: changeAccount,
-}
-
-const ACTIONS: Record<string, (context: CommandContext, args: string[]) => Promise<number>> = {
-  plan: setPlan,
-  admin: setAdministrator,
-}
-
-async function changeAccount(context: CommandContext, [verb, ...args]: string[]): Promise<number> {
-  const names = Object.keys(ACTIONS)
-  if (verb === undefined) throw new UsageError(`account needs a command: ${formatAlternatives(names)}.`)
-  if (!Object.hasOwn(ACTIONS, verb)) {
-    const usable = formatAlternatives(names.map((name) => `account ${name}`))
-    throw new UsageError(`Unknown command: account ${verb}. Use ${usable}.`)
-  }
-  return ACTIONS[verb]!(context, args)
+  run: runAction('account', { plan: setPlan, admin: setAdministrator, suspend, resume, delete: remove }),
 }
 
 async function setAdministrator(context: CommandContext, args: string[]): Promise<number> {
@@ -35,16 +32,36 @@ async function setAdministrator(context: CommandContext, args: string[]): Promis
   return 0
 }
 
-async function setPlan(context: CommandContext, [email, plan]: string[]): Promise<number> {
-  const { config } = context
-  const names: Record<string, string> = { free: config.planFree, hobby: config.planHobby }
-  const plans = Object.entries(names).map(([id, name]) => `${id} (displayed as "${name}")`)
-  if (!email || !plan)
-    throw new UsageError(`account plan needs an email address and a plan: ${plans.join(' or ')}.`)
-  if (plan !== 'free' && plan !== 'hobby')
-    throw new UsageError(`Unknown plan: ${plan}. Use ${plans.join(' or ')}.`)
+const EMAIL = { operands: ['an email address'] }
+
+async function suspend(...[context, args]: Parameters<Action>): Promise<number> {
+  const takes = ['reason', 'public-reason', 'note', 'json'] as const
+  const { values, options } = readOptions('account suspend', args, { takes, ...EMAIL })
+  const { 'public-reason': publicReason, note } = options
+  const reason = requireReason('account suspend', options)
   await using data = await context.openData()
-  await data.accounts.setPlan(email, plan)
-  print(`${email} is on the plan ${plan} (displayed as "${names[plan]}").`)
+  const email = await data.suspensions.suspendAccount(COMMAND_LINE, values[0]!, {
+    reason,
+    publicReason,
+    note,
+  })
+  print(options.json ? JSON.stringify({ email }) : `${email} is suspended, with all of its sites.`)
+  return 0
+}
+
+async function resume(...[context, args]: Parameters<Action>): Promise<number> {
+  const { values, options } = readOptions('account resume', args, { takes: ['json'], ...EMAIL })
+  await using data = await context.openData()
+  const email = await data.suspensions.resumeAccount(COMMAND_LINE, values[0]!)
+  print(options.json ? JSON.stringify({ email }) : `${email} is not suspended.`)
+  return 0
+}
+
+async function remove(...[context, args]: Parameters<Action>): Promise<number> {
+  const { values, options } = readOptions('account delete', args, { takes: ['reason', 'json'], ...EMAIL })
+  const reason = requireReason('account delete', options)
+  await using data = await context.openData()
+  const email = await data.removals.deleteAccount(COMMAND_LINE, values[0]!, reason)
+  print(options.json ? JSON.stringify({ email }) : `${email} is deleted, with all of its sites.`)
   return 0
 }

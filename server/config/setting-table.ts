@@ -1,6 +1,8 @@
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
+import { DEFAULT_SERVICE_NAME } from '../mail/template.ts'
+import { planTable } from './plan-settings.ts'
 import {
   address,
   backupTarget,
@@ -25,8 +27,10 @@ import {
   planName,
   program,
   renamed,
+  scanner,
   secret,
   sender,
+  signUpPolicy,
   text,
   unlimitable,
   variableNames,
@@ -51,6 +55,7 @@ export const settings = {
     'localhost',
     'Domain of published sites: each site is at SLUG.DOMAIN.',
   ),
+  serviceName: planName('SLIPWAY_NAME', DEFAULT_SERVICE_NAME, 'Name of the service in its emails.'),
   proxyHost: hostName(
     'SLIPWAY_PROXY_HOST',
     '',
@@ -207,6 +212,16 @@ export const settings = {
     'Another secret that is accepted beside `SLIPWAY_SECRET`, while one replaces the other.',
   ),
   workers: integer('SLIPWAY_WORKERS', 1, [1, 256], 'Number of server processes that share the ports.'),
+  signUp: signUpPolicy(
+    'SLIPWAY_SIGN_UP',
+    'Who can create an account: `open`, `invitation`, `closed`, or `domains:example.com,example.org` for addresses of these domains and invited ones.',
+  ),
+  anonymousPublishing: oneOf(
+    'SLIPWAY_ANONYMOUS',
+    'on',
+    ['on', 'off'],
+    'Whether sites can be published without an account.',
+  ),
   rateAnonymous: unlimitable(
     integer(
       'SLIPWAY_RATE_ANONYMOUS',
@@ -240,6 +255,10 @@ export const settings = {
     ),
   ),
   rateSignIn: integer('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests per hour for an IP address.'),
+  planTable: planTable(
+    'SLIPWAY_PLANS',
+    'Plans beside `free` and `hobby`, and other limits of these: a JSON object, or the path of a file with one. See docs/operate.md.',
+  ),
   planFree: planName(
     'SLIPWAY_PLAN_FREE',
     'Free',
@@ -288,6 +307,38 @@ export const settings = {
       2 ** 30,
       [1, 2 ** 44],
       'Maximum total size of a site without an account. A size or `unlimited`.',
+    ),
+  ),
+  anonymousTotalBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_TOTAL_BYTES',
+      20 * 2 ** 30,
+      [0, 2 ** 50],
+      'Maximum size of all sites without an account together. A size or `unlimited`.',
+    ),
+  ),
+  anonymousTotalSites: unlimitable(
+    integer(
+      'SLIPWAY_ANONYMOUS_TOTAL_SITES',
+      100_000,
+      [0, 1e9],
+      'Maximum number of sites without an account. A number or `unlimited`.',
+    ),
+  ),
+  anonymousNetworkBytes: unlimitable(
+    bytes(
+      'SLIPWAY_ANONYMOUS_NETWORK_BYTES',
+      2 * 2 ** 30,
+      [0, 2 ** 50],
+      'Maximum size of the sites without an account that one network published, an IPv4 /24 or an IPv6 /48. A size or `unlimited`.',
+    ),
+  ),
+  anonymousNetworkSites: unlimitable(
+    integer(
+      'SLIPWAY_ANONYMOUS_NETWORK_SITES',
+      1000,
+      [0, 1e9],
+      'Maximum number of sites without an account that one network published. A number or `unlimited`.',
     ),
   ),
   ownedFiles: integer('SLIPWAY_FILES', 1000, [1, MAX_FILES], 'Maximum number of files of a site.'),
@@ -422,6 +473,20 @@ export const settings = {
   reportEmail: mailAddress(
     'SLIPWAY_REPORT_EMAIL',
     'Email address that is notified of reports by visitors, and that pages of suspended sites name as the contact.',
+  ),
+  scanHook: optional(
+    scanner(
+      'SLIPWAY_SCAN_HOOK',
+      'Program that scans files before they are published, or ClamAV: `clamd:/run/clamav/clamd.ctl` or `clamd:HOST:PORT`.',
+    ),
+    'off',
+  ),
+  scanSeconds: duration('SLIPWAY_SCAN_SECONDS', 60, [1, 3600], 'Time limit to scan the files of a version.'),
+  scanFailure: oneOf(
+    'SLIPWAY_SCAN_FAILURE',
+    'refuse',
+    ['refuse', 'pass'],
+    'What happens to a version when the scanner fails or exceeds its time: it is refused with 503, or published unscanned.',
   ),
   uploadsAtOnce: integer(
     'SLIPWAY_UPLOADS_AT_ONCE',

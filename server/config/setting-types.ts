@@ -6,6 +6,7 @@ import { isAbsolute } from 'node:path'
 import { FORGES, type Forge } from '../../protocol/api/trusts.ts'
 import { pluralize, UNLIMITED } from '../../protocol/format.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
+import type { SignUpPolicy } from '../accounts/sign-up.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
@@ -45,7 +46,7 @@ export function text(name: string, defaultValue: string, description: string): S
   return { name, defaultValue, description, read: (given) => given }
 }
 
-/** The name of a plan, shown to people. */
+/** The name of a plan or of the service, shown to people. */
 export function planName(name: string, defaultValue: string, description: string): Setting<string> {
   return {
     name,
@@ -208,6 +209,21 @@ export function labels(name: string, description: string): Setting<readonly stri
       return names
     },
   }
+}
+
+/** Who can create an account. */
+export function signUpPolicy(name: string, description: string): Setting<SignUpPolicy> {
+  const read = (given: string): SignUpPolicy => {
+    if (given === 'open' || given === 'invitation' || given === 'closed') return { kind: given }
+    const domains = /^domains:(.+)$/
+      .exec(given)?.[1]
+      ?.split(',')
+      .map((one) => one.trim().toLowerCase())
+    if (domains?.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain)))
+      return { kind: 'domains', domains }
+    throw new Error('it must be open, invitation, closed, or domains:example.com,example.org')
+  }
+  return { name, defaultValue: { kind: 'open' }, defaultLabel: 'open', description, read }
 }
 
 /** Issuers of the forges on the internet. */
@@ -445,6 +461,31 @@ export function program(name: string, description: string): Setting<string> {
       throw new Error('it must be the absolute path of an executable program')
     return given
   })
+}
+
+/** What scans files. */
+export type ScannerSetting =
+  | { kind: 'program'; program: string }
+  | { kind: 'clamd'; address: { path: string } | { host: string; port: number } }
+
+/** A program, or ClamAV's daemon at the path of its socket or at host and port. */
+export function scanner(name: string, description: string): Setting<ScannerSetting | undefined> {
+  return {
+    name,
+    defaultValue: undefined,
+    description,
+    read(given) {
+      const [, path, host, port] = /^clamd:(?:(\/.+)|\[?([^\s/[\]]+?)\]?:(\d{1,5}))$/.exec(given) ?? []
+      if (path !== undefined) return { kind: 'clamd', address: { path } }
+      if (host !== undefined && Number(port) > 0 && Number(port) <= 65535)
+        return { kind: 'clamd', address: { host, port: Number(port) } }
+      if (!isAbsolute(given) || !isFile(given, constants.X_OK))
+        throw new Error(
+          'it must be the absolute path of an executable program, or clamd: with the path of a socket or a host and port',
+        )
+      return { kind: 'program', program: given }
+    },
+  }
 }
 
 export function base64url(name: string, description: string): Setting<string> {

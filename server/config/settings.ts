@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import { findNearest } from '../../protocol/nearest.ts'
+import type { PlanTable } from '../accounts/plans.ts'
 import { deploymentWarnings } from './deployment-warnings.ts'
 import { hookEnvironment } from './hook-environment.ts'
+import { findPlanProblems, resolvePlans } from './plan-settings.ts'
 import { settings } from './setting-table.ts'
 import { readValue, type Setting } from './setting-types.ts'
 
@@ -32,10 +34,12 @@ type SettingValues = {
 /** All settings of the service, read once and frozen. Sizes are bytes, times seconds. */
 export type Config = Readonly<
   SettingValues & {
+    plans: PlanTable
     readySeconds: number
     /** The target of `move`, whose arguments other users of the machine can see. */
     moveDatabaseUrl: string
     dnsHookEnvironment: Readonly<Record<string, string>>
+    scanHookEnvironment: Readonly<Record<string, string>>
     /** Sentences for the log of the start: settings with their former names, and combinations that rarely are intended. */
     warnings: readonly string[]
   }
@@ -69,7 +73,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   for (const [one, other] of REQUIRED_PAIRS)
     problems.push(...missingPair(values, one, other), ...missingPair(values, other, one))
   problems.push(...missingWithDatabase(values as SettingValues), ...twoKindsOfProxies(values))
-  problems.push(...duplicatePorts(values), ...duplicatePlanNames(values as SettingValues))
+  problems.push(...duplicatePorts(values))
+  if (problems.length === 0) problems.push(...findPlanProblems(values as SettingValues, environment))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return withDefaults(values as SettingValues, environment)
 }
@@ -115,12 +120,17 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
   return Object.freeze({
     ...values,
     data: resolve(values.data),
+    plans: resolvePlans(values),
     readySeconds: values.readySeconds ?? (values.databaseUrl === '' ? 0 : FLEET_READY_SECONDS),
     moveDatabaseUrl: environment.SLIPWAY_MOVE_DATABASE_URL ?? '',
     otlpUrl: values.otlpUrl || readCollector(environment),
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
-    dnsHookEnvironment: hookEnvironment(environment, values.dnsHookVariables),
+    dnsHookEnvironment: hookEnvironment(environment, {
+      prefix: 'DNS_HOOK_',
+      names: values.dnsHookVariables,
+    }),
+    scanHookEnvironment: hookEnvironment(environment, { prefix: 'SCAN_HOOK_' }),
     warnings: [
       ...formerNameWarnings(environment),
       ...deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
@@ -176,14 +186,6 @@ function twoKindsOfProxies({ trustedProxies, proxyProtocol }: Record<string, unk
   if (!trustedProxies || proxyProtocol === undefined) return []
   return [
     `SLIPWAY_TRUSTED_PROXIES=${trustedProxies} is not allowed with SLIPWAY_PROXY_PROTOCOL: clients could choose their address with X-Forwarded-For`,
-  ]
-}
-
-/** Messages and the dashboard show only the names. */
-function duplicatePlanNames({ planFree, planHobby }: Partial<SettingValues>): string[] {
-  if (planFree?.toLowerCase() !== planHobby?.toLowerCase() || planFree === undefined) return []
-  return [
-    `SLIPWAY_PLAN_HOBBY=${JSON.stringify(planHobby)} is not allowed: SLIPWAY_PLAN_FREE is the same name`,
   ]
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { requireAccess } from '../accounts/authorization.ts'
-import type { PlanLimits, Plans } from '../accounts/plans.ts'
+import type { Plan, Plans } from '../accounts/plans.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Domain } from '../store/contract/domains.ts'
@@ -82,7 +82,7 @@ export class DomainService implements Disposable {
         if (active && active.verificationToken !== previousOwner?.verificationToken) throw domainTaken(domain)
         const primary = counterpart && (await tx.domains.find(account.id, counterpart))
         const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
-        const plan = this.#options.plans[account.plan]
+        const plan = this.#options.plans.limitsOf(account)
         if (!isSecond) await assertDomainLimit(tx, account, plan)
         const reservation = await tx.domains.reservation(domain, now)
         const isKept = reservation?.accountId === account.id
@@ -175,11 +175,7 @@ export class DomainService implements Disposable {
 }
 
 /** A root domain and its `www` on one site count as one (spec 8.2). */
-async function assertDomainLimit(
-  tx: Queries,
-  account: Account,
-  { name, domains }: PlanLimits,
-): Promise<void> {
+async function assertDomainLimit(tx: Queries, account: Account, { name, domains }: Plan): Promise<void> {
   if ((await tx.domains.count(account.id)) < domains) return
   const sentence =
     domains === 0

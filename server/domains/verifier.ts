@@ -185,6 +185,7 @@ export class DomainVerifier {
     })
     if (nextStatus === row.status) {
       await tx.domains.update(row, { pendingSince: row.pendingSince, ...changes })
+      if (result.pointing.is === 'there') await noticeRecovery(tx, row, now)
       return false
     }
     if (durability === 'relaxed') return undefined
@@ -235,4 +236,16 @@ function ofAnother<Row extends { accountId: string }>(
   row: Row | undefined,
 ): Row | undefined {
   return row?.accountId === account ? undefined : row
+}
+
+/** A domain works again. The email is sent only if one has reported that it does not. */
+async function noticeRecovery(
+  tx: WriteTransaction,
+  { accountId, domain, slug, failingSince, status }: Domain,
+  now: number,
+): Promise<void> {
+  if (status !== 'active' || failingSince === null) return
+  const id = `domain-works ${accountId} ${domain} ${failingSince}`
+  const event = { kind: 'domain-works', domain, slug, failingSince } as const
+  await tx.notices.add({ id, accountId, event, createdAt: now })
 }

@@ -8,6 +8,7 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import { deleteSite } from '../sites/trash.ts'
 import type { Account } from '../store/contract/accounts.ts'
+import { accountHolder } from '../store/contract/usage.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 
 /** Sites per write, so that none holds the store for long. */
@@ -129,5 +130,6 @@ async function deleteEmptyAccount(tx: WriteTransaction, account: Account): Promi
   await tx.notices.deleteOfAccount(account.id)
   await tx.collaborators.removeEmail(account.email)
   for (const key of counterKeys(account.id)) await tx.counters.delete(key)
+  await tx.usage.remove(accountHolder(account.id))
   await tx.accounts.remove(account.id)
 }

@@ -11,9 +11,12 @@ import { minIdAt } from '../lib/tokens.ts'
 import { pruneActivity } from '../operations/administration/activity.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
 import { countFigures } from '../operations/administration/figures.ts'
+import type { Blocks } from '../operations/moderation/blocks.ts'
+import type { Reports } from '../operations/moderation/reports.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
+import type { ContentScan } from '../publish/scan/content-scan.ts'
 import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
@@ -22,6 +25,7 @@ import { BACKUP_LEASE } from '../store/contract/leases.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
+import { recountUsage } from './usage-recount.ts'
 
 /** Dependencies of sweeps; all times in seconds. */
 export interface SweepOptions {
@@ -32,6 +36,9 @@ export interface SweepOptions {
   domains: DomainService
   accountDeletion: AccountDeletion
   auditLog: AuditLog
+  blocks: Blocks
+  contentScan: ContentScan
+  reports: Reports
   notices: Notices
   certificates?: CertificateManager | undefined
   clock: () => number
@@ -196,10 +203,34 @@ export const sweeps: readonly Sweep[] = [
     run: truncateVisits,
   },
   {
+    name: 'usage',
+    intervalSeconds: DAY_SECONDS,
+    description: 'counts what accounts and networks store, and corrects their quotas',
+    run: recountUsage,
+  },
+  {
+    name: 'expired-blocks',
+    intervalSeconds: 60,
+    description: 'removes blocks of networks and files that have ended',
+    run: ({ blocks, store }) => blocks.removeExpired(store),
+  },
+  {
+    name: 'scans',
+    intervalSeconds: HOUR_SECONDS,
+    description: 'deletes verdicts of the scanner of more than 30 days',
+    run: ({ contentScan, store }) => contentScan.prune(store),
+  },
+  {
+    name: 'reports',
+    intervalSeconds: 60,
+    description: 'notifies the operator of reports by visitors, and deletes those of more than 180 days',
+    run: ({ reports, store }) => reports.run(store),
+  },
+  {
     name: 'emails',
     intervalSeconds: 60,
     description:
-      'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites and invitations',
+      'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites, invitations and actions of the operator',
     run: ({ notices, store }) => notices.run(store),
   },
   {
@@ -359,13 +390,18 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
   const deleted = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ keys }) => keys.deleteExpired(expired)),
   )
+  const invitations = await repeatUntilEmpty(() =>
+    store.write('relaxed', INDEPENDENT, ({ invitations }) =>
+      invitations.deleteExpired(now, ITEMS_PER_TRANSACTION),
+    ),
+  )
   const tokens = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION)),
   )
   return store.write('relaxed', INDEPENDENT, async (tx) => {
     const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
     const devices = await tx.deviceSignIns.deleteExpired(now)
-    return deleted + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
+    return deleted + invitations + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
   })
 }
 

@@ -1,4 +1,5 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
+import { ipv6Groups } from './network.ts'
 
 /** The parts of a request that determine the client's address. */
 export interface RequestLike {
@@ -33,10 +34,6 @@ export function rateLimitSubnet(address: string): string {
   if (!address.includes(':')) return address
   const bare = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/s, '')
   if (!isIPv6(bare)) return bare
-  const [head = '', tail] = bare.toLowerCase().split('::')
-  const start = head === '' ? [] : head.split(':')
-  const end = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? [] : Array<string>(8 - start.length - end.length).fill('0')
-  const groups = [...start, ...zeros, ...end].slice(0, 4)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+  const groups = ipv6Groups(bare).slice(0, 4)
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }

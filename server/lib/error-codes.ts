@@ -95,6 +95,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
       'The site is shared with the account, and only the owner of the site can do this: delete or rename it, change its password or its expiry, manage its domains and its collaborators.',
     hint: 'Ask the owner of the site.',
   },
+  SIGN_UP_CLOSED: {
+    meaning: 'No account has the email address, and this server limits who can create one.',
+    hint: 'Sign in with the address of an account, or ask the administrator for an invitation.',
+  },
   INSUFFICIENT_SCOPE: {
     meaning:
       'The API key is valid, but does not permit this: its scope is too narrow, it is limited to other sites, or it expires. details.requiredScope is the scope that is needed.',
@@ -155,6 +159,25 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The site has expired.',
     hint: 'Publish the files again to create a new site.',
   },
+  SITE_SUSPENDED: {
+    meaning:
+      'The operator has suspended the site, or the account of its owner. details.reason says why. It can be read, downloaded and deleted.',
+    hint: 'Contact the operator of the service.',
+  },
+  ACCOUNT_SUSPENDED: {
+    meaning:
+      'The operator has suspended the account: its sites are offline. details.reason says why. It can sign in, read, download and delete.',
+    hint: 'Contact the operator of the service.',
+  },
+  BLOCKED: {
+    meaning: 'The operator has blocked the network of the caller. Visits of sites are not affected.',
+    hint: 'Contact the operator of the service.',
+  },
+  CONTENT_REFUSED: {
+    meaning:
+      'The operator has blocked a file, or the scanner of the service refuses it. details.path is the path of the file.',
+    hint: 'Publish without the file, or contact the operator of the service.',
+  },
   UPLOAD_EXPIRED: {
     meaning: 'The upload URL has expired, or the version accepts no more files.',
     hint: 'Request new targets with uploads/refresh, or publish again.',
@@ -162,6 +185,11 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   PAYLOAD_TOO_LARGE: {
     meaning: 'A request body, a file or the site is over its size limit.',
     hint: 'Publish fewer or smaller files; the message has the limit. Accounts have higher limits than anonymous callers.',
+  },
+  QUOTA_EXCEEDED: {
+    meaning:
+      'The account would hold more bytes or sites than its plan allows, or sites without an account more than their network or all of them may. details has quota, limit, used and requested.',
+    hint: 'Delete sites permanently, previews or earlier versions, or ask the administrator for a higher limit.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     meaning: 'The endpoint does not accept this Content-Type.',
@@ -180,6 +208,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning:
       'The server is overloaded, or a component is unavailable. Retry-After is the number of seconds to wait.',
     hint: 'Try again after the number of seconds in Retry-After.',
+  },
+  SCAN_UNAVAILABLE: {
+    meaning: 'The scanner of the service has failed, so that the version is not published yet.',
+    hint: 'Finalize the version again after the number of seconds in Retry-After.',
   },
   INSUFFICIENT_STORAGE: {
     meaning: 'The disk of the server is full. Published sites stay online.',

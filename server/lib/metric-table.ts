@@ -67,6 +67,9 @@ export const METRICS = {
     'Finalized versions by outcome: live, draft (or preview), unchanged, refused (an error of the caller) or failed.',
     ['outcome'],
   ),
+  slipway_scans_total: counter('Scans of versions by outcome: accepted, refused, or failed (the scanner).', [
+    'outcome',
+  ]),
   slipway_uploads_active: gauge('Uploads and archives in progress.'),
   slipway_precompress_queue_length: gauge('Versions that wait for their encodings.'),
   slipway_store_operation_duration_seconds: histogram(

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { toStorageError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
 import type { Mail } from './mail.ts'
+import { buildMessage } from './message.ts'
 import type { ShowCode } from './show-code.ts'
 
 interface FolderMailOptions {
@@ -20,15 +21,14 @@ export function folderMail(options: FolderMailOptions): Mail {
   let emails = 0
   return {
     delivery: 'log',
-    async send({ code, kind, ...email }) {
-      const { createTransport } = await import('nodemailer')
-      const transport = createTransport({ streamTransport: true, buffer: true })
-      const { message } = await transport.sendMail({ from: options.from, ...email })
+    async send(email) {
+      const { code, kind } = email
+      const message = await buildMessage(email, options.from)
       const time = new Date(options.clock()).toISOString().replaceAll(':', '-')
       const file = join(options.folder, `${time}-${process.pid}-${++emails}.eml`)
       try {
         await mkdir(options.folder, { recursive: true, mode: 0o700 })
-        await writeFile(file, message as Buffer, { mode: 0o600 })
+        await writeFile(file, message, { mode: 0o600 })
       } catch (error) {
         throw toStorageError(error) ?? error
       }

@@ -1,3 +1,4 @@
+import { stripControlChars } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 
 export interface Email {
@@ -7,12 +8,24 @@ export interface Email {
   subject: string
   text: string
   html: string
+  /** Where a mail client turns this kind of email off in one click (RFC 8058). */
+  unsubscribeUrl?: string | undefined
   /** The secret in the email; shown to the operator where emails are stored as files. */
   code?: string
 }
 
+const MAX_REPLY_LENGTH = 300
+
 /** The mail server rejected the address or the email permanently (RFC 5321, 4.2.1). */
-export class MailRejectedError extends ApiError {}
+export class MailRejectedError extends ApiError {
+  /** What it replied. */
+  readonly reply: string
+
+  constructor(message: string, reply: string) {
+    super('UNAVAILABLE', message, { retryAfterSeconds: 60 })
+    this.reply = stripControlChars(reply).slice(0, MAX_REPLY_LENGTH)
+  }
+}
 
 /**
  * Sends emails.

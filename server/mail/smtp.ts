@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
 import { type Mail, MailRejectedError } from './mail.ts'
+import { toMessage } from './message.ts'
 
 const MAX_ATTEMPTS = 2
 
@@ -34,12 +35,13 @@ export function smtpMail(options: SmtpMailOptions): Mail {
   const { pause = sleep } = options
   return {
     delivery: 'email',
-    async send({ code: _, kind, ...email }) {
+    async send(email) {
+      const { kind } = email
       const startedAt = performance.now()
       const transport = await openTransport(options.url)
       for (let attempt = 1; ; attempt++) {
         try {
-          await transport.sendMail({ from: options.from, ...email })
+          await transport.sendMail(toMessage(email, options.from))
           options.log.info('email sent', { kind, durationMs: Math.round(performance.now() - startedAt) })
           return
         } catch (error) {
@@ -49,8 +51,10 @@ export function smtpMail(options: SmtpMailOptions): Mail {
           options.log.warn(event, { kind, to, attempt, cause })
           if (attempt === MAX_ATTEMPTS || isFinal(error)) {
             const sentence = `The email could not be sent: ${reason}`
-            const Failure = isFinal(error) ? MailRejectedError : ApiError
-            throw new Failure('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
+            const rejection = findRejection(error, cause)
+            throw rejection === undefined
+              ? new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
+              : new MailRejectedError(sentence, rejection)
           }
           await pause(RETRY_DELAY_MS)
         }
@@ -92,6 +96,12 @@ function describeFailure(error: unknown): { event: string; reason: string } {
       ? 'the mail server rejected the address. Check it and try again.'
       : 'the mail server rejected it. Try again later.',
   }
+}
+
+/** The permanent refusal of the address or of the email; not one of the sender or of its login. */
+function findRejection(error: unknown, reply: string): string | undefined {
+  const { command = '' } = error as SmtpFailure
+  return isFinal(error) && ['RCPT TO', 'DATA'].includes(command) ? reply : undefined
 }
 
 /** RFC 5321, 4.2.1: a 5xx reply is permanent. */

@@ -12,22 +12,30 @@ interface EmailContent {
   /** Why the recipient gets this email. */
   footer: string
   code?: string
+  unsubscribeUrl?: string | undefined
 }
+
+/** The name of the service, as letters show it. */
+export const DEFAULT_SERVICE_NAME = 'Slipway'
 
 /** Lines of the text part have at most this length, unless a word is longer (RFC 3676, 4.2). */
 const MAX_LINE_LENGTH = 76
 
 /**
  * An email as text and as HTML. The HTML loads nothing, escapes all values, and sets no background, so that it is
- * legible in light and dark mail clients.
+ * legible in light and dark mail clients. It is one table, whose width all of them respect, and begins with the text
+ * that lists of emails show beside the subject.
  */
-export function renderEmail({ subject, blocks, footer, ...email }: EmailContent): Email {
+export function renderEmail(
+  { subject, blocks, footer, ...email }: EmailContent,
+  serviceName = DEFAULT_SERVICE_NAME,
+): Email {
   const text = [...blocks.map(toText), `--\n${wrap(footer)}`].join('\n\n')
   return {
     ...email,
     subject: singleLine(subject),
     text: `${text}\n`,
-    html: toDocument(subject, blocks, footer),
+    html: toDocument({ subject, blocks, footer, serviceName }),
   }
 }
 
@@ -54,7 +62,13 @@ function wrap(paragraph: string): string {
 const FONT = 'font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif'
 const CODE_FONT = 'font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace'
 
-function toDocument(subject: string, blocks: readonly EmailBlock[], footer: string): string {
+function toDocument({
+  subject,
+  blocks,
+  footer,
+  serviceName,
+}: Pick<EmailContent, 'subject' | 'blocks' | 'footer'> & { serviceName: string }): string {
+  const [preheader = ''] = blocks.filter((block) => typeof block === 'string')
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -65,9 +79,11 @@ function toDocument(subject: string, blocks: readonly EmailBlock[], footer: stri
 <title>${subject}</title>
 </head>
 <body style="margin:0;padding:24px;${FONT};font-size:16px;line-height:1.5">
-<div style="max-width:34em;margin:0 auto">
+<div style="display:none;max-height:0;overflow:hidden">${preheader}</div>
+<table role="presentation" width="100%" style="max-width:544px;margin:0 auto;border-spacing:0"><tr><td style="padding:0;${FONT};font-size:16px;line-height:1.5">
+<p style="margin:0 0 24px;font-weight:600">${serviceName}</p>
 ${blocks.map(toHtml)}<p style="margin:32px 0 0;font-size:13px;opacity:.75">${footer}</p>
-</div>
+</td></tr></table>
 </body>
 </html>
 `.text

@@ -12,6 +12,7 @@ import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import { publishScope } from '../accounts/permissions.ts'
+import type { Quotas } from '../accounts/quotas.ts'
 import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
@@ -20,6 +21,7 @@ import { newId } from '../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import { type ArchiveFile, type ArchiveKind, readArchive, readContents } from './archive/archive.ts'
 import type { ContentFile } from './archive/content.ts'
+import { Receipts } from './archive/receipts.ts'
 import type { SpoolSpace } from './archive/spool.ts'
 import type { Finalizer } from './finalize.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
@@ -51,6 +53,7 @@ interface ArchivePublisherOptions {
   spoolFolder: string
   spoolSpace: SpoolSpace
   clock: () => number
+  quotas: Quotas
   /** Seconds. Received files without a version may be deleted when they are older. */
   pendingLifetime: number
 }
@@ -68,14 +71,16 @@ interface UnpackedArchive {
  */
 export class ArchivePublisher {
   readonly #options: ArchivePublisherOptions
+  readonly #receipts: Receipts
 
   constructor(options: ArchivePublisherOptions) {
     this.#options = options
+    this.#receipts = new Receipts({ quotas: options.quotas, read: options.store.read })
   }
 
   /** Rejects a name before reading the archive. */
   async create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
-    await this.#options.pendingVersions.assertName(caller, request.fields.name)
+    await this.#options.pendingVersions.assertMayCreate(caller, request.fields.name)
     return this.#publish(caller, request, (manifest, versionId) =>
       this.#options.pendingVersions.newSite(caller, manifest, versionId),
     )
@@ -146,13 +151,15 @@ export class ArchivePublisher {
   /** Adds to `received` what the caller has to record or to discard, in the order of the files. */
   async #unpack(
     received: StoredBlob[],
-    { address }: Caller,
+    { address, account }: Caller,
     { source, include, keepTopFolder }: ArchiveRequest,
     limits: FileLimits,
   ): Promise<UnpackedArchive> {
     const { blobs, spoolFolder, clock, pendingLifetime } = this.#options
     const endsAt = clock() + pendingLifetime * SECOND_MS
     const spoolSpace = this.#options.spoolSpace.shareOf(rateLimitSubnet(address))
+    const network = account ? undefined : this.#options.quotas.hashNetwork(address)
+    using receipt = this.#receipts.open(network)
     const found: StoredFile[] = []
     const archiveLimits = {
       files: limits.files,
@@ -162,6 +169,7 @@ export class ArchivePublisher {
       exclusions: new Exclusions(ignoreRules('', include)),
     }
     const store = async ({ path, size, body, contentType = mediaType(path) }: ArchiveFile) => {
+      await receipt.add(size)
       const blob = await blobs.put(body, { size })
       received.push(blob)
       if (clock() > endsAt) throw tooLong()

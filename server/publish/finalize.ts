@@ -7,15 +7,19 @@ import {
   isRetired,
   requireAccess,
   requireAccount,
+  requireChangeable,
   requireClaimToken,
-  requireNotExpired,
 } from '../accounts/authorization.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import { assertPermitted, publishScope } from '../accounts/permissions.ts'
+import type { Plans } from '../accounts/plans.ts'
+import type { Quotas } from '../accounts/quotas.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { type Telemetry, trace } from '../lib/telemetry.ts'
+import { countNewBytes } from '../sites/blob-references.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
@@ -23,12 +27,13 @@ import type { UrlBuilder } from '../sites/urls.ts'
 import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
-import type { Arrival, Version } from '../store/contract/versions.ts'
+import { type Arrival, sumUploads, type Version } from '../store/contract/versions.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
 import type { Precompressor } from './precompress/precompressor.ts'
+import type { ContentScan } from './scan/content-scan.ts'
 import { dropIfUnchanged, hashContents } from './unchanged-version.ts'
 
 /**
@@ -41,9 +46,13 @@ const MAX_REFUSED_VERSIONS = 10_000
 
 interface FinalizerOptions {
   store: Store
+  blocklist: Blocklist
+  contentScan: Pick<ContentScan, 'check'>
   blobs: Blobs
   blobReader: BlobReader
   versions: Versions
+  plans: Plans
+  quotas: Quotas
   precompressor: Pick<Precompressor, 'enqueue'>
   addresses: UrlBuilder
   clock: () => number
@@ -193,7 +202,7 @@ export class Finalizer implements AsyncDisposable {
 
   /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or differ from the manifest. */
   async #promote({ site, version, arrivals: recorded }: UploadedVersion): Promise<PromotedFiles> {
-    const { store, blobs, blobReader } = this.#options
+    const { store, blocklist, contentScan, blobs, blobReader } = this.#options
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
@@ -219,7 +228,9 @@ export class Finalizer implements AsyncDisposable {
     const whole = files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
+    await blocklist.assertFiles(whole)
     const reader = blobReader.including(arrived)
+    await contentScan.check(whole, reader)
     const { rules, warnings } = await loadRules(reader, whole)
     const document = await loadDocument(reader, whole)
     return {
@@ -239,10 +250,11 @@ export class Finalizer implements AsyncDisposable {
   /** The transaction that finalizes a version and, if requested, makes it live. Idempotent until it drops one. */
   async #commit(
     tx: WriteTransaction,
-    { site, version }: FinalizableVersion,
+    found: FinalizableVersion,
     { live = true, ifChanged = false }: FinalizeRequest,
     promoted: PromotedFiles | undefined,
   ): Promise<FinalizeOutcome> {
+    const { site, version } = found
     const { id } = version
     // A version that was live before returns by restore, not by a repeated finalize.
     if (site.liveVersionId === id || version.publishedAt !== null)
@@ -256,22 +268,27 @@ export class Finalizer implements AsyncDisposable {
     const unchanged = ifChanged ? await dropIfUnchanged(tx, { site, version, files }, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
-    const { maxPreviews: max } = this.#options.versions
-    if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })
-    const replaced = name === null ? undefined : await tx.versions.findPreview(site.slug, name)
-    const change = {
-      ...(version.state === 'pending' ? await makeReady(tx, version, promoted!) : {}),
-      ...(name === null ? {} : renewedPreview(version, now)),
+    if (name !== null) {
+      const { previews: max } = await this.#options.plans.limitsOfOwner(tx, site.ownerId)
+      await assertPreviewLimit(tx, { slug: site.slug, name, max, now })
     }
-    if (version.state === 'pending') outcome.version = { ...version, ...change, files }
+    const replaced = name === null ? undefined : await tx.versions.findPreview(site.slug, name)
+    const ready = version.state === 'pending' ? await makeReady(tx, found, promoted!) : undefined
+    const change = { ...ready?.change, ...(name === null ? {} : renewedPreview(version, now)) }
+    if (ready) outcome.version = { ...version, ...change, files }
     if (!live || name !== null) {
       await tx.versions.update(id, change)
       if (replaced) await endPreview(tx, replaced, now)
       await saveDraft(tx, site.slug, now)
-      return outcome
-    }
-    await activateVersion(tx, site, outcome.version, { now, change })
-    return { ...outcome, site: { ...site, liveVersionId: id } }
+    } else await activateVersion(tx, site, outcome.version, { now, change })
+    const uploads = sumUploads(version.state, version.files)
+    if (ready)
+      await this.#options.quotas.charge(tx, site, {
+        bytes: ready.newBytes - uploads,
+        sites: 0,
+        versionId: id,
+      })
+    return !live || name !== null ? outcome : { ...outcome, site: { ...site, liveVersionId: id } }
   }
 
   async #assertBase(queries: Queries, { site, version }: FinalizableVersion): Promise<void> {
@@ -321,7 +338,7 @@ async function requireFinalizable(
   if (site.ownerId !== null)
     return requireAccess(queries, 'publish', { slug, account: requireAccount(caller), now })
   if (isRetired(site)) throw siteNotFound()
-  return claimToken === undefined ? requireNotExpired(site, now) : requireClaimToken(site, claimToken, now)
+  return claimToken === undefined ? requireChangeable(site, now) : requireClaimToken(site, claimToken, now)
 }
 
 /**
@@ -353,13 +370,13 @@ function assertComplete(files: readonly StoredFile[], numbers: readonly number[]
 
 /**
  * References the promoted files. Returns the change to store with the version, with its manifest only when that did not
- * declare all hashes.
+ * declare all hashes, and the bytes that count for the holder of the site from now on.
  */
 async function makeReady(
   tx: WriteTransaction,
-  version: Version,
+  { site, version }: FinalizableVersion,
   { files, change, arrived }: PromotedFiles,
-): Promise<Partial<Version>> {
+): Promise<{ change: Partial<Version>; newBytes: number }> {
   const recorded = await tx.versions.takeArrivals(version.id)
   const durable = new Set(arrived.map(({ object }) => object))
   const taken = new Map(
@@ -371,9 +388,15 @@ async function makeReady(
     arrived.flatMap(({ fileNumber }) => (taken.has(fileNumber) ? [] : [fileNumber])),
   )
   const isDeclared = version.files.every(({ hash }) => hash !== undefined)
-  const used = await tx.blobs.add(version.slug, [...taken.values()])
+  const contents = [...taken.values()]
+  const had = await tx.references.among(
+    version.slug,
+    contents.map(({ hash }) => hash),
+  )
+  const used = await tx.blobs.add(version.slug, contents)
   await tx.blobs.discard(recorded.flatMap(({ object }) => (used.has(object) ? [] : object)))
-  return isDeclared ? change : { ...change, files }
+  const newBytes = await countNewBytes(tx, site, { contents, had })
+  return { change: isDeclared ? change : { ...change, files }, newBytes }
 }
 
 /** Invalidates caches, so that the draft's own URL works immediately. */

@@ -18,7 +18,10 @@ import {
   describePublisher,
   requirePublisher,
 } from '../accounts/authorization.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import { publishScope } from '../accounts/permissions.ts'
+import { fileLimits, type Plans } from '../accounts/plans.ts'
+import type { Quotas } from '../accounts/quotas.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
@@ -38,12 +41,13 @@ import { deleteSite } from '../sites/trash.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsCurrent, deleteVersions } from '../sites/version.ts'
 import { emptySite, type Site } from '../store/contract/sites.ts'
-import { emptyVersion, type Version, type VersionChanges } from '../store/contract/versions.ts'
+import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
 
 interface PendingVersionStoreOptions {
   store: Store
+  blocklist: Blocklist
   addresses: UrlBuilder
   names: SiteNames
   clock: () => number
@@ -51,9 +55,12 @@ interface PendingVersionStoreOptions {
   anonymousLifetime: number
   /** Seconds from the last change of a preview to its end. */
   previewLifetime: number
-  /** Maximum number of previews of a site. */
-  maxPreviews: number
-  limits: { anonymous: FileLimits; owned: FileLimits }
+  plans: Plans
+  quotas: Quotas
+  /** Whether sites can be created without an account. */
+  allowsAnonymous: boolean
+  /** Of sites without an account. */
+  anonymousLimits: FileLimits
 }
 
 type PreviewFields = Pick<Version, 'previewName' | 'previewUntil' | 'liveReload'>
@@ -85,12 +92,13 @@ export class PendingVersionStore {
 
   /** The largest number of files that any caller may publish. */
   get maxFiles(): number {
-    const { anonymous, owned } = this.#options.limits
-    return Math.max(anonymous.files, owned.files)
+    const { plans, anonymousLimits } = this.#options
+    return Math.max(anonymousLimits.files, plans.maxFiles)
   }
 
   limitsFor(caller: Caller): FileLimits {
-    return caller.account ? this.#options.limits.owned : this.#options.limits.anonymous
+    const { plans, anonymousLimits } = this.#options
+    return caller.account ? fileLimits(plans.limitsOf(caller.account)) : anonymousLimits
   }
 
   /** All violations in a publish request (spec 4.3); callers check them before staging. */
@@ -125,8 +133,13 @@ export class PendingVersionStore {
     return requirePublisher(store.read, caller, { slug, claimToken, now: clock(), scope })
   }
 
-  /** Refuses a name that the caller cannot give to a new site. */
-  async assertName(caller: Caller, name: unknown): Promise<void> {
+  /** Refuses a caller without an account where sites need one, and a name that the caller cannot give to a new site. */
+  async assertMayCreate(caller: Caller, name: unknown): Promise<void> {
+    if (!caller.account && !this.#options.allowsAnonymous)
+      throw new ApiError(
+        'UNAUTHORIZED',
+        'This server publishes sites of accounts only. Sign in, then publish again',
+      )
     if (name === undefined) return
     if (typeof name !== 'string') throw validationError([{ field: 'name', message: 'must be a string' }])
     await this.#options.names.assertAvailable(caller, name)
@@ -134,7 +147,7 @@ export class PendingVersionStore {
 
   /** Stages the first version of a new site; the manifest has been checked. */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
-    const { store, clock, addresses, anonymousLifetime } = this.#options
+    const { store, blocklist, clock, addresses, quotas, anonymousLifetime } = this.#options
     const { files, merge, name } = request
     if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
     const now = clock()
@@ -142,15 +155,19 @@ export class PendingVersionStore {
     if (!caller.account) assertNoPreview(preview)
     if (!caller.account) assertTimeToLive(metadata)
     assertKnownImage(files, metadata)
-    await this.assertName(caller, name)
+    await this.assertMayCreate(caller, name)
+    await blocklist.assertFiles(files)
     const [slug, claimToken] = [name ?? newSlug(), newClaimToken()]
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
     const { message } = request
     const version = pendingVersion(slug, files, { caller, metadata, message, now, id: versionId, preview })
+    const network = caller.account ? null : quotas.hashNetwork(caller.address)
+    const site = pendingSite(slug, caller, { claimToken, expiresAt, network, now })
     await store.write('durable', { site: slug, account: caller.account?.id ?? [] }, async (tx) => {
       if (caller.account) await assertNotBeingDeleted(tx, caller.account)
       if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
-      await tx.sites.insert(pendingSite(slug, caller, { claimToken, expiresAt, now }), version)
+      await tx.sites.insert(site, version)
+      await quotas.charge(tx, site, { bytes: version.totalBytes, sites: 1, versionId: version.id })
     })
     const anonymous = caller.account
       ? undefined
@@ -183,8 +200,9 @@ export class PendingVersionStore {
     request: PublishRequest,
     versionId?: string,
   ): Promise<StagedVersion> {
-    const { store, clock, maxPreviews: max } = this.#options
+    const { store, blocklist, clock, plans, quotas } = this.#options
     if (request.name !== undefined) throw notNew()
+    await blocklist.assertFiles(request.files)
     return store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
       const { metadata, preview } = this.#separatePreview(request, now)
@@ -198,7 +216,10 @@ export class PendingVersionStore {
       if (site.ownerId === null) assertNoPreview(preview)
       if (site.ownerId === null) assertTimeToLive(metadata)
       const name = preview.previewName
-      if (name !== null) await assertPreviewLimit(tx, { slug, name, max, now })
+      if (name !== null) {
+        const { previews: max } = await plans.limitsOfOwner(tx, site.ownerId)
+        await assertPreviewLimit(tx, { slug, name, max, now })
+      }
       const replacedId = await findReplacedId(tx, site, name, now)
       assertBaseIsCurrent(replacedId, request.baseVersionId ?? null)
       const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
@@ -221,6 +242,8 @@ export class PendingVersionStore {
         preview,
       })
       await tx.versions.insert(version)
+      const bytes = sumUploads('pending', version.files)
+      await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
       return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }
     })
   }
@@ -319,13 +342,19 @@ function pendingVersion(
 function pendingSite(
   slug: string,
   caller: Caller,
-  { claimToken, expiresAt, now }: { claimToken: string; expiresAt: number | null; now: number },
+  {
+    claimToken,
+    expiresAt,
+    network,
+    now,
+  }: { claimToken: string; expiresAt: number | null; network: string | null; now: number },
 ): Site {
   return {
     ...emptySite(slug, now),
     ownerId: caller.account?.id ?? null,
     claimTokenHash: caller.account ? null : hashToken(claimToken),
     expiresAt,
+    network,
   }
 }
 

@@ -1,23 +1,73 @@
-import type { WriteTransaction } from '../store/store.ts'
+import type { Site } from '../store/contract/sites.ts'
+import { sumUploads } from '../store/contract/versions.ts'
+import type { Queries, WriteTransaction } from '../store/store.ts'
 
-/** Removes the references of a site to those of these blobs that none of its versions needs any more. */
+/**
+ * The bytes among new contents of a site that count for its holder: those that no other site of its owner has. `had`
+ * are the contents that the site referenced before.
+ */
+export async function countNewBytes(
+  tx: WriteTransaction,
+  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+  { contents, had }: { contents: readonly { hash: string; size: number }[]; had: ReadonlySet<string> },
+): Promise<number> {
+  const added = new Map(contents.filter(({ hash }) => !had.has(hash)).map(({ hash, size }) => [hash, size]))
+  return sumOwn(tx, { slug, ownerId }, added)
+}
+
+/** Removes the references of a site to those of these blobs that none of its versions needs any more. Returns them. */
 export async function releaseBlobs(
   tx: WriteTransaction,
   slug: string,
   { hashes, now }: { hashes: readonly string[]; now: number },
-): Promise<void> {
+): Promise<{ hash: string; size: number }[]> {
   const needed = await tx.versions.neededAmong(slug, hashes)
   const unneeded = new Set(hashes.filter((hash) => !needed.has(hash)))
-  if (unneeded.size > 0) await tx.blobs.removeReferences(slug, [...unneeded], now)
+  return unneeded.size > 0 ? tx.blobs.removeReferences(slug, [...unneeded], now) : []
 }
 
-/** Removes versions of a site and releases their blobs. */
+/**
+ * Removes versions of a site and releases their blobs. Returns the bytes that its holder no longer has, which the caller
+ * releases. Injected documents do not count.
+ */
 export async function removeVersions(
   tx: WriteTransaction,
-  slug: string,
+  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
   { ids, now }: { ids: readonly string[]; now: number },
-): Promise<void> {
-  const hashes: string[] = []
-  for (const id of ids) hashes.push(...(await tx.versions.remove(id)))
-  await releaseBlobs(tx, slug, { hashes, now })
+): Promise<number> {
+  const counted = new Set<string>()
+  const documents: string[] = []
+  let uploads = 0
+  for (const id of ids) {
+    const { hashes, injectedDocumentHash, uploadBytes } = await tx.versions.remove(id)
+    for (const hash of hashes) counted.add(hash)
+    if (injectedDocumentHash !== null) documents.push(injectedDocumentHash)
+    uploads += uploadBytes
+  }
+  const released = await releaseBlobs(tx, slug, { hashes: [...new Set([...counted, ...documents])], now })
+  const contents = released.filter(({ hash }) => counted.has(hash))
+  return (
+    uploads + (await sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size]))))
+  )
+}
+
+/** The bytes of the versions of a site whose upload is not finalized. */
+export async function sumPendingUploads({ versions }: Queries, slug: string): Promise<number> {
+  let sum = 0
+  for (const { id, state } of await versions.bySlug(slug))
+    if (state === 'pending') sum += sumUploads(state, (await versions.findFiles(id)) ?? [])
+  return sum
+}
+
+async function sumOwn(
+  tx: WriteTransaction,
+  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+  sizes: ReadonlyMap<string, number>,
+): Promise<number> {
+  const hashes = [...sizes.keys()]
+  const others =
+    ownerId === null || hashes.length === 0
+      ? undefined
+      : await tx.references.heldBeside(slug, ownerId, hashes)
+  return hashes.reduce((sum, hash) => (others?.has(hash) ? sum : sum + sizes.get(hash)!), 0)
 }

@@ -31,7 +31,7 @@ export class Collaborators {
   async list(account: Account, slug: string): Promise<CollaboratorList> {
     const { store, clock } = this.#options
     const { read } = store
-    const { ownerId } = await requireAccess(read, 'publish', { slug, account, now: clock() })
+    const { ownerId } = await requireAccess(read, 'read', { slug, account, now: clock() })
     const owner = await read.accounts.byId(ownerId!)
     const found = await read.collaborators.bySite(slug)
     return { slug, ownerEmail: owner?.email ?? '', collaborators: found.map(toCollaborator) }
@@ -65,7 +65,7 @@ export class Collaborators {
     const { store, clock } = this.#options
     const email = readEmail(typed)
     await store.write('durable', { site: slug }, async (tx) => {
-      const right = email === account.email ? 'publish' : 'manage'
+      const right = email === account.email ? 'remove' : 'delete'
       await requireAccess(tx, right, { slug, account, now: clock() })
       if (await tx.collaborators.remove(slug, email)) return
       throw new ApiError('NOT_FOUND', 'The site has no collaborator with this address')

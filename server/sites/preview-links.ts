@@ -72,7 +72,7 @@ export class PreviewLinks {
   async create(account: Account, slug: string, versionId?: string): Promise<PreviewLink> {
     const { store, addresses, tokens, clock } = this.#options
     const now = clock()
-    const site = await requireAccess(store.read, 'publish', { slug, account, now })
+    const site = await requireAccess(store.read, 'read', { slug, account, now })
     const id = versionId ?? site.liveVersionId
     if (id === null)
       throw new ApiError('SITE_PENDING', 'The site was never finalized, so it has no preview yet')

@@ -57,7 +57,7 @@ export class Previews {
     const { store, clock } = this.#options
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
-      await requireAccess(tx, 'publish', { slug, account, now })
+      await requireAccess(tx, 'remove', { slug, account, now })
       await endPreview(tx, await requirePreview(tx, { slug, name, now }), now)
     })
     return { slug, name, deleted: true }

@@ -17,6 +17,7 @@ import {
   requireNotExpired,
   withClaimToken,
 } from '../accounts/authorization.ts'
+import { type Quotas, releaseHolding } from '../accounts/quotas.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
@@ -25,6 +26,7 @@ import type { Account } from '../store/contract/accounts.ts'
 import type { Site, SiteCursor } from '../store/contract/sites.ts'
 import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
+import { countNewBytes, sumPendingUploads } from './blob-references.ts'
 import { hashPassword } from './password.ts'
 import {
   hasImage,
@@ -41,6 +43,7 @@ interface SitesOptions {
   blobs: Blobs
   addresses: UrlBuilder
   precompressor: { enqueue(slug: string, versionId: string): void }
+  quotas: Quotas
   clock: () => number
 }
 
@@ -59,6 +62,7 @@ export class Sites {
   readonly #blobs: Blobs
   readonly #addresses: UrlBuilder
   readonly #precompressor: SitesOptions['precompressor']
+  readonly #quotas: Quotas
   readonly #clock: () => number
 
   constructor(options: SitesOptions) {
@@ -66,13 +70,14 @@ export class Sites {
     this.#blobs = options.blobs
     this.#addresses = options.addresses
     this.#precompressor = options.precompressor
+    this.#quotas = options.quotas
     this.#clock = options.clock
   }
 
   /** Spec 4.7. NOT_FOUND for a stranger's site. */
   async details(account: Account, slug: string): Promise<SiteDetails> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const pending = await read.versions.newestPending(slug)
     const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
     const [membership] = await describeMemberships(read, account, [site])
@@ -94,6 +99,7 @@ export class Sites {
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(site.expiresAt),
       files: [...(displayed?.files ?? [])],
+      ...describeSuspension(site),
     }
   }
 
@@ -155,11 +161,15 @@ export class Sites {
       const version = { ...versionCopy(live, copy, versionId, now), ...describePublisher(caller) }
       await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now), version)
       await copyThumbnail(tx, live, versionId)
+      const contents = live.files.map(({ hash, size }) => ({ hash: hash!, size }))
       await tx.blobs.addReferences(
         copy,
-        live.files.map((file) => file.hash!),
+        contents.map(({ hash }) => hash),
       )
+      const owned = { slug: copy, ownerId: account.id, network: null }
+      const bytes = await countNewBytes(tx, owned, { contents, had: new Set() })
       await tx.notifyChanged(copy)
+      await this.#quotas.charge(tx, owned, { bytes, sites: 1 })
     })
     this.#precompressor.enqueue(copy, versionId)
     return { slug: copy, siteUrl: this.#addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
@@ -175,8 +185,14 @@ export class Sites {
       if (site.ownerId !== null)
         throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
       await assertNotBeingDeleted(tx, account)
-      await tx.sites.update(slug, { ownerId: account.id, expiresAt: null, updatedAt: now })
+      await tx.references.setOwner(slug, account.id)
+      const uploads = await sumPendingUploads(tx, slug)
+      const { bytes, own } = await tx.references.sum(slug, account.id)
+      const owned = { ownerId: account.id, network: null }
+      await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
       await tx.notifyChanged(slug)
+      await this.#quotas.charge(tx, owned, { bytes: own + uploads, sites: 1 })
+      await releaseHolding(tx, site, { bytes: bytes + uploads, sites: 1 })
       return answer
     })
   }
@@ -224,6 +240,7 @@ export class Sites {
         updatedAt: toIso(site.updatedAt),
         expiresAt: toIsoOrNull(site.expiresAt),
         ...describeTrash(site),
+        ...describeSuspension(site),
       }
     })
   }
@@ -268,6 +285,15 @@ async function describeMemberships(
   })
 }
 
+/** Also for the account of an owner. */
+export function describeSuspension({
+  suspension,
+}: Pick<Site, 'suspension'>): Pick<SiteSummary, 'suspension'> {
+  if (!suspension) return {}
+  const { reason, since } = suspension
+  return { suspension: { reason, since: toIso(since) } }
+}
+
 /** Its host no longer serves the pictures of a deleted site. */
 function describeTrash({ deletedAt, keptUntil }: Site): Partial<SiteSummary> {
   if (deletedAt === null || keptUntil === null) return {}
@@ -294,6 +320,7 @@ function siteCopy(site: Site, slug: string, versionId: string, now: number): Sit
     expiresAt: null,
     renamedTo: null,
     visitsKey: slug,
+    network: null,
   }
 }
 

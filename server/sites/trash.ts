@@ -6,6 +6,7 @@ import {
   requireNotExpired,
 } from '../accounts/authorization.ts'
 import type { Plans } from '../accounts/plans.ts'
+import { releaseHolding } from '../accounts/quotas.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import { type DomainCertificates, removeSiteDomains, restoreSiteDomains } from '../domains/status.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -44,7 +45,7 @@ export class Trash {
     await writeWithDomains(store, { scope, find }, async (tx) => {
       const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
       if (trashed) return deleteSite(tx, slug, 'deleted', now, certificates)
-      const site = await requireAccess(tx, 'manage', { slug, account, now })
+      const site = await requireAccess(tx, 'delete', { slug, account, now })
       const isKept = !permanent && lifetimeSeconds > 0 && site.liveVersionId !== null
       // The bytes of an expired site are deleted in any case.
       const keptUntil = isKept ? Math.min(now + lifetimeSeconds * 1000, site.expiresAt ?? Infinity) : null
@@ -66,7 +67,7 @@ export class Trash {
       const now = clock()
       const trashed = await findInTrash(tx, slug, account)
       if (!trashed) {
-        await requireAccess(tx, 'manage', { slug, account, now })
+        await requireAccess(tx, 'delete', { slug, account, now })
         return null
       }
       const restored = {
@@ -79,7 +80,7 @@ export class Trash {
       requireNotExpired({ ...trashed, ...restored }, now)
       await assertNotBeingDeleted(tx, account)
       await tx.sites.update(slug, restored)
-      const maxDomains = plans[account.plan].domains
+      const maxDomains = plans.limitsOf(account).domains
       const kept = { slug, accountId: account.id, kept: trashed.keptDomains }
       await restoreSiteDomains(tx, kept, { maxDomains, now })
       await tx.notifyChanged(slug)
@@ -100,8 +101,10 @@ export async function deleteSite(
   now: number,
   certificates?: DomainCertificates,
 ): Promise<void> {
+  const site = await tx.sites.bySlug(slug)
+  if (!site) return
   const versions = await tx.versions.bySlug(slug)
-  await removeVersions(tx, slug, { ids: versions.map(({ id }) => id), now })
+  const bytes = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
   await tx.collaborators.removeOfSite(slug)
   await releaseHosts(tx, slug, now, certificates)
   await tx.sites.update(slug, {
@@ -117,6 +120,7 @@ export async function deleteSite(
     keptUntil: null,
     keptDomains: [],
   })
+  await releaseHolding(tx, site, { bytes, sites: 1 })
 }
 
 /** Deletes a site without its finalized versions; as `deleteSite` otherwise. */

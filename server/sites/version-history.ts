@@ -10,12 +10,13 @@ import type {
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { requireAccess } from '../accounts/authorization.ts'
+import { DEFAULT_PLAN, type Plan, type Plans } from '../accounts/plans.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
-import type { Version, VersionHeader } from '../store/contract/versions.ts'
+import type { KeptVersions, Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
 import { describePreview, endPreview } from './preview.ts'
@@ -29,11 +30,9 @@ interface VersionsOptions {
   addresses: UrlBuilder
   precompressor: { enqueue(slug: string, versionId: string): void }
   clock: () => number
-  maxVersions: number
-  maxDrafts: number
+  plans: Plans
   /** Seconds. */
   draftLifetime: number
-  maxPreviews: number
 }
 
 /** Operations on the versions of a site (contract, "Sites"). */
@@ -43,13 +42,8 @@ export class Versions {
   readonly #addresses: UrlBuilder
   readonly #precompressor: VersionsOptions['precompressor']
   readonly #clock: () => number
-  /** Number of versions of a site that were live and are kept. */
-  readonly maxVersions: number
-  /** Number of drafts that are kept. */
-  readonly maxDrafts: number
+  readonly #plans: Plans
   readonly draftLifetimeSeconds: number
-  /** Maximum number of previews of a site. */
-  readonly maxPreviews: number
 
   constructor(options: VersionsOptions) {
     this.#store = options.store
@@ -57,10 +51,8 @@ export class Versions {
     this.#addresses = options.addresses
     this.#precompressor = options.precompressor
     this.#clock = options.clock
-    this.maxVersions = options.maxVersions
-    this.maxDrafts = options.maxDrafts
+    this.#plans = options.plans
     this.draftLifetimeSeconds = options.draftLifetime
-    this.maxPreviews = options.maxPreviews
   }
 
   /** The kept finalized versions, drafts included, newest first. */
@@ -75,7 +67,7 @@ export class Versions {
     isWanted: (version: VersionHeader) => boolean,
   ): Promise<VersionSummary[]> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const ready = await listReady(read, slug)
     const wanted = ready.filter(isWanted)
     const authors = await findAuthors(read, wanted)
@@ -90,7 +82,7 @@ export class Versions {
   /** A finalized version with its files, and the differences from the one that it replaced. */
   async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
     const files = version.files
     const base = findBase(await listReady(read, slug), site, version)
@@ -174,7 +166,7 @@ export class Versions {
   async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
     await this.#store.write('durable', { site: slug }, async (tx) => {
       const now = this.#clock()
-      const site = await requireAccess(tx, 'publish', { slug, account, now })
+      const site = await requireAccess(tx, 'remove', { slug, account, now })
       requireVersion(await tx.versions.header(versionId), slug)
       if (site.liveVersionId === versionId) {
         throw new ApiError(
@@ -221,9 +213,10 @@ export class Versions {
    */
   async findPrunable(since: number, limit: number): Promise<string[]> {
     const { versions } = this.#store.read
-    const kept = { versions: this.maxVersions, drafts: this.maxDrafts }
-    const crowded = await versions.overVersionLimit(kept, since, limit)
     const now = this.#clock()
+    const crowded: string[] = []
+    for (const kept of listKept(this.#plans))
+      crowded.push(...(await versions.overVersionLimit(kept, since, limit)))
     return [
       ...crowded,
       ...(await versions.withOldDrafts(now - this.draftLifetimeSeconds * 1000, limit)),
@@ -246,7 +239,10 @@ export class Versions {
         ({ state, previewUntil }) => state === 'ready' && previewUntil !== null && previewUntil <= now,
       )
       for (const version of ended) await endPreview(tx, version, now)
-      const old = this.#findOld(site, versions, now)
+      const old = this.#findOld(site, versions, {
+        now,
+        limits: await this.#plans.limitsOfOwner(tx, site.ownerId),
+      })
       if (old.length > 0) await deleteVersions(tx, slug, old, now)
       return ended.length + old.length
     })
@@ -256,7 +252,11 @@ export class Versions {
    * Versions that were live are ordered by the time when they first were, drafts by their creation. Versions that only
    * repeat the files of a newer one go first: publishing the same files many times evicts no others.
    */
-  #findOld({ liveVersionId }: Site, newestFirst: readonly VersionHeader[], now: number): string[] {
+  #findOld(
+    { liveVersionId }: Site,
+    newestFirst: readonly VersionHeader[],
+    { now, limits }: { now: number; limits: Plan },
+  ): string[] {
     const others = newestFirst.filter(
       ({ id, state, previewName }) => state === 'ready' && id !== liveVersionId && previewName === null,
     )
@@ -264,12 +264,12 @@ export class Versions {
       .filter(({ publishedAt }) => publishedAt !== null)
       .sort((a, b) => b.publishedAt! - a.publishedAt!)
     const live = newestFirst.find(({ id }) => id === liveVersionId)
-    const old = repeatedLast(published, live).slice(this.maxVersions - (live ? 1 : 0))
+    const old = repeatedLast(published, live).slice(limits.versionsKept - (live ? 1 : 0))
     const drafts = others
       .filter(({ publishedAt }) => publishedAt === null)
       .filter(
         ({ createdAt }, index) =>
-          index >= this.maxDrafts || createdAt < now - this.draftLifetimeSeconds * 1000,
+          index >= limits.draftsKept || createdAt < now - this.draftLifetimeSeconds * 1000,
       )
     return [...old, ...drafts].map(({ id }) => id)
   }
@@ -280,7 +280,7 @@ export class Versions {
     versionId: string | undefined,
   ): Promise<readonly StoredFile[]> {
     const { read } = this.#store
-    const site = await requireAccess(read, 'publish', { slug, account, now: this.#clock() })
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
     const wanted = versionId ?? site.liveVersionId
     if (wanted === null) throw new ApiError('SITE_PENDING', 'This site has no published version yet')
     const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))
@@ -292,6 +292,19 @@ export class Versions {
     if (!body) throw new Error(`The blob ${file.hash} of '${file.path}' is missing`)
     return body
   }
+}
+
+/** The numbers of versions that plans keep, each with the plans; the default plan is that of all others, too. */
+function listKept(plans: Plans): KeptVersions[] {
+  const groups = Map.groupBy(plans.ids, (id) => {
+    const { versionsKept, draftsKept } = plans.find(id)!
+    return `${versionsKept} ${draftsKept}`
+  })
+  return [...groups.values()].map((ids) => {
+    const { versionsKept: versions, draftsKept: drafts } = plans.find(ids[0]!)!
+    const others = plans.ids.filter((id) => !ids.includes(id))
+    return { versions, drafts, plans: ids.includes(DEFAULT_PLAN) ? { except: others } : { only: ids } }
+  })
 }
 
 /** The kept finalized versions, newest first. */

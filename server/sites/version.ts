@@ -1,3 +1,4 @@
+import { releaseHolding } from '../accounts/quotas.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
@@ -63,10 +64,12 @@ export async function deleteVersions(
   ids: readonly string[],
   now: number,
 ): Promise<void> {
-  await removeVersions(tx, slug, { ids, now })
   const site = await tx.sites.bySlug(slug)
-  if (site?.previousVersionId && ids.includes(site.previousVersionId)) {
+  if (!site) return
+  const bytes = await removeVersions(tx, site, { ids, now })
+  if (site.previousVersionId && ids.includes(site.previousVersionId)) {
     await tx.sites.update(slug, { previousVersionId: null })
   }
   await tx.notifyChanged(slug)
+  await releaseHolding(tx, site, { bytes, sites: 0 })
 }

@@ -120,6 +120,7 @@ export const migrations: readonly Migration[] = [
     indexes: moderation.moderationIndexes,
   },
   { name: '026-quotas', compatibleWith: '014-growing-tables', up: quotas.up },
+  { name: '026-quotas-networks', compatibleWith: '014-growing-tables', fill: quotas.fillNetworks },
   {
     name: '026-quotas-indexes',
     compatibleWith: '014-growing-tables',
@@ -138,14 +139,27 @@ interface MigrationTables {
   schema_compatibility: { oldest: string }
 }
 
+interface MigrateOptions {
+  steps?: readonly Migration[]
+  /** Called before the schema or rows of a database with data change. */
+  beforeChange?: (pending: readonly string[]) => Promise<void>
+}
+
 /**
  * Applies pending migrations to an SQLite database, forward only and all or nothing. The caller has its write lock, so
- * that a second process finds nothing to do.
+ * that a second process finds nothing to do. Returns the names of the migrations of a database that had data.
  */
-export async function migrate(db: Kysely<Schema>, steps = migrations): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+export async function migrate(
+  db: Kysely<Schema>,
+  { steps = migrations, beforeChange }: MigrateOptions = {},
+): Promise<string[]> {
+  return db.transaction().execute(async (tx) => {
     await createMigrationTables(tx)
-    await applyAll(tx, 'sqlite', (await findPending(tx, steps)).pending)
+    const { pending, isEmpty } = await findPending(tx, steps)
+    const names = isEmpty ? [] : pending.map(({ name }) => name)
+    if (!isEmpty && pending.some((step) => !('indexes' in step))) await beforeChange?.(names)
+    await applyAll(tx, 'sqlite', pending)
+    return names
   })
 }
 
@@ -179,7 +193,7 @@ export async function findPending(
   if (newer !== undefined) {
     const compatibility = await tables.selectFrom('schema_compatibility').select('oldest').executeTakeFirst()
     if (compatibility === undefined || !known.has(compatibility.oldest)) {
-      const sentence = `A newer version of Slipway wrote this data (migration ${newer}). Start that version.`
+      const sentence = `A newer version of Slipway wrote this data (migration ${newer}). Start that version, or go back as docs/backup.md describes.`
       throw new ApiError('UNAVAILABLE', sentence)
     }
   }

@@ -11,12 +11,14 @@ import { SqlCounterQueries } from './queries/counters.ts'
 import { SqlDeviceSignInQueries } from './queries/device-sign-ins.ts'
 import { SqlDomainQueries } from './queries/domains.ts'
 import { SqlFigureQueries } from './queries/figures.ts'
+import { SqlInvitationQueries } from './queries/invitations.ts'
 import { SqlJobCursorQueries } from './queries/job-cursors.ts'
 import { SqlKeyQueries } from './queries/keys.ts'
 import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
 import { SqlOAuthQueries } from './queries/oauth.ts'
+import { SqlReferenceQueries } from './queries/references.ts'
 import { SqlReportQueries } from './queries/reports.ts'
 import { SqlScanQueries } from './queries/scans.ts'
 import { SqlServingQueries } from './queries/serving.ts'
@@ -26,6 +28,7 @@ import { SqlSiteQueries } from './queries/sites.ts'
 import { SqlSweepRunQueries } from './queries/sweep-runs.ts'
 import { SqlTicketKeyQueries } from './queries/ticket-keys.ts'
 import { SqlTrustQueries } from './queries/trusts.ts'
+import { SqlUsageQueries } from './queries/usage.ts'
 import { SqlVersionQueries } from './queries/versions.ts'
 import { SqlVisitQueries } from './queries/visits.ts'
 import type { Schema } from './schema.ts'
@@ -59,6 +62,9 @@ export function createQueries(db: Kysely<Schema>): Queries {
     ticketKeys: new SqlTicketKeyQueries(db),
     sharedSettings: new SqlSharedSettingQueries(db),
     nodes: new SqlNodeQueries(db),
+    references: new SqlReferenceQueries(db),
+    usage: new SqlUsageQueries(db),
+    invitations: new SqlInvitationQueries(db),
     audit: new SqlAuditQueries(db),
     figures: new SqlFigureQueries(db),
     activity: new SqlActivityQueries(db),

@@ -70,7 +70,7 @@ export interface AccountRow {
   created_at: number
   /** 1 when reminders are sent by email. */
   reminders: 0 | 1
-  /** Kinds of notices that are not sent, separated by spaces; null when all are. */
+  /** JSON: kinds of notices that are not sent; null when all are. */
   notices_off: string | null
   /** When the mail server refused the address permanently, and its reply; null after a success. */
   email_refused_at: number | null
@@ -243,7 +243,10 @@ export interface SiteRow {
   kept_domains: string | null
   /** JSON of `Suspension`; null when it is not suspended. */
   suspension: string | null
-  /** Of a site that was published without an account: the network of its first publish, as a keyed hash. */
+  /**
+   * Of an anonymous site: the network of its first publish, as a keyed hash; '' of those before this was recorded. Null of
+   * sites with an owner.
+   */
   network: string | null
 }
 

@@ -10,6 +10,7 @@ import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
 import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
 import type { Tables } from './transfer.ts'
+import { migrateWithCopy, type UpgradeOptions } from './upgrade-copy.ts'
 
 interface SqliteOptions {
   file: string
@@ -17,12 +18,17 @@ interface SqliteOptions {
   clock: () => number
   /** Interval of the polls for changes of other processes; the contract allows a second. */
   pollIntervalMs?: number
+  /** Copies the database before a migration changes it. */
+  upgrade?: UpgradeOptions
   /** How long a write waits for those of other processes before the store counts as overloaded. */
   busyTimeoutMs?: number
 }
 
 const POLL_INTERVAL_MS = 200
 const BUSY_TIMEOUT_MS = 5000
+
+/** How long a start waits for that of another process, which may copy and migrate a large database. */
+const OPEN_TIMEOUT_MS = 2 * MINUTE_MS
 
 /** Maximum pause between two attempts to take the write lock. */
 const MAX_RETRY_DELAY_MS = 16
@@ -35,9 +41,9 @@ const CHANGES_RETENTION_MS = 10 * MINUTE_MS
  * other's changes through `PRAGMA data_version` and the table `changes`.
  */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, clock, pollIntervalMs = POLL_INTERVAL_MS, busyTimeoutMs = BUSY_TIMEOUT_MS } = options
+  const { clock, pollIntervalMs = POLL_INTERVAL_MS, busyTimeoutMs = BUSY_TIMEOUT_MS } = options
   const getDeadline = () => performance.now() + busyTimeoutMs
-  const { writer, reader } = await openConnections(file, getDeadline())
+  const { writer, reader } = await openConnections(options, performance.now() + OPEN_TIMEOUT_MS)
   // A reader meets a lock only while another process recovers the log of a crashed one, which takes
   // milliseconds.
   reader.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
@@ -218,16 +224,18 @@ const CHECKPOINT_PAGES = 4096
 
 /** Opens two connections and applies migrations. */
 async function openConnections(
-  file: string,
+  { file, upgrade }: SqliteOptions,
   deadline: number,
 ): Promise<{ writer: DatabaseSync; reader: DatabaseSync }> {
+  let writer: DatabaseSync | undefined
   try {
     mkdirSync(dirname(file), { recursive: true })
-    const writer = await openConnection(file, deadline)
+    writer = await openConnection(file, deadline)
     await beginImmediate(writer, deadline)
-    await migrate(createKysely(writer))
+    await (upgrade ? migrateWithCopy(createKysely(writer), file, upgrade) : migrate(createKysely(writer)))
     return { writer, reader: await openConnection(file, deadline) }
   } catch (error) {
+    writer?.close()
     if (error instanceof ApiError) throw error
     throw new ApiError('UNAVAILABLE', `The database ${file} cannot be opened: ${(error as Error).message}`, {
       cause: error,

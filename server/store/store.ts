@@ -10,12 +10,14 @@ import type { CounterQueries } from './contract/counters.ts'
 import type { DeviceSignInQueries } from './contract/device-sign-ins.ts'
 import type { DomainQueries } from './contract/domains.ts'
 import type { FigureQueries } from './contract/figures.ts'
+import type { InvitationQueries } from './contract/invitations.ts'
 import type { JobCursorQueries } from './contract/job-cursors.ts'
 import type { KeyQueries } from './contract/keys.ts'
 import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
 import type { OAuthQueries } from './contract/oauth.ts'
+import type { ReferenceQueries } from './contract/references.ts'
 import type { ReportQueries } from './contract/reports.ts'
 import type { ScanQueries } from './contract/scans.ts'
 import type { ServingQueries } from './contract/serving.ts'
@@ -25,6 +27,7 @@ import type { SiteQueries } from './contract/sites.ts'
 import type { SweepRunQueries } from './contract/sweep-runs.ts'
 import type { TicketKeyQueries } from './contract/ticket-keys.ts'
 import type { TrustQueries } from './contract/trusts.ts'
+import type { UsageQueries } from './contract/usage.ts'
 import type { VersionQueries } from './contract/versions.ts'
 import type { VisitQueries } from './contract/visits.ts'
 
@@ -55,6 +58,9 @@ export interface Queries {
   ticketKeys: TicketKeyQueries
   sharedSettings: SharedSettingQueries
   nodes: NodeQueries
+  references: ReferenceQueries
+  usage: UsageQueries
+  invitations: InvitationQueries
   audit: AuditQueries
   figures: FigureQueries
   activity: ActivityQueries
@@ -65,7 +71,7 @@ export interface Queries {
 export interface WriteTransaction extends Queries {
   /**
    * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot), or of the
-   * blocked networks (`BLOCKS_CHANGED`).
+   * blocks (`BLOCKS_CHANGED`).
    */
   notifyChanged(name: string): Promise<void>
 }

@@ -21,6 +21,8 @@ export const PAGE_PATHS = [
   '/domains',
   '/account',
   '/device',
+  '/admin',
+  '/admin/:view',
 ] as const
 
 /** Icons for all platforms and the picture of link previews, from `dashboard/public/`. */
@@ -39,6 +41,7 @@ const REDIRECTS = {
   '/openapi': '/api/openapi.json',
   '/openapi.json': '/api/openapi.json',
   '/api': '/docs',
+  '/_slipway/report': '/report',
   '/docs/': '/docs',
   '/docs/index.md': '/llms.txt',
 }

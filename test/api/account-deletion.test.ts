@@ -9,6 +9,7 @@ import { readBlob } from '../blobs/bytes.ts'
 import { domainRow } from '../store/rows.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { pausedBody } from '../support/paused-body.ts'
+import { DEFAULT_PLANS, quotasWith } from '../support/plans.ts'
 import { openOperator } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
@@ -282,6 +283,7 @@ describe('a request that was in progress when its account was deleted', () => {
     const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
     const { accounts, store, blobs } = await api.operator()
     const sites = new Sites({
+      quotas: quotasWith(DEFAULT_PLANS),
       store,
       blobs,
       addresses: new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' }),

@@ -238,7 +238,8 @@ describe('the lists of administrators', () => {
     assert.deepEqual([visited!.email, visited!.visits, visited!.sites], [small.email, 70, 1])
     await small.client.delete(first.slug)
     await api.sweep('figures')
-    assert.ok(!(await slugs('visits')).includes(first.slug))
+    const counted = await store.read.figures.order('site', 'visits', { limit: 1000 })
+    assert.ok(!pluck(counted, 'id').includes(first.slug))
     assert.equal(await api.sweep('figures'), 0)
   })
 
@@ -333,8 +334,9 @@ describe('the overview of administrators', () => {
       assert.equal(points.at(-2)!.visits, 0)
     }
     api.pass(90 * DAY_MS + HOUR_MS)
-    assert.ok((await api.sweep('figures')) > 0)
-    assert.ok((await read('30d')).points.every(({ visits }) => visits === 0))
+    await api.sweep('figures')
+    const left = await store.read.activity.series({ width: HOUR_MS, from: 0, interval: HOUR_MS })
+    assert.ok(!pluck(left, 'name').includes('visits'))
   })
 
   test('has the last run of each sweep, and the failures of one that fails', async () => {

@@ -22,6 +22,7 @@ import type { OperatorContext } from '../../server/app.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toFiles, toManifest } from './content.ts'
@@ -204,7 +205,7 @@ export class Api implements AsyncDisposable {
 
   /** Does what `slipway-server account plan EMAIL PLAN` does. */
   async setPlan(email: string, plan: Plan): Promise<void> {
-    await (await this.operator()).accounts.setPlan(email, plan)
+    await (await this.operator()).accountPlans.setByEmail(COMMAND_LINE, email, { plan })
   }
 
   /** Does what `slipway-server sweep NAME` does. */

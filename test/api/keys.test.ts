@@ -18,7 +18,7 @@ const [own, other] = [await api.publish(owner.client, home), await api.publish(o
 /** What each operation needs of a key: `site` ones accept a key that is limited to the site of the path. */
 const ACCESS = {
   public:
-    'requestCode verifyCode openSession uploadBundle uploadFile exchangeIdToken previewClaim requestDeviceCode exchangeDeviceCode',
+    'requestCode verifyCode openSession uploadBundle uploadFile exchangeIdToken previewClaim requestDeviceCode exchangeDeviceCode reportPage',
   any: 'closeSession getAccount endKey',
   'read site':
     'getSite getVisits listVersions getVersion createPreviewLink getThumbnail downloadFile downloadArchive listPreviews getPreview',

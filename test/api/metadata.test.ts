@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import type { OperatorContext } from '../../server/app.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
@@ -10,6 +11,7 @@ import { Finalizer } from '../../server/publish/finalize.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { EncodingLocations } from '../../server/store/contract/blobs.ts'
 import { listObjects } from '../blobs/bytes.ts'
+import { DEFAULT_PLANS, quotasWith } from '../support/plans.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
@@ -268,8 +270,12 @@ async function finalizeElsewhere(
   const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
   const changed = { store, blobs, ...change(operator) }
   const blobReader = new BlobReader(changed.blobs, store.read.blobs)
+  const plans = DEFAULT_PLANS
+  const quotas = quotasWith(plans)
   const telemetry = { metrics: new Metrics() }
-  const parts = { ...changed, blobReader, versions, precompressor, addresses, clock, log, telemetry }
+  const contentScan = { check: async () => undefined }
+  const services = { contentScan, blocklist: new Blocklist(store), plans, quotas, versions, precompressor }
+  const parts = { ...changed, ...services, blobReader, addresses, clock, log, telemetry }
   const account = (await store.read.accounts.byEmail(owner.email))!
   const caller = { account, address: '::1', signedInWith: 'key' as const }
   await new Finalizer(parts).finalize(caller, slug, { versionId: upload.versionId })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
@@ -17,12 +18,14 @@ import { Versions } from '../../server/sites/version-history.ts'
 import type { Store } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { accountRow } from '../store/rows.ts'
+import { plansWith, quotasWith } from '../support/plans.ts'
 import type { Random } from '../support/random.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { deterministicBytes, listObjects, toBody } from './bytes.ts'
 import { memoryBlobs } from './memory-blobs.ts'
 
 const OWNER = accountRow('owner')
+const PLANS = plansWith({ versionsKept: 3, draftsKept: 2, previews: 1 })
 const CALLER = { account: OWNER, address: '127.0.0.1', signedInWith: 'key' as const, grant: FULL_GRANT }
 const LIMITS = { files: 1000, fileBytes: 1e6, siteBytes: 1e9 }
 const PENDING_LIFETIME_SECONDS = 100_000
@@ -55,20 +58,21 @@ class PublishingNode {
     this.reader = new BlobReader(blobs, store.read.blobs)
     const addresses = new UrlBuilder({ baseUrl: 'http://api.test', siteDomain: 'sites.test' })
     const precompressor = { enqueue: () => undefined }
-    const parts = { store, clock, addresses, precompressor }
+    const parts = { store, blocklist: new Blocklist(store), clock, addresses, precompressor }
     this.versions = new Versions({
       ...parts,
       blobs: this.reader,
-      maxVersions: 3,
-      maxDrafts: 2,
+      plans: PLANS,
       draftLifetime: PENDING_LIFETIME_SECONDS,
-      maxPreviews: 1,
     })
     this.finalizer = new Finalizer({
       ...parts,
+      contentScan: { check: async () => undefined },
       blobs,
       blobReader: this.reader,
       versions: this.versions,
+      plans: PLANS,
+      quotas: quotasWith(PLANS),
       log: silentLog,
       telemetry: { metrics: new Metrics() },
     })
@@ -77,8 +81,10 @@ class PublishingNode {
       names: undefined as never,
       anonymousLifetime: PENDING_LIFETIME_SECONDS,
       previewLifetime: PENDING_LIFETIME_SECONDS,
-      maxPreviews: 1,
-      limits: { anonymous: LIMITS, owned: LIMITS },
+      plans: PLANS,
+      quotas: quotasWith(PLANS),
+      allowsAnonymous: true,
+      anonymousLimits: LIMITS,
     })
     const manifests = new PendingManifestCache({ store })
     this.#recorder = new UploadRecorder({ store, blobs, manifests, log: silentLog })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Slipway } from '../../client/sdk/slipway.ts'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
@@ -11,6 +12,7 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import { withMethods } from '../store/with-methods.ts'
+import { DEFAULT_PLANS, quotasWith } from '../support/plans.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { deterministicBytes, listObjects, received } from './bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
@@ -370,8 +372,12 @@ function toFinalizer(
   const dependencies = {
     store,
     blobs,
+    blocklist: new Blocklist(store),
+    contentScan: { check: async () => undefined },
     blobReader: new BlobReader(blobs, store.read.blobs),
     versions: operator.sweepOptions.versions,
+    plans: DEFAULT_PLANS,
+    quotas: quotasWith(DEFAULT_PLANS),
     precompressor: operator.sweepOptions.precompressor,
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,

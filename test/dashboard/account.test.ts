@@ -15,9 +15,10 @@ describe('the account page', requiresBrowser, () => {
     await page.goto(web.url('/account'))
     await page.getByText('This browser').waitFor()
     await owner.assertAccessibleInAllViewports()
-    await page.getByRole('switch', { name: 'Reminders' }).click()
-    await page.getByRole('switch', { name: 'Reminders', checked: false }).waitFor()
-    assert.equal((await owner.client.me()).reminders, false)
+    await page.getByRole('switch', { name: 'A site was deleted' }).click()
+    await page.getByRole('switch', { name: 'A site was deleted', checked: false }).waitFor()
+    const { notices } = await owner.client.me()
+    assert.deepEqual([notices['site-deleted'], notices['site-expires']], [false, true])
     await page.getByRole('button', { name: 'Replace key' }).click()
     await owner.assertReadableInAllViewports()
     await page.getByRole('dialog').getByRole('button', { name: 'Replace key' }).click()
@@ -39,8 +40,9 @@ describe('the account page', requiresBrowser, () => {
       'Free',
       `${before} of 1,000,000`,
       /^Resets at \d\d:00( tomorrow)?\./,
-      '1 of 1',
-      '14 bytes',
+      /^1 of 1$/,
+      '14 bytes of 107 GB',
+      '1 of 10,000',
       'Each site can have 1,000 files and 10 GB in total, 5.3 GB per file.',
     ])
       await part.getByText(text).waitFor()

@@ -7,6 +7,7 @@ import type { OperatorContext } from '../../server/app.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import type { Domain } from '../../server/store/contract/domains.ts'
 import { toFiles } from '../api/content.ts'
 import { PROXY, startTestDns, type TestDns } from '../domains/domain-fixture.ts'
@@ -53,7 +54,7 @@ describe('the domains page', { ...requires('chromium', 'knot', 'unbound', 'pebbl
   /** Signs in a new account with a site. */
   async function createSiteOwner(options = {}, plan: Plan = 'hobby') {
     const owner = await web.owner(options)
-    await operator.accounts.setPlan(owner.email, plan)
+    await operator.accountPlans.setByEmail(COMMAND_LINE, owner.email, { plan })
     const files = toFiles({ 'index.html': 'a' })
     const { slug } = await owner.client.publish({ files, title: 'A garden in May' })
     return Object.assign(owner, { slug })

@@ -20,6 +20,7 @@ import { Precompressor } from '../../server/publish/precompress/precompressor.ts
 import { SignedUploadUrls, UPLOAD_PATH } from '../../server/publish/signed-uploads.ts'
 import type { StagedVersion } from '../../server/publish/stage.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { webp } from '../api/webp.ts'
 import { silentLog } from '../support/silent-log.ts'
 import {
@@ -91,6 +92,8 @@ type Subject =
   | 'visits'
   | 'counters'
   | 'ticket keys'
+  | 'usage'
+  | 'invited'
 
 /**
  * A call of the service that writes. Two calls of which one changes what the other is about must be as if one had
@@ -110,16 +113,16 @@ const CLIENT = { address: '192.0.2.7', browserTokens: [] }
 export const CALLS: Record<string, CallSpec> = {
   // Publishing
   'stage an update': {
-    changes: ['bakery'],
+    changes: ['bakery', 'usage'],
     run: ({ publishService }) => publishService.update(by(ANN), 'bakery', { files: [FILE, OTHER_FILE] }),
   },
   'stage a named site': {
-    changes: ['the name'],
+    changes: ['the name', 'usage'],
     reads: ['ann'],
     run: ({ publishService }) => publishService.create(by(ANN), { files: [FILE], name: 'chosen' }),
   },
   'stage an update of an anonymous site': {
-    changes: ['anon'],
+    changes: ['anon', 'usage'],
     run: ({ publishService }) =>
       publishService.update(ANONYMOUS, 'anon', { files: [FILE], claimToken: CLAIM_TOKEN }),
   },
@@ -142,11 +145,11 @@ export const CALLS: Record<string, CallSpec> = {
     },
   },
   finalize: {
-    changes: ['bakery', 'blobs'],
+    changes: ['bakery', 'blobs', 'usage'],
     run: (node) => finalize(node, by(ANN), 'bakery', { versionId: PENDING }),
   },
   'finalize an anonymous update': {
-    changes: ['anon', 'blobs'],
+    changes: ['anon', 'blobs', 'usage'],
     run: (node) => finalize(node, ANONYMOUS, 'anon', { versionId: ANON_PENDING, claimToken: CLAIM_TOKEN }),
   },
   'publish a draft': {
@@ -203,7 +206,7 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ versions }) => versions.restore(BOB, 'bakery', DRAFT),
   },
   'delete a version': {
-    changes: ['bakery', 'blobs'],
+    changes: ['bakery', 'blobs', 'usage'],
     run: ({ versions }) => versions.remove(ANN, 'bakery', PREVIOUS),
   },
   'put a thumbnail': {
@@ -226,12 +229,12 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ sites }) => sites.updateMetadata(ANN, 'bakery', { title: 'A new title', ttlSeconds: null }),
   },
   duplicate: {
-    changes: ['blobs'],
+    changes: ['blobs', 'usage'],
     reads: ['bakery', 'ann'],
     run: ({ sites }) => sites.duplicate(by(ANN), 'bakery'),
   },
   claim: {
-    changes: ['anon'],
+    changes: ['anon', 'usage'],
     reads: ['ann'],
     run: ({ sites }) => sites.claim(ANN, 'anon', CLAIM_TOKEN),
   },
@@ -256,7 +259,7 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ trash }) => trash.remove(ANN, 'bakery'),
   },
   'delete a site permanently': {
-    changes: ['bakery', 'shop.test', 'new.test', 'blobs'],
+    changes: ['bakery', 'shop.test', 'new.test', 'blobs', 'usage'],
     run: ({ trash }) => trash.remove(ANN, 'bakery', true),
   },
   'restore from the trash': {
@@ -447,8 +450,27 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ namedKeys }) => namedKeys.revoke(ANN, NAMED_KEY_HASH.slice(0, 16)),
   },
   'end the key': { changes: ['keys'], run: ({ accounts }) => accounts.endKey(hashToken(KEY)) },
-  'turn reminders off': { changes: ['ann'], run: ({ accounts }) => accounts.setReminders(ANN, false) },
-  'set the plan': { changes: ['ann'], run: ({ accounts }) => accounts.setPlan(ANN.email, 'hobby') },
+  'turn reminders off': {
+    changes: ['ann'],
+    run: ({ accounts }) => accounts.changeNotices(ANN, { reminders: false }),
+  },
+  'invite an address': {
+    changes: ['invited'],
+    run: ({ invitations }) => invitations.invite(COMMAND_LINE, 'new@example.test'),
+  },
+  'end an invitation': {
+    changes: ['invited'],
+    async run({ invitations }) {
+      await invitations.invite(COMMAND_LINE, 'new@example.test')
+      await invitations.revoke(COMMAND_LINE, 'new@example.test')
+    },
+    isDivisible: true,
+  },
+  'set the plan': {
+    changes: ['ann'],
+    run: ({ accountPlans }) =>
+      accountPlans.set(COMMAND_LINE, ANN.id, { plan: 'hobby', limits: { sites: 7 } }),
+  },
   'end a session': {
     changes: ['sessions'],
     run: ({ sessions }) => sessions.end(ANN, sessionId(SESSION)),
@@ -486,7 +508,8 @@ export const CALLS: Record<string, CallSpec> = {
   },
   // Background
   ...sweepCalls({
-    'expired-sites': ['expired', 'blobs'],
+    'expired-sites': ['expired', 'blobs', 'usage'],
+    usage: ['usage'],
     trash: ['trashed', 'blobs'],
     leaving: ['leaving'],
     abandoned: ['unfinished', 'cafe'],

@@ -3,6 +3,7 @@ import { hashToken, minIdAt, Signer } from '../../server/lib/tokens.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Site } from '../../server/store/contract/sites.ts'
+import { networkHolder } from '../../server/store/contract/usage.ts'
 import type { Version } from '../../server/store/contract/versions.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
@@ -190,7 +191,7 @@ async function insertBakery(tx: WriteTransaction): Promise<void> {
 
 async function insertOtherSites(tx: WriteTransaction): Promise<void> {
   const claimTokenHash = hashToken(CLAIM_TOKEN)
-  const anonymous = { ownerId: null, claimTokenHash, expiresAt: NOW + HOUR_MS }
+  const anonymous = { ownerId: null, network: 'a network', claimTokenHash, expiresAt: NOW + HOUR_MS }
   const live = (slug: string) => idAt(NOW - 3 * HOUR_MS + slug.charCodeAt(0), '0')
   const sites: Site[] = [
     owned('cafe', { liveVersionId: live('cafe') }),
@@ -211,6 +212,7 @@ async function insertOtherSites(tx: WriteTransaction): Promise<void> {
     await tx.blobs.add(slug, [STORED])
   }
   await tx.versions.insert(pending(ANON_PENDING, 'anon'))
+  await tx.usage.add(networkHolder('a network'), { bytes: 1, sites: 1 })
   await tx.versions.recordArrivals(
     [PENDING, ANON_PENDING].map((versionId) => {
       const object = `an object of ${versionId}`

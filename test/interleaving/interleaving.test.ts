@@ -61,6 +61,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/domains/verifier.ts #postpone',
     'server/domains/verifier.ts #verifyPieces',
   ],
+  'references of earlier releases': ['server/jobs/usage-recount.ts repairOwner'],
   'the hourly repair of names': ['server/certificates/maintenance.ts repairNames'],
 }
 

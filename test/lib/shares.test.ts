@@ -53,8 +53,10 @@ test('a network with many codes queued at a slow mail server leaves capacity for
   const secret = 'a secret of thirty-two characters'
   const sessions = new Sessions({ store, clock })
   const accounts = new Accounts({
+    serviceName: 'Slipway',
     store,
     mail: { delivery: 'email', send },
+    signUp: { kind: 'open' },
     sessions,
     baseUrl: 'http://localhost',
     secret,

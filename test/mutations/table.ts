@@ -15,6 +15,7 @@ export interface Mutation {
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
 const BACKUP = 'test/backup/backup.test.ts'
+const QUOTAS = 'test/api/quotas.test.ts'
 const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
 const FINALIZE = 'test/api/finalize.test.ts'
@@ -26,6 +27,8 @@ const TRUSTS = 'test/api/trusts.test.ts'
 const RATES = 'test/api/rate-limits.test.ts'
 const MANIFEST = 'test/api/publish.test.ts'
 const EDGE = 'test/edge/edge.test.ts'
+const ABUSE = 'test/edge/abuse.test.ts'
+const MODERATION = 'test/api/moderation.test.ts'
 const EDGE_CACHE = 'test/edge/cache.test.ts'
 const LOADING_CACHE = 'test/lib/loading-cache.test.ts'
 const PASSWORD = 'test/edge/password.test.ts'
@@ -45,6 +48,33 @@ const ROWS: readonly Row[] = [
   ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'best = language as Language', '', EDGE],
   ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'let highest = 0', 'let highest = -1', EDGE],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  // Watching the service, and its emails
+  ['logs upload signatures and claim tokens', 'server/net/observe-request.ts', "path: url.split('?', 1)[0]!,", 'path: url,', 'test/operator/access-log.test.ts'],
+  ['lets a visitor end a field of the access log', 'server/operations/access-log/format.ts', '/[^\\x20-\\x7e]|["\\\\]/g', '/[^\\x20-\\x7e]/g', 'test/operator/access-log.test.ts'],
+  ['logs whole addresses', 'server/operations/access-log/access-log.ts', "addresses === 'full' ?", 'true ?', 'test/operator/access-log.test.ts'],
+  ['continues the trace of any caller', 'server/net/observe-request.ts', 'this.#trustsProxies ? headers.traceparent', 'true ? headers.traceparent', 'test/operator/traces.test.ts'],
+  ['turns emails off without a signature', 'server/accounts/unsubscribe.ts', 'this.#signer.verify([account, kind], signature)', 'true', 'test/operator/notices.test.ts'],
+  ['turns emails off when a program opens a link', 'server/api/unsubscribe.ts', 'const kind = links.verify(query as UnsubscribeQuery)', 'await links.follow(query as UnsubscribeQuery)\n    const kind = links.verify(query as UnsubscribeQuery)', 'test/operator/notices.test.ts'],
+  ['sends emails to an address that refuses them', 'server/operations/notices/notices.ts', 'if (account.emailRefusedAt !== null && ', 'if (false && ', 'test/operator/notices.test.ts'],
+  // Abuse
+  ['serves a blocked file', 'server/edge/build-response.ts', 'if (match.isBlocked) return', 'if (false) return', ABUSE],
+  ['shows a blocked file as the page for unknown paths', 'server/edge/build-response.ts', '!match.page || match.page.isBlocked', '!match.page', ABUSE],
+  ['serves sites of a suspended account', 'server/store/queries/serving.ts', 'site.suspension ?? parseSuspension(row.owner_suspension)', 'site.suspension', ABUSE],
+  ['ends certificates of suspended sites', 'server/edge/edge.ts', "['redirect', 'suspended']", "['redirect']", ABUSE],
+  ['shows the reason of a suspension to visitors', 'server/edge/resolve/site-resolver.ts', '#suspended({ publicReason }: Suspension)', '#suspended({ reason: publicReason }: Suspension)', ABUSE],
+  ['lets a publisher name another form for reports', 'server/edge/respond/policy.ts', '[REPORT_HEADER.toLowerCase(), ', '[', ABUSE],
+  ['lets a form of another site skip the notice', 'server/edge/anonymous-notice.ts', "if (site !== 'same-origin')", 'if (false)', ABUSE],
+  ['keeps anonymous pages behind a notice in shared caches', 'server/edge/respond/policy.ts', "policy.cacheControl.replace('public', 'private')", 'policy.cacheControl', ABUSE],
+  ['lets the owner of a suspended site publish', 'server/accounts/authorization.ts', 'if (!RIGHTS_WHILE_SUSPENDED.has(right)) await', 'if (false) await', MODERATION],
+  ['lets a suspended account publish', 'server/api/auth.ts', '!isAllowedWhileSuspended(request) && caller.account', 'false && caller.account', MODERATION],
+  ['shows a collaborator why the owner is suspended', 'server/accounts/authorization.ts', 'if (owner?.suspension)', 'if (owner?.suspension) throw siteSuspended(owner.suspension)\n  if (owner?.suspension)', MODERATION],
+  ['accepts requests of a blocked network', 'server/api/auth.ts', "if (access !== 'admin') await options.blocklist", "if (false) await options.blocklist", MODERATION],
+  ['accepts a blocked file whose hash was not declared', 'server/publish/finalize.ts', 'await blocklist.assertFiles(whole)', '', MODERATION],
+  ['keeps serving a blocked file from a cache', 'server/operations/moderation/blocks.ts', "if (kind !== 'hash') return", 'return', MODERATION],
+  ['blocks the network of the operator who blocks', 'server/operations/moderation/blocks.ts', 'new NetworkSet([network]).has(ownAddress)', 'false', MODERATION],
+  ['keeps all reports of a site', 'server/operations/moderation/reports.ts', '.slice(0, MAX_LATEST)', '', MODERATION],
+  ['accepts any number of reports of a network', 'server/operations/moderation/reports.ts', 'if (count <= MAX_PER_HOUR) return', 'return', MODERATION],
+  ['sends an email about each report', 'server/operations/moderation/reports.ts', 'const EMAIL_INTERVAL_MS = HOUR_MS', 'const EMAIL_INTERVAL_MS = 0', MODERATION],
   // Tools for programs
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
   ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
@@ -254,7 +284,7 @@ const ROWS: readonly Row[] = [
   // Accounts and authorization (spec 2.5, 4.1, 4.2)
   ["lets any account act for a site's owner", 'server/accounts/authorization.ts', 'if (ownerId === account.id) return', 'return', 'test/api/sites.test.ts'],
   ['lets any account act as a collaborator', 'server/accounts/authorization.ts', "? 'collaborator' : undefined", "? 'collaborator' : 'collaborator'", 'test/api/sites.test.ts', COLLABORATORS],
-  ['lets a collaborator manage a site', 'server/accounts/authorization.ts', "|| right === 'publish'", "|| role === 'collaborator'", COLLABORATORS],
+  ['lets a collaborator manage a site', 'server/accounts/authorization.ts', "role !== 'owner' && OWNER_RIGHTS.has(right)", 'false', COLLABORATORS],
   ['lets a collaborator change the password', 'server/sites/site-metadata.ts', 'password === undefined && ttlSeconds', 'ttlSeconds', COLLABORATORS],
   ['lets a collaborator publish with an expiry', 'server/publish/stage.ts', "requiredRight(metadata) === 'manage' ? 'manage' : publishScope(preview.previewName)", 'publishScope(preview.previewName)', COLLABORATORS],
   ['keeps the access of a deleted account', 'server/jobs/account-deletion.ts', 'await tx.collaborators.removeEmail(account.email)', '', COLLABORATORS],
@@ -273,7 +303,22 @@ const ROWS: readonly Row[] = [
   ['counts a page with live reload for each time it was hidden', 'server/edge/live-reload.ts', 'earlier?.abort.abort()', '', 'test/edge/live-reload.test.ts'],
   ['counts a page with live reload after it was closed', 'server/edge/live-reload.ts', "this.#pages.get(key)?.abort.abort()", '', 'test/edge/live-reload.test.ts'],
   ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'if (isId(label)) {', 'if (false) {', 'test/edge/live-reload.test.ts'],
-  ['exceeds the limit of previews', 'server/publish/finalize.ts', "if (name !== null) await assertPreviewLimit(tx, { slug: site.slug, name, max, now })", '', PREVIEWS],
+  ['exceeds the bytes of a quota', 'server/store/queries/usage.ts', 'usage.bytes + excluded.bytes <= ${limits.bytes}', 'usage.bytes <= ${limits.bytes}', QUOTAS],
+  ['exceeds the sites of a quota', 'server/store/queries/usage.ts', 'usage.sites + excluded.sites <= ${limits.sites}', 'usage.sites <= ${limits.sites}', QUOTAS],
+  ['counts a content once for each site of an account', 'server/sites/blob-references.ts', 'others?.has(hash) ? sum : sum + sizes.get(hash)!', 'sum + sizes.get(hash)!', QUOTAS],
+  ['counts a content again that the site has', 'server/sites/blob-references.ts', '!had.has(hash)', 'true', QUOTAS],
+  ['counts injected documents', 'server/sites/blob-references.ts', 'released.filter(({ hash }) => counted.has(hash))', 'released', QUOTAS],
+  ['counts an upload and the contents it brought', 'server/publish/finalize.ts', 'ready.newBytes - uploads', 'ready.newBytes', QUOTAS],
+  ['does not count unfinished updates', 'server/publish/stage.ts', "const bytes = sumUploads('pending', version.files)", 'const bytes = 0', QUOTAS],
+  ['counts files of the live version as an upload', 'server/store/contract/versions.ts', '(known ? sum : sum + size)', 'sum + size', QUOTAS],
+  ['keeps a deleted site in the count', 'server/sites/trash.ts', 'await releaseHolding(tx, site, { bytes, sites: 1 })', 'await releaseHolding(tx, site, { bytes, sites: 0 })', QUOTAS],
+  ['keeps a deleted version in the count', 'server/sites/version.ts', 'await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
+  ['stores archives without room', 'server/publish/archive-upload.ts', 'await receipt.add(size)', '', QUOTAS],
+  ['keeps a claimed site in the count of its network', 'server/sites/site.ts', 'await releaseHolding(tx, site, { bytes: bytes + uploads, sites: 1 })', '', QUOTAS],
+  ['does not count a claimed site for its account', 'server/sites/site.ts', 'await this.#quotas.charge(tx, owned, { bytes: own + uploads, sites: 1 })', '', QUOTAS],
+  ['gives each address a quota of its own', 'server/accounts/quotas.ts', 'shortenAddress(address)', 'address', QUOTAS],
+  ['ignores the exceptions of an account', 'server/accounts/plans.ts', 'account.limits === null ? plan : { ...plan, ...account.limits }', 'plan', QUOTAS],
+  ['exceeds the limit of previews', 'server/publish/finalize.ts', 'await assertPreviewLimit(tx, { slug: site.slug, name, max, now })', '', PREVIEWS],
   ['restores a site of another account', 'server/sites/trash.ts', 'site.ownerId === account.id && ', '', TRASH],
   ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
   ['tells strangers about the trash', 'server/accounts/authorization.ts', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],
@@ -303,6 +348,15 @@ const ROWS: readonly Row[] = [
   ['lets a key of scope manage create one of scope admin', 'server/accounts/administrators.ts', 'if (!mayAdminister(caller))', 'if (false)', ADMIN],
   ['lets the last administrator remove its mark', 'server/accounts/administrators.ts', 'if (!isAdministrator) await assertNotLast(tx, account)', '', ADMIN],
   ['keeps the keys of scope admin of an account without the mark', 'server/accounts/administrators.ts', "if (scope === 'admin') await", 'if (false) await', ADMIN],
+  ['lets the last administrator delete its account', 'server/jobs/account-deletion.ts', 'await assertNotLast(tx, account)', '', ADMIN],
+  ['records changes of administrators without their network', 'server/accounts/administrators.ts', 'network: shortenAddress(caller.address)', 'network: null', ADMIN],
+  ['records whole addresses in the audit log', 'server/accounts/administrators.ts', 'network: shortenAddress(caller.address)', 'network: caller.address', ADMIN],
+  ['keeps figures of deleted sites', 'server/operations/administration/figures.ts', 'present.has(id) ? [] : [id]', '[]', ADMIN],
+  ['counts all sites without a pause', 'server/operations/administration/figures.ts', 'after = counted.last\n    await turnOfTheLoop()', 'after = counted.last', 'test/store/sqlite.test.ts'],
+  ['counts the activity of a process twice', 'server/operations/administration/activity.ts', 'this.#recorded = counted', '', ADMIN],
+  ['keeps activity for ever', 'server/operations/administration/activity.ts', 'store.clock() - lifetimeMs', '0', ADMIN],
+  ['shows a sweep that failed as one that succeeded', 'server/store/queries/sweep-runs.ts', "const hasFailed = run.error !== null", 'const hasFailed = false', ADMIN],
+  ['skips rows between two pages of a list', 'server/operations/administration/page.ts', 'rows.length > limit ? shown.at(-1)', 'rows.length > limit ? rows.at(-1)', ADMIN],
   ['tells strangers which routes for administrators exist', 'server/api/app.ts', "table.filter(({ access }) => access !== 'admin')", 'table', ADMIN],
   ['gives the key of a device twice', 'server/accounts/device-sign-in.ts', 'if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()', 'await tx.deviceSignIns.remove(deviceHash)', DEVICE],
   ['gives the key of a device after its expiry', 'server/accounts/device-sign-in.ts', 'signIn !== undefined && signIn.expiresAt > now', 'signIn !== undefined', DEVICE],
@@ -333,7 +387,7 @@ const ROWS: readonly Row[] = [
   ['mails any number of codes', 'server/accounts/sign-in-code.ts', '> MAX_CODES_PER_HOUR) throw', '> Number.POSITIVE_INFINITY) throw', SIGN_IN],
   ['keeps a key valid at the rate limit', 'server/api/auth.ts', 'caller.signedInWith === ends', 'false', RATES],
   ['admits requests beyond the rate limit', 'server/accounts/rate-limits.ts', 'admitted: count <= limit', 'admitted: true', RATES],
-  ['counts each IPv6 address of a network as a caller', 'server/lib/client-ip.ts', 'const groups = [...start, ...zeros, ...end].slice(0, 4)', 'const groups = [...start, ...zeros, ...end]', RATES, 'test/lib/shares.test.ts', PASSWORD],
+  ['counts each IPv6 address of a network as a caller', 'server/lib/client-ip.ts', 'ipv6Groups(bare).slice(0, 4)', 'ipv6Groups(bare)', RATES, 'test/lib/shares.test.ts', PASSWORD],
   ['trusts the leftmost forwarded address', 'server/lib/client-ip.ts', 'forwarded.at(-trustedProxies)', 'forwarded.at(0)', RATES],
   ['accepts the session cookie from other sites', 'server/api/auth.ts', 'return value && isSameOrigin(request, new URL(baseUrl).origin)', 'return value', 'test/api/session.test.ts'],
 

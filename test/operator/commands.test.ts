@@ -25,12 +25,26 @@ test('invalid arguments print the help and exit with 2', async () => {
     [['sweep', 'everything'], /Unknown sweep: everything\. Use one of .*blobs/],
     [['serve', 'now'], /serve takes no arguments: now/],
     [['sweep'], /^The name of a sweep is missing\. Use one of .*blobs/],
-    [['account'], /^account needs a command: plan or admin\./],
+    [['account'], /^account needs a command: plan, admin, suspend, resume or delete\./],
+    [['account', 'suspend', 'a@b.test'], /^account suspend needs --reason TEXT\./],
+    [['site', 'suspend', '--reason', 'x'], /^site suspend needs the name of a site\./],
+    [['site', 'show', 'a', '--force'], /^site show does not take --force\./],
+    [['site', 'show', 'a', '--what'], /^site show: Unknown option '--what'/],
+    [['domain'], /^domain needs a command: release\./],
+    [['block', 'network'], /^block network needs a command: add, remove or list\./],
+    [
+      ['block', 'hash', 'add', 'x', '--reason', 'y', '--for', '1y'],
+      /--for=1y is not allowed: it must be a duration from/,
+    ],
     [['account', 'admin', '--remove'], /^account admin needs an email address/],
     [['account', 'plan', 'a@b.test'], /^account plan needs an email address and a plan: free/],
     [
       ['account', 'plan', 'a@b.test', 'golden'],
       /^Unknown plan: golden\. Use free \(displayed as "Free"\) or hobby \(displayed as "Hobby"\)\./,
+    ],
+    [
+      ['account', 'plan', 'a@b.test', 'hobby', '--site', '5'],
+      /^account plan takes --requests-per-hour, --sites, .* or by plan for that of the plan: --site\n/,
     ],
   ] as const) {
     const { code, lines, stderr } = await run([...args])

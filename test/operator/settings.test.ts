@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { UNLIMITED } from '../../protocol/format.ts'
 import { type Config, ConfigError, describeSettings, readConfig } from '../../server/config/settings.ts'
@@ -17,7 +17,7 @@ import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Program, run } from './program.ts'
 
 /** Settings that accept any text; an invalid value is found when it is used. */
-const ANY_TEXT = ['HOST', 'INTERNAL_HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
+const ANY_TEXT = ['ACCESS_LOG', 'HOST', 'INTERNAL_HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
 
 const NO_NUMBERS = [' 1', '1 ', '-1', '1.5', '1e3', '0x10', 'many', '99999999999999999999']
 
@@ -157,13 +157,41 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   SECRET_PREVIOUS: { values: ['hush', 'x'.repeat(31)], allowed: /at least 32 characters/, secret: true },
   ANONYMOUS_NOTICE: { values: ['on', 'yes', 'Page'], allowed: /off, link, page/ },
   REPORT_EMAIL: { values: ['abuse', 'a@b, c@d'], allowed: /an email address/ },
+  SCAN_HOOK: {
+    values: [...NO_FILES, 'package.json', 'clamd:', 'clamd:3310', 'clamd:host:0', 'clamd:socket'],
+    allowed: /an executable program, or clamd:/,
+  },
+  SCAN_SECONDS: { values: ['0', 'x', '2h'], allowed: /a duration from/ },
+  SCAN_FAILURE: { values: ['on', 'Pass'], allowed: /refuse, pass/ },
   VISITS: { values: ['yes', 'true', '0', 'On'], allowed: /on, off|on or off/ },
   WORKERS: { values: [...NO_NUMBERS, '0', '257'], allowed: /from 1 to 256/ },
+  SIGN_UP: {
+    values: ['yes', 'domains:', 'domains:example', 'domains:a.example,,b.example', 'Open'],
+    allowed: /open, invitation, closed, or domains:/,
+  },
+  ANONYMOUS: { values: ['yes', 'true', 'Off'], allowed: /one of on, off/ },
   RATE_ANONYMOUS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000, or unlimited/ },
   RATE_FREE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_HOBBY: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_SESSION: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_SIGN_IN: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
+  NAME: { values: [' ', '<b>', 'x'.repeat(41)], allowed: /a name of 1 to 40 characters/ },
+  PLANS: {
+    values: [
+      'no-such-file.json',
+      '{',
+      '{"Team":{}}',
+      '{"team":1}',
+      '{"team":{"site":1}}',
+      '{"team":{"name":"<b>"}}',
+      '{"team":{"sites":-1}}',
+      '{"team":{"bytes":"much"}}',
+      '{"team":{"versionsKept":"unlimited"}}',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 101 }, (_, number) => [`p${number}`, {}]))),
+    ],
+    allowed:
+      /a JSON object|lowercase letters|has the field site;|team\.\w+=.* is not allowed|at most 100 plans/,
+  },
   PLAN_FREE: {
     values: [' ', '<b>Free</b>', 'x'.repeat(41), 'a\nb'],
     allowed: /a name of 1 to 40 characters/,
@@ -172,6 +200,10 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   DOMAINS_FREE: { values: [...NO_NUMBERS, 'none'], allowed: /from 0 to 1000000, or unlimited/ },
   DOMAINS_HOBBY: { values: [...NO_NUMBERS, 'none'], allowed: /from 0 to 1000000, or unlimited/ },
   ANONYMOUS_LIFETIME: { values: [...NO_DURATIONS, '0', '31536001'], allowed: /from 1s to 365d, such as/ },
+  ANONYMOUS_TOTAL_BYTES: { values: [...NO_SIZES, '2PB'], allowed: /a size from 0 bytes .*, or unlimited/ },
+  ANONYMOUS_TOTAL_SITES: { values: [...NO_NUMBERS], allowed: /from 0 to 1000000000, or unlimited/ },
+  ANONYMOUS_NETWORK_BYTES: { values: [...NO_SIZES], allowed: /a size from 0 bytes .*, or unlimited/ },
+  ANONYMOUS_NETWORK_SITES: { values: [...NO_NUMBERS], allowed: /from 0 to 1000000000, or unlimited/ },
   ANONYMOUS_FILES: { values: [...NO_NUMBERS, '0', '5001'], allowed: /from 1 to 5000/ },
   FILES: { values: [...NO_NUMBERS, '0', '5001', 'unlimited'], allowed: /from 1 to 5000/ },
   ANONYMOUS_FILE_BYTES: { values: [...NO_SIZES, '0'], allowed: /from 1 byte to 1 TiB, .*, or unlimited/ },
@@ -196,6 +228,13 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   FAST_PATH: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
   HTTP2: { values: ['yes', 'on', 'NODE'], allowed: /one of own, node, off/ },
   UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
+  ACCESS_LOG_FORMAT: { values: ['common', 'JSON'], allowed: /one of combined, json/ },
+  ACCESS_LOG_ADDRESSES: { values: ['yes', 'hashed'], allowed: /one of short, full, none/ },
+  OTLP_URL: {
+    values: ['localhost:4318', 'grpc://localhost:4317', 'http:'],
+    allowed: /begins with http:\/\/ or https:\/\//,
+  },
+  TRACE_PERCENT: { values: [...NO_NUMBERS, '101'], allowed: /from 0 to 100/ },
   LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
 }
 
@@ -311,7 +350,7 @@ test('a misspelled setting is reported with a suggestion and without its value',
     ['SLIPWAY_PORTS', /Did you mean SLIPWAY_PORT\?/],
     ['SLIPWAY_SMTP', /Did you mean SLIPWAY_SMTP_URL\?/],
     ['SLIPWAY_MAIL_FORM', /Did you mean SLIPWAY_MAIL_FROM\?/],
-    ['SLIPWAY_ANONYMOUS', /Did you mean SLIPWAY_ANONYMOUS_LIFETIME\?/],
+    ['SLIPWAY_TRASH', /Did you mean SLIPWAY_TRASH_LIFETIME\?/],
     ['SLIPWAY_SEKRET', /Did you mean SLIPWAY_SECRET\?/],
     ['SLIPWAY_port', /setting\. To list all settings, run: node_modules\/\.bin\/slipway-server settings$/],
   ] as const) {
@@ -415,7 +454,51 @@ test('the server ignores settings of the client and variables of other programs'
   readConfig({ SLIPWAY_URL: 'x', SLIPWAY_KEY: 'y', SLIPWAY_SITE_PASSWORD: 'z', PORT: '-1', PATH: '/bin' })
 })
 
+describe('plans', () => {
+  const plansOf = (environment: Record<string, string>) => readConfig(environment).plans
+
+  test('free and hobby have the limits of the specification, and larger ones of storage', () => {
+    const { free, hobby, ...others } = plansOf({})
+    assert.deepEqual(others, {})
+    assert.deepEqual([free!.requestsPerHour, free!.domains, free!.bytes], [60, 1, 100 * 2 ** 30])
+    assert.deepEqual([hobby!.requestsPerHour, hobby!.domains, hobby!.bytes], [200, 5, 2 ** 40])
+  })
+
+  test('a plan of the table has the limits of free that it leaves out, which single settings may have set', () => {
+    const table = { team: { name: 'Team', bytes: '500GB', requestsPerHour: 'unlimited' }, free: { sites: 3 } }
+    const { free, team } = plansOf({
+      SLIPWAY_PLANS: JSON.stringify(table),
+      SLIPWAY_FILES: '50',
+      SLIPWAY_RATE_FREE: '7',
+    })
+    assert.deepEqual([free!.sites, free!.requestsPerHour, free!.filesPerSite], [3, 7, 50])
+    assert.deepEqual(
+      [team!.name, team!.bytes, team!.requestsPerHour, team!.sites, team!.filesPerSite],
+      ['Team', 500e9, UNLIMITED, 3, 50],
+    )
+  })
+
+  test('the table can be in a file', async () => {
+    await using folder = await memoryFolder()
+    const file = join(folder.path, 'plans.json')
+    await writeFile(file, '{"team":{"sites":9}}')
+    assert.equal(plansOf({ SLIPWAY_PLANS: file }).team!.sites, 9)
+  })
+
+  test('a value of the table and another one of its own setting are refused, and the same one is not', () => {
+    const table = '{"hobby":{"requestsPerHour":300}}'
+    assert.deepEqual(refusal({ SLIPWAY_PLANS: table, SLIPWAY_RATE_HOBBY: '200' }), [
+      'SLIPWAY_RATE_HOBBY and requestsPerHour of the plan hobby in SLIPWAY_PLANS differ: leave one of them out',
+    ])
+    assert.equal(plansOf({ SLIPWAY_PLANS: table, SLIPWAY_RATE_HOBBY: '300' }).hobby!.requestsPerHour, 300)
+    assert.equal(plansOf({ SLIPWAY_PLANS: table }).hobby!.requestsPerHour, 300)
+  })
+})
+
 test('two plans cannot have the same name', () => {
+  assert.deepEqual(refusal({ SLIPWAY_PLANS: '{"team":{"name":"free"}}' }), [
+    'SLIPWAY_PLANS: the plans free and team have the same name: free',
+  ])
   assert.deepEqual(refusal({ SLIPWAY_PLAN_FREE: 'Staff', SLIPWAY_PLAN_HOBBY: 'staff' }), [
     'SLIPWAY_PLAN_HOBBY="staff" is not allowed: SLIPWAY_PLAN_FREE is the same name',
   ])

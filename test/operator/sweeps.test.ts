@@ -161,7 +161,7 @@ test('an owner gets one email about each expiring site, failing domain and faili
   assert.match(html, /Bakery\s&#60;b&#62;/)
   assert.match(text, /expires on 1970-04-11 06:00:00 UTC/)
   assert.match(text, /http:\/\/localhost:8080\/sites\/soon\/settings/)
-  assert.match(text, /Turn reminders off/)
+  assert.match(text, /Turn these emails off/)
   assert.match(about(/^gone/).text, /no CNAME record\. Correct the records .* by 1970-04-11 23:00:00 UTC/)
   assert.match(about(/^unrenewed/).text, /valid until 1970-04-20.*Last error: The CA says <no>\./)
   assert.match(about(/^unrenewed/).html, /The CA says &#60;no&#62;/)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
+import { storeAdministration } from './administration.ts'
 import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
@@ -43,6 +44,7 @@ export function storeContract(
   storeChanges(promises)
   storeSharedState(promises)
   storeQueries(promises)
+  storeAdministration(promises)
   storeBlobs(promises)
   storeKeys(promises)
   storeSignIns(promises)

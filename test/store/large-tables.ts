@@ -35,7 +35,6 @@ const ROWS: Record<string, number> = {
   visit_names: 60_000,
   visitors: 60_000,
   notices: 10_000,
-  blocks: 10_000,
   reports: 20_000,
   accepted_scans: 100_000,
   audit_log: 100_000,
@@ -130,7 +129,6 @@ const VALUES: Record<string, Record<string, string>> = {
   visit_hours: { slug: `'slug ' || i % ${SITES}`, hour: '(i / 20000) * 3600000' },
   visit_names: { slug: `'slug ' || i % ${SITES}`, day: '(i / 20000) * 86400000', kind: `'path'` },
   visitors: { slug: `'slug ' || i % ${SITES}`, day: '(i / 20000) * 86400000' },
-  blocks: { kind: `'hash'`, expires_at: 'i' },
   reports: {
     state: `case when i % 100 = 0 then 'open' else 'acted' end`,
     count: '2',

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import type { KeptVersions } from '../../server/store/contract/versions.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
-import { blob, siteRow, storedBlob, versionRow } from './rows.ts'
+import { accountRow, blob, siteRow, storedBlob, versionRow } from './rows.ts'
+
+const ALL_PLANS = { except: [] }
 
 /** Promises of queries that do more than return a row. */
 export function storeQueries(promises: Promises): void {
@@ -173,7 +176,10 @@ function sweepQueries(promises: Promises): void {
       assert.deepEqual(await slugs(sites.overdueInTrash(9, 9)), [])
       assert.deepEqual(await slugs(sites.overdueInTrash(20, 9)), ['sooner', 'later'])
       assert.deepEqual(await versions.withOldDrafts(1e15, 9), [])
-      assert.deepEqual(await versions.overVersionLimit({ versions: 0, drafts: 0 }, 0, 9), [])
+      assert.deepEqual(
+        await versions.overVersionLimit({ versions: 0, drafts: 0, plans: ALL_PLANS }, 0, 9),
+        [],
+      )
       assert.deepEqual(await visits.deletedAmong(['later', 'shared', 'none']), ['none'])
       assert.deepEqual(await collaborators.bySite('shared'), [
         { slug: 'shared', email: 'a@example.com', addedAt: 1 },
@@ -195,11 +201,30 @@ function sweepQueries(promises: Promises): void {
         await tx.versions.insert(versionRow('v6', 'drafts', { state: 'pending' }))
       })
       const over = (versions: number, drafts: number, since = 0) =>
-        read.versions.overVersionLimit({ versions, drafts }, since, 10)
+        read.versions.overVersionLimit({ versions, drafts, plans: ALL_PLANS }, since, 10)
       assert.deepEqual([await over(2, 9), await over(2, 9, 1001)], [['live'], []])
       assert.deepEqual([await over(3, 1), await over(3, 2)], [['drafts'], []])
     },
   )
+
+  promises('sites with too many versions are found by the plans of their owners', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, async (tx) => {
+      for (const [slug, plan] of [
+        ['of-free', 'free'],
+        ['of-team', 'team'],
+        ['anonymous', undefined],
+      ] as const) {
+        if (plan) await tx.accounts.insert(accountRow(slug, { plan }))
+        await tx.sites.insert(siteRow(slug, { ownerId: plan ? slug : null }))
+        await tx.versions.insert(versionRow(slug, slug, { publishedAt: 1 }))
+      }
+    })
+    const over = (plans: KeptVersions['plans']) =>
+      read.versions.overVersionLimit({ versions: 0, drafts: 9, plans }, 0, 9)
+    assert.deepEqual(await over({ only: ['team'] }), ['of-team'])
+    assert.deepEqual((await over({ except: ['team'] })).sort(), ['anonymous', 'of-free'])
+  })
 
   promises('the newest pending version of each site is found', async (open) => {
     const { read, write } = await open()

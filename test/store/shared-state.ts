@@ -9,11 +9,12 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
 import { encodingsLease } from '../../server/store/contract/versions.ts'
 import type { Store } from '../../server/store/store.ts'
+import { plansWith } from '../support/plans.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, domainRow, plain, siteRow, versionRow } from './rows.ts'
 
 const RATES = { anonymous: 50, session: 50, signIn: 50 }
-const PLAN = { name: 'A plan', requestsPerHour: 50, domains: 1 }
+const PLANS = plansWith({ requestsPerHour: 50 })
 const CLIENT = { address: '192.0.2.1', browserTokens: [] }
 const CALLER = { account: undefined, address: '192.0.2.1', signedInWith: 'anonymous' } as const
 
@@ -218,9 +219,11 @@ export function storeSharedState(promises: Promises): void {
 function accounts(store: Store, sent: Email[]): Accounts {
   const { clock } = store
   return new Accounts({
+    serviceName: 'Slipway',
     store,
     clock,
     mail: { delivery: 'log', send: async (message) => void sent.push(message) },
+    signUp: { kind: 'open' },
     sessions: new Sessions({ store, clock }),
     baseUrl: 'https://example.com',
     secret: 'a secret',
@@ -228,5 +231,5 @@ function accounts(store: Store, sent: Email[]): Accounts {
 }
 
 function rateLimits(store: Store, clock = store.clock): RateLimits {
-  return new RateLimits({ store, clock, rates: RATES, plans: { free: PLAN, hobby: PLAN } })
+  return new RateLimits({ store, clock, rates: RATES, plans: PLANS })
 }

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
 import { ChangeHints } from '../../server/store/postgres/change-feed.ts'
 import type { PrimaryPool } from '../../server/store/postgres/pool.ts'
+import { DEFAULT_PLANS } from '../support/plans.ts'
 import { requires } from '../tools/part.ts'
 import { postgresServer } from './postgres-server.ts'
 import { recordStatements } from './statements.ts'
 import { openStore } from './test-database.ts'
 
-const PLAN = { name: 'A plan', requestsPerHour: 5, domains: 1 }
 const RATES = { anonymous: 5, session: 5, signIn: 5 }
 const CALLER = { account: undefined, address: '192.0.2.1', signedInWith: 'anonymous' } as const
 
@@ -21,7 +21,7 @@ test(
       store,
       clock: store.clock,
       rates: RATES,
-      plans: { free: PLAN, hobby: PLAN },
+      plans: DEFAULT_PLANS,
     })
     const statements = recordStatements(t)
     for (let charge = 1; charge <= 9; charge++) {

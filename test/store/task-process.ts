@@ -4,6 +4,7 @@ import { type RateLimitStatus, RateLimits } from '../../server/accounts/rate-lim
 import { JobLease } from '../../server/jobs/job-lease.ts'
 import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
+import { plansWith } from '../support/plans.ts'
 import { openStore } from './test-database.ts'
 
 // A process that shares the data of a test. For each line `TASK ADDRESS` on standard input it opens the store there,
@@ -43,9 +44,13 @@ const tasks: Record<string, (store: Store) => Promise<unknown>> = {
 
   /** Charges requests of one address; returns how many were admitted, and the ends of their windows. */
   async charge(store) {
-    const plan = { name: 'A plan', requestsPerHour: 1, domains: 1 }
     const rates = { anonymous: TIMES, session: 1, signIn: 1 }
-    const limits = new RateLimits({ store, clock: store.clock, rates, plans: { free: plan, hobby: plan } })
+    const limits = new RateLimits({
+      store,
+      clock: store.clock,
+      rates,
+      plans: plansWith({ requestsPerHour: 1 }),
+    })
     const caller = { account: undefined, address: '192.0.2.1', signedInWith: 'anonymous' } as const
     const charged: RateLimitStatus[] = []
     for (let time = 0; time < TIMES; time++) charged.push(await limits.charge(caller, 'api'))

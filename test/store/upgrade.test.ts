@@ -107,8 +107,10 @@ test('a code sent before the upgrade still signs in, and a lock remains', async 
   await using store = await sqliteStore({ file: database.file, clock: () => clock.now })
   const letters: string[] = []
   const accounts = new Accounts({
+    serviceName: 'Slipway',
     store,
     mail: { delivery: 'email', send: async ({ to }) => void letters.push(to) },
+    signUp: { kind: 'open' },
     sessions: new Sessions({ store, clock: () => clock.now }),
     baseUrl: 'http://localhost',
     secret,

@@ -1,7 +1,25 @@
-import type { Plans } from '../../server/accounts/plans.ts'
+import type { Limits } from '../../protocol/api/account.ts'
+import { UNLIMITED } from '../../protocol/format.ts'
+import { Plans } from '../../server/accounts/plans.ts'
+import { Quotas } from '../../server/accounts/quotas.ts'
+import { readConfig } from '../../server/config/settings.ts'
 
 /** The plans without any setting (spec 8). */
-export const DEFAULT_PLANS: Plans = {
-  free: { name: 'Free', requestsPerHour: 60, domains: 1 },
-  hobby: { name: 'Hobby', requestsPerHour: 200, domains: 5 },
+export const DEFAULT_PLANS = plansWith({})
+
+/** Plans of which the one of new accounts has these limits. */
+export function plansWith(limits: Partial<Limits>): Plans {
+  const { plans } = readConfig({})
+  return new Plans({ ...plans, free: { ...plans.free!, ...limits } })
+}
+
+/** Quotas of accounts; sites without an account have none. */
+export function quotasWith(plans: Plans): Quotas {
+  const unlimited = { bytes: UNLIMITED, sites: UNLIMITED }
+  return new Quotas({
+    plans,
+    anonymous: { total: unlimited, network: unlimited },
+    secret: 'a secret',
+    clock: Date.now,
+  })
 }

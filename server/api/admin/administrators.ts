@@ -1,5 +1,7 @@
 import type { RouteHandlerMethod } from 'fastify'
+import type { AccountPlan, PlanChange } from '../../../protocol/api/account.ts'
 import type { AdministratorChange } from '../../../protocol/api/admin/audit.ts'
+import { auditActor } from '../../accounts/administrators.ts'
 import type { ApiServices } from '../services.ts'
 
 /** Marks an account as an administrator, or removes the mark. */
@@ -9,4 +11,14 @@ export function set({ administrators }: Pick<ApiServices, 'administrators'>): Ro
     await administrators.set(request.caller, (request.params as { id: string }).id, administrator)
     return { administrator }
   }
+}
+
+/** Sets the plan of an account, and its exceptions. */
+export function setPlan({ accountPlans }: Pick<ApiServices, 'accountPlans'>): RouteHandlerMethod {
+  return (request): Promise<AccountPlan> =>
+    accountPlans.set(
+      auditActor(request.caller),
+      (request.params as { id: string }).id,
+      request.body as PlanChange,
+    )
 }

@@ -1,19 +1,26 @@
 import type { Route } from '../route.ts'
+import * as accountShape from '../schemas/account.ts'
 import * as auditShape from '../schemas/admin/audit.ts'
+import * as invitationShape from '../schemas/admin/invitations.ts'
 import * as listShape from '../schemas/admin/lists.ts'
 import * as overviewShape from '../schemas/admin/overview.ts'
 import type { ApiServices } from '../services.ts'
+import type { AdminRoute } from './admin-route.ts'
 import * as administrators from './administrators.ts'
 import * as audit from './audit.ts'
+import * as invitations from './invitations.ts'
 import * as lists from './lists.ts'
+import { moderationRoutes } from './moderation-routes.ts'
 import * as overview from './overview.ts'
-
-/** A route for administrators only: `access` is the same for all. */
-type AdminRoute = Omit<Route, 'access' | 'tag' | 'auth'>
 
 /** Routes for administrators. For other callers their paths do not exist. */
 export function adminRoutes(services: ApiServices): Route[] {
-  const table = [...overviewRoutes(services), ...auditRoutes(services)]
+  const table = [
+    ...overviewRoutes(services),
+    ...auditRoutes(services),
+    ...invitationRoutes(services),
+    ...moderationRoutes(services),
+  ]
   return table.map((route) => ({ ...route, tag: 'Administration', access: 'admin' }))
 }
 
@@ -35,6 +42,16 @@ function overviewRoutes(services: ApiServices): AdminRoute[] {
 function auditRoutes(services: ApiServices): AdminRoute[] {
   return [
     { id: 'listAuditEntries', method: 'GET', url: '/api/admin/audit', summary: 'List the changes that administrators made', query: auditShape.auditQuery, answer: [200, auditShape.auditPage], handle: audit.list(services) },
+    { id: 'setPlan', method: 'PUT', url: '/api/admin/accounts/:id/plan', summary: 'Set the plan of an account, and exceptions from its limits', body: accountShape.planChange, answer: [200, accountShape.accountPlan], handle: administrators.setPlan(services) },
     { id: 'setAdministrator', method: 'PUT', url: '/api/admin/accounts/:id/administrator', summary: 'Let an account administer the service, or no longer', body: auditShape.administratorChange, answer: [200, auditShape.administratorChange], handle: administrators.set(services) },
+  ]
+}
+
+// biome-ignore format: a table reads best a route a line
+function invitationRoutes(services: ApiServices): AdminRoute[] {
+  return [
+    { id: 'listInvitations', method: 'GET', url: '/api/admin/invitations', summary: 'List the addresses that are invited to create an account', query: invitationShape.invitationQuery, answer: [200, invitationShape.invitationPage], handle: invitations.list(services) },
+    { id: 'invite', method: 'POST', url: '/api/admin/invitations', summary: 'Invite an address to create an account, for 14 days', body: invitationShape.invitationRequest, answer: [201, invitationShape.invitation], handle: invitations.invite(services) },
+    { id: 'revokeInvitation', method: 'DELETE', url: '/api/admin/invitations/:email', summary: 'End an invitation', answer: [200, invitationShape.revokedInvitation], handle: invitations.revoke(services) },
   ]
 }

@@ -1,11 +1,13 @@
+import { EXCEPTIONS, NOTICE_KINDS } from '../../../protocol/api/account.ts'
 import { UNLIMITED } from '../../../protocol/format.ts'
 import { currentKey } from './keys.ts'
-import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
+import { bool, integer, list, named, nullable, object, type Schema, text, time } from './schema.ts'
+import { suspension } from './site.ts'
 
 const email = text('Email address', { maxLength: 254 })
 const code = text('The emailed code, XXXX-XXXX', { maxLength: 40 })
-const reminders = bool('Whether the account gets emails about expiring and deleted sites')
-const plan = { type: 'string', enum: ['free', 'hobby'] }
+const reminders = bool('Whether the account gets emails about expiring or deleted sites')
+const plan = text('The plan of the account: free, hobby or another one of this server')
 
 export const requestCodeRequest = named('CodeRequest', object({ email }))
 export const requestCodeResponse = named(
@@ -54,40 +56,77 @@ export const newKeyResponse = named(
   object({ apiKey: text('Shown once'), warning: text('A reminder that the key is shown once') }),
 )
 export const keyEndedResponse = named('EndedKey', object({ ended: bool('Always true') }))
-export const meChange = named('AccountChange', object({ reminders }))
+const limits = named(
+  'Limits',
+  object({
+    requestsPerHour: integer(
+      `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+    ),
+    sites: integer('Sites, those in the trash included'),
+    bytes: integer('Size of all versions of all sites, each content once'),
+    domains: integer('Custom domains'),
+    filesPerSite: integer('Files in a site'),
+    fileBytes: integer('Largest file'),
+    siteBytes: integer('Largest site'),
+    previews: integer('Previews of a site'),
+    versionsKept: integer('Versions kept'),
+    draftsKept: integer('Drafts kept'),
+    draftLifetimeSeconds: integer('Lifetime of a draft'),
+  }),
+)
+
+/** A limit, or null for that of the plan. */
+const exception = { type: ['integer', 'null'], minimum: 0, maximum: UNLIMITED }
+const exceptions = (schema: Schema) =>
+  object({}, Object.fromEntries(EXCEPTIONS.map((name) => [name, schema])))
+
+export const planChange = named('PlanChange', object({}, { plan, limits: exceptions(exception) }))
+export const accountPlan = named(
+  'AccountPlan',
+  object({ plan, limits: exceptions(integer('In place of that of the plan')) }),
+)
+const notices = Object.fromEntries(Object.entries(NOTICE_KINDS).map(([kind, label]) => [kind, bool(label)]))
+export const meChange = named(
+  'AccountChange',
+  object({}, { reminders, notices: named('NoticeChange', object({}, notices)) }),
+)
+export const meChangeResponse = named('AccountSwitches', object({ reminders, notices: object(notices) }))
 export const meResponse = named(
   'Account',
-  object({
-    email,
-    plan,
-    planName: text('The name of the plan on this server, for people'),
-    createdAt: time('Creation'),
-    hasKey: bool(
-      'There is an API key without a name, or the request carries a key; it cannot be shown again',
-    ),
-    key: nullable(currentKey),
-    administrator: bool('Whether the account administers the service'),
-    reminders,
-    limits: object({
-      requestsPerHour: integer(
-        `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+  object(
+    {
+      email,
+      plan,
+      planName: text('The name of the plan on this server, for people'),
+      createdAt: time('Creation'),
+      hasKey: bool(
+        'There is an API key without a name, or the request carries a key; it cannot be shown again',
       ),
-      domains: integer('Custom domains'),
-      filesPerSite: integer('Files in a site'),
-      fileBytes: integer('Largest file'),
-      siteBytes: integer('Largest site'),
-      versionsKept: integer('Versions kept'),
-      draftsKept: integer('Drafts kept'),
-      draftLifetimeSeconds: integer('Lifetime of a draft'),
-    }),
-    usage: object({
-      requestsThisHour: integer('Requests in this window'),
-      resetsAt: time('When the window ends'),
-      sites: integer('Sites'),
-      domains: integer('Custom domains'),
-      totalBytes: integer('Bytes of the live versions'),
-    }),
-  }),
+      key: nullable(currentKey),
+      administrator: bool('Whether the account administers the service'),
+      reminders,
+      notices: named('Notices', object(notices)),
+      emailProblem: nullable(
+        named(
+          'EmailProblem',
+          object({ at: time('When the mail server refused the address'), reply: text('Its reply') }),
+        ),
+      ),
+      limits,
+      usage: object({
+        requestsThisHour: integer('Requests in this window'),
+        resetsAt: time('When the window ends'),
+        sites: integer('Sites'),
+        domains: integer('Custom domains'),
+        totalBytes: integer('Bytes of the live versions'),
+        heldSites: integer('Sites that count against the limit, those in the trash included'),
+        heldBytes: integer(
+          'Bytes that count against the limit: of all versions, drafts, previews, unfinished uploads and the trash, each content once',
+        ),
+      }),
+    },
+    { suspension },
+  ),
 )
 
 export const sessionList = named(

@@ -24,7 +24,7 @@ export const deviceTokenResponse = named(
   object({
     apiKey: text('Shown once'),
     email: text('Email address'),
-    plan: { type: 'string', enum: ['free', 'hobby'] },
+    plan: text('The plan of the account'),
     keyName: text('The name of the key'),
     warning: text('A reminder that the key is shown once'),
   }),

@@ -1,6 +1,6 @@
 import { MAX_TYPE_LENGTH } from '../../../protocol/manifest/manifest.ts'
 import { MAX_PATH_LENGTH } from '../../../protocol/manifest/paths.ts'
-import { integer, object, text } from './schema.ts'
+import { integer, object, text, time } from './schema.ts'
 
 // Fields of a site that several responses share.
 
@@ -9,6 +9,12 @@ export const siteUrl = text('The URL of the site')
 export const versionId = text('Identifier of a version')
 
 const path = text('Relative path, unique in the manifest', { minLength: 1, maxLength: MAX_PATH_LENGTH })
+
+export const suspension = object(
+  { reason: text('What the operator says about it, for the owner'), since: time('When it was suspended') },
+  {},
+  { title: 'Suspension', description: 'Present while the operator has suspended it' },
+)
 
 export const fileEntry = object(
   {

@@ -34,8 +34,8 @@ const MAX_PIPE_BYTES = 4096
 /** Time that the last lines have when the service stops. */
 const CLOSE_TIMEOUT_MS = 2000
 
-/** Owner and group read the file: it has addresses of visitors. */
-const FILE_MODE = 0o640
+/** Of a new file: it has addresses of visitors. */
+const FILE_MODE = 0o600
 
 /**
  * Appends lines to a file without waiting for the disk. A file that was renamed or deleted is created again within a

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import type { ActivityEntry } from '../../store/contract/activity.ts'
 import type { Figures, ListKind } from '../../store/contract/figures.ts'
@@ -51,6 +52,7 @@ async function countKind(store: Store, kind: ListKind, since: number) {
     sums.bytes += counted.figures.reduce((sum, { bytes }) => sum + bytes, 0)
     sums.changes += change.put.length + change.remove.length
     after = counted.last
+    await turnOfTheLoop()
   }
   return sums
 }
@@ -99,6 +101,7 @@ async function countTable({ read }: Store, table: 'versions' | 'blobs') {
       sums.set(state, { count: sum.count + count, bytes: sum.bytes + bytes })
     }
     after = last
+    await turnOfTheLoop()
   }
   return sums
 }

@@ -1,4 +1,10 @@
-import { formatDuration } from '../../../protocol/format.ts'
+import {
+  formatBytes,
+  formatCountLimit,
+  formatDuration,
+  formatLimit,
+  formatNumber,
+} from '../../../protocol/format.ts'
 import { formatUtc } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'
 import { type EmailBlock, renderEmail } from '../../mail/template.ts'
@@ -9,14 +15,14 @@ interface NoticeEmail {
   to: string
   event: NoticeEvent
   addresses: UrlBuilder
+  serviceName: string
+  unsubscribeUrl?: string | undefined
   now: number
 }
 
 interface Content {
   subject: string
   blocks: EmailBlock[]
-  /** Whether the account can turn it off. */
-  isReminder?: true
   /** Why the recipient gets this email, when the reason is not its account. */
   reason?: string
 }
@@ -24,12 +30,13 @@ interface Content {
 const MAX_TITLE_CHARACTERS = 60
 
 /** The email about an event. */
-export function noticeEmail({ to, event, addresses, now }: NoticeEmail): Email {
+export function noticeEmail(o: NoticeEmail): Email {
+  const { to, event, addresses, unsubscribeUrl } = o
   const { base } = addresses
-  const { subject, blocks, isReminder, reason } = toContent(event, addresses, now)
-  const off = isReminder ? ` Turn reminders off: ${base}/account` : ''
+  const { subject, blocks, reason } = toContent(event, addresses, o.now)
+  const off = unsubscribeUrl === undefined ? '' : ` Turn these emails off: ${base}/account`
   const footer = `${reason ?? `You receive this email because of your account at ${base}.`}${off}`
-  return renderEmail({ kind: event.kind, to, subject, blocks, footer })
+  return renderEmail({ kind: event.kind, to, subject, blocks, footer, unsubscribeUrl }, o.serviceName)
 }
 
 function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Content {
@@ -42,8 +49,21 @@ function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Cont
       return siteShared(event, addresses)
     case 'domain-fails':
       return domainFails(event, addresses)
+    case 'domain-works':
+      return domainWorks(event, addresses)
     case 'certificate-fails':
       return certificateFails(event, addresses)
+    case 'site-suspended':
+    case 'site-resumed':
+    case 'site-removed':
+      return siteModerated(event, addresses)
+    case 'account-suspended':
+    case 'account-resumed':
+      return accountModerated(event, addresses)
+    case 'domain-released':
+      return domainReleased(event, addresses)
+    case 'limit-reached':
+      return limitReached(event, addresses)
     case 'new-browser':
       return newBrowser(event, addresses)
   }
@@ -61,7 +81,6 @@ function siteExpires(event: EventOf<'site-expires'>, addresses: UrlBuilder, now:
       'To keep it, change its expiry:',
       { label: 'Open settings', url: `${addresses.base}/sites/${slug}/settings` },
     ],
-    isReminder: true,
   }
 }
 
@@ -80,7 +99,6 @@ function siteDeleted(event: EventOf<'site-deleted'>, addresses: UrlBuilder): Con
       "Wasn't it you? Sign out the other sessions of your account, and create a new API key.",
       reviewAccount(addresses),
     ],
-    isReminder: true,
   }
 }
 
@@ -110,6 +128,16 @@ function domainFails(event: EventOf<'domain-fails'>, addresses: UrlBuilder): Con
   }
 }
 
+function domainWorks({ domain, slug }: EventOf<'domain-works'>, addresses: UrlBuilder): Content {
+  return {
+    subject: `${domain} points to your site again`,
+    blocks: [
+      `The DNS records of ${domain} point to your site at ${addresses.site(slug)} again. You don't need to do anything.`,
+      { label: 'Open domains', url: `${addresses.base}/domains` },
+    ],
+  }
+}
+
 function certificateFails(event: EventOf<'certificate-fails'>, addresses: UrlBuilder): Content {
   const { domain, problem, notAfter } = event
   const state =
@@ -126,13 +154,95 @@ function certificateFails(event: EventOf<'certificate-fails'>, addresses: UrlBui
   }
 }
 
-function newBrowser({ browser, at }: EventOf<'new-browser'>, addresses: UrlBuilder): Content {
+function limitReached(
+  { part, percent, used, limit }: EventOf<'limit-reached'>,
+  addresses: UrlBuilder,
+): Content {
+  const [what, amount] =
+    part === 'bytes'
+      ? ['storage', `${formatBytes(used)} of ${formatLimit(limit)}`]
+      : ['sites', `${formatNumber(used)} of ${formatCountLimit(limit)} sites`]
   return {
-    subject: 'New sign-in to your Slipway account',
+    subject: `${percent} % of your ${what} ${part === 'bytes' ? 'is' : 'are'} used`,
     blocks: [
-      `Your account at ${addresses.base} was signed in to from ${browser ?? 'an unknown client'} on ${formatUtc(at)}.`,
+      `Your account at ${addresses.base} uses ${amount}. Once the limit is reached, publishing more is refused; published sites stay online.`,
+      'Drafts, previews, earlier versions and the trash count too. Delete what you no longer need:',
+      { label: 'Open your sites', url: `${addresses.base}/sites` },
+    ],
+  }
+}
+
+function newBrowser({ browser, network, at }: EventOf<'new-browser'>, addresses: UrlBuilder): Content {
+  return {
+    subject: 'New sign-in to your account',
+    blocks: [
+      `Your account at ${addresses.base} was signed in to from ${browser ?? 'an unknown client'}${network ? ` in the network ${network}` : ''} on ${formatUtc(at)}.`,
       "If it was you, you don't need to do anything. If not, sign out the other sessions of your account, and create a new API key.",
       reviewAccount(addresses),
+    ],
+  }
+}
+
+function siteModerated(
+  event: EventOf<'site-suspended' | 'site-resumed' | 'site-removed'>,
+  addresses: UrlBuilder,
+): Content {
+  const { kind, slug } = event
+  const site = `${siteName(event)} at ${addresses.site(slug)}`
+  const open: EmailBlock = { label: 'Open the site', url: `${addresses.base}/sites/${slug}` }
+  if (kind === 'site-resumed')
+    return {
+      subject: `${siteName(event)} is online again`,
+      blocks: [`The operator of ${addresses.base} has ended the suspension of your site ${site}.`, open],
+    }
+  const reason = `The reason: ${event.reason}`
+  if (kind === 'site-removed')
+    return {
+      subject: `${siteName(event)} was removed`,
+      blocks: [`The operator of ${addresses.base} has deleted your site ${site} permanently.`, reason],
+    }
+  return {
+    subject: `${siteName(event)} was suspended`,
+    blocks: [
+      `The operator of ${addresses.base} has suspended your site ${site}. Visitors see a page that says so.`,
+      reason,
+      'You can read, download and delete the site. You cannot publish to it.',
+      open,
+    ],
+  }
+}
+
+function accountModerated(
+  { kind, reason }: EventOf<'account-suspended' | 'account-resumed'>,
+  addresses: UrlBuilder,
+): Content {
+  const { base } = addresses
+  if (kind === 'account-resumed')
+    return {
+      subject: 'Your account is active again',
+      blocks: [`The operator of ${base} has ended the suspension of your account.`, reviewAccount(addresses)],
+    }
+  return {
+    subject: 'Your account was suspended',
+    blocks: [
+      `The operator of ${base} has suspended your account. Your sites are offline.`,
+      `The reason: ${reason}`,
+      'You can sign in, read, download and delete your sites. You cannot publish.',
+      reviewAccount(addresses),
+    ],
+  }
+}
+
+function domainReleased(
+  { domain, slug, reason }: EventOf<'domain-released'>,
+  addresses: UrlBuilder,
+): Content {
+  return {
+    subject: `${domain} was removed from your site`,
+    blocks: [
+      `The operator of ${addresses.base} has removed ${domain} from your site at ${addresses.site(slug)}.`,
+      `The reason: ${reason}`,
+      { label: 'Open domains', url: `${addresses.base}/domains` },
     ],
   }
 }

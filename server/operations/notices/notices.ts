@@ -1,8 +1,10 @@
+import { wantsNotice } from '../../accounts/notice-switches.ts'
+import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
 import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import type { Mail } from '../../mail/mail.ts'
+import { type Mail, MailRejectedError } from '../../mail/mail.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Account } from '../../store/contract/accounts.ts'
 import {
@@ -12,13 +14,15 @@ import {
   type Notice,
   type NoticeEvent,
 } from '../../store/contract/notices.ts'
-import { INDEPENDENT, type Store } from '../../store/store.ts'
+import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
 import { noticeEmail } from './emails.ts'
 
 interface NoticesOptions {
   store: Store
   mail: Mail
   addresses: UrlBuilder
+  serviceName: string
+  unsubscribeLinks: Pick<UnsubscribeLinks, 'create'>
   clock: () => number
   log: Log
 }
@@ -34,11 +38,14 @@ const DOMAIN_FAILING_MS = HOUR_MS
 
 const CERTIFICATE_FAILING_MS = DAY_MS
 
-/** Emails of one kind to one account per hour; further events get none. */
-const MAX_EMAILS_PER_HOUR = 5
+/** Emails of one kind to one account; further events get none. */
+const DEFAULT_LIMIT = { windowMs: HOUR_MS, max: 5 }
 
-/** Invitations have a limit of their own, which the API enforces. */
-const MAX_INVITATIONS_PER_HOUR = 20
+/** The API has a limit of its own for invitations. */
+const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } = {
+  'site-shared': { windowMs: HOUR_MS, max: 20 },
+  'new-browser': { windowMs: DAY_MS, max: 1 },
+}
 
 const MAX_ATTEMPTS = 5
 const RETRY_INTERVAL_MS = 15 * MINUTE_MS
@@ -125,26 +132,50 @@ export class Notices {
       const { attempts, accountId, event } = notice
       await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })
       const account = await tx.accounts.byId(accountId)
-      if (!account || account.deletionStartedAt !== null) return undefined
+      if (!account || account.deletionStartedAt !== null || !wantsNotice(account, event.kind))
+        return undefined
+      if (account.emailRefusedAt !== null && event.kind !== 'site-shared') return undefined
+      if (event.kind === 'domain-works' && !(await wasSent(tx, domainNoticeId({ ...event, accountId }))))
+        return undefined
       if (event.kind === 'site-deleted') {
         const site = await tx.sites.bySlug(event.slug)
         if (site?.deletedAt === null) return undefined
       }
-      const window = Math.floor(now / HOUR_MS) * HOUR_MS
-      const max = event.kind === 'site-shared' ? MAX_INVITATIONS_PER_HOUR : MAX_EMAILS_PER_HOUR
+      const { windowMs, max } = LIMITS[event.kind] ?? DEFAULT_LIMIT
+      const window = Math.floor(now / windowMs) * windowMs
       if ((await tx.counters.add(`emails:${event.kind}:${accountId}`, window)) <= max) return account
       log.info('email not sent: rate limit of the account', { account: accountId, kind: event.kind })
       return undefined
     })
   }
 
+  /** A refused email is not sent again, and no further ones go to an address that the mail server refuses. */
+  async #recordRefusal(
+    { account, event }: { account: string; event: NoticeEvent },
+    { reply }: MailRejectedError,
+  ): Promise<void> {
+    const { store, clock, log } = this.#options
+    log.warn('email refused; no further emails about events until the next sign-in', {
+      ...{ account, kind: event.kind, reply },
+    })
+    if (event.kind === 'site-shared') return
+    await store.write('relaxed', { account }, (tx) =>
+      tx.accounts.setEmailRefusal(account, { at: clock(), reply }),
+    )
+  }
+
   async #send({ id, event, attempts }: Notice, { id: account, email }: Account): Promise<boolean> {
-    const { store, mail, addresses, clock, log } = this.#options
+    const { store, mail, addresses, serviceName, unsubscribeLinks, clock, log } = this.#options
     try {
       const to = event.kind === 'site-shared' ? event.to : email
-      await mail.send(noticeEmail({ to, event, addresses, now: clock() }))
+      const unsubscribeUrl = unsubscribeLinks.create(account, event.kind)
+      await mail.send(noticeEmail({ to, event, addresses, serviceName, unsubscribeUrl, now: clock() }))
       return true
     } catch (error) {
+      if (error instanceof MailRejectedError) {
+        await this.#recordRefusal({ account, event }, error)
+        return true
+      }
       const failed = attempts + 1
       const dueAt = failed < MAX_ATTEMPTS ? clock() + RETRY_INTERVAL_MS * 2 ** attempts : null
       await store.execute('relaxed', ({ notices }) => notices.schedule(id, { attempts: failed, dueAt }))
@@ -155,4 +186,9 @@ export class Notices {
       return false
     }
   }
+}
+
+async function wasSent({ notices }: Queries, id: string): Promise<boolean> {
+  const notice = await notices.find(id)
+  return notice !== undefined && notice.attempts > 0
 }

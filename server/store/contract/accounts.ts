@@ -1,4 +1,4 @@
-import type { Plan } from '../../../protocol/api/account.ts'
+import type { Exceptions, NoticeKind, Plan } from '../../../protocol/api/account.ts'
 import type { Suspension } from './suspension.ts'
 
 export interface Account {
@@ -7,10 +7,17 @@ export interface Account {
   plan: Plan
   keyHash: string | null
   createdAt: number
-  /** Whether reminders are sent by email. */
+  /** Whether reminders are sent by email: false turns off both kinds of notices about sites. */
   reminders: boolean
+  /** Other kinds of notices that are turned off; null when none is. */
+  noticesOff: readonly NoticeKind[] | null
+  /** When the mail server refused the address permanently, and its reply; null when it has not since the last sign-in. */
+  emailRefusedAt: number | null
+  emailRefusal: string | null
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   deletionStartedAt: number | null
+  /** Limits that differ from those of the plan; null without. */
+  limits: Exceptions | null
   /** Applies to all of its sites, also to later ones. */
   suspension: Suspension | null
   /** Since when it administers the service; null for other accounts. */
@@ -24,6 +31,9 @@ export interface AccountQueries {
   /** Those that exist, in no order. */
   byIds(ids: readonly string[]): Promise<Account[]>
 
+  /** Ids after this one, in order. */
+  ids(after: string, limit: number): Promise<string[]>
+
   byEmail(email: string): Promise<Account | undefined>
 
   insert(account: Account): Promise<void>
@@ -31,9 +41,12 @@ export interface AccountQueries {
   /** The previous key is no longer valid; named keys stay. */
   setKey(id: string, keyHash: string): Promise<void>
 
-  setPlan(id: string, plan: Plan): Promise<void>
+  setPlan(id: string, plan: Plan, limits: Account['limits']): Promise<void>
 
-  setReminders(id: string, reminders: boolean): Promise<void>
+  setNotices(id: string, notices: Pick<Account, 'reminders' | 'noticesOff'>): Promise<void>
+
+  /** Null when the address has received an email. */
+  setEmailRefusal(id: string, refusal: { at: number; reply: string } | null): Promise<void>
 
   setSuspension(id: string, suspension: Suspension | null): Promise<void>
 

@@ -60,8 +60,15 @@ export interface BlobQueries {
    */
   addReferences(slug: string, hashes: Iterable<string>): Promise<void>
 
-  /** Removes references of a site. The grace period of these blobs starts now, unless other sites reference them. */
-  removeReferences(slug: string, hashes: readonly string[], now: number): Promise<void>
+  /**
+   * Removes references of a site and returns them. The grace period of these blobs starts now, unless other sites reference
+   * them.
+   */
+  removeReferences(
+    slug: string,
+    hashes: readonly string[],
+    now: number,
+  ): Promise<{ hash: string; size: number }[]>
 
   /**
    * Deletes the rows of blobs that have had no reference since `before`, with those of their encodings, and discards

@@ -13,24 +13,21 @@ export interface Block {
   expiresAt: number | null
 }
 
-/** The name in change notifications that stands for the blocks of networks. No site and no domain has it. */
+/** The name in change notifications that stands for the blocks. No site and no domain has it. */
 export const BLOCKS_CHANGED = '_blocks'
 
 /** Blocks. A value has at most one of its kind. */
 export interface BlockQueries {
-  /** All of a kind, newest first. */
-  list(kind: BlockKind): Promise<Block[]>
+  /** All, or those of a kind, newest first. */
+  list(kind?: BlockKind): Promise<Block[]>
 
   count(kind: BlockKind): Promise<number>
 
   /** Replaces the one of the same value. */
   put(block: Block): Promise<void>
 
-  /** Returns whether it existed. */
-  remove(kind: BlockKind, value: string): Promise<boolean>
+  /** Returns whether it existed, and had ended by `endedBy`, where that is given. */
+  remove(kind: BlockKind, value: string, endedBy?: number): Promise<boolean>
 
   expired(now: number, limit: number): Promise<Block[]>
-
-  /** The blocked ones among these hashes. */
-  hashesAmong(hashes: readonly string[]): Promise<Set<string>>
 }

@@ -8,8 +8,25 @@ export type NoticeEvent =
   /** Of the account that shares a site: the email goes to `to`. */
   | { kind: 'site-shared'; slug: string; ownerEmail: string; to: string }
   | { kind: 'domain-fails'; domain: string; slug: string; problem: string; servedUntil: number }
+  | { kind: 'domain-works'; domain: string; slug: string; failingSince: number }
   | { kind: 'certificate-fails'; domain: string; problem: string; notAfter: number | null }
-  | { kind: 'new-browser'; browser: string | null; at: number }
+  /** What an operator did; `reason` is null when it was undone. */
+  | {
+      kind: 'site-suspended' | 'site-resumed' | 'site-removed'
+      slug: string
+      title: string | null
+      reason: string | null
+    }
+  | { kind: 'account-suspended' | 'account-resumed'; reason: string | null }
+  | { kind: 'domain-released'; domain: string; slug: string; reason: string }
+  | {
+      kind: 'limit-reached'
+      part: 'bytes' | 'sites'
+      percent: 80 | 100
+      used: number
+      limit: number
+    }
+  | { kind: 'new-browser'; browser: string | null; network?: string; at: number }
 
 /** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */
 export interface Notice {
@@ -66,7 +83,11 @@ export function expiryNoticeId(slug: string, expiresAt: number): string {
   return `site-expires ${slug} ${expiresAt}`
 }
 
-export function domainNoticeId({ accountId, domain, failingSince }: Domain): string {
+export function domainNoticeId({
+  accountId,
+  domain,
+  failingSince,
+}: Pick<Domain, 'accountId' | 'domain' | 'failingSince'>): string {
   return `domain-fails ${accountId} ${domain} ${failingSince}`
 }
 

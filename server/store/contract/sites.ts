@@ -33,6 +33,8 @@ export interface Site {
   keptUntil: number | null
   /** Domains that a site in the trash had. */
   keptDomains: readonly KeptDomain[]
+  /** While it is anonymous: the network that published it first, as a keyed hash; '' before this was recorded. */
+  network: string | null
   /** Its own suspension; that of its owner applies too. */
   suspension: Suspension | null
 }
@@ -62,6 +64,7 @@ export function emptySite(slug: string, now: number): Site {
     visitsKey: slug,
     keptUntil: null,
     keptDomains: [],
+    network: null,
     suspension: null,
   }
 }
@@ -125,6 +128,9 @@ export interface SiteQueries {
 
   /** Number of sites of an account and bytes of their live versions. */
   usage(ownerId: string): Promise<{ sites: number; totalBytes: number }>
+
+  /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
+  listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]>
 
   /** Sites that have expired but are not deleted yet, the longest expired first. */
   expired(now: number, limit: number): Promise<Site[]>

@@ -117,6 +117,28 @@ export interface SitePreview {
   icon?: string | null
 }
 
+/** What a version needed that was removed: nothing, when it was removed before. */
+export interface RemovedVersion {
+  /** Of its files. */
+  hashes: string[]
+  injectedDocumentHash: string | null
+  /** See `sumUploads`. */
+  uploadBytes: number
+}
+
+/** The bytes that a pending version may still receive or has received; 0 of a finalized one. */
+export function sumUploads(state: Version['state'], files: readonly ManifestFile[]): number {
+  return state === 'ready' ? 0 : files.reduce((sum, { size, known }) => (known ? sum : sum + size), 0)
+}
+
+/** How many versions and drafts of a site plans keep. */
+export interface KeptVersions {
+  versions: number
+  drafts: number
+  /** Of the owners: only these, or all except these, with the sites without an owner. */
+  plans: { only: readonly string[] } | { except: readonly string[] }
+}
+
 /** A received file of a pending version, in an object of its own. */
 export interface Arrival extends StoredBlob {
   versionId: string
@@ -141,10 +163,10 @@ export interface VersionQueries {
   update(id: string, change: Partial<Omit<Version, 'id' | 'slug'>>): Promise<void>
 
   /**
-   * Removes a version, its thumbnail, and its received files, whose objects are discarded. Returns the hashes that it
-   * needed. Idempotent.
+   * Removes a version, its thumbnail, and its received files, whose objects are discarded. Returns what it needed.
+   * Idempotent.
    */
-  remove(id: string): Promise<string[]>
+  remove(id: string): Promise<RemovedVersion>
 
   /** Replaces the thumbnail of a version. */
   setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void>
@@ -180,11 +202,7 @@ export interface VersionQueries {
    * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than
    * are kept, in no order. Previews do not count, except the live version.
    */
-  overVersionLimit(
-    kept: { versions: number; drafts: number },
-    since: number,
-    limit: number,
-  ): Promise<string[]>
+  overVersionLimit(kept: KeptVersions, since: number, limit: number): Promise<string[]>
 
   /** Slugs of sites with drafts, other than previews, from before that time, none of them deleted, in no order. */
   withOldDrafts(before: number, limit: number): Promise<string[]>

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 
 /**
  * What accounts, networks and all anonymous sites use, exceptions from plans, invitations, and what the operator has
@@ -28,6 +28,18 @@ export async function up({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('name', 'text', (c) => c.primaryKey())
     .addColumn('value', 'text', (c) => c.notNull())
     .execute()
+}
+
+const SITES_PER_FILL = 500
+
+/** Gives anonymous sites, all of which expire, the network without an address. */
+export async function fillNetworks(db: Kysely<unknown>): Promise<boolean> {
+  const { rows } = await sql`
+    update sites set network = '' where slug in (
+      select slug from sites where gone_at is null and expires_at is not null and owner_id is null and network is null
+      limit ${sql.lit(SITES_PER_FILL)})
+    returning slug`.execute(db)
+  return rows.length < SITES_PER_FILL
 }
 
 /** By which the contents of a site are found, and another site of its owner with the same content. */

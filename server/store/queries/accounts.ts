@@ -10,7 +10,11 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   keyHash: 'key_hash',
   createdAt: 'created_at',
   reminders: flag('reminders'),
+  noticesOff: json('notices_off'),
+  emailRefusedAt: 'email_refused_at',
+  emailRefusal: 'email_refusal',
   deletionStartedAt: 'leaving_since',
+  limits: json('limits'),
   suspension: json('suspension'),
   administratorSince: 'administrator_since',
 })
@@ -32,6 +36,17 @@ export class SqlAccountQueries implements AccountQueries {
     return ids.length === 0 ? [] : toEntities(await this.#all().where('id', 'in', ids).execute())
   }
 
+  async ids(after: string, limit: number) {
+    const rows = await this.#db
+      .selectFrom('accounts')
+      .select('id')
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+    return rows.map(({ id }) => id)
+  }
+
   async byEmail(email: string) {
     return toEntityIfFound(await this.#all().where('email', '=', email).executeTakeFirst())
   }
@@ -44,14 +59,20 @@ export class SqlAccountQueries implements AccountQueries {
     await this.#db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
   }
 
-  async setPlan(id: string, plan: Account['plan']) {
-    await this.#db.updateTable('accounts').set({ plan }).where('id', '=', id).execute()
+  async setPlan(id: string, plan: Account['plan'], limits: Account['limits']) {
+    const change = accountMapper.toRow({ plan, limits })
+    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
-  async setReminders(id: string, reminders: boolean) {
+  async setNotices(id: string, { reminders, noticesOff }: Pick<Account, 'reminders' | 'noticesOff'>) {
+    const change = accountMapper.toRow({ reminders, noticesOff })
+    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
+  }
+
+  async setEmailRefusal(id: string, refusal: { at: number; reply: string } | null) {
     await this.#db
       .updateTable('accounts')
-      .set({ reminders: reminders ? 1 : 0 })
+      .set({ email_refused_at: refusal?.at ?? null, email_refusal: refusal?.reply ?? null })
       .where('id', '=', id)
       .execute()
   }

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
@@ -82,17 +82,24 @@ export class SqlBlobQueries implements BlobQueries {
   }
 
   async removeReferences(slug: string, hashes: readonly string[], now: number) {
-    for (const batch of toBatches(hashes.toSorted())) {
-      await this.#db
+    const removed: Pick<BlobRow, 'hash' | 'size'>[] = []
+    const start = (batch: readonly string[]) =>
+      this.#db
         .updateTable('blobs')
-        .set({
-          unreferenced_since: now,
-          slug: sql`case when slug = ${slug} then null else slug end`,
-        })
+        .set({ unreferenced_since: now })
         .where('hash', 'in', batch)
+        .returning(['hash', 'size'])
+    for (const batch of toBatches(hashes.toSorted())) {
+      removed.push(...(await start(batch).set({ slug: null }).where('slug', '=', slug).execute()))
+      const names = await this.#db
+        .deleteFrom('blob_names')
+        .where('slug', '=', slug)
+        .where('hash', 'in', batch)
+        .returning('hash')
         .execute()
-      await this.#db.deleteFrom('blob_names').where('slug', '=', slug).where('hash', 'in', batch).execute()
+      if (names.length > 0) removed.push(...(await start(names.map(({ hash }) => hash)).execute()))
     }
+    return removed
   }
 
   async collect(before: number, limit: number) {
@@ -217,7 +224,7 @@ export class SqlBlobQueries implements BlobQueries {
     if (rows.length === 0) return
     await this.#db
       .insertInto('blob_names')
-      .values(rows.map(({ hash, slug }) => ({ hash, slug })))
+      .values(rows.map(({ hash, slug }) => ({ hash, slug, owner_id: findOwner(slug) })))
       .onConflict((c) => c.doNothing())
       .execute()
   }
@@ -316,4 +323,8 @@ export class SqlBlobQueries implements BlobQueries {
       .execute()
     return rows.flatMap(listEncodingObjects)
   }
+}
+
+function findOwner(slug: string): RawBuilder<string | null> {
+  return sql`(select owner_id from sites where slug = ${slug})`
 }

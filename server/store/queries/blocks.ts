@@ -3,7 +3,6 @@ import type { Block, BlockKind, BlockQueries } from '../contract/blocks.ts'
 import type { BlockRow } from '../moderation-rows.ts'
 import { RowMapper } from '../row-mapper.ts'
 import type { Schema } from '../schema.ts'
-import { toBatches } from './batches.ts'
 
 const mapper = new RowMapper<Block, BlockRow>({
   kind: 'kind',
@@ -20,8 +19,9 @@ export class SqlBlockQueries implements BlockQueries {
     this.#db = db
   }
 
-  async list(kind: BlockKind) {
-    const query = this.#db.selectFrom('blocks').selectAll().where('kind', '=', kind)
+  async list(kind?: BlockKind) {
+    let query = this.#db.selectFrom('blocks').selectAll()
+    if (kind !== undefined) query = query.where('kind', '=', kind)
     return mapper.toEntities(await query.orderBy('created_at', 'desc').orderBy('value').execute())
   }
 
@@ -43,22 +43,14 @@ export class SqlBlockQueries implements BlockQueries {
       .execute()
   }
 
-  async remove(kind: BlockKind, value: string) {
-    const query = this.#db.deleteFrom('blocks').where('kind', '=', kind).where('value', '=', value)
+  async remove(kind: BlockKind, value: string, endedBy?: number) {
+    let query = this.#db.deleteFrom('blocks').where('kind', '=', kind).where('value', '=', value)
+    if (endedBy !== undefined) query = query.where('expires_at', '<=', endedBy)
     return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 
   async expired(now: number, limit: number) {
     const query = this.#db.selectFrom('blocks').selectAll().where('expires_at', '<=', now)
     return mapper.toEntities(await query.orderBy('expires_at').limit(limit).execute())
-  }
-
-  async hashesAmong(hashes: readonly string[]) {
-    const found = new Set<string>()
-    for (const batch of toBatches(hashes)) {
-      const query = this.#db.selectFrom('blocks').select('value').where('kind', '=', 'hash')
-      for (const { value } of await query.where('value', 'in', batch).execute()) found.add(value)
-    }
-    return found
   }
 }

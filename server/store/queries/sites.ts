@@ -3,7 +3,7 @@ import { emptySite, type OwnerPage, type Site, type SiteQueries } from '../contr
 import type { Version } from '../contract/versions.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow } from '../schema.ts'
-import { isPostgres, selectManifestHashes } from './manifest-hashes.ts'
+import { isPostgres } from './manifest-hashes.ts'
 import { versionMapper } from './versions.ts'
 
 export const siteMapper = new RowMapper<Site, SiteRow>({
@@ -27,6 +27,7 @@ export const siteMapper = new RowMapper<Site, SiteRow>({
   visitsKey: 'visits_key',
   keptUntil: 'kept_until',
   keptDomains: json('kept_domains', []),
+  network: 'network',
   suspension: json('suspension'),
 })
 
@@ -63,14 +64,8 @@ export class SqlSiteQueries implements SiteQueries {
     const site = await this.bySlug(slug)
     if (!site) return []
     await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
-    for (const table of ['versions', 'blob_names', 'collaborators', 'domains'] as const)
+    for (const table of ['versions', 'blobs', 'blob_names', 'collaborators', 'domains'] as const)
       await this.#db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
-    await this.#db
-      .updateTable('blobs')
-      .set({ slug: name })
-      .where('hash', 'in', sql<string>`(${selectManifestHashes(this.#db, sql`versions.slug = ${name}`)})`)
-      .where('slug', '=', slug)
-      .execute()
     await this.insert(formerName(site, now))
     await this.#db
       .updateTable('sites')
@@ -146,6 +141,17 @@ export class SqlSiteQueries implements SiteQueries {
       ])
       .executeTakeFirstOrThrow()
     return { sites: Number(row.sites), totalBytes: Number(row.bytes ?? 0) }
+  }
+
+  async listHeld(holder: { ownerId: string } | { network: string }) {
+    const sites = this.#db.selectFrom('sites').select('slug').orderBy('slug')
+    const held =
+      'ownerId' in holder
+        ? sites
+            .where('owner_id', '=', holder.ownerId)
+            .where((e) => e.or([e('gone_at', 'is', null), e('kept_until', 'is not', null)]))
+        : sites.where('network', '=', holder.network).where('gone_at', 'is', null)
+    return (await held.execute()).map(({ slug }) => slug)
   }
 
   async expired(now: number, limit: number) {

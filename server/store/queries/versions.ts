@@ -3,7 +3,9 @@ import type { PublishWarning } from '../../../protocol/api/publish.ts'
 import {
   type Arrival,
   encodingsLease,
+  type KeptVersions,
   type ManifestFile,
+  sumUploads,
   type Version,
   type VersionHeader,
   type VersionQueries,
@@ -102,12 +104,18 @@ export class SqlVersionQueries implements VersionQueries {
   async remove(id: string) {
     await this.#discard(await this.takeArrivals(id))
     await this.#db.deleteFrom('thumbnails').where('version_id', '=', id).execute()
-    const rows = await this.#db
+    const row = await this.#db
       .deleteFrom('versions')
       .where('id', '=', id)
-      .returning(['files', 'front'])
-      .execute()
-    return rows.flatMap(listHashes)
+      .returning(['state', 'files', 'front'])
+      .executeTakeFirst()
+    if (!row) return { hashes: [], injectedDocumentHash: null, uploadBytes: 0 }
+    const files = JSON.parse(row.files) as ManifestFile[]
+    return {
+      hashes: listFileHashes(files),
+      injectedDocumentHash: injectedHash(row.front),
+      uploadBytes: sumUploads(row.state, files),
+    }
   }
 
   async setThumbnail(id: string, hash: string, bytes: Buffer) {
@@ -235,9 +243,8 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
-  async overVersionLimit(kept: { versions: number; drafts: number }, since: number, limit: number) {
-    const rows = await this.#db
-      .selectFrom('sites')
+  async overVersionLimit(kept: KeptVersions, since: number, limit: number) {
+    const rows = await this.#ofPlans(kept.plans)
       .innerJoin('versions', 'versions.slug', 'sites.slug')
       .select('sites.slug')
       .where('sites.updated_at', '>=', since)
@@ -393,6 +400,14 @@ export class SqlVersionQueries implements VersionQueries {
     return objects
   }
 
+  /** Sites whose owners have these plans; each owner is looked up, because few sites have changed. */
+  #ofPlans(plans: KeptVersions['plans']) {
+    const sites = this.#db.selectFrom('sites')
+    const plan = sql<string>`coalesce((select plan from accounts where accounts.id = sites.owner_id), '')`
+    if ('only' in plans) return sites.where(plan, 'in', plans.only)
+    return plans.except.length === 0 ? sites : sites.where(plan, 'not in', plans.except)
+  }
+
   #headers() {
     return this.#db.selectFrom('versions').select(headerMapper.columns)
   }
@@ -409,8 +424,11 @@ function injectedHash(column: string | null): string | null {
 }
 
 function listHashes({ files, front }: Pick<VersionRow, 'files' | 'front'>): string[] {
-  const hashes = (JSON.parse(files) as ManifestFile[]).flatMap(({ hash }) => hash ?? [])
-  return [...hashes, injectedHash(front) ?? []].flat()
+  return [...listFileHashes(JSON.parse(files) as ManifestFile[]), injectedHash(front) ?? []].flat()
+}
+
+function listFileHashes(files: readonly ManifestFile[]): string[] {
+  return files.flatMap(({ hash }) => hash ?? [])
 }
 
 function listNumbers(arrivals: readonly Arrival[]): number[] {

@@ -27,8 +27,8 @@ p+p{margin-top:1rem}
 a{color:var(--accent);text-underline-offset:.2em}
 form{display:grid;gap:.5rem;margin-top:1.25rem}
 label{font-weight:500}
-input,button{min-height:2.75rem;font:inherit;padding:.5rem .75rem;border-radius:var(--radius)}
-input{width:100%;color:var(--ink);background:var(--surface);border:1px solid var(--edge)}
+input,button,select,textarea{min-height:2.75rem;font:inherit;padding:.5rem .75rem;border-radius:var(--radius)}
+input,select,textarea{width:100%;color:var(--ink);background:var(--surface);border:1px solid var(--edge)}
 button{margin-top:.5rem;border:0;background:var(--accent);color:var(--on-accent);font-weight:500;cursor:pointer}
 button:hover{background:var(--accent-strong)}
 .wrong{color:var(--wrong)}
@@ -69,7 +69,7 @@ export class LocalizedPage {
   }
 }
 
-interface PageContent {
+export interface ServicePage {
   status: number
   language: Language
   /** In the tab. */
@@ -80,7 +80,7 @@ interface PageContent {
 }
 
 /** A page of the service, never cached. */
-function renderPage({ status, language, title, main, headers = [] }: PageContent): EdgeResponse {
+export function renderPage({ status, language, title, main, headers = [] }: ServicePage): EdgeResponse {
   const document = html`<!doctype html>
 <html lang="${language}">
 <head>

@@ -1,0 +1,54 @@
+import type { ComponentType } from 'preact'
+import { useRoute } from 'preact-iso'
+import { NotFoundPage } from '../app/not-found-page.tsx'
+import { Page } from '../app/page.tsx'
+import { Views } from '../kit/tabs.tsx'
+import { AccountsView } from './accounts-view.tsx'
+import { AuditView } from './audit-view.tsx'
+import { CertificatesView } from './certificates-view.tsx'
+import { DomainsView } from './domains-view.tsx'
+import { NodesView } from './nodes-view.tsx'
+import { OverviewView } from './overview-view.tsx'
+import { SitesView } from './sites-view.tsx'
+import { SweepsView } from './sweeps-view.tsx'
+
+interface AdminView {
+  /** The last segment of its path; the overview has none. */
+  path: string
+  name: string
+  View: ComponentType
+}
+
+/** The tabs of the administration, in their order. */
+const VIEWS: readonly AdminView[] = [
+  { path: '', name: 'Overview', View: OverviewView },
+  { path: 'sites', name: 'Sites', View: SitesView },
+  { path: 'accounts', name: 'Accounts', View: AccountsView },
+  { path: 'domains', name: 'Domains', View: DomainsView },
+  { path: 'certificates', name: 'Certificates', View: CertificatesView },
+  { path: 'sweeps', name: 'Sweeps', View: SweepsView },
+  { path: 'nodes', name: 'Nodes', View: NodesView },
+  { path: 'audit', name: 'Audit log', View: AuditView },
+]
+
+/** The pages of administrators. */
+export function Administration() {
+  const { view = '' } = useRoute().params
+  const shown = VIEWS.find(({ path }) => path === view)
+  if (!shown) return <NotFoundPage />
+  const { name, View } = shown
+  return (
+    <Page
+      title={view === '' ? 'Administration' : `${name} · Administration`}
+      heading="Administration"
+      below={
+        <Views
+          label="Administration"
+          views={VIEWS.map(({ path, name }) => ({ href: path === '' ? '/admin' : `/admin/${path}`, name }))}
+        />
+      }
+    >
+      <View />
+    </Page>
+  )
+}

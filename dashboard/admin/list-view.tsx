@@ -1,0 +1,93 @@
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { ListOrder } from '../../protocol/api/admin/lists.ts'
+import type { AdminPage } from '../../protocol/api/admin/page.ts'
+import { useAction } from '../api/action.ts'
+import { useResource } from '../api/resource.ts'
+import { useDebounced } from '../app/use-debounced.ts'
+import { Button } from '../kit/button.tsx'
+import { Choice, TextField } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Empty } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { readAdmin } from './admin-client.ts'
+import { type Column, RecordTable } from './record-table.tsx'
+import { type RowAction, RowMenu } from './row-menu.tsx'
+
+const ORDERS: { value: ListOrder; name: string }[] = [
+  { value: 'age', name: 'Newest' },
+  { value: 'bytes', name: 'Largest' },
+  { value: 'visits', name: 'Most visited' },
+]
+
+interface ListViewProps<Row> {
+  /** The last segment of the path of its route, which is also what it lists. */
+  path: string
+  columns: readonly Column<Row>[]
+  /** What identifies a row, for people and among all rows. */
+  nameOf: (row: Row) => string
+  /** What a search compares, such as "Email address"; without it there is no search. */
+  search?: string
+  /** The parameter of the search; by default `q`. */
+  searchField?: string
+  isSorted?: boolean
+  actions?: readonly RowAction<Row>[]
+}
+
+/** A list of everything of a kind, with search, order and pages. */
+export function ListView<Row>({ searchField = 'q', ...props }: ListViewProps<Row>) {
+  const { path, search, isSorted } = props
+  const { query } = useLocation()
+  const [typed, type] = useState(query.q ?? '')
+  const [sort, choose] = useState<ListOrder>('age')
+  const q = useDebounced(typed.trim())
+  const selected = { [searchField]: q, sort: isSorted ? sort : undefined }
+  const list = useResource(`admin/${path}/${sort}/${q}`, () => readAdmin<AdminPage<Row>>(path, selected))
+  const { value, error, reload } = list
+  const more = useAction(async () => {
+    const cursor = value?.nextCursor ?? undefined
+    const next = await readAdmin<AdminPage<Row>>(path, { ...selected, cursor })
+    list.set((known) => ({ rows: [...known.rows, ...next.rows], nextCursor: next.nextCursor }))
+  })
+  return (
+    <div class="stack">
+      <div class={isSorted ? 'list-tools' : undefined}>
+        {search && (
+          <TextField label="Search" type="search" placeholder={search} value={typed} onWrite={type} />
+        )}
+        {isSorted && (
+          <Choice
+            label="Sort by"
+            value={sort}
+            choices={ORDERS}
+            onChoose={(value) => choose(value as ListOrder)}
+          />
+        )}
+      </div>
+      <ErrorNotice error={error} onRetry={reload} />
+      {!value && !error && <Loading what={path} />}
+      {value && <Rows {...props} rows={value.rows} q={q} onChanged={reload} />}
+      <ErrorNotice error={more.error} />
+      {value?.nextCursor && (
+        <p>
+          <Button busy={more.busy} onClick={more}>
+            Show more
+          </Button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface RowsProps<Row> extends Pick<ListViewProps<Row>, 'path' | 'columns' | 'nameOf' | 'actions'> {
+  rows: readonly Row[]
+  /** What was searched. */
+  q: string
+  onChanged: () => void
+}
+
+function Rows<Row>({ path, columns, nameOf, actions, rows, q, onChanged }: RowsProps<Row>) {
+  if (rows.length === 0) return <Empty title={q === '' ? 'Nothing here yet' : `Nothing found for "${q}"`} />
+  const menu = (row: Row) => <RowMenu row={row} name={nameOf(row)} actions={actions!} onChanged={onChanged} />
+  return <RecordTable label={path} columns={columns} rows={rows} keyOf={nameOf} menu={actions && menu} />
+}

@@ -1,0 +1,52 @@
+import type { ComponentType } from 'preact'
+import { useState } from 'preact/hooks'
+import type { IconName } from '../kit/icon.tsx'
+import { Menu } from '../kit/menu.tsx'
+
+/** What an administrator can do with a row of a list: a link, or a dialog. */
+export interface RowAction<Row> {
+  name: string
+  icon?: IconName
+  danger?: true
+  /** Whether the row has it; by default all rows do. */
+  isOffered?: (row: Row) => boolean
+  /** The target of a link. */
+  href?: (row: Row) => string
+  /** Whether the link opens in a new tab. */
+  outside?: true
+  Dialog?: ComponentType<RowDialogProps<Row>>
+}
+
+export interface RowDialogProps<Row> {
+  row: Row
+  /** Called after a change: the list is loaded again. */
+  onChanged: () => void
+  onClose: () => void
+}
+
+interface RowMenuProps<Row> {
+  row: Row
+  /** What the row is about, for the name of the button. */
+  name: string
+  actions: readonly RowAction<Row>[]
+  onChanged: () => void
+}
+
+/** The menu of a row, and the dialog of the chosen action. */
+export function RowMenu<Row>({ row, name, actions, onChanged }: RowMenuProps<Row>) {
+  const [chosen, choose] = useState<RowAction<Row>>()
+  const items = actions
+    .filter(({ isOffered = () => true }) => isOffered(row))
+    .map((action) => {
+      const { name, icon, danger, outside, href } = action
+      const style = { name, ...(icon && { icon }), ...(danger && { danger }), ...(outside && { outside }) }
+      return href ? { ...style, href: href(row) } : { ...style, onClick: () => choose(action) }
+    })
+  const Chosen = chosen?.Dialog
+  return (
+    <>
+      <Menu label={`Actions for ${name}`} items={items} />
+      {Chosen && <Chosen row={row} onChanged={onChanged} onClose={() => choose(undefined)} />}
+    </>
+  )
+}

@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { listProgram } from './contents.ts'
+import { buildDeb } from './deb.ts'
+import { listModules } from './modules.ts'
+import type { PackageFile } from './package-file.ts'
+import { readRelease } from './release.ts'
+import { createSbom } from './sbom.ts'
+import { buildTarball } from './tarball.ts'
+
+/** Paths of the files that were built. */
+export interface Packages {
+  deb: string
+  tarball: string
+  bill: string
+}
+
+/** Builds the packages of the project, which is built. The same commit makes the same bytes. */
+export async function buildPackages(
+  folder: string,
+  isWanted: (file: PackageFile) => boolean = () => true,
+): Promise<Packages> {
+  const release = readRelease(process.env)
+  const modules = listModules()
+  const program = listProgram(modules).filter(isWanted)
+  const sbom = createSbom(modules, release)
+  const workFolder = mkdtempSync(join(tmpdir(), 'slipway-package-'))
+  const packages = {
+    deb: join(folder, `slipway_${release.version}_amd64.deb`),
+    tarball: join(folder, `slipway-${release.version}-linux-x64.tar.gz`),
+    bill: join(folder, `slipway-${release.version}.cdx.json`),
+  }
+  const parts = { program, sbom, release }
+  try {
+    mkdirSync(folder, { recursive: true })
+    buildDeb({ ...parts, workFolder: join(workFolder, 'deb'), output: packages.deb })
+    await buildTarball({ ...parts, workFolder: join(workFolder, 'tar'), output: packages.tarball })
+    writeFileSync(packages.bill, sbom)
+  } finally {
+    rmSync(workFolder, { recursive: true })
+  }
+  return packages
+}

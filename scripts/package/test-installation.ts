@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { build } from '../build.mjs'
+import { root } from '../root.mjs'
+import { buildPackages } from './build-packages.ts'
+
+type Log = (line: string) => void
+
+/** What a service of the package needs, beside a minimal Debian. */
+const DEPENDENCIES = 'ca-certificates,libatomic1,libstdc++6'
+
+const PAGE = '<h1>Published with the package</h1>'
+
+/**
+ * Installs the package of the commit before in a new Debian system, starts it as its unit does, publishes with its
+ * client, upgrades it to the package of this commit, removes and purges it. Needs root, debootstrap and the archive of
+ * Debian.
+ */
+export async function testInstallation(log: Log): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'slipway-install-'))
+  using stack = new DisposableStack()
+  stack.defer(() => rmSync(folder, { recursive: true }))
+  const before = buildCommitBefore(folder)
+  log(`built ${before}`)
+  await build()
+  const { deb } = await buildPackages(join(folder, 'packages'))
+  log(`built ${deb}`)
+  const system = join(folder, 'system')
+  execFileSync('debootstrap', ['--variant=minbase', `--include=${DEPENDENCIES}`, 'stable', system], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  execFileSync('mount', ['--types', 'proc', 'proc', join(system, 'proc')])
+  stack.defer(() => execFileSync('umount', [join(system, 'proc')]))
+  log('created a Debian system')
+  const port = await findPort()
+  const debian = new DebianSystem(system)
+
+  debian.install(before)
+  appendFileSync(join(system, 'etc/slipway/slipway.env'), `SLIPWAY_PORT=${port}\n`)
+  const url = await publish(debian, port)
+  log(`installed ${debian.version()}, published ${url}`)
+
+  debian.install(deb)
+  await withService(debian, async () => {
+    assert.equal(get(url, port), PAGE)
+    debian.run('install', '-d', '-o', 'slipway', '-m', '0700', '/srv/backup')
+    debian.run('slipway-server', 'backup', '/srv/backup')
+    assert.match(debian.run('slipway-server', 'backup', 'verify', '/srv/backup'), /all are intact/)
+  })
+  log(`upgraded to ${debian.version()}: the site is served, and was backed up`)
+
+  debian.run('dpkg', '--remove', 'slipway')
+  assert.deepEqual(
+    [
+      'usr/bin/slipway-server',
+      'usr/lib/slipway',
+      'var/lib/slipway/slipway.db',
+      'etc/slipway/slipway.env',
+    ].map(debian.has),
+    [false, false, true, true],
+  )
+  debian.run('dpkg', '--purge', 'slipway')
+  assert.deepEqual(['var/lib/slipway', 'var/cache/slipway', 'etc/slipway'].map(debian.has), [
+    false,
+    false,
+    false,
+  ])
+  assert.doesNotMatch(readFileSync(join(system, 'etc/passwd'), 'utf8'), /^slipway:/m)
+  log('removed with its data kept, and purged with them')
+}
+
+/** Builds the package of the commit before with its own sources and the installed modules. */
+function buildCommitBefore(folder: string): string {
+  const tree = join(folder, 'before')
+  execFileSync('git', ['clone', '--quiet', '--shared', root, tree])
+  execFileSync('git', ['checkout', '--quiet', 'HEAD~1'], { cwd: tree })
+  execFileSync('cp', ['--archive', '--link', join(root, 'node_modules'), tree])
+  for (const name of readdirSync(join(tree, 'node_modules')))
+    if (name.endsWith('-built-from')) rmSync(join(tree, 'node_modules', name))
+  execFileSync('npm', ['run', '--silent', 'package', '--', 'packages'], {
+    cwd: tree,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const deb = readdirSync(join(tree, 'packages')).find((name) => name.endsWith('.deb'))!
+  return join(tree, 'packages', deb)
+}
+
+/** A Debian system in a folder. */
+class DebianSystem {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  readonly has = (path: string): boolean => existsSync(join(this.#folder, path))
+
+  run(...command: string[]): string {
+    return execFileSync('chroot', [this.#folder, ...command], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
+    })
+  }
+
+  /** Installs a package whose dependencies the system has, so that nothing is downloaded. */
+  install(deb: string): void {
+    copyFileSync(deb, join(this.#folder, 'tmp/slipway.deb'))
+    const options = ['-y', '-q=2', '--no-download', '-o', 'Dpkg::Options::=--force-confold']
+    this.run('apt-get', 'install', ...options, '/tmp/slipway.deb')
+  }
+
+  version(): string {
+    return this.run('dpkg-query', '--show', 'slipway').trim().replace('\t', ' ')
+  }
+
+  write(path: string, content: string): void {
+    const file = join(this.#folder, path)
+    mkdirSync(join(file, '..'), { recursive: true })
+    writeFileSync(file, content)
+  }
+
+  /** Starts the command of the unit as its user. */
+  start(): ChildProcess {
+    const unit = readFileSync(join(this.#folder, 'usr/lib/systemd/system/slipway.service'), 'utf8')
+    const [, user] = /^User=(.*)$/m.exec(unit)!
+    const [, command] = /^ExecStart=(.*)$/m.exec(unit)!
+    return spawn('chroot', [this.#folder, 'runuser', '-u', user!, '--', ...command!.split(' ')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    })
+  }
+}
+
+async function publish(debian: DebianSystem, port: number): Promise<string> {
+  return withService(debian, async () => {
+    debian.write('srv/site/index.html', PAGE)
+    const output = debian.run(
+      'env',
+      `SLIPWAY_URL=http://localhost:${port}`,
+      'slipway',
+      'publish',
+      '/srv/site',
+    )
+    const url = /http:\/\/\S+\.localhost:\d+\//.exec(output)![0]
+    assert.equal(get(url, port), PAGE)
+    return url
+  })
+}
+
+/** Runs the service until `work` has ended, and stops it as systemd does. */
+async function withService<T>(debian: DebianSystem, work: () => Promise<T>): Promise<T> {
+  const service = debian.start()
+  const ended = once(service, 'exit')
+  try {
+    const started = Promise.withResolvers<void>()
+    createInterface({ input: service.stdout! }).on('line', (line) => {
+      if (line.includes(' runs at http')) started.resolve()
+    })
+    await Promise.race([
+      started.promise,
+      ended.then(([code]) => assert.fail(`the service ended with ${code}`)),
+    ])
+    return await work()
+  } finally {
+    service.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null])
+  }
+}
+
+function get(url: string, port: number): string {
+  const { hostname } = new URL(url)
+  return execFileSync('curl', ['--silent', '--resolve', `${hostname}:${port}:127.0.0.1`, url], {
+    encoding: 'utf8',
+  })
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

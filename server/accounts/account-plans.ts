@@ -1,0 +1,76 @@
+import {
+  type AccountPlan,
+  EXCEPTIONS,
+  type Exceptions,
+  type LimitsChange,
+  type PlanChange,
+} from '../../protocol/api/account.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import type { AuditActor } from '../store/contract/audit.ts'
+import type { Store } from '../store/store.ts'
+import { noAccount } from './administrators.ts'
+import { readEmail } from './email-address.ts'
+import type { Plans } from './plans.ts'
+
+interface AccountPlansOptions {
+  store: Store
+  plans: Plans
+  clock: () => number
+}
+
+/** The plans of accounts, and their exceptions. */
+export class AccountPlans {
+  readonly #store: Store
+  readonly #plans: Plans
+  readonly #clock: () => number
+
+  constructor({ store, plans, clock }: AccountPlansOptions) {
+    this.#store = store
+    this.#plans = plans
+    this.#clock = clock
+  }
+
+  /** See `set`, for the account with this address. */
+  async setByEmail(actor: AuditActor, typed: string, change: PlanChange): Promise<AccountPlan> {
+    const email = readEmail(typed)
+    const account = await this.#store.read.accounts.byEmail(email)
+    if (!account) throw noAccount(email)
+    return this.set(actor, account.id, change)
+  }
+
+  /**
+   * Sets the plan of an account, and limits in place of those of the plan; null removes one, absent ones stay. NOT_FOUND
+   * without the account, VALIDATION_ERROR for an unknown plan.
+   */
+  async set(actor: AuditActor, id: string, { plan, limits: change = {} }: PlanChange): Promise<AccountPlan> {
+    const { maxFiles, ids } = this.#plans
+    if (plan !== undefined && !this.#plans.find(plan))
+      throw validationError([{ field: 'plan', message: `must be one of ${ids.join(', ')}` }])
+    if ((change.filesPerSite ?? 0) > maxFiles) {
+      const message = `must be at most ${maxFiles}, that of the largest plan`
+      throw validationError([{ field: 'limits.filesPerSite', message }])
+    }
+    return this.#store.write('durable', { account: id }, async (tx) => {
+      const account = await tx.accounts.byId(id)
+      if (!account) throw new ApiError('NOT_FOUND', 'Account not found')
+      const limits = applyChange(account.limits, change)
+      const set = { plan: plan ?? account.plan, limits }
+      await tx.accounts.setPlan(id, set.plan, Object.keys(limits).length === 0 ? null : limits)
+      await tx.audit.add({
+        at: this.#clock(),
+        actor,
+        action: 'account.plan',
+        target: account.email,
+        details: set,
+      })
+      return set
+    })
+  }
+}
+
+function applyChange(present: Exceptions | null, change: LimitsChange): Exceptions {
+  const changed: LimitsChange = { ...present, ...change }
+  return Object.fromEntries(
+    EXCEPTIONS.flatMap((name) => (changed[name] == null ? [] : [[name, changed[name]]])),
+  )
+}

@@ -1,0 +1,59 @@
+import { ApiError } from '../lib/errors.ts'
+import { NetworkSet, parseNetwork } from '../lib/network.ts'
+import { BLOCKS_CHANGED, type Block } from '../store/contract/blocks.ts'
+import type { Store } from '../store/store.ts'
+
+interface Lists {
+  networks: NetworkSet
+  hashes: ReadonlySet<string>
+}
+
+/**
+ * What the operator has blocked, in memory: read at first use, and again after each change. It refuses early; what a node
+ * that was not notified yet accepts is not served either, because a visit reads the blocks of the files of its site.
+ */
+export class Blocklist {
+  readonly #store: Store
+  #lists: Promise<Lists> | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+    store.onChange((names) => {
+      if (names === undefined || names.includes(BLOCKS_CHANGED)) this.#lists = undefined
+    })
+  }
+
+  /** BLOCKED for a caller in a blocked network. */
+  async assertCaller(address: string): Promise<void> {
+    if ((await this.#read()).networks.has(address))
+      throw new ApiError('BLOCKED', 'The operator of this service has blocked your network')
+  }
+
+  /** CONTENT_REFUSED when a file is blocked; names its path, and nothing about the block. */
+  async assertFiles(files: readonly { path: string; hash?: string | undefined }[]): Promise<void> {
+    const { hashes } = await this.#read()
+    const found = files.find(({ hash }) => hash !== undefined && hashes.has(hash))
+    if (!found) return
+    const { path } = found
+    throw new ApiError('CONTENT_REFUSED', `The operator of this service does not accept the file '${path}'`, {
+      details: { path },
+    })
+  }
+
+  /** A failed read is repeated by the next call. */
+  #read(): Promise<Lists> {
+    if (this.#lists) return this.#lists
+    const reading = this.#store.read.blocks.list().then(toLists)
+    this.#lists = reading
+    reading.catch(() => {
+      if (this.#lists === reading) this.#lists = undefined
+    })
+    return reading
+  }
+}
+
+function toLists(blocks: readonly Block[]): Lists {
+  const networks = blocks.filter(({ kind }) => kind === 'network').map(({ value }) => parseNetwork(value)!)
+  const hashes = blocks.filter(({ kind }) => kind === 'hash').map(({ value }) => value)
+  return { networks: new NetworkSet(networks), hashes: new Set(hashes) }
+}

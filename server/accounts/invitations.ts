@@ -1,0 +1,82 @@
+import type { Invitation as ListedInvitation } from '../../protocol/api/admin/invitations.ts'
+import type { AdminPage } from '../../protocol/api/admin/page.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { toIso } from '../lib/time.ts'
+import type { Mail } from '../mail/mail.ts'
+import type { AuditActor } from '../store/contract/audit.ts'
+import type { Invitation } from '../store/contract/invitations.ts'
+import type { Store } from '../store/store.ts'
+import { readEmail } from './email-address.ts'
+import { invitationEmail } from './emails.ts'
+import { INVITATION_DAYS, INVITATION_LIFETIME_MS, type SignUpPolicy } from './sign-up.ts'
+
+interface InvitationsOptions {
+  store: Store
+  mail: Mail
+  policy: SignUpPolicy
+  baseUrl: string
+  serviceName: string
+  clock: () => number
+}
+
+/** Invitations of administrators to create an account. */
+export class Invitations {
+  readonly #options: InvitationsOptions
+
+  constructor(options: InvitationsOptions) {
+    this.#options = options
+  }
+
+  /** Invites an address, again if it was invited before. VALIDATION_ERROR when it has an account, or with sign-up closed. */
+  async invite(actor: AuditActor, typed: string): Promise<ListedInvitation> {
+    const { store, mail, policy, baseUrl, serviceName, clock } = this.#options
+    const email = readEmail(typed)
+    if (policy.kind === 'closed') throw refuse('cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')
+    const now = clock()
+    const invitation: Invitation = {
+      email,
+      invitedBy: actor.accountId,
+      createdAt: now,
+      expiresAt: now + INVITATION_LIFETIME_MS,
+    }
+    await store.write('durable', { address: email }, async (tx) => {
+      if (await tx.accounts.byEmail(email)) throw refuse('already has an account')
+      await tx.invitations.put(invitation)
+      await tx.audit.add({ at: now, actor, action: 'invitation.add', target: email })
+    })
+    await mail.send(invitationEmail({ to: email, days: INVITATION_DAYS, baseUrl, serviceName }))
+    return toListed(invitation)
+  }
+
+  /** NOT_FOUND when the address is not invited. */
+  async revoke(actor: AuditActor, typed: string): Promise<void> {
+    const { store, clock } = this.#options
+    const email = readEmail(typed)
+    await store.write('durable', { address: email }, async (tx) => {
+      if (!(await tx.invitations.remove(email))) throw new ApiError('NOT_FOUND', `${email} is not invited`)
+      await tx.audit.add({ at: clock(), actor, action: 'invitation.remove', target: email })
+    })
+  }
+
+  /** Those that have not expired, in the order of their addresses. */
+  async list({
+    limit,
+    cursor = '',
+  }: {
+    limit: number
+    cursor?: string | undefined
+  }): Promise<AdminPage<ListedInvitation>> {
+    const { store, clock } = this.#options
+    const found = await store.read.invitations.list(clock(), { after: cursor, limit: limit + 1 })
+    const rows = found.slice(0, limit).map(toListed)
+    return { rows, nextCursor: found.length > limit ? rows.at(-1)!.email : null }
+  }
+}
+
+function toListed({ email, createdAt, expiresAt }: Invitation): ListedInvitation {
+  return { email, createdAt: toIso(createdAt), expiresAt: toIso(expiresAt) }
+}
+
+function refuse(message: string): ApiError {
+  return validationError([{ field: 'email', message }])
+}

@@ -1,0 +1,195 @@
+import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.ts'
+import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
+import { shortenAddress } from '../lib/client-ip.ts'
+import { ApiError } from '../lib/errors.ts'
+import { type Secrets, Signer } from '../lib/tokens.ts'
+import type { Site } from '../store/contract/sites.ts'
+import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/contract/usage.ts'
+import type { Queries, WriteTransaction } from '../store/store.ts'
+import type { Plans } from './plans.ts'
+
+/** What sites without an account may hold: all together, and those of one network. */
+export interface AnonymousLimits {
+  total: Holding
+  network: Holding
+}
+
+/** Who holds the contents of a site. */
+export type SiteHolder = Pick<Site, 'ownerId' | 'network'>
+
+/** What a site gets. */
+export interface Charge extends Holding {
+  /** Its version that needs it. */
+  versionId?: string
+}
+
+interface QuotasOptions {
+  plans: Plans
+  anonymous: AnonymousLimits
+  secret: Secrets
+  clock: () => number
+}
+
+/** Which quota, and what it counts. */
+interface Quota {
+  holder: string
+  limits: Holding
+  names: Record<keyof Holding, QuotaName>
+  /** The subject of a message. */
+  subject: string
+}
+
+/** Parts of a limit at which its account is notified, the higher one first. */
+const REPORTED_PERCENTS = [100, 80] as const
+
+const NO_LIMITS: Holding = { bytes: Number.MAX_SAFE_INTEGER, sites: Number.MAX_SAFE_INTEGER }
+
+/** What accounts, networks and all sites without an account may hold. */
+export class Quotas {
+  readonly #options: QuotasOptions
+  readonly #networks: Signer
+
+  constructor(options: QuotasOptions) {
+    this.#options = options
+    this.#networks = new Signer(options.secret, 'networks of anonymous sites')
+  }
+
+  /** The network of a caller, hashed with a key of the service, so that the store keeps no addresses. */
+  hashNetwork(address: string): string {
+    return this.#networks.sign([shortenAddress(address)])
+  }
+
+  /**
+   * Within a write, after its other changes: adds what a site gets to what its holders have. QUOTA_EXCEEDED when a part
+   * that grows would exceed its limit.
+   */
+  async charge(tx: WriteTransaction, site: SiteHolder, change: Charge): Promise<void> {
+    if (isNothing(site, change)) return
+    for (const quota of await this.#listQuotas(tx, site)) {
+      const used = await tx.usage.add(quota.holder, change, quota.limits)
+      if (!used) throw await quotaExceeded(tx, quota, { change, ownerId: site.ownerId })
+      if (site.ownerId !== null)
+        await this.#noticeUse(tx, site.ownerId, { used, change, limits: quota.limits })
+    }
+  }
+
+  /**
+   * QUOTA_EXCEEDED when a network without an account, or all of them together, cannot get so many bytes more, as far as is
+   * known before a write.
+   */
+  async assertRoom(
+    read: Queries,
+    network: string,
+    bytes: { network: number; anonymous: number },
+  ): Promise<void> {
+    for (const quota of await this.#listQuotas(read, { ownerId: null, network })) {
+      const change = { bytes: quota.holder === ANONYMOUS ? bytes.anonymous : bytes.network, sites: 0 }
+      if (exceededPart(await read.usage.find(quota.holder), change, quota.limits))
+        throw await quotaExceeded(read, quota, { change, ownerId: null })
+    }
+  }
+
+  /** Adds a notice for the account when a part of its limit is passed; one for each part and limit. */
+  async #noticeUse(
+    tx: WriteTransaction,
+    accountId: string,
+    { used, change, limits }: Record<'used' | 'change' | 'limits', Holding>,
+  ): Promise<void> {
+    for (const part of ['sites', 'bytes'] as const) {
+      const limit = limits[part]
+      const before = used[part] - change[part]
+      const percent = REPORTED_PERCENTS.find((one) => {
+        const threshold = (limit * one) / 100
+        return before < threshold && used[part] >= threshold
+      })
+      if (percent === undefined || limit === 0) continue
+      const event = { kind: 'limit-reached', part, percent, used: used[part], limit } as const
+      const id = `limit-reached ${accountId} ${part} ${percent} ${limit}`
+      await tx.notices.add({ id, accountId, event, createdAt: this.#options.clock() })
+    }
+  }
+
+  /**
+   * The row of all anonymous sites comes last: most writes wait for it. Anonymous sites that an earlier release created
+   * beside this one have no network and are not counted.
+   */
+  async #listQuotas(queries: Queries, { ownerId, network }: SiteHolder): Promise<Quota[]> {
+    const { plans, anonymous } = this.#options
+    if (ownerId !== null)
+      return [
+        {
+          holder: accountHolder(ownerId),
+          limits: await plans.limitsOfOwner(queries, ownerId),
+          names: { bytes: 'account-bytes', sites: 'account-sites' },
+          subject: 'The account',
+        },
+      ]
+    if (network === null) return []
+    return [
+      {
+        holder: networkHolder(network),
+        limits: network === '' ? NO_LIMITS : anonymous.network,
+        names: { bytes: 'network-bytes', sites: 'network-sites' },
+        subject: 'Your network without an account',
+      },
+      {
+        holder: ANONYMOUS,
+        limits: anonymous.total,
+        names: { bytes: 'anonymous-bytes', sites: 'anonymous-sites' },
+        subject: 'This server for sites without an account',
+      },
+    ]
+  }
+}
+
+/** Within a write, after its other changes: subtracts what a site no longer has from what its holders have. */
+export async function releaseHolding(tx: WriteTransaction, site: SiteHolder, change: Holding): Promise<void> {
+  if (isNothing(site, change)) return
+  const { ownerId, network } = site
+  const anonymous = network === null ? [] : [networkHolder(network), ANONYMOUS]
+  for (const holder of ownerId === null ? anonymous : [accountHolder(ownerId)])
+    await tx.usage.add(holder, { bytes: -change.bytes, sites: -change.sites })
+}
+
+/**
+ * Whether there is nothing to count. For an account the row is changed in any case: which of its sites is the first with
+ * a content may have changed, so that a recount has to begin again.
+ */
+function isNothing({ ownerId }: SiteHolder, { bytes, sites }: Holding): boolean {
+  return ownerId === null && bytes === 0 && sites === 0
+}
+
+function exceededPart(used: Holding, change: Holding, limits: Holding): keyof Holding | undefined {
+  return (['sites', 'bytes'] as const).find(
+    (part) => change[part] > 0 && used[part] + change[part] > limits[part],
+  )
+}
+
+async function quotaExceeded(
+  queries: Queries,
+  { holder, limits, names, subject }: Quota,
+  { change, ownerId }: { change: Charge; ownerId: string | null },
+): Promise<ApiError> {
+  const usage = await queries.usage.find(holder)
+  const part = exceededPart(usage, change, limits) ?? 'bytes'
+  const [limit, used, requested] = [limits[part], usage[part], change[part]]
+  const freeable =
+    ownerId === null ? undefined : await queries.usage.countFreeable(ownerId, change.versionId ?? '')
+  const details: QuotaDetails = { quota: names[part], limit, used, requested, ...freeable }
+  const message =
+    part === 'sites'
+      ? `${subject} has ${formatNumber(used)} of ${formatCountLimit(limit)} sites`
+      : `${subject} has ${formatBytes(used)} of ${formatLimit(limit)}, and this publish needs ${formatBytes(requested)} more`
+  return new ApiError('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })
+}
+
+function describeRoom({ trashedSites, pendingVersions }: QuotaDetails): string {
+  if (trashedSites === undefined || pendingVersions === undefined)
+    return 'Sign in and publish to an account, or try again when earlier sites without an account have expired.'
+  const counted = [
+    ...(trashedSites > 0 ? [`${pluralize(trashedSites, 'site')} in the trash`] : []),
+    ...(pendingVersions > 0 ? [`${pluralize(pendingVersions, 'unfinished upload')}`] : []),
+  ]
+  const also = counted.length === 0 ? '' : ` Also counted: ${counted.join(' and ')}.`
+  return `Delete sites permanently, previews or earlier versions, or ask the administrator for a higher limit.${also}`
+}

@@ -1,0 +1,62 @@
+import { ApiError } from '../lib/errors.ts'
+import { type Secrets, Signer } from '../lib/tokens.ts'
+import type { Accounts } from './account.ts'
+import { canTurnOff } from './notice-switches.ts'
+
+export const UNSUBSCRIBE_PATH = '/unsubscribe'
+
+interface UnsubscribeOptions {
+  baseUrl: string
+  secret: Secrets
+  accounts: Pick<Accounts, 'changeNotices'>
+}
+
+/** The query of a link. */
+export interface UnsubscribeQuery {
+  account?: unknown
+  kind?: unknown
+  signature?: unknown
+}
+
+/** Signed links that turn one kind of emails of an account off, without a sign-in (RFC 8058). */
+export class UnsubscribeLinks {
+  readonly #options: UnsubscribeOptions
+  readonly #signer: Signer
+
+  constructor(options: UnsubscribeOptions) {
+    this.#options = options
+    this.#signer = new Signer(options.secret, 'unsubscribe')
+  }
+
+  /** Undefined for a kind that cannot be turned off. */
+  create(accountId: string, kind: string): string | undefined {
+    if (!canTurnOff(kind)) return undefined
+    const query = new URLSearchParams({
+      ...{ account: accountId, kind },
+      signature: this.#signer.sign([accountId, kind]),
+    })
+    return `${this.#options.baseUrl}${UNSUBSCRIBE_PATH}?${query}`
+  }
+
+  /** The kind of a link, undefined for a link that is not valid. */
+  verify({ account, kind, signature }: UnsubscribeQuery) {
+    if (typeof account !== 'string' || typeof kind !== 'string' || typeof signature !== 'string')
+      return undefined
+    return canTurnOff(kind) && this.#signer.verify([account, kind], signature) ? kind : undefined
+  }
+
+  /** Turns the kind of a link off; false for a link that is not valid. */
+  async follow(query: UnsubscribeQuery): Promise<boolean> {
+    const kind = this.verify(query)
+    if (kind === undefined) return false
+    const account = { id: String(query.account) }
+    try {
+      await this.#options.accounts.changeNotices(account, { notices: { [kind]: false } })
+      return true
+    } catch (error) {
+      // The account has been deleted.
+      if (error instanceof ApiError && error.code === 'UNAUTHORIZED') return false
+      throw error
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import { REPORT_REASONS } from '../../../../protocol/api/reports.ts'
+import { bool, integer, list, named, nullable, object, type Schema, text, time } from '../schema.ts'
+import { slug } from '../site.ts'
+import { page, pageQuery } from './page.ts'
+
+const YEAR_SECONDS = 365 * 86_400
+
+const reason = text('For the owner, who receives it by email', { minLength: 1, maxLength: 1000 })
+const notes = {
+  publicReason: text('For visitors', { minLength: 1, maxLength: 500 }),
+  note: text('For operators only', { minLength: 1, maxLength: 1000 }),
+}
+export const moderationReason = named('ModerationReason', object({ reason }))
+export const suspensionRequest = named('SuspensionRequest', object({ reason }, notes))
+
+const siteUrl = text('URL')
+const title = nullable(text('Title'))
+const ownerEmail = nullable(text('The email address of the owner; null for an anonymous site'))
+
+const suspension: Schema = {
+  ...object({
+    reason,
+    publicReason: nullable(notes.publicReason),
+    note: nullable(notes.note),
+    since: time('When it was suspended'),
+  }),
+  type: ['object', 'null'],
+  description: 'Null while it is not suspended',
+}
+export const moderatedSite = named(
+  'ModeratedSite',
+  object({
+    slug,
+    siteUrl,
+    title,
+    owner: {
+      ...object({ id: text('Identifier of the account'), email: text('Email address') }),
+      type: ['object', 'null'],
+      description: 'The account it belongs to; null for an anonymous site',
+    },
+    createdAt: time('Creation'),
+    expiresAt: nullable(time('When it expires; null if it does not')),
+    deletedAt: nullable(time('When it was moved to the trash')),
+    hosts: list(text('A domain'), 'Its custom domains'),
+    suspension,
+    ownerSuspension: suspension,
+    reports: integer('Reports by visitors'),
+  }),
+)
+export const accountModerated = named(
+  'AccountModerated',
+  object(
+    { email: text('Email address') },
+    { message: text('What the operator should know, such as about their own account') },
+  ),
+)
+export const siteModerated = named('SiteModerated', object({ slug }))
+export const domainReleased = named('DomainReleased', object({ domain: text('The host name') }))
+
+const kind: Schema = { type: 'string', enum: ['network', 'hash'], description: 'What is blocked' }
+const value = text('A network such as `192.0.2.0/24`, or the SHA-256 of a file', {
+  minLength: 1,
+  maxLength: 100,
+})
+const blockReason = text('For operators', { minLength: 1, maxLength: 1000 })
+export const blockRequest = named(
+  'BlockRequest',
+  object(
+    { kind, value, reason: blockReason },
+    {
+      seconds: integer('Seconds until it ends; absent for never', { minimum: 60, maximum: YEAR_SECONDS }),
+      force: bool('Permits a network with the address of the request, or with local addresses'),
+    },
+  ),
+)
+export const blockTarget = named('BlockTarget', object({ kind, value }))
+export const block = named(
+  'Block',
+  object({
+    kind,
+    value,
+    reason: blockReason,
+    createdAt: time('When it began'),
+    expiresAt: nullable(time('When it ends; null for never')),
+  }),
+)
+export const blockList = named('BlockList', object({ blocks: list(block, 'Newest first') }))
+
+const state: Schema = {
+  type: 'string',
+  enum: ['open', 'dismissed', 'acted'],
+  description: '`acted` after a suspension or deletion of the site',
+}
+export const reportQuery = object({}, { ...pageQuery, state })
+export const reportPage = page(
+  'ReportPage',
+  named(
+    'ReportedSite',
+    object({
+      slug,
+      siteUrl,
+      title,
+      ownerEmail,
+      isSuspended: bool('Whether it or its owner is suspended'),
+      state,
+      count: integer('Number of reports'),
+      firstAt: time('The first report'),
+      lastAt: time('The last report'),
+      decidedAt: nullable(time('When an operator last decided about them')),
+      latest: list(
+        object({
+          at: time('When'),
+          reason: { type: 'string', enum: REPORT_REASONS, description: 'What is wrong' },
+          url: text('The reported address'),
+          text: text('What the visitor wrote'),
+          email: nullable(text('Of the visitor; null without')),
+        }),
+        'The last reports, newest first',
+      ),
+    }),
+  ),
+  'The last reported site first',
+)
+export const reportDecision = named(
+  'ReportDecision',
+  object({ state: { type: 'string', enum: ['open', 'dismissed'], description: 'The new state' } }),
+)

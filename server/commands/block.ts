@@ -1,0 +1,84 @@
+import { duration } from '../config/setting-types.ts'
+import { DAY_SECONDS, toIsoOrNull } from '../lib/time.ts'
+import { COMMAND_LINE } from '../store/contract/audit.ts'
+import type { Block, BlockKind } from '../store/contract/blocks.ts'
+import { type Action, runAction } from './actions.ts'
+import { type Command, print, UsageError } from './command.ts'
+import { readOptions, requireReason } from './options.ts'
+
+export const block: Command = {
+  usage: [
+    [
+      'block network add NETWORK --reason TEXT',
+      'refuse publishing and the API to a network, such as 192.0.2.0/24; also --for TIME, --force',
+    ],
+    [
+      'block hash add SHA256 --reason TEXT',
+      'stop serving and accepting a file, wherever it is published; also --for TIME',
+    ],
+    ['block network|hash remove VALUE', 'end a block'],
+    ['block network|hash list', 'list the blocks'],
+  ],
+  run: runAction('block', {
+    network: runAction('block network', actions('network')),
+    hash: runAction('block hash', actions('hash')),
+  }),
+}
+
+function actions(kind: BlockKind): Record<string, Action> {
+  return {
+    add: (context, args) => add(kind, context, args),
+    remove: (context, args) => remove(kind, context, args),
+    list: (context, args) => list(kind, context, args),
+  }
+}
+
+const LIFETIME = duration('--for', 60, [60, 365 * DAY_SECONDS], 'When a block ends.')
+
+const OPERAND: Record<BlockKind, string> = { network: 'a network', hash: 'a SHA-256' }
+
+async function add(kind: BlockKind, ...[context, args]: Parameters<Action>): Promise<number> {
+  const command = `block ${kind} add`
+  const takes = ['reason', 'for', 'json', ...(kind === 'network' ? (['force'] as const) : [])] as const
+  const { values, options } = readOptions(command, args, { takes, operands: [OPERAND[kind]] })
+  const reason = requireReason(command, options)
+  const seconds = readSeconds(command, options.for)
+  await using data = await context.openData()
+  const request = { kind, value: values[0]!, reason, seconds, force: options.force }
+  const added = await data.blocks.add(COMMAND_LINE, request)
+  print(options.json ? JSON.stringify(describe(added)) : `${added.value} is blocked.`)
+  return 0
+}
+
+async function remove(kind: BlockKind, ...[context, args]: Parameters<Action>): Promise<number> {
+  const operands = [OPERAND[kind]]
+  const { values, options } = readOptions(`block ${kind} remove`, args, { takes: ['json'], operands })
+  const [value = ''] = values
+  await using data = await context.openData()
+  await data.blocks.remove(COMMAND_LINE, kind, value)
+  print(options.json ? JSON.stringify({ kind, value }) : `${value} is not blocked.`)
+  return 0
+}
+
+async function list(kind: BlockKind, ...[context, args]: Parameters<Action>): Promise<number> {
+  const { options } = readOptions(`block ${kind} list`, args, { takes: ['json'], operands: [] })
+  await using data = await context.openData()
+  const blocks = (await data.blocks.list(kind)).map(describe)
+  if (options.json) print(JSON.stringify({ blocks }))
+  else
+    for (const { value, expiresAt, reason } of blocks) print(`${value}  ${expiresAt ?? 'no end'}  ${reason}`)
+  return 0
+}
+
+function describe({ createdAt, expiresAt, ...others }: Block) {
+  return { ...others, createdAt: toIsoOrNull(createdAt), expiresAt: toIsoOrNull(expiresAt) }
+}
+
+function readSeconds(command: string, given: string | undefined): number | undefined {
+  if (given === undefined) return undefined
+  try {
+    return LIFETIME.read(given)
+  } catch (error) {
+    throw new UsageError(`${command}: --for=${given} is not allowed: ${(error as Error).message}.`)
+  }
+}

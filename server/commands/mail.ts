@@ -1,0 +1,83 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { formatAlternatives } from '../../protocol/format.ts'
+import type { Email } from '../mail/mail.ts'
+import { type Command, type CommandContext, print, UsageError } from './command.ts'
+
+export const mail: Command = {
+  usage: [
+    [
+      'mail preview [KIND]',
+      'print the emails with sample data; with --out FOLDER, write .eml and .html files',
+    ],
+    ['mail test ADDRESS', 'send an email to this address'],
+  ],
+  run: runMail,
+}
+
+const ACTIONS: Record<string, (context: CommandContext, args: string[]) => Promise<number>> = {
+  preview,
+  test: sendTest,
+}
+
+async function runMail(context: CommandContext, [verb, ...args]: string[]): Promise<number> {
+  const action = verb !== undefined && Object.hasOwn(ACTIONS, verb) ? ACTIONS[verb] : undefined
+  if (!action) throw new UsageError(`mail needs a command: ${formatAlternatives(Object.keys(ACTIONS))}.`)
+  return action(context, args)
+}
+
+async function preview(context: CommandContext, args: string[]): Promise<number> {
+  const out = args.indexOf('--out')
+  const folder = out < 0 ? undefined : args[out + 1]
+  const [kind, ...more] = out < 0 ? args : args.toSpliced(out, 2)
+  if (more.length > 0 || (out >= 0 && folder === undefined))
+    throw new UsageError('mail preview takes a kind of email, and --out FOLDER.')
+  const emails = await samples(context)
+  const chosen = emails.filter((email) => kind === undefined || email.kind === kind)
+  if (chosen.length === 0) {
+    const kinds = formatAlternatives(emails.map((email) => email.kind))
+    throw new UsageError(`Unknown kind of email: ${kind}. Use ${kinds}.`)
+  }
+  if (folder === undefined) for (const email of chosen) print(`Subject: ${email.subject}\n\n${email.text}`)
+  else await writeFiles(folder, chosen, context.config.mailFrom)
+  return 0
+}
+
+async function samples({ config }: CommandContext): Promise<Email[]> {
+  const { sampleEmails } = await import('../operations/notices/samples.ts')
+  const to = 'ann@example.com'
+  return sampleEmails({ to, ...(await letterhead(config)), now: Date.now() })
+}
+
+/** What all emails of the service have in common. */
+async function letterhead({ baseUrl, port, siteDomain, serviceName }: CommandContext['config']) {
+  const { UrlBuilder } = await import('../sites/urls.ts')
+  const addresses = new UrlBuilder({ baseUrl: baseUrl || `http://localhost:${port}`, siteDomain })
+  return { addresses, serviceName }
+}
+
+async function writeFiles(folder: string, emails: readonly Email[], from: string): Promise<void> {
+  const { buildMessage } = await import('../mail/message.ts')
+  await mkdir(folder, { recursive: true })
+  for (const email of emails) {
+    await writeFile(join(folder, `${email.kind}.eml`), await buildMessage(email, from))
+    await writeFile(join(folder, `${email.kind}.html`), email.html)
+  }
+  print(`${emails.length} emails written to ${folder}`)
+}
+
+async function sendTest(context: CommandContext, [to, ...more]: string[]): Promise<number> {
+  if (to === undefined || more.length > 0) throw new UsageError('mail test needs one email address.')
+  const { config, log } = context
+  const { readEmail } = await import('../accounts/email-address.ts')
+  const { testEmail } = await import('../operations/notices/samples.ts')
+  const { openMail } = await import('../backends.ts')
+  const engine = openMail(config, { log, showCode: () => undefined, clock: Date.now })
+  await engine.send(testEmail({ to: readEmail(to), ...(await letterhead(config)) }))
+  print(
+    engine.delivery === 'email'
+      ? `The mail server has accepted an email to ${to}. Look whether it arrives, and not among spam.`
+      : `SLIPWAY_SMTP_URL is not set: the email was written to ${join(config.data, 'mail')}.`,
+  )
+  return 0
+}

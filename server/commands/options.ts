@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util'
+import { UsageError } from './command.ts'
+
+/** What the options of actions mean: with a value, or a flag. */
+const OPTIONS = {
+  reason: { type: 'string' },
+  'public-reason': { type: 'string' },
+  note: { type: 'string' },
+  for: { type: 'string' },
+  force: { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+
+type OptionName = keyof typeof OPTIONS
+
+type Options = { [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean }
+
+/** Arguments and options of an action. UsageError for options that it does not take, and too many arguments. */
+export function readOptions(
+  command: string,
+  args: readonly string[],
+  { takes, operands }: { takes: readonly OptionName[]; operands: readonly string[] },
+): { values: string[]; options: Options } {
+  const { values: options, positionals: values } = parse(command, args)
+  const unknown = Object.keys(options).find((name) => !takes.includes(name as OptionName))
+  if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
+  if (values.length !== operands.length) throw new UsageError(`${command} needs ${operands.join(' and ')}.`)
+  return { values, options }
+}
+
+/** The reason of an action, which is recorded. */
+export function requireReason(command: string, { reason }: Options): string {
+  if (reason?.trim()) return reason.trim()
+  throw new UsageError(`${command} needs --reason TEXT.`)
+}
+
+function parse(command: string, args: readonly string[]): { values: Options; positionals: string[] } {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(`${command}: ${(error as Error).message}`)
+  }
+}

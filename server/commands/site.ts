@@ -1,0 +1,81 @@
+import type { ModeratedSite } from '../../protocol/api/admin/moderation.ts'
+import { COMMAND_LINE } from '../store/contract/audit.ts'
+import { type Action, runAction } from './actions.ts'
+import { type Command, print } from './command.ts'
+import { readOptions, requireReason } from './options.ts'
+
+export const site: Command = {
+  usage: [
+    ['site show SLUG', 'show the owner, the domains, the suspension and the reports of a site'],
+    [
+      'site suspend SLUG --reason TEXT',
+      'take a site offline: visitors get 451; the owner receives the reason; also --public-reason TEXT, --note TEXT',
+    ],
+    ['site resume SLUG', 'end the suspension of a site'],
+    ['site delete SLUG --reason TEXT', 'delete a site permanently, also from the trash'],
+  ],
+  run: runAction('site', { show, suspend, resume, delete: remove }),
+}
+
+const SLUG = { operands: ['the name of a site'] }
+
+async function show(...[context, args]: Parameters<Action>): Promise<number> {
+  const { values, options } = readOptions('site show', args, { takes: ['json'], ...SLUG })
+  await using data = await context.openData()
+  const found = await data.moderatedSites.find(values[0]!)
+  if (options.json) print(JSON.stringify(found))
+  else for (const line of formatSite(found)) print(line)
+  return 0
+}
+
+async function suspend(...[context, args]: Parameters<Action>): Promise<number> {
+  const takes = ['reason', 'public-reason', 'note', 'json'] as const
+  const { values, options } = readOptions('site suspend', args, { takes, ...SLUG })
+  const [slug = ''] = values
+  const { 'public-reason': publicReason, note } = options
+  const reason = requireReason('site suspend', options)
+  await using data = await context.openData()
+  await data.suspensions.suspendSite(COMMAND_LINE, slug, { reason, publicReason, note })
+  print(options.json ? JSON.stringify({ slug }) : `${slug} is suspended.`)
+  return 0
+}
+
+async function resume(...[context, args]: Parameters<Action>): Promise<number> {
+  const { values, options } = readOptions('site resume', args, { takes: ['json'], ...SLUG })
+  const [slug = ''] = values
+  await using data = await context.openData()
+  await data.suspensions.resumeSite(COMMAND_LINE, slug)
+  print(options.json ? JSON.stringify({ slug }) : `${slug} is not suspended.`)
+  return 0
+}
+
+async function remove(...[context, args]: Parameters<Action>): Promise<number> {
+  const { values, options } = readOptions('site delete', args, { takes: ['reason', 'json'], ...SLUG })
+  const [slug = ''] = values
+  const reason = requireReason('site delete', options)
+  await using data = await context.openData()
+  await data.removals.deleteSite(COMMAND_LINE, slug, reason)
+  print(options.json ? JSON.stringify({ slug }) : `${slug} is deleted permanently.`)
+  return 0
+}
+
+function formatSite(site: ModeratedSite): string[] {
+  const { siteUrl, owner, title, createdAt, expiresAt, deletedAt, hosts, reports } = site
+  const rows: [string, string | null][] = [
+    ['URL', siteUrl],
+    ['title', title],
+    ['owner', owner?.email ?? 'none (anonymous)'],
+    ['created', createdAt],
+    ['expires', expiresAt],
+    ['deleted', deletedAt],
+    ['domains', hosts.join(', ') || null],
+    ['reports', `${reports}`],
+    ['suspended', describe(site.suspension)],
+    ['owner suspended', describe(site.ownerSuspension)],
+  ]
+  return rows.flatMap(([name, value]) => (value === null ? [] : `${name.padEnd(16)} ${value}`))
+}
+
+function describe(suspension: ModeratedSite['suspension']): string | null {
+  return suspension && `since ${suspension.since}: ${suspension.reason}`
+}

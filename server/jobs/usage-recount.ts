@@ -1,0 +1,103 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Log } from '../lib/log.ts'
+import { sumPendingUploads } from '../sites/blob-references.ts'
+import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/contract/usage.ts'
+import type { Store } from '../store/store.ts'
+
+interface UsageRecountOptions {
+  store: Store
+  log: Log
+}
+
+/** The sites of a holder. */
+type HeldSites = Parameters<Store['read']['sites']['listHeld']>[0]
+
+const HOLDERS_PER_PAGE = 100
+
+/** A holder that publishes all the time is counted at the next run. */
+const MAX_ATTEMPTS = 3
+
+/** Set after the first run: before it, earlier releases have counted nothing. */
+const COUNTED = 'usage'
+
+/**
+ * Counts what accounts, networks and all anonymous sites hold, and corrects what was counted otherwise. Returns the
+ * number of corrections.
+ */
+export async function recountUsage(options: UsageRecountOptions): Promise<number> {
+  const { store, log } = options
+  const isFirst = (await store.read.jobCursors.find(COUNTED)) === undefined
+  let corrections = 0
+  const recount = async (holder: string, sites: HeldSites) => {
+    const difference = await recountHolder(store, holder, sites)
+    if (difference === undefined) return
+    corrections++
+    if (!isFirst) log.warn('usage was not counted correctly: corrected', { holder, ...difference })
+  }
+  for await (const id of listPages((after) => store.read.accounts.ids(after, HOLDERS_PER_PAGE)))
+    await recount(accountHolder(id), { ownerId: id })
+  await recount(networkHolder(''), { network: '' })
+  for await (const holder of listPages((after) =>
+    store.read.usage.listNetworks(after || networkHolder(''), HOLDERS_PER_PAGE),
+  ))
+    await recount(holder, { network: holder.slice(networkHolder('').length) })
+  const { bytes, sites } = await store.read.usage.anonymousDifference()
+  if (bytes !== 0 || sites !== 0) {
+    corrections++
+    await store.execute('relaxed', ({ usage }) => usage.add(ANONYMOUS, { bytes: -bytes, sites: -sites }))
+    if (!isFirst) log.warn('usage was not counted correctly: corrected', { holder: ANONYMOUS, bytes, sites })
+  }
+  await store.execute('relaxed', ({ usage }) => usage.removeEmptyNetworks())
+  if (isFirst) await store.execute('relaxed', ({ jobCursors }) => jobCursors.set(COUNTED, ''))
+  return corrections
+}
+
+/** What was counted too much, after its correction; undefined when nothing was, or when the holder changes all the time. */
+async function recountHolder(store: Store, holder: string, which: HeldSites): Promise<Holding | undefined> {
+  const { usage, sites } = store.read
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { revision, ...counted } = await usage.find(holder)
+    const slugs = await sites.listHeld(which)
+    const held = { bytes: await sumBytes(store, slugs, which), sites: slugs.length }
+    const isStable =
+      (await usage.find(holder)).revision === revision && `${await sites.listHeld(which)}` === `${slugs}`
+    if (!isStable) continue
+    const difference = { bytes: counted.bytes - held.bytes, sites: counted.sites - held.sites }
+    if (difference.bytes === 0 && difference.sites === 0) return undefined
+    if (await store.execute('relaxed', ({ usage }) => usage.replace(holder, held, revision)))
+      return difference
+  }
+  return undefined
+}
+
+/** Contents that several sites of an owner have count for the first of these sites. */
+async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites): Promise<number> {
+  const ownerId = 'ownerId' in which ? which.ownerId : null
+  let sum = 0
+  for (const slug of slugs) {
+    if (ownerId !== null) await repairOwner(store, slug, ownerId)
+    const { bytes, own } = await store.read.references.sum(slug, ownerId, '<')
+    sum += (ownerId === null ? bytes : own) + (await sumPendingUploads(store.read, slug))
+    await turn()
+  }
+  return sum
+}
+
+/** Earlier releases record no owner with references. */
+async function repairOwner(store: Store, slug: string, ownerId: string): Promise<void> {
+  if (!(await store.read.references.hasOtherOwner(slug, ownerId))) return
+  await store.write('relaxed', { site: slug }, async (tx) => {
+    if ((await tx.sites.bySlug(slug))?.ownerId === ownerId) await tx.references.setOwner(slug, ownerId)
+  })
+}
+
+/** All items of pages that begin after the last item of the page before. */
+async function* listPages(read: (after: string) => Promise<string[]>): AsyncGenerator<string> {
+  for (let after = ''; ; ) {
+    const page = await read(after)
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last
+  }
+}

@@ -1,0 +1,103 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** An IP address as a number. An IPv4 address within IPv6 (RFC 4291, 2.5.5.2) is one of IPv4. */
+interface Address {
+  bits: 32 | 128
+  value: bigint
+}
+
+/** The addresses whose first bits are the same. */
+export interface Network extends Address {
+  prefix: number
+}
+
+/** Shortest prefixes, so that a typo does not stand for a large part of the Internet. */
+const MIN_PREFIX = { 32: 8, 128: 32 } as const
+
+/** Reads `192.0.2.0/24`, `2001:db8::/32` or one address; undefined when it is neither, or larger than /8 or /32. */
+export function parseNetwork(text: string): Network | undefined {
+  const [host = '', length, ...others] = text.split('/')
+  const address = parseAddress(host)
+  if (!address || others.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length))) return undefined
+  const { bits, value } = address
+  const prefix = length === undefined ? bits : Number(length)
+  if (prefix > bits || prefix < MIN_PREFIX[bits]) return undefined
+  const hostBits = BigInt(bits - prefix)
+  return { bits, prefix, value: (value >> hostBits) << hostBits }
+}
+
+/** Each network has one text. */
+export function formatNetwork({ bits, value, prefix }: Network): string {
+  return `${bits === 32 ? formatIPv4(value) : formatIPv6(value)}/${prefix}`
+}
+
+/** A set of networks: a lookup takes one step for each length of prefix in it. */
+export class NetworkSet {
+  /** By bits and prefix: the first bits of its networks. */
+  readonly #byLength = new Map<string, { shift: bigint; bits: number; values: Set<bigint> }>()
+
+  constructor(networks: Iterable<Network>) {
+    for (const { bits, prefix, value } of networks) {
+      const key = `${bits}/${prefix}`
+      const known = this.#byLength.get(key) ?? { shift: BigInt(bits - prefix), bits, values: new Set() }
+      known.values.add(value >> known.shift)
+      this.#byLength.set(key, known)
+    }
+  }
+
+  has(text: string): boolean {
+    const address = this.#byLength.size === 0 ? undefined : parseAddress(text)
+    if (!address) return false
+    for (const { shift, bits, values } of this.#byLength.values())
+      if (bits === address.bits && values.has(address.value >> shift)) return true
+    return false
+  }
+}
+
+/** Whether the networks have an address in common. */
+export function overlaps(one: Network, other: Network): boolean {
+  if (one.bits !== other.bits) return false
+  const shift = BigInt(one.bits - Math.min(one.prefix, other.prefix))
+  return one.value >> shift === other.value >> shift
+}
+
+/** The eight groups of an IPv6 address that is valid. */
+export function ipv6Groups(address: string): number[] {
+  const [head = '', tail] = address.split('::')
+  const start = toGroups(head)
+  const end = toGroups(tail ?? '')
+  const zeros = tail === undefined ? 0 : 8 - start.length - end.length
+  return [...start, ...Array<number>(zeros).fill(0), ...end]
+}
+
+function parseAddress(text: string): Address | undefined {
+  if (isIPv4(text)) return { bits: 32, value: BigInt(`0x${toHex(text.split('.').map(Number), 2)}`) }
+  if (!isIPv6(text) || text.includes('%')) return undefined
+  const groups = ipv6Groups(text)
+  const value = BigInt(`0x${toHex(groups, 4)}`)
+  return value >> 32n === 0xffffn ? { bits: 32, value: value & 0xffff_ffffn } : { bits: 128, value }
+}
+
+/** A dotted end (RFC 4291, 2.2) is two groups. */
+function toGroups(part: string): number[] {
+  if (part === '') return []
+  return part.split(':').flatMap((group) => {
+    if (!group.includes('.')) return Number.parseInt(group, 16)
+    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number)
+    return [a * 256 + b, c * 256 + d]
+  })
+}
+
+function toHex(numbers: readonly number[], digits: number): string {
+  return numbers.map((number) => number.toString(16).padStart(digits, '0')).join('')
+}
+
+function formatIPv4(value: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.')
+}
+
+/** RFC 5952: the serializer of URLs follows it. */
+function formatIPv6(value: bigint): string {
+  const groups = value.toString(16).padStart(32, '0').match(/.{4}/g)!
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+}

@@ -1,0 +1,152 @@
+import { ApiError, validationError } from '../../lib/errors.ts'
+import { formatNetwork, type Network, NetworkSet, overlaps, parseNetwork } from '../../lib/network.ts'
+import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
+import type { AuditActor } from '../../store/contract/audit.ts'
+import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/contract/blocks.ts'
+import { INDEPENDENT, type Store } from '../../store/store.ts'
+
+/** What is to be blocked, as it was typed. */
+export interface BlockRequest {
+  kind: BlockKind
+  value: string
+  reason: string
+  /** Seconds until it ends; undefined for never. */
+  seconds?: number | undefined
+  /** Whether a network may contain the address of the operator, or addresses that are not of the Internet. */
+  force?: boolean | undefined
+}
+
+/** Blocks of a kind: every process has those of networks in memory. */
+const MAX_BLOCKS = 10_000
+
+/** Sites that have a blocked file whose caches are invalidated in one write. */
+const SITES_PER_WRITE = 500
+
+const EXPIRED_PER_QUERY = 100
+
+/** Of this machine, of local networks, and usually of proxies in front of the service. */
+const LOCAL_NETWORKS = [
+  ...['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10'],
+  ...['::1/128', 'fc00::/32', 'fd00::/32', 'fe80::/32'],
+].map((text) => parseNetwork(text)!)
+
+/** Blocked networks of callers and contents of files. */
+export class Blocks {
+  readonly #store: Store
+  readonly #clock: () => number
+
+  constructor({ store, clock }: { store: Store; clock: () => number }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Newest first. */
+  list(kind?: BlockKind): Promise<Block[]> {
+    return this.#store.read.blocks.list(kind)
+  }
+
+  /**
+   * Blocks a network or a content, which every site that has it stops serving. A repeated block has the new reason and end.
+   * VALIDATION_ERROR, also beyond the number of blocks. `ownAddress` is that of the operator, where it is known.
+   */
+  async add(actor: AuditActor, request: BlockRequest, ownAddress?: string): Promise<Block> {
+    const { kind, reason, seconds, force = false } = request
+    const value =
+      kind === 'hash' ? readHash(request.value) : readNetwork(request.value, { force, ownAddress })
+    const now = this.#clock()
+    const expiresAt = seconds === undefined ? null : now + seconds * 1000
+    const block: Block = { kind, value, reason, createdAt: now, expiresAt }
+    await this.#store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
+      if ((await tx.blocks.count(kind)) >= MAX_BLOCKS) throw tooManyBlocks()
+      await tx.blocks.put(block)
+      await tx.notifyChanged(BLOCKS_CHANGED)
+      const details = { reason, ...(seconds !== undefined && { seconds }) }
+      await tx.audit.add({ at: now, actor, action: `${kind}.block`, target: value, details })
+    })
+    await this.#invalidateSitesWith(block)
+    return block
+  }
+
+  /** NOT_FOUND when it is not blocked. */
+  async remove(actor: AuditActor, kind: BlockKind, typed: string): Promise<void> {
+    const value = kind === 'hash' ? readHash(typed) : readNetwork(typed, { force: true })
+    const isRemoved = await this.#remove({ kind, value }, { actor })
+    if (!isRemoved) throw new ApiError('NOT_FOUND', `${value} is not blocked`)
+  }
+
+  /** Removes those that have ended, for a job with its store; returns their number. */
+  async removeExpired(store: Store): Promise<number> {
+    return repeatUntilEmpty(async () => {
+      const expired = await store.read.blocks.expired(this.#clock(), EXPIRED_PER_QUERY)
+      for (const block of expired) await this.#remove(block, { store, endedBy: this.#clock() })
+      return expired.length
+    })
+  }
+
+  /** With `endedBy`, a block that was renewed stays. */
+  async #remove(
+    { kind, value }: Pick<Block, 'kind' | 'value'>,
+    { actor, endedBy, store = this.#store }: { actor?: AuditActor; endedBy?: number; store?: Store },
+  ): Promise<boolean> {
+    const isRemoved = await store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
+      if (!(await tx.blocks.remove(kind, value, endedBy))) return false
+      await tx.notifyChanged(BLOCKS_CHANGED)
+      if (actor) await tx.audit.add({ at: this.#clock(), actor, action: `${kind}.unblock`, target: value })
+      return true
+    })
+    await this.#invalidateSitesWith({ kind, value })
+    return isRemoved
+  }
+
+  /** After the write: a popular file may be in any number of sites. A repeated action completes it. */
+  async #invalidateSitesWith({ kind, value }: Pick<Block, 'kind' | 'value'>): Promise<void> {
+    if (kind !== 'hash') return
+    for (let after = ''; ; ) {
+      const slugs = await this.#store.read.blobs.referencingSites(value, after, SITES_PER_WRITE)
+      if (slugs.length > 0)
+        await this.#store.write('durable', INDEPENDENT, async (tx) => {
+          for (const slug of slugs) await tx.notifyChanged(slug)
+        })
+      if (slugs.length < SITES_PER_WRITE) return
+      after = slugs.at(-1)!
+    }
+  }
+}
+
+function readHash(typed: string): string {
+  const hash = typed.trim().toLowerCase()
+  if (/^[0-9a-f]{64}$/.test(hash)) return hash
+  throw validationError([{ field: 'value', message: 'must be a SHA-256 of 64 hexadecimal characters' }])
+}
+
+/** VALIDATION_ERROR unless it is a network that an operator can mean to block. */
+function readNetwork(
+  typed: string,
+  { force, ownAddress }: { force: boolean; ownAddress?: string | undefined },
+): string {
+  const network = parseNetwork(typed.trim())
+  if (!network)
+    throw validationError([
+      {
+        field: 'value',
+        message: 'must be an address or a network: IPv4 from /8 to /32, IPv6 from /32 to /128',
+      },
+    ])
+  const problem = force ? undefined : findProblem(network, ownAddress)
+  if (problem) throw validationError([{ field: 'value', message: `${problem}. Block it with force` }])
+  return formatNetwork(network)
+}
+
+function findProblem(network: Network, ownAddress: string | undefined): string | undefined {
+  if (ownAddress !== undefined && new NetworkSet([network]).has(ownAddress))
+    return 'contains the address of this request'
+  return LOCAL_NETWORKS.some((local) => overlaps(network, local))
+    ? 'contains addresses of this machine or of a local network, such as those of proxies'
+    : undefined
+}
+
+function tooManyBlocks(): ApiError {
+  return validationError([
+    { field: 'value', message: `is one too many: there can be ${MAX_BLOCKS} blocks of a kind` },
+  ])
+}

@@ -1,0 +1,42 @@
+import type { AdminSuspension, ModeratedSite } from '../../../protocol/api/admin/moderation.ts'
+import { toIso, toIsoOrNull } from '../../lib/time.ts'
+import type { UrlBuilder } from '../../sites/urls.ts'
+import type { Suspension } from '../../store/contract/suspension.ts'
+import type { Store } from '../../store/store.ts'
+import { requirePresentSite } from './targets.ts'
+
+/** Sites as operators see them before they act. */
+export class ModeratedSites {
+  readonly #store: Store
+  readonly #addresses: UrlBuilder
+
+  constructor({ store, addresses }: { store: Store; addresses: UrlBuilder }) {
+    this.#store = store
+    this.#addresses = addresses
+  }
+
+  /** NOT_FOUND for a site that was deleted permanently. */
+  async find(slug: string): Promise<ModeratedSite> {
+    const { read } = this.#store
+    const site = await requirePresentSite(read, slug)
+    const owner = site.ownerId === null ? undefined : await read.accounts.byId(site.ownerId)
+    const live = site.liveVersionId === null ? undefined : await read.versions.header(site.liveVersionId)
+    return {
+      slug,
+      siteUrl: this.#addresses.site(slug),
+      title: site.title ?? live?.title ?? null,
+      owner: owner ? { id: owner.id, email: owner.email } : null,
+      createdAt: toIso(site.createdAt),
+      expiresAt: toIsoOrNull(site.expiresAt),
+      deletedAt: toIsoOrNull(site.deletedAt),
+      hosts: (await read.domains.bySite(slug)).map(({ domain }) => domain),
+      suspension: describe(site.suspension),
+      ownerSuspension: describe(owner?.suspension ?? null),
+      reports: (await read.reports.find(site.visitsKey))?.count ?? 0,
+    }
+  }
+}
+
+function describe(suspension: Suspension | null): AdminSuspension | null {
+  return suspension && { ...suspension, since: toIso(suspension.since) }
+}

@@ -1,0 +1,69 @@
+import { parseHostName } from '../../domains/name.ts'
+import { writeWithDomains } from '../../domains/site-domains.ts'
+import { type DomainCertificates, removeDomain } from '../../domains/status.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { deleteSite } from '../../sites/trash.ts'
+import type { Account } from '../../store/contract/accounts.ts'
+import type { AuditActor } from '../../store/contract/audit.ts'
+import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
+import { markActed, notify } from './suspensions.ts'
+import { requireAccountOf, requirePresentSite } from './targets.ts'
+
+interface RemovalsOptions {
+  store: Store
+  clock: () => number
+  certificates?: DomainCertificates | undefined
+  accountDeletion: { deleteAccount(account: Account, typed: string): Promise<unknown> }
+}
+
+/** What operators take away permanently, each action with its reason in the audit log and in an email to the owner. */
+export class Removals {
+  readonly #options: RemovalsOptions
+
+  constructor(options: RemovalsOptions) {
+    this.#options = options
+  }
+
+  /** Deletes a site with its versions and domains, also from the trash. NOT_FOUND. */
+  async deleteSite(actor: AuditActor, slug: string, reason: string): Promise<void> {
+    const { store, clock, certificates } = this.#options
+    const find = ({ domains }: Queries) => domains.bySite(slug)
+    await writeWithDomains(store, { scope: { site: slug }, find }, async (tx) => {
+      const now = clock()
+      const { visitsKey, title, ownerId } = await requirePresentSite(tx, slug)
+      await deleteSite(tx, slug, 'deleted', now, certificates)
+      await markActed(tx, visitsKey, now)
+      const event = { kind: 'site-removed', slug, title, reason } as const
+      await notify(tx, { accountId: ownerId, subject: slug, event, now })
+      await tx.audit.add({ at: now, actor, action: 'site.delete', target: slug, details: { reason } })
+    })
+  }
+
+  /** Removes an active domain from its site; any account can add it again. NOT_FOUND. */
+  async releaseDomain(actor: AuditActor, typed: string, reason: string): Promise<void> {
+    const { store, clock, certificates } = this.#options
+    const domain = parseHostName(typed)
+    await store.write('durable', { host: domain }, async (tx) => {
+      const now = clock()
+      const row = await tx.domains.active(domain)
+      if (!row) throw new ApiError('NOT_FOUND', `No site has the domain ${domain}`)
+      await removeDomain(tx, row, now, certificates)
+      await tx.domains.releaseReservation(domain)
+      const { accountId, slug } = row
+      const event = { kind: 'domain-released', domain, slug, reason } as const
+      await notify(tx, { accountId, subject: domain, event, now })
+      await tx.audit.add({ at: now, actor, action: 'domain.release', target: domain, details: { reason } })
+    })
+  }
+
+  /** Deletes an account with all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
+  async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<string> {
+    const { store, clock, accountDeletion } = this.#options
+    const account = await requireAccountOf(store.read, target)
+    const { email } = account
+    await accountDeletion.deleteAccount(account, email)
+    const record = { actor, action: 'account.delete', target: email, details: { reason } }
+    await store.write('durable', INDEPENDENT, (tx) => tx.audit.add({ at: clock(), ...record }))
+    return email
+  }
+}

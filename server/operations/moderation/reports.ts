@@ -1,0 +1,244 @@
+import type { ReportPage, ReportedSite as ShownReports } from '../../../protocol/api/admin/moderation.ts'
+import {
+  MAX_REPORT_TEXT_LENGTH,
+  type ReportReason,
+  type ReportRequest,
+} from '../../../protocol/api/reports.ts'
+import { Hosts } from '../../edge/resolve/host.ts'
+import { rateLimitSubnet } from '../../lib/client-ip.ts'
+import { ApiError, validationError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
+import { DAY_MS, HOUR_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
+import type { Mail } from '../../mail/mail.ts'
+import type { UrlBuilder } from '../../sites/urls.ts'
+import type { AuditActor } from '../../store/contract/audit.ts'
+import type { Report, ReportedSite, ReportState } from '../../store/contract/reports.ts'
+import type { Site } from '../../store/contract/sites.ts'
+import type { Queries, Store, WriteTransaction } from '../../store/store.ts'
+import { decodeCursor, type PageRequest, toPage } from '../administration/page.ts'
+import { reportEmail } from './report-email.ts'
+import { requirePresentSite } from './targets.ts'
+
+interface ReportsOptions {
+  store: Store
+  mail: Mail
+  addresses: UrlBuilder
+  clock: () => number
+  log: Log
+  /** The address of the operator; '' for none. */
+  email: string
+}
+
+/** Reports of a network per hour. */
+const MAX_PER_HOUR = 20
+
+/** Texts of a site that are kept. */
+const MAX_LATEST = 20
+
+const MAX_URL_LENGTH = 2000
+
+/** Emails to the operator: about one site, and in total. */
+const EMAIL_INTERVAL_MS = HOUR_MS
+const MAX_EMAILS_PER_HOUR = 20
+const EMAILS_PER_RUN = 20
+
+/** Reports contain email addresses, so they are not kept for ever. */
+const RETENTION_MS = 180 * DAY_MS
+const ROWS_PER_STATEMENT = 500
+
+/** Reports of sites by visitors. All reports of a site are one row with the last texts, however many there are. */
+export class Reports {
+  readonly #options: ReportsOptions
+  readonly #hosts: Hosts
+
+  constructor(options: ReportsOptions) {
+    this.#options = options
+    this.#hosts = new Hosts(options.addresses)
+  }
+
+  /**
+   * Records a report. VALIDATION_ERROR when the address is not of a site, RATE_LIMITED for too many reports of a network.
+   * It opens a report that was decided only if the site has changed since then, or is online after an action.
+   */
+  async add({ url, reason, text = '', email }: ReportRequest, address: string): Promise<void> {
+    const { store, clock } = this.#options
+    await this.#charge(address)
+    const slug = await this.#findSlug(url)
+    const report: Report = {
+      at: clock(),
+      reason,
+      url: url.slice(0, MAX_URL_LENGTH),
+      text: text.toWellFormed().replaceAll('\0', '').slice(0, MAX_REPORT_TEXT_LENGTH),
+      email: email ?? null,
+    }
+    await store.write('relaxed', { site: slug }, async (tx) => {
+      const site = await tx.sites.bySlug(slug)
+      if (!site || site.deletedAt !== null) throw unknownSite()
+      const known = await tx.reports.find(site.visitsKey)
+      await tx.reports.put(withReport(known, site, report))
+    })
+  }
+
+  /** Those in a state, the last reported site first. VALIDATION_ERROR for an invalid cursor. */
+  async list({ state, limit, cursor }: PageRequest & { state: ReportState }): Promise<ReportPage> {
+    const { read } = this.#options.store
+    const [lastAt, site] = cursor === undefined ? [] : decodeCursor(cursor, ['number', 'string'])
+    const before = cursor === undefined ? undefined : { lastAt: lastAt as number, site: site as string }
+    const found = await read.reports.list(state, { limit: limit + 1, before })
+    const slugs = await currentSlugs(read, found)
+    const { rows, nextCursor } = toPage(found, {
+      limit,
+      show: (row) => row,
+      position: (row) => [row.lastAt, row.site],
+    })
+    const shown = await Promise.all(rows.map((row) => this.#describe(row, slugs.get(row.site) ?? row.site)))
+    return { rows: shown, nextCursor }
+  }
+
+  /** Dismisses the reports of a site, or opens them again. NOT_FOUND without reports. */
+  async decide(actor: AuditActor, slug: string, state: 'open' | 'dismissed'): Promise<void> {
+    const { store, clock } = this.#options
+    await store.write('durable', { site: slug }, async (tx) => {
+      const now = clock()
+      const { visitsKey } = await requirePresentSite(tx, slug)
+      const known = await tx.reports.find(visitsKey)
+      if (!known) throw new ApiError('NOT_FOUND', `The site ${slug} has no reports`)
+      if (known.state === state) return
+      await tx.reports.put({ ...known, state, decidedAt: now })
+      const action = state === 'open' ? 'report.open' : 'report.dismiss'
+      await tx.audit.add({ at: now, actor, action, target: slug })
+    })
+  }
+
+  /**
+   * Notifies the operator, and deletes old reports, for a job with its store; returns the number of emails. Safe to run
+   * twice, and on two nodes concurrently.
+   */
+  async run(store: Store): Promise<number> {
+    const { clock, email } = this.#options
+    await repeatUntilEmpty(() =>
+      store.execute('relaxed', ({ reports }) =>
+        reports.deleteBefore(clock() - RETENTION_MS, ROWS_PER_STATEMENT),
+      ),
+    )
+    if (email === '') return 0
+    const due = await store.read.reports.unmailed(clock() - EMAIL_INTERVAL_MS, EMAILS_PER_RUN)
+    const slugs = await currentSlugs(store.read, due)
+    let sent = 0
+    for (const { site } of due) {
+      const slug = slugs.get(site)
+      if (slug !== undefined && (await this.#notify(store, slug))) sent++
+    }
+    return sent
+  }
+
+  async #notify(store: Store, slug: string): Promise<boolean> {
+    const { mail, addresses, email, log } = this.#options
+    const claimed = await store.write('durable', { site: slug }, (tx) => this.#claim(tx, slug))
+    if (!claimed) return false
+    try {
+      await mail.send(reportEmail({ to: email, slug, reports: claimed, addresses }))
+      return true
+    } catch (error) {
+      log.warn('the email about reports was not sent; the next one follows in an hour', { site: slug, error })
+      return false
+    }
+  }
+
+  /** Marks the reports of a site as notified before the email is sent; undefined when none is due. */
+  async #claim(tx: WriteTransaction, slug: string): Promise<ReportedSite | undefined> {
+    const now = this.#options.clock()
+    const site = await tx.sites.bySlug(slug)
+    const reports = site && (await tx.reports.find(site.visitsKey))
+    if (reports?.state !== 'open' || reports.count <= reports.mailedCount) return undefined
+    if (reports.mailedAt !== null && reports.mailedAt > now - EMAIL_INTERVAL_MS) return undefined
+    const window = Math.floor(now / HOUR_MS) * HOUR_MS
+    if ((await tx.counters.add('emails about reports', window)) > MAX_EMAILS_PER_HOUR) return undefined
+    await tx.reports.put({ ...reports, mailedCount: reports.count, mailedAt: now })
+    return reports
+  }
+
+  async #charge(address: string): Promise<void> {
+    const { store, clock } = this.#options
+    const window = Math.floor(clock() / HOUR_MS) * HOUR_MS
+    const caller = `report:${rateLimitSubnet(address)}`
+    const count = await store.execute('relaxed', ({ counters }) => counters.add(caller, window))
+    if (count <= MAX_PER_HOUR) return
+    const retryAfterSeconds = Math.max(1, Math.ceil((window + HOUR_MS - clock()) / 1000))
+    const sentence = `Your network has sent ${MAX_PER_HOUR} reports within an hour. Try again later.`
+    throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds, details: { countedBy: 'address' } })
+  }
+
+  /** The present slug of the site at a URL. */
+  async #findSlug(url: string): Promise<string> {
+    const { read } = this.#options.store
+    if (!URL.canParse(url) || url.length > MAX_URL_LENGTH) throw unknownSite()
+    const host = this.#hosts.read(new URL(url).host)
+    if (host.kind === 'site' || host.kind === 'version')
+      return (await read.sites.findCurrentName(host.slug)) ?? host.slug
+    const domain = host.kind === 'domain' ? await read.domains.active(host.domain) : undefined
+    if (domain) return domain.slug
+    throw unknownSite()
+  }
+
+  async #describe(reports: ReportedSite, slug: string): Promise<ShownReports> {
+    const { store, addresses } = this.#options
+    const { read } = store
+    const site = await read.sites.bySlug(slug)
+    const owner = site?.ownerId ? await read.accounts.byId(site.ownerId) : undefined
+    const { state, count, firstAt, lastAt, decidedAt, latest } = reports
+    return {
+      slug,
+      siteUrl: addresses.site(slug),
+      title: site?.title ?? null,
+      ownerEmail: owner?.email ?? null,
+      isSuspended: Boolean(site?.suspension ?? owner?.suspension),
+      ...{ state, count, firstAt: toIso(firstAt), lastAt: toIso(lastAt), decidedAt: toIsoOrNull(decidedAt) },
+      latest: latest.map(({ at, reason, ...others }) => {
+        return { ...others, at: toIso(at), reason: reason as ReportReason }
+      }),
+    }
+  }
+}
+
+/** The row of a site with one more report. */
+function withReport(known: ReportedSite | undefined, site: Site, report: Report): ReportedSite {
+  const { at } = report
+  if (!known) {
+    const none = { decidedAt: null, mailedCount: 0, mailedAt: null }
+    return {
+      ...none,
+      site: site.visitsKey,
+      state: 'open',
+      count: 1,
+      firstAt: at,
+      lastAt: at,
+      latest: [report],
+    }
+  }
+  const hasChanged = site.liveSince !== null && known.decidedAt !== null && site.liveSince > known.decidedAt
+  const isOpen = hasChanged || (known.state === 'acted' && site.suspension === null)
+  return {
+    ...known,
+    ...(isOpen && { state: 'open' }),
+    count: known.count + 1,
+    lastAt: at,
+    latest: [report, ...known.latest].slice(0, MAX_LATEST),
+  }
+}
+
+/** By `visitsKey`. */
+async function currentSlugs(
+  { sites }: Queries,
+  rows: readonly Pick<ReportedSite, 'site'>[],
+): Promise<Map<string, string>> {
+  const found = await sites.currentSlugs(rows.map(({ site }) => site))
+  return new Map(found.map(({ slug, visitsKey }) => [visitsKey, slug]))
+}
+
+function unknownSite(): ApiError {
+  return validationError([
+    { field: 'url', message: 'must be the address of a page of a site of this service' },
+  ])
+}

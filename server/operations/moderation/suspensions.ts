@@ -1,0 +1,141 @@
+import { noAccount } from '../../accounts/administrators.ts'
+import type { Account } from '../../store/contract/accounts.ts'
+import type { AuditActor } from '../../store/contract/audit.ts'
+import type { NoticeEvent } from '../../store/contract/notices.ts'
+import type { Site } from '../../store/contract/sites.ts'
+import type { Suspension } from '../../store/contract/suspension.ts'
+import type { Store, WriteTransaction } from '../../store/store.ts'
+import { requireAccountOf, requirePresentSite } from './targets.ts'
+
+/** What an operator says about an action. */
+export interface Statement {
+  /** For the owner, who receives it by email. */
+  reason: string
+  /** For visitors. */
+  publicReason?: string | undefined
+  /** For operators. */
+  note?: string | undefined
+}
+
+/** Sites of an account whose caches are invalidated in one write. */
+const SITES_PER_WRITE = 500
+
+/**
+ * Takes sites and accounts offline, and back online. Each action is one durable write with its entry in the audit log;
+ * repeating it changes the reason. All nodes apply it with the invalidation of the site.
+ */
+export class Suspensions {
+  readonly #store: Store
+  readonly #clock: () => number
+
+  constructor({ store, clock }: { store: Store; clock: () => number }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** NOT_FOUND. Open reports of the site are then acted on. */
+  async suspendSite(actor: AuditActor, slug: string, statement: Statement): Promise<void> {
+    await this.#changeSite(actor, slug, statement)
+  }
+
+  /** NOT_FOUND. Changes nothing for a site that is not suspended. */
+  async resumeSite(actor: AuditActor, slug: string): Promise<void> {
+    await this.#changeSite(actor, slug, undefined)
+  }
+
+  /** All sites of the account are offline, also later ones. Returns its email address. See `requireAccountOf`. */
+  async suspendAccount(actor: AuditActor, target: string, statement: Statement): Promise<string> {
+    return this.#changeAccount(actor, target, statement)
+  }
+
+  /** Sites that are suspended themselves stay so. */
+  async resumeAccount(actor: AuditActor, target: string): Promise<string> {
+    return this.#changeAccount(actor, target, undefined)
+  }
+
+  async #changeSite(actor: AuditActor, slug: string, statement: Statement | undefined): Promise<void> {
+    await this.#store.write('durable', { site: slug }, async (tx) => {
+      const now = this.#clock()
+      const site = await requirePresentSite(tx, slug)
+      if (!statement && !site.suspension) return
+      await tx.sites.update(slug, { suspension: toSuspension(statement, site, now) })
+      await tx.notifyChanged(slug)
+      if (statement) await markActed(tx, site.visitsKey, now)
+      const { title, ownerId } = site
+      const kind = statement ? 'site-suspended' : 'site-resumed'
+      const event = { kind, slug, title, reason: statement?.reason ?? null } as const
+      await notify(tx, { accountId: ownerId, subject: slug, event, now })
+      const action = statement ? 'site.suspend' : 'site.resume'
+      await tx.audit.add({ at: now, actor, action, target: slug, details: describe(statement) })
+    })
+  }
+
+  async #changeAccount(actor: AuditActor, target: string, statement: Statement | undefined): Promise<string> {
+    const found = await requireAccountOf(this.#store.read, target)
+    const { email } = found
+    await this.#store.write('durable', { account: found.id }, async (tx) => {
+      const now = this.#clock()
+      const account = await tx.accounts.byId(found.id)
+      if (!account) throw noAccount(email)
+      if (!statement && !account.suspension) return
+      await tx.accounts.setSuspension(account.id, toSuspension(statement, account, now))
+      const kind = statement ? 'account-suspended' : 'account-resumed'
+      const event = { kind, reason: statement?.reason ?? null } as const
+      await notify(tx, { accountId: account.id, subject: account.id, event, now })
+      const action = statement ? 'account.suspend' : 'account.resume'
+      await tx.audit.add({ at: now, actor, action, target: email, details: describe(statement) })
+    })
+    await this.#invalidateSitesOf(found)
+    return email
+  }
+
+  /** After the write, so that an account with many sites does not hold the store; a repeated action completes it. */
+  async #invalidateSitesOf({ id }: Account): Promise<void> {
+    let after: { at: number; slug: string } | undefined
+    do {
+      const sites = await this.#store.read.sites.byOwner(id, { limit: SITES_PER_WRITE, after })
+      await this.#store.write('durable', {}, async (tx) => {
+        for (const { slug } of sites) await tx.notifyChanged(slug)
+      })
+      const last = sites.length === SITES_PER_WRITE ? sites.at(-1) : undefined
+      after = last && { at: last.createdAt, slug: last.slug }
+    } while (after)
+  }
+}
+
+/** A repeated suspension keeps its beginning. */
+function toSuspension(
+  statement: Statement | undefined,
+  { suspension }: Pick<Site, 'suspension'>,
+  now: number,
+): Suspension | null {
+  if (!statement) return null
+  const { reason, publicReason = null, note = null } = statement
+  return { reason, publicReason, note, since: suspension?.since ?? now }
+}
+
+function describe(statement: Statement | undefined): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(statement ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+/** Within the write of an action on a reported site. */
+export async function markActed(tx: WriteTransaction, site: string, now: number): Promise<void> {
+  const reports = await tx.reports.find(site)
+  if (reports?.state === 'open') await tx.reports.put({ ...reports, state: 'acted', decidedAt: now })
+}
+
+/** Tells the owner by email; anonymous sites have none. */
+export async function notify(
+  tx: WriteTransaction,
+  {
+    accountId,
+    subject,
+    event,
+    now,
+  }: { accountId: string | null; subject: string; event: NoticeEvent; now: number },
+): Promise<void> {
+  if (accountId === null) return
+  await tx.notices.add({ id: `${event.kind} ${subject} ${now}`, accountId, event, createdAt: now })
+}

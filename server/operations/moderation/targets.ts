@@ -1,0 +1,20 @@
+import { noAccount } from '../../accounts/administrators.ts'
+import { readEmail } from '../../accounts/email-address.ts'
+import { ApiError } from '../../lib/errors.ts'
+import type { Account } from '../../store/contract/accounts.ts'
+import type { Site } from '../../store/contract/sites.ts'
+import type { Queries } from '../../store/store.ts'
+
+/** The site of this slug, which may be in the trash; NOT_FOUND when there is none or it was deleted permanently. */
+export async function requirePresentSite(queries: Queries, slug: string): Promise<Site> {
+  const site = await queries.sites.bySlug(slug)
+  if (site && (site.deletedAt === null || site.keptUntil !== null)) return site
+  throw new ApiError('NOT_FOUND', `There is no site ${slug}`)
+}
+
+/** The account of an id or an email address; NOT_FOUND. */
+export async function requireAccountOf({ accounts }: Queries, target: string): Promise<Account> {
+  const account = await (target.includes('@') ? accounts.byEmail(readEmail(target)) : accounts.byId(target))
+  if (account) return account
+  throw target.includes('@') ? noAccount(target) : new ApiError('NOT_FOUND', 'Account not found')
+}

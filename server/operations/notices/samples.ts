@@ -1,0 +1,83 @@
+import { codeEmail, invitationEmail, lockEmail, signUpClosedEmail } from '../../accounts/emails.ts'
+import { canTurnOff } from '../../accounts/notice-switches.ts'
+import { INVITATION_DAYS } from '../../accounts/sign-up.ts'
+import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
+import type { Email } from '../../mail/mail.ts'
+import { renderEmail } from '../../mail/template.ts'
+import type { UrlBuilder } from '../../sites/urls.ts'
+import type { NoticeEvent } from '../../store/contract/notices.ts'
+import { noticeEmail } from './emails.ts'
+
+interface SampleOptions {
+  to: string
+  addresses: UrlBuilder
+  serviceName: string
+  now: number
+}
+
+type Events = { [Kind in NoticeEvent['kind']]: NoticeEvent & { kind: Kind } }
+
+/** Every email that the service sends, with sample data. */
+export function sampleEmails(options: SampleOptions): Email[] {
+  const { to, addresses, serviceName, now } = options
+  const service = { baseUrl: addresses.base, serviceName }
+  const notices = Object.values<NoticeEvent>(sampleEvents(now)).map((event) =>
+    noticeEmail({
+      ...{ to, event, addresses, serviceName, now },
+      unsubscribeUrl: canTurnOff(event.kind) ? `${addresses.base}/unsubscribe?kind=${event.kind}` : undefined,
+    }),
+  )
+  return [
+    codeEmail({ to, code: 'ABCD-EFGH', minutes: 10, ...service }),
+    signUpClosedEmail({ to, ...service }),
+    invitationEmail({ to, days: INVITATION_DAYS, ...service }),
+    lockEmail({ to, lock: 'caller', hours: 24, ...service }),
+    ...notices,
+    testEmail(options),
+  ]
+}
+
+/** The email of `slipway-server mail test`. */
+export function testEmail({ to, addresses, serviceName }: Omit<SampleOptions, 'now'>): Email {
+  return renderEmail(
+    {
+      ...{ kind: 'test', to, subject: `Test of the emails of ${serviceName}` },
+      blocks: [`The emails of ${serviceName} at ${addresses.base} arrive.`],
+      footer: `An operator of ${addresses.base} sent this email with \`slipway-server mail test\`.`,
+    },
+    serviceName,
+  )
+}
+
+function sampleEvents(now: number): Events {
+  const site = { slug: 'amber-harbor-k7x3m2', title: 'Amber Harbor Bakery' }
+  const { slug } = site
+  const domain = 'www.example.com'
+  const reason = 'The site copies the sign-in page of a bank'
+  return {
+    'site-expires': { kind: 'site-expires', ...site, expiresAt: now + 6 * HOUR_MS },
+    'site-deleted': { kind: 'site-deleted', ...site, at: now, keptUntil: now + 30 * DAY_MS },
+    'site-shared': { kind: 'site-shared', slug, ownerEmail: 'ann@example.com', to: 'bob@example.com' },
+    'domain-fails': {
+      ...{ kind: 'domain-fails', domain, slug, servedUntil: now + 3 * DAY_MS },
+      problem: 'www.example.com has no CNAME record',
+    },
+    'domain-works': { kind: 'domain-works', domain, slug, failingSince: now - HOUR_MS },
+    'certificate-fails': {
+      ...{ kind: 'certificate-fails', domain, notAfter: now + 9 * DAY_MS },
+      problem: 'CAA record for www.example.com prevents issuance',
+    },
+    'site-suspended': { kind: 'site-suspended', ...site, reason },
+    'site-resumed': { kind: 'site-resumed', ...site, reason: null },
+    'site-removed': { kind: 'site-removed', ...site, reason },
+    'account-suspended': { kind: 'account-suspended', reason },
+    'account-resumed': { kind: 'account-resumed', reason: null },
+    'domain-released': { kind: 'domain-released', domain, slug, reason },
+    'limit-reached': {
+      ...{ kind: 'limit-reached', part: 'bytes', percent: 80, used: 8e9, limit: 10e9 },
+    },
+    'new-browser': {
+      ...{ kind: 'new-browser', browser: 'Firefox on Windows', network: '192.0.2.0/24', at: now },
+    },
+  }
+}

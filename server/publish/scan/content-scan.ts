@@ -1,0 +1,116 @@
+import type { BlobReader } from '../../blobs/blob-reader.ts'
+import { ApiError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
+import type { Telemetry } from '../../lib/telemetry.ts'
+import { DAY_MS, SECOND_MS } from '../../lib/time.ts'
+import type { Store } from '../../store/store.ts'
+import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
+
+interface ContentScanOptions {
+  store: Store
+  /** Undefined without a scanner. */
+  scanner: Scanner | undefined
+  /** Milliseconds for the files of one version. */
+  timeoutMs: number
+  /** What happens to a version when the scanner fails. */
+  onFailure: 'refuse' | 'pass'
+  clock: () => number
+  log: Log
+  telemetry: Telemetry
+}
+
+type FileToScan = Omit<ScannedFile, 'open'>
+
+/** Versions that are scanned at the same time, and that wait. */
+const SCANS = { running: 4, waiting: 64 }
+
+/** How long a content counts as accepted: scanners learn. */
+const VERDICT_LIFETIME_MS = 30 * DAY_MS
+
+const ROWS_PER_STATEMENT = 1000
+const RETRY_SECONDS = 30
+
+/** Has the contents of a version scanned before it is published. Accepted contents are not scanned again for 30 days. */
+export class ContentScan {
+  readonly #options: ContentScanOptions
+  readonly #semaphore = new Semaphore(SCANS)
+
+  constructor(options: ContentScanOptions) {
+    this.#options = options
+  }
+
+  /**
+   * CONTENT_REFUSED when the scanner refuses a file, SCAN_UNAVAILABLE when it fails, unless such versions pass. UNAVAILABLE
+   * when too many versions wait, whatever the setting.
+   */
+  async check(files: readonly FileToScan[], reader: BlobReader): Promise<void> {
+    const { scanner, store, clock } = this.#options
+    if (!scanner) return
+    const byHash = new Map(files.map((file) => [file.hash, file]))
+    const since = clock() - VERDICT_LIFETIME_MS
+    const accepted = await store.read.scans.acceptedAmong(scanner.name, [...byHash.keys()], since)
+    const unknown = [...byHash.values()].filter(({ hash }) => !accepted.has(hash))
+    if (unknown.length === 0) return
+    const toScan = unknown.map((file) => ({ ...file, open: () => openBlob(reader, file) }))
+    const outcome = await this.#semaphore.run(() => this.#scan(scanner, toScan))
+    if (outcome === 'failed') return
+    if (outcome) throw contentRefused(outcome)
+    const hashes = unknown.map(({ hash }) => hash)
+    await store.execute('relaxed', ({ scans }) => scans.accept(scanner.name, hashes, clock()))
+  }
+
+  /** Deletes verdicts that no longer count, for a job with its store; returns their number. */
+  async prune(store: Store): Promise<number> {
+    const before = this.#options.clock() - VERDICT_LIFETIME_MS
+    return repeatUntilEmpty(() =>
+      store.execute('relaxed', ({ scans }) => scans.deleteBefore(before, ROWS_PER_STATEMENT)),
+    )
+  }
+
+  async #scan(scanner: Scanner, files: readonly ScannedFile[]): Promise<Refusal | 'failed' | undefined> {
+    const { timeoutMs, onFailure, log, telemetry } = this.#options
+    const count = (outcome: string) => telemetry.metrics.counter('slipway_scans_total', { outcome }).add()
+    try {
+      const refusal = await scanner.scan(files, AbortSignal.timeout(timeoutMs))
+      count(refusal ? 'refused' : 'accepted')
+      if (refusal) log.warn('the scanner refused a file', { ...refusal })
+      return refusal
+    } catch (error) {
+      // The stored files cannot be read.
+      if (error instanceof ApiError) throw error
+      count('failed')
+      const seconds = timeoutMs / SECOND_MS
+      log.error(`the scanner failed: the version is ${onFailure === 'pass' ? 'published' : 'refused'}`, {
+        scanner: scanner.name,
+        files: files.length,
+        seconds,
+        error,
+      })
+      if (onFailure === 'pass') return 'failed'
+      throw new ApiError(
+        'SCAN_UNAVAILABLE',
+        'The files cannot be scanned at the moment. Try again shortly.',
+        {
+          retryAfterSeconds: RETRY_SECONDS,
+          cause: error,
+        },
+      )
+    }
+  }
+}
+
+async function openBlob(reader: BlobReader, { hash, path }: FileToScan) {
+  const body = await reader.read(hash)
+  if (!body) throw new Error(`The blob ${hash} of '${path}' is missing`)
+  return body
+}
+
+function contentRefused({ path, reason }: Refusal): ApiError {
+  const what = path === undefined ? 'a file' : `the file '${path}'`
+  const sentence = `The scanner of this service refuses ${what}: ${reason}`
+  return new ApiError('CONTENT_REFUSED', sentence, {
+    details: { ...(path !== undefined && { path }), reason },
+  })
+}

@@ -1,0 +1,65 @@
+import type { Kysely } from 'kysely'
+import type { Invitation, InvitationQueries } from '../contract/invitations.ts'
+import { RowMapper } from '../row-mapper.ts'
+import type { InvitationRow, Schema } from '../schema.ts'
+
+const mapper = new RowMapper<Invitation, InvitationRow>({
+  email: 'email',
+  invitedBy: 'invited_by',
+  createdAt: 'created_at',
+  expiresAt: 'expires_at',
+})
+
+export class SqlInvitationQueries implements InvitationQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async find(email: string, now: number) {
+    return mapper.toEntityIfFound(await this.#valid(now).where('email', '=', email).executeTakeFirst())
+  }
+
+  async put(invitation: Invitation) {
+    const { email: _, ...change } = mapper.toRow(invitation)
+    await this.#db
+      .insertInto('invitations')
+      .values(mapper.toRow(invitation))
+      .onConflict((c) => c.column('email').doUpdateSet(change))
+      .execute()
+  }
+
+  async remove(email: string) {
+    const removed = this.#db.deleteFrom('invitations').where('email', '=', email).returning('email')
+    return (await removed.executeTakeFirst()) !== undefined
+  }
+
+  async list(now: number, { after, limit }: { after: string; limit: number }) {
+    return mapper.toEntities(
+      await this.#valid(now).where('email', '>', after).orderBy('email').limit(limit).execute(),
+    )
+  }
+
+  async deleteExpired(now: number, limit: number) {
+    const expired = await this.#db
+      .selectFrom('invitations')
+      .select('email')
+      .where('expires_at', '<=', now)
+      .orderBy('expires_at')
+      .limit(limit)
+      .execute()
+    if (expired.length === 0) return 0
+    const emails = expired.map(({ email }) => email)
+    await this.#db
+      .deleteFrom('invitations')
+      .where('email', 'in', emails)
+      .where('expires_at', '<=', now)
+      .execute()
+    return expired.length
+  }
+
+  #valid(now: number) {
+    return this.#db.selectFrom('invitations').selectAll().where('expires_at', '>', now)
+  }
+}

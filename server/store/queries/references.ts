@@ -1,0 +1,93 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { ReferenceQueries } from '../contract/references.ts'
+import type { Schema } from '../schema.ts'
+import { toBatches } from './batches.ts'
+
+export class SqlReferenceQueries implements ReferenceQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async among(slug: string, hashes: readonly string[]) {
+    const found: string[] = []
+    for (const batch of toBatches(hashes)) {
+      const rows = await this.#db
+        .selectFrom('blobs')
+        .select('hash')
+        .where('hash', 'in', batch)
+        .where('object', 'is not', null)
+        .where((e) =>
+          e.or([
+            e('blobs.slug', '=', slug),
+            e.exists(
+              e
+                .selectFrom('blob_names')
+                .select('hash')
+                .where('blob_names.slug', '=', slug)
+                .whereRef('blob_names.hash', '=', 'blobs.hash'),
+            ),
+          ]),
+        )
+        .execute()
+      found.push(...rows.map(({ hash }) => hash))
+    }
+    return new Set(found)
+  }
+
+  async heldBeside(slug: string, ownerId: string, hashes: readonly string[]) {
+    const found: string[] = []
+    for (const batch of toBatches(hashes)) {
+      const { rows } = await sql<{ hash: string }>`
+        select hash from blobs where hash in (${sql.join(batch)}) and ${isHeldByOther('<>', slug, ownerId)}`.execute(
+        this.#db,
+      )
+      found.push(...rows.map(({ hash }) => hash))
+    }
+    return new Set(found)
+  }
+
+  async sum(slug: string, ownerId: string | null, order: '<>' | '<' = '<>') {
+    const counted =
+      ownerId === null
+        ? sql`size`
+        : sql`case when ${isHeldByOther(order, slug, ownerId)} then 0 else size end`
+    const { rows } = await sql<{ bytes: number; own: number }>`
+      select coalesce(sum(size), 0) as bytes, coalesce(sum(${counted}), 0) as own from (
+        select hash, size, slug from blobs where slug = ${slug}
+        union all
+        select blobs.hash, blobs.size, blobs.slug from blob_names join blobs on blobs.hash = blob_names.hash
+        where blob_names.slug = ${slug}) as blobs`.execute(this.#db)
+    const [row] = rows
+    return { bytes: Number(row!.bytes), own: Number(row!.own) }
+  }
+
+  async hasOtherOwner(slug: string, ownerId: string) {
+    const row = await this.#db
+      .selectFrom('blob_names')
+      .select('hash')
+      .where('slug', '=', slug)
+      .where((e) => e.or([e('owner_id', 'is', null), e('owner_id', '<>', ownerId)]))
+      .limit(1)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  async setOwner(slug: string, ownerId: string) {
+    const lock = this.#db
+      .updateTable('blobs')
+      .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))
+    const names = this.#db.selectFrom('blob_names').select('hash').where('slug', '=', slug)
+    await lock.where('slug', '=', slug).execute()
+    await lock.where('hash', 'in', names).execute()
+    await this.#db.updateTable('blob_names').set({ owner_id: ownerId }).where('slug', '=', slug).execute()
+  }
+}
+
+/** Whether another site of the owner, or one before this one, references the content of a row of `blobs`. */
+function isHeldByOther(order: '<>' | '<', slug: string, ownerId: string): RawBuilder<boolean> {
+  return sql`(exists (select 1 from sites where sites.slug = blobs.slug and owner_id = ${ownerId} and sites.slug ${sql.raw(order)} ${slug})
+    or exists (select 1 from blob_names as other
+      where other.hash = blobs.hash and other.owner_id = ${ownerId} and other.slug ${sql.raw(order)} ${slug}))`
+}

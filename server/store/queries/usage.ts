@@ -1,0 +1,138 @@
+import { type Kysely, sql } from 'kysely'
+import { ANONYMOUS, type Holding, networkHolder, type UsageQueries } from '../contract/usage.ts'
+import type { Schema } from '../schema.ts'
+
+/** Holders of networks are those from the first to before the last. */
+const [FIRST_NETWORK, AFTER_NETWORKS] = [networkHolder(''), 'network;']
+
+export class SqlUsageQueries implements UsageQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async find(holder: string) {
+    const row = await this.#db
+      .selectFrom('usage')
+      .select(['bytes', 'sites', 'revision'])
+      .where('holder', '=', holder)
+      .executeTakeFirst()
+    return row ?? { bytes: 0, sites: 0, revision: 0 }
+  }
+
+  async add(holder: string, { bytes, sites }: Holding, limits?: Holding) {
+    const exceeds = (limit: Holding) =>
+      (bytes > 0 && bytes > limit.bytes) || (sites > 0 && sites > limit.sites)
+    if (limits && exceeds(limits)) return undefined
+    return this.#db
+      .insertInto('usage')
+      .values({ holder, bytes, sites, revision: 1 })
+      .onConflict((c) => {
+        const update = c.column('holder').doUpdateSet({
+          bytes: sql`usage.bytes + excluded.bytes`,
+          sites: sql`usage.sites + excluded.sites`,
+          revision: sql`usage.revision + 1`,
+        })
+        const limited =
+          bytes > 0 && limits
+            ? update.where(sql<boolean>`usage.bytes + excluded.bytes <= ${limits.bytes}`)
+            : update
+        return sites > 0 && limits
+          ? limited.where(sql<boolean>`usage.sites + excluded.sites <= ${limits.sites}`)
+          : limited
+      })
+      .returning(['bytes', 'sites'])
+      .executeTakeFirst()
+  }
+
+  async replace(holder: string, { bytes, sites }: Holding, revision: number) {
+    const next = { bytes, sites, revision: revision + 1 }
+    const replaced =
+      revision === 0
+        ? await this.#db
+            .insertInto('usage')
+            .values({ holder, ...next })
+            .onConflict((c) => c.doNothing())
+            .returning('holder')
+            .executeTakeFirst()
+        : await this.#db
+            .updateTable('usage')
+            .set(next)
+            .where('holder', '=', holder)
+            .where('revision', '=', revision)
+            .returning('holder')
+            .executeTakeFirst()
+    return replaced !== undefined
+  }
+
+  async remove(holder: string) {
+    await this.#db.deleteFrom('usage').where('holder', '=', holder).execute()
+  }
+
+  async listNetworks(after: string, limit: number) {
+    const rows = await this.#networks()
+      .select('holder')
+      .where('holder', '>', after)
+      .orderBy('holder')
+      .limit(limit)
+      .execute()
+    return rows.map(({ holder }) => holder)
+  }
+
+  async anonymousDifference() {
+    const row = await this.#db
+      .selectNoFrom((e) => [
+        e.fn.coalesce(this.#anonymous('bytes'), sql<number>`0`).as('bytes'),
+        e.fn.coalesce(this.#anonymous('sites'), sql<number>`0`).as('sites'),
+        e.fn.coalesce(this.#sumOfNetworks('bytes'), sql<number>`0`).as('networkBytes'),
+        e.fn.coalesce(this.#sumOfNetworks('sites'), sql<number>`0`).as('networkSites'),
+      ])
+      .executeTakeFirstOrThrow()
+    return {
+      bytes: Number(row.bytes) - Number(row.networkBytes),
+      sites: Number(row.sites) - Number(row.networkSites),
+    }
+  }
+
+  async removeEmptyNetworks() {
+    await this.#db
+      .deleteFrom('usage')
+      .where('holder', '>=', FIRST_NETWORK)
+      .where('holder', '<', AFTER_NETWORKS)
+      .where('bytes', '=', 0)
+      .where('sites', '=', 0)
+      .execute()
+  }
+
+  async countFreeable(ownerId: string, versionId: string) {
+    const own = this.#db.selectFrom('sites').where('owner_id', '=', ownerId)
+    const row = await this.#db
+      .selectNoFrom((e) => [
+        own.where('kept_until', 'is not', null).select(e.fn.countAll<number>().as('count')).as('trashed'),
+        own
+          .innerJoin('versions', 'versions.slug', 'sites.slug')
+          .where('versions.state', '=', 'pending')
+          .where('versions.id', '<>', versionId)
+          .select(e.fn.countAll<number>().as('count'))
+          .as('pending'),
+      ])
+      .executeTakeFirstOrThrow()
+    return { trashedSites: Number(row.trashed), pendingVersions: Number(row.pending) }
+  }
+
+  #networks() {
+    return this.#db
+      .selectFrom('usage')
+      .where('holder', '>=', FIRST_NETWORK)
+      .where('holder', '<', AFTER_NETWORKS)
+  }
+
+  #anonymous(part: keyof Holding) {
+    return this.#db.selectFrom('usage').select(part).where('holder', '=', ANONYMOUS)
+  }
+
+  #sumOfNetworks(part: keyof Holding) {
+    return this.#networks().select((e) => e.fn.sum<number>(part).as('sum'))
+  }
+}

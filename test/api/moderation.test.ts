@@ -1,0 +1,378 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { domainRow } from '../store/rows.ts'
+import { pluck } from '../support/pluck.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { administrator } from './administrator.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { assertInvalid } from './api-response.ts'
+import { sha256 } from './content.ts'
+import { mailsTo } from './sign-in-mails.ts'
+import { webp } from './webp.ts'
+
+const api = await startApi({ REPORT_EMAIL: 'abuse@example.com', RATE_ANONYMOUS: '10000' })
+const { key } = await administrator(api)
+const admin = (method: string, path: string, json?: object) =>
+  api.request(method, `/api/admin/${path}`, { key, json })
+const call = async (method: string, path: string, json?: object) => {
+  api.pass()
+  const answer = await admin(method, path, json)
+  assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.json)}`)
+  return answer.json
+}
+const REASON = { reason: 'It imitates a bank' }
+const lastAudit = async () => (await call('GET', 'audit?limit=1')).rows[0]
+const accountId = async (email: string) =>
+  (await (await api.operator()).store.read.accounts.byEmail(email))!.id
+
+async function publishedSite() {
+  const [owner, colleague] = [await api.account(), await api.account()]
+  const { slug, versionId: older, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' })
+  const live = await api.publish(owner.client, { 'index.html': 'two' }, { slug })
+  await owner.client.addCollaborator(slug, colleague.email)
+  return { owner, colleague, slug, siteUrl, older, live }
+}
+type Published = Awaited<ReturnType<typeof publishedSite>>
+
+/** Calls of a site that change it, and those that do not or delete. */
+const CHANGES: Record<string, (account: Account, site: Published) => Promise<unknown>> = {
+  update: ({ client }, { slug }) => api.update(client, slug, { 'index.html': 'x' }),
+  publish: ({ client }, { slug }) => client.publishContents({ files: [{ path: 'a', content: 'y' }] }, slug),
+  finalize: ({ client }, { slug, live }) => client.finalize(slug, live),
+  restore: ({ client }, { slug, older }) => client.restore(slug, older),
+  metadata: ({ client }, { slug }) => client.setMetadata(slug, { title: 'T' }),
+  duplicate: ({ client }, { slug }) => client.duplicate(slug),
+  thumbnail: ({ client }, { slug, older }) => client.putThumbnail(slug, older, webp(1, 1)),
+}
+const OWNER_CHANGES: typeof CHANGES = {
+  rename: ({ client }, { slug }) => client.renameSite(slug, `renamed-${slug}`),
+  domain: ({ client }, { slug }) => client.addDomain('www.suspended-test.example.com', slug),
+  collaborator: ({ client }, { slug }) => client.addCollaborator(slug, 'someone@example.com'),
+}
+const READS: typeof CHANGES = {
+  details: ({ client }, { slug }) => client.details(slug),
+  list: ({ client }) => client.list(),
+  visits: ({ client }, { slug }) => client.visits(slug),
+  versions: ({ client }, { slug }) => client.versions(slug),
+  file: ({ client }, { slug }) => client.file(slug, 'index.html'),
+  archive: ({ client }, { slug }) => client.archive(slug),
+  'delete version': ({ client }, { slug, older }) => client.deleteVersion(slug, older),
+}
+
+describe('a suspended site', () => {
+  test('is offline, cannot be changed, and can be read and deleted, until it is resumed', async () => {
+    const site = await publishedSite()
+    const { owner, colleague, slug, siteUrl } = site
+    await call('PUT', `sites/${slug}/suspension`, { ...REASON, publicReason: 'Deceptive', note: 'ticket 7' })
+    assert.equal((await api.visit(siteUrl)).status, 451)
+    for (const account of [owner, colleague])
+      for (const [name, change] of Object.entries({ ...CHANGES, ...(account === owner && OWNER_CHANGES) })) {
+        const { message, details } = await expectFailure(change(account, site), 'SITE_SUSPENDED')
+        assert.match(message, /has suspended this site: It imitates a bank$/, name)
+        assert.equal((details as { reason: string }).reason, REASON.reason)
+      }
+    const { suspension } = await owner.client.details(slug)
+    assert.equal(suspension?.reason, REASON.reason)
+    for (const read of Object.values(READS)) await read(owner, site)
+    await call('DELETE', `sites/${slug}/suspension`)
+    assert.equal((await api.visit(siteUrl)).text, 'two')
+    assert.equal('suspension' in (await owner.client.details(slug)), false)
+    await owner.client.setMetadata(slug, { title: 'T' })
+    await call('PUT', `sites/${slug}/suspension`, REASON)
+    await owner.client.delete(slug)
+    await owner.client.undelete(slug)
+    assert.equal((await api.visit(siteUrl)).status, 451)
+  })
+
+  test('of a visitor without an account refuses its claim token', async () => {
+    const { slug, claimToken = '' } = await api.create(api.anonymous, { 'index.html': 'x' })
+    await call('PUT', `sites/${slug}/suspension`, REASON)
+    await expectFailure(api.update(api.anonymous, slug, { a: 'x' }, { claimToken }), 'SITE_SUSPENDED')
+    await expectFailure((await api.account()).client.claim(slug, claimToken), 'SITE_SUSPENDED')
+  })
+
+  test('is named in an email to its owner, and in the audit log', async () => {
+    const { owner, slug } = await publishedSite()
+    await call('PUT', `sites/${slug}/suspension`, { ...REASON, note: 'ticket 7' })
+    const { actor, action, target, details } = await lastAudit()
+    assert.deepEqual([action, target, details], ['site.suspend', slug, { ...REASON, note: 'ticket 7' }])
+    assert.match(actor, /@example\.com$/)
+    await call('DELETE', `sites/${slug}/suspension`)
+    assert.equal((await lastAudit()).action, 'site.resume')
+    await api.sweep('emails')
+    const mails = await mailsTo(api, owner.email)
+    const about = (text: RegExp) => mails.filter((mail) => text.test(mail))
+    assert.equal(about(/Subject: .* was suspended[\s\S]*The reason: It imitates a bank/).length, 1)
+    assert.equal(about(/Subject: .* is online again/).length, 1)
+    assert.equal(about(/ticket 7/).length, 0)
+  })
+
+  test('is suspended by another process within a second', async () => {
+    const { slug, siteUrl } = await publishedSite()
+    assert.equal((await api.visit(siteUrl)).status, 200)
+    const { suspensions } = await api.operator()
+    await suspensions.suspendSite({ accountId: null, name: 'test', network: null }, slug, REASON)
+    await waitFor(async () => (await api.visit(siteUrl)).status === 451)
+  })
+
+  test('does not exist for a slug that no site has', async () => {
+    for (const [method, path] of [
+      ['PUT', 'sites/no-such-site/suspension'],
+      ['DELETE', 'sites/no-such-site'],
+      ['PUT', 'accounts/no-such-id/suspension'],
+      ['DELETE', 'domains/no-such-domain.example.com'],
+    ] as const)
+      assert.equal((await admin(method, path, REASON)).status, 404, path)
+    assertInvalid(await admin('PUT', 'sites/no-such-site/suspension', { reason: '' }), 'reason')
+  })
+})
+
+describe('a suspended account', () => {
+  test('has its sites offline, cannot publish, and can sign in, read, download and delete', async () => {
+    const site = await publishedSite()
+    const { owner, colleague, slug, siteUrl } = site
+    const id = await accountId(owner.email)
+    assert.deepEqual(await call('PUT', `accounts/${id}/suspension`, REASON), { email: owner.email })
+    assert.equal((await api.visit(siteUrl)).status, 451)
+    for (const change of [...Object.values({ ...CHANGES, ...OWNER_CHANGES })]) {
+      const { message } = await expectFailure(change(owner, site), 'ACCOUNT_SUSPENDED')
+      assert.match(message, /has suspended this account: It imitates a bank$/)
+    }
+    await expectFailure(api.create(owner.client, { 'index.html': 'x' }), 'ACCOUNT_SUSPENDED')
+    await expectFailure(owner.client.createKey({ name: 'x', scope: 'read' }), 'ACCOUNT_SUSPENDED')
+    const { message } = await expectFailure(CHANGES.restore!(colleague, site), 'SITE_SUSPENDED')
+    assert.doesNotMatch(message, /bank/)
+    for (const read of Object.values(READS)) await read(owner, site)
+    const again = await api.account(owner.email)
+    assert.equal((await again.client.me()).suspension?.reason, REASON.reason)
+    await call('DELETE', `accounts/${id}/suspension`)
+    assert.equal((await api.visit(siteUrl)).text, 'two')
+    await call('PUT', `accounts/${id}/suspension`, REASON)
+    await again.client.delete(slug)
+    await api.sweep('emails')
+    const mails = (await mailsTo(api, owner.email)).filter((mail) => /Your account (was|is)/.test(mail))
+    assert.equal(mails.length, 3)
+  })
+
+  test('that administers the service keeps its access, as the response says', async () => {
+    const own = await administrator(api)
+    const path = `/api/admin/accounts/${await accountId(own.email)}/suspension`
+    const suspended = await api.request('PUT', path, { key: own.key, json: REASON })
+    assert.match(suspended.json.message, /your own account.*\/admin/)
+    await expectFailure(api.create(api.client(own.key), { 'index.html': 'x' }), 'ACCOUNT_SUSPENDED')
+    assert.equal((await api.request('DELETE', path, { key: own.key })).status, 200)
+    await api.create(api.client(own.key), { 'index.html': 'x' })
+  })
+})
+
+describe('what an operator takes away', () => {
+  test('is a site with all of it, also from the trash', async () => {
+    for (const isInTrash of [false, true]) {
+      const { owner, slug, siteUrl } = await publishedSite()
+      if (isInTrash) await owner.client.delete(slug)
+      await call('DELETE', `sites/${slug}`, REASON)
+      assert.equal((await api.visit(siteUrl)).status, 404)
+      await expectFailure(owner.client.undelete(slug), 'NOT_FOUND')
+      assert.deepEqual((await lastAudit()).details, REASON)
+      await api.sweep('emails')
+      assert.equal((await mailsTo(api, owner.email)).filter((mail) => /was removed/.test(mail)).length, 1)
+    }
+  })
+
+  test('is a domain, which another account can add immediately', async () => {
+    const { owner, slug } = await publishedSite()
+    const domain = 'www.taken.example.org'
+    const { store } = await api.operator()
+    const row = domainRow(domain, { accountId: await accountId(owner.email), slug, status: 'active' })
+    await store.write('durable', {}, (tx) => tx.domains.insert(row))
+    await call('DELETE', `domains/${domain}`, REASON)
+    assert.deepEqual((await owner.client.domains()).domains, [])
+    assert.equal(await store.read.domains.reservation(domain, api.clock.now), undefined)
+  })
+
+  test('is an account with its sites', async () => {
+    const { owner, siteUrl } = await publishedSite()
+    await call('DELETE', `accounts/${await accountId(owner.email)}`, REASON)
+    assert.equal((await api.visit(siteUrl)).status, 404)
+    await expectFailure(owner.client.me(), 'UNAUTHORIZED')
+    assert.deepEqual((await lastAudit()).target, owner.email)
+  })
+})
+
+describe('a blocked network', () => {
+  test('is refused by the API, not by sites, until the block ends', async () => {
+    await using api = await Api.start()
+    const { key } = await administrator(api)
+    const owner = await api.account()
+    const { siteUrl } = await api.publish(owner.client, { 'index.html': 'x' })
+    const add = (more: object) => {
+      const json = { kind: 'network', value: '127.0.0.1', ...REASON, ...more }
+      return api.request('POST', '/api/admin/blocks', { key, json })
+    }
+    assertInvalid(await add({}), 'value')
+    const { json: block } = await add({ seconds: 3600, force: true })
+    assert.equal(block.value, '127.0.0.1/32')
+    for (const client of [owner.client, api.anonymous])
+      await expectFailure(api.create(client, { 'index.html': 'x' }), 'BLOCKED')
+    await expectFailure(api.anonymous.requestCode('a@example.com'), 'BLOCKED')
+    assert.equal((await api.request('PUT', '/', { body: '<p>x' })).json.code, 'BLOCKED')
+    assert.equal((await api.visit(siteUrl)).status, 200)
+    api.pass(HOUR_MS)
+    assert.equal(await api.sweep('expired-blocks'), 1)
+    await waitFor(async () => (await api.request('GET', '/api/v1/me', { key: owner.key })).status === 200)
+  })
+
+  test('is listed in one form, and unblocked in any', async () => {
+    for (const [given, value] of [
+      ['198.51.100.77/24', '198.51.100.0/24'],
+      ['2001:DB8:0:0::1/48', '2001:db8::/48'],
+      ['::ffff:203.0.113.9', '203.0.113.9/32'],
+    ] as const) {
+      assert.equal((await call('POST', 'blocks', { kind: 'network', value: given, ...REASON })).value, value)
+      assert.ok((await call('GET', 'blocks')).blocks.some((one: { value: string }) => one.value === value))
+      await call('DELETE', 'blocks', { kind: 'network', value: given })
+      assert.equal((await admin('DELETE', 'blocks', { kind: 'network', value })).status, 404)
+    }
+    for (const value of [
+      '0.0.0.0/0',
+      '10.0.0.0/7',
+      '2000::/3',
+      'x',
+      '192.0.2.1/33',
+      '192.0.2.0/24/8',
+      '10.1.2.3',
+    ])
+      assertInvalid(await admin('POST', 'blocks', { kind: 'network', value, ...REASON }), 'value')
+  })
+})
+
+describe('a blocked file', () => {
+  test('is neither served nor accepted, wherever it is, until it is unblocked', async () => {
+    const bad = 'the bad file'
+    const files = { 'index.html': 'x', 'bad.txt': bad }
+    const { owner, slug, siteUrl } = await publishedSite()
+    const { versionId } = await api.publish(owner.client, files, { slug })
+    const other = await api.publish(api.anonymous, files)
+    await api.publish(owner.client, { 'index.html': 'y' }, { slug })
+    await call('POST', 'blocks', { kind: 'hash', value: sha256(bad).toUpperCase(), ...REASON })
+    assert.equal((await api.visit(other.siteUrl, '/bad.txt')).status, 451)
+    assert.equal((await api.visit(other.siteUrl)).status, 200)
+    await owner.client.restore(slug, versionId)
+    assert.equal((await api.visit(siteUrl, '/bad.txt')).status, 451)
+    const { details } = await expectFailure(api.create(owner.client, { 'a/b.txt': bad }), 'CONTENT_REFUSED')
+    assert.deepEqual(details, { path: 'a/b.txt' })
+    // Its hash is not declared before it was uploaded.
+    const archive = { files: [{ path: 'c.txt', content: bad }] }
+    await expectFailure(owner.client.publishContents(archive), 'CONTENT_REFUSED')
+    await call('DELETE', 'blocks', { kind: 'hash', value: sha256(bad) })
+    assert.equal((await api.visit(siteUrl, '/bad.txt')).text, bad)
+    await owner.client.publishContents(archive)
+  })
+})
+
+describe('reports of visitors', () => {
+  const list = async (state: string) => (await call('GET', `reports?state=${state}`)).rows
+  const find = async (state: string, slug: string) =>
+    (await list(state)).find((row: { slug: string }) => row.slug === slug)
+  const report = (url: string, text = '') => api.anonymous.report({ url, reason: 'phishing', text })
+
+  test('are counted in one row of the site, with the last texts, at any of its addresses', async () => {
+    const { owner, slug, siteUrl, live } = await publishedSite()
+    const version = siteUrl.replace('//', `//${live.versionId}--`)
+    for (let number = 0; number < 25; number++) {
+      if (number % 10 === 0) api.pass(HOUR_MS)
+      await report(number % 2 === 0 ? `${siteUrl}login?a=1` : version, `text ${number}`)
+    }
+    const { count, latest, ownerEmail, isSuspended } = await find('open', slug)
+    assert.deepEqual([count, ownerEmail, isSuspended], [25, owner.email, false])
+    const newest = Array.from({ length: 20 }, (_, index) => `text ${24 - index}`)
+    assert.deepEqual(pluck(latest, 'text' as never), newest)
+    assert.equal((await call('GET', `sites/${slug}`)).reports, 25)
+  })
+
+  test('of one network are limited, and only those about sites are accepted', async () => {
+    api.pass(HOUR_MS)
+    const { siteUrl } = await publishedSite()
+    for (const url of [api.baseUrl, 'https://example.com/', siteUrl.replace('//', '//no-such-'), 'x'])
+      assert.equal((await expectFailure(report(url), 'VALIDATION_ERROR')).status, 400)
+    await expectFailure(report(siteUrl, 'x'.repeat(2001)), 'VALIDATION_ERROR')
+    for (let number = 0; number < 16; number++) await report(siteUrl)
+    await expectFailure(report(siteUrl), 'RATE_LIMITED')
+    api.pass(HOUR_MS)
+    await report(siteUrl)
+  })
+
+  test('are decided by an operator, and opened again by a report of changed content', async () => {
+    const { owner, slug, siteUrl } = await publishedSite()
+    api.pass(HOUR_MS)
+    await report(siteUrl)
+    await call('PUT', `reports/${slug}`, { state: 'dismissed' })
+    await report(siteUrl)
+    assert.equal((await find('dismissed', slug)).count, 2)
+    await api.publish(owner.client, { 'index.html': 'another' }, { slug })
+    await report(siteUrl)
+    assert.equal((await find('open', slug)).count, 3)
+    await call('PUT', `sites/${slug}/suspension`, REASON)
+    await report(siteUrl)
+    assert.equal((await find('acted', slug)).isSuspended, true)
+    await call('DELETE', `sites/${slug}/suspension`)
+    await report(siteUrl)
+    assert.equal((await find('open', slug)).count, 5)
+  })
+
+  test('reach the operator by email, at most once an hour for a site', async () => {
+    const { slug, siteUrl } = await publishedSite()
+    const mails = async () => {
+      await api.sweep('reports')
+      const all = await mailsTo(api, 'abuse@example.com')
+      return all.filter((mail) => mail.includes(`Subject: ${slug}`))
+    }
+    api.pass(HOUR_MS)
+    await report(siteUrl, 'It asks for\r\n\r\ncard numbers')
+    const [mail = '', ...others] = await mails()
+    const text = mail.replace(/\s+/g, ' ')
+    assert.match(text, /1 new report, 1 in total.*It asks for card numbers .*\/admin\/reports/)
+    assert.equal(others.length, 0)
+    await report(siteUrl)
+    assert.equal((await mails()).length, 1)
+    api.pass(HOUR_MS)
+    assert.equal((await mails()).length, 2)
+    assert.equal((await mails()).length, 2)
+    api.pass(181 * DAY_MS)
+    await api.sweep('reports')
+    assert.deepEqual(await list('open'), [])
+  })
+})
+
+describe('the page for reports', () => {
+  const post = (fields: Record<string, string>) =>
+    api.request('POST', '/report', {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(fields).toString(),
+    })
+
+  test('works without a script, and shows what is missing with what was entered', async () => {
+    api.pass(HOUR_MS)
+    const { slug, siteUrl } = await publishedSite()
+    const page = await api.request('GET', `/report?url=${encodeURIComponent(`${siteUrl}"><b>`)}`)
+    assert.equal(page.status, 200)
+    assert.ok(page.text.includes(`value="${siteUrl}&#34;&#62;&#60;b&#62;"`))
+    assert.match(`${page.headers['content-security-policy']}`, /default-src 'none'.*form-action 'self'/)
+    const fields = { url: siteUrl, reason: 'malware', text: 'a <b> file', email: '' }
+    for (const wrong of [
+      { reason: 'x' },
+      { email: 'x' },
+      { url: 'https://example.com' },
+      { text: 'x'.repeat(2001) },
+    ]) {
+      const refused = await post({ ...fields, ...wrong })
+      assert.equal(refused.status, 400)
+      assert.match(refused.text, /role="alert"/)
+    }
+    assert.match((await post({ ...fields, reason: 'x' })).text, /a &#60;b&#62; file/)
+    const accepted = await post(fields)
+    assert.deepEqual([accepted.status, /Report received/.test(accepted.text)], [200, true])
+    const { rows } = await call('GET', 'reports')
+    assert.equal(rows.find((row: { slug: string }) => row.slug === slug).latest[0].text, 'a <b> file')
+  })
+})

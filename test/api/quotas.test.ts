@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { AuditPage } from '../../protocol/api/admin/audit.ts'
+import type { QuotaDetails } from '../../protocol/api/errors.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
+import { accountHolder } from '../../server/store/contract/usage.ts'
+import { zip } from '../archive/zip-file.ts'
+import { anySeed, Random } from '../support/random.ts'
+import { administrator } from './administrator.ts'
+import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
+import { part } from './archive-requests.ts'
+import type { Contents } from './content.ts'
+
+const KB = 1000
+
+/** A service whose default plan has these limits. */
+function startWith(free: object, settings: Record<string, string> = {}): Promise<Api> {
+  return Api.start({ PLANS: JSON.stringify({ free }), ...settings })
+}
+
+/** A page with this many bytes, different from others by its name. */
+function page(name: string, bytes = KB): Contents {
+  return { 'index.html': name.padEnd(bytes, '.') }
+}
+
+async function holding(api: Api, { client }: Account): Promise<[bytes: number, sites: number]> {
+  const { usage } = await client.me()
+  assert.equal(await api.sweep('usage'), 0, 'a recount differs')
+  return [usage.heldBytes, usage.heldSites]
+}
+
+async function refusal(call: Promise<unknown>): Promise<QuotaDetails> {
+  const { details, status } = await expectFailure(call, 'QUOTA_EXCEEDED')
+  assert.equal(status, 413)
+  return details as QuotaDetails
+}
+
+describe('what an account holds', () => {
+  test('versions, drafts, previews, unfinished uploads and the trash count, each content once', async () => {
+    await using api = await startWith({ versionsKept: 2 })
+    await api.sweep('usage')
+    const owner = await api.account()
+    const { slug } = await api.publish(owner.client, page('one'))
+    assert.deepEqual(await holding(api, owner), [KB, 1])
+    await api.publish(owner.client, page('two'), { slug })
+    await api.publish(owner.client, page('one'), { slug })
+    await api.publish(owner.client, page('two'), { slug })
+    assert.deepEqual(await holding(api, owner), [2 * KB, 1])
+    await api.publish(owner.client, page('draft'), { slug, live: false })
+    await api.publish(owner.client, page('preview'), { slug, preview: 'pr-1' })
+    assert.deepEqual(await holding(api, owner), [4 * KB, 1])
+
+    const { slug: second } = await api.publish(owner.client, { ...page('one'), 'b.html': 'b'.repeat(KB) })
+    assert.deepEqual(await holding(api, owner), [5 * KB, 2])
+    const { slug: copy } = await owner.client.duplicate(second)
+    assert.deepEqual(await holding(api, owner), [5 * KB, 3])
+    await api.publish(owner.client, page('preview, again', 2 * KB), { slug, preview: 'pr-1' })
+    assert.deepEqual(await holding(api, owner), [6 * KB, 3])
+
+    const { upload } = await api.update(owner.client, slug, { ...page('two'), 'big.txt': 'x'.repeat(9 * KB) })
+    assert.deepEqual(await holding(api, owner), [15 * KB, 3])
+    await api.upload(upload, { 'big.txt': 'x'.repeat(9 * KB) })
+    await owner.client.finalize(slug, { versionId: upload.versionId })
+    assert.deepEqual(await holding(api, owner), [15 * KB, 3])
+
+    await owner.client.delete(second)
+    await owner.client.delete(slug)
+    assert.deepEqual(await holding(api, owner), [15 * KB, 3])
+    await owner.client.delete(slug, { permanent: true })
+    assert.deepEqual(await holding(api, owner), [2 * KB, 2])
+    await owner.client.delete(copy, { permanent: true })
+    assert.deepEqual(await holding(api, owner), [2 * KB, 1])
+    await owner.client.undelete(second)
+    await owner.client.delete(second, { permanent: true })
+    assert.deepEqual(await holding(api, owner), [0, 0])
+  })
+
+  test('an upload that is not finalized within a day no longer counts', async () => {
+    await using api = await startWith({ bytes: 10 * KB })
+    const owner = await api.account()
+    await api.create(owner.client, page('abandoned', 8 * KB))
+    const { requested, used, pendingVersions } = await refusal(
+      api.publish(owner.client, page('next', 3 * KB)),
+    )
+    assert.deepEqual([requested, used, pendingVersions], [3 * KB, 8 * KB, 1])
+    api.pass(DAY_MS + 1)
+    await api.sweep('abandoned')
+    await api.publish(owner.client, page('next', 3 * KB))
+    assert.deepEqual(await holding(api, owner), [3 * KB, 1])
+  })
+
+  for (const [what, publish] of Object.entries({
+    'an upload': (api: Api, { client }: Account) => api.publish(client, page('more', 3 * KB)),
+    'a text in the request': (_: Api, { client }: Account) =>
+      client.publishContents({ files: [{ path: 'a.txt', content: 'x'.repeat(3 * KB) }] }),
+  }))
+    test(`${what} beyond the bytes of the plan is refused and leaves nothing behind`, async () => {
+      await using api = await startWith({ bytes: 10 * KB })
+      const owner = await api.account()
+      await api.publish(owner.client, page('first', 8 * KB))
+      const { details, message, hint } = await expectFailure(publish(api, owner), 'QUOTA_EXCEEDED')
+      const freeable = { trashedSites: 0, pendingVersions: 0 }
+      const quota = { quota: 'account-bytes', limit: 10 * KB, used: 8 * KB, requested: 3 * KB }
+      assert.deepEqual(details, { ...quota, ...freeable })
+      assert.match(message, /^The account has 8.0 kB of 10 kB, and this publish needs 3.0 kB more$/)
+      assert.match(hint!, /^Delete sites permanently/)
+      assert.deepEqual(await holding(api, owner), [8 * KB, 1])
+    })
+
+  test('a site beyond the number of the plan is refused, however it is created', async () => {
+    await using api = await startWith({ sites: 2 })
+    const owner = await api.account()
+    const { slug } = await api.publish(owner.client, page('one'))
+    const { slug: second } = await api.publish(owner.client, page('two'))
+    await owner.client.delete(second)
+    const anonymous = await api.publish(api.anonymous, page('claimed'))
+    for (const create of [
+      () => api.publish(owner.client, page('three')),
+      () => owner.client.duplicate(slug),
+      () => owner.client.claim(anonymous.slug, anonymous.claimToken!),
+    ]) {
+      const { quota, limit, used, trashedSites } = await refusal(create())
+      assert.deepEqual([quota, limit, used, trashedSites], ['account-sites', 2, 2, 1])
+    }
+    await owner.client.delete(second, { permanent: true })
+    await owner.client.claim(anonymous.slug, anonymous.claimToken!)
+    assert.deepEqual(await holding(api, owner), [2 * KB, 2])
+  })
+
+  test('an exception raises the limit of one account, until it is removed', async () => {
+    await using api = await startWith({ sites: 1 })
+    const owner = await api.account()
+    const { accountPlans } = await api.operator()
+    await api.publish(owner.client, page('one'))
+    await accountPlans.setByEmail(COMMAND_LINE, owner.email, { limits: { sites: 2, filesPerSite: 1 } })
+    await api.publish(owner.client, page('two'))
+    const { limits } = await owner.client.me()
+    assert.deepEqual([limits.sites, limits.filesPerSite], [2, 1])
+    await expectFailure(api.publish(owner.client, { 'a.txt': 'a', 'b.txt': 'b' }), 'VALIDATION_ERROR')
+    const removed = { limits: { sites: null } }
+    assert.deepEqual(await accountPlans.setByEmail(COMMAND_LINE, owner.email, removed), {
+      plan: 'free',
+      limits: { filesPerSite: 1 },
+    })
+    assert.equal((await refusal(api.publish(owner.client, page('three')))).limit, 1)
+  })
+
+  test('an administrator sets the plan and exceptions of an account, which is recorded', async () => {
+    await using api = await startWith({})
+    const owner = await api.account()
+    const { key } = await administrator(api)
+    const { id } = (await (await api.operator()).store.read.accounts.byEmail(owner.email))!
+    const set = (json: object) => api.request('PUT', `/api/admin/accounts/${id}/plan`, { key, json })
+    assert.deepEqual((await set({ plan: 'hobby', limits: { sites: 7, versionsKept: 9 } })).json, {
+      plan: 'hobby',
+      limits: { sites: 7 },
+    })
+    assert.equal((await owner.client.me()).limits.sites, 7)
+    assert.equal((await set({ plan: 'golden' })).status, 400)
+    assert.equal((await set({ limits: { filesPerSite: 5001 } })).status, 400)
+    const { json } = await api.request('GET', `/api/admin/audit?target=${owner.email}`, { key })
+    assert.deepEqual(
+      (json as AuditPage).rows.map(({ action, details }) => [action, details]),
+      [['account.plan', { plan: 'hobby', limits: { sites: 7 } }]],
+    )
+  })
+
+  test('a collaborator publishes into the quota of the owner', async () => {
+    await using api = await startWith({ bytes: 5 * KB })
+    const [owner, friend] = [await api.account(), await api.account()]
+    const { slug } = await api.publish(owner.client, page('one', 4 * KB))
+    await owner.client.addCollaborator(slug, friend.email)
+    assert.equal((await refusal(api.publish(friend.client, page('two', 2 * KB), { slug }))).used, 4 * KB)
+    await api.publish(friend.client, page('two', KB), { slug })
+    assert.deepEqual(await holding(api, owner), [5 * KB, 1])
+    assert.deepEqual(await holding(api, friend), [0, 0])
+  })
+
+  test('of publishes at the same time only as many are admitted as there is room for', async () => {
+    await using api = await startWith({ bytes: 10 * KB })
+    const owner = await api.account()
+    const { slug } = await api.publish(owner.client, page('first', 2 * KB))
+    const calls = Array.from({ length: 20 }, (_, number) =>
+      number % 2 === 0
+        ? api.publish(owner.client, page(`new ${number}`, 2 * KB))
+        : api.publish(owner.client, page(`preview ${number}`, 2 * KB), { slug, preview: `pr-${number}` }),
+    )
+    const outcomes = await Promise.allSettled(calls)
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 4)
+    const [bytes] = await holding(api, owner)
+    assert.equal(bytes, 10 * KB)
+  })
+
+  test('an injected document does not count, also when another account publishes the same text', async () => {
+    await using api = await startWith({})
+    const [owner, other] = [await api.account(), await api.account()]
+    const { slug, siteUrl } = await api.publish(
+      owner.client,
+      { 'index.html': '<p>text '.repeat(200) },
+      { title: 'A title' },
+    )
+    await api.running.service.precompressor.onIdle()
+    await api.publish(other.client, { 'copy.html': (await api.visit(siteUrl)).text })
+    await owner.client.delete(slug, { permanent: true })
+    assert.deepEqual(await holding(api, owner), [0, 0])
+  })
+
+  test('a deleted account leaves no count behind', async () => {
+    await using api = await startWith({})
+    const owner = await api.account()
+    const { id } = (await (await api.operator()).store.read.accounts.byEmail(owner.email))!
+    await api.publish(owner.client, page('one'))
+    await owner.client.deleteAccount(owner.email)
+    const { store } = await api.operator()
+    assert.deepEqual(await store.read.usage.find(accountHolder(id)), { bytes: 0, sites: 0, revision: 0 })
+  })
+})
+
+describe('what sites without an account hold', () => {
+  const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
+
+  async function publishFrom(api: Api, address: string, name: string, bytes = KB) {
+    const json = { files: [{ path: 'index.html', content: name.padEnd(bytes, '.') }] }
+    return api.request('POST', '/api/v1/publish', { json, ...from(address) })
+  }
+
+  const NETWORKS: [quota: string, settings: Record<string, string>, same: string, other: string][] = [
+    ['network-sites', { ANONYMOUS_NETWORK_SITES: '2' }, '192.0.2.255', '192.0.3.1'],
+    ['network-bytes', { ANONYMOUS_NETWORK_BYTES: '2500' }, '192.0.2.255', '192.0.3.1'],
+    ['network-sites', { ANONYMOUS_NETWORK_SITES: '2' }, '::ffff:192.0.2.7', '2001:db8::1'],
+  ]
+  for (const [quota, settings, same, other] of NETWORKS)
+    test(`${quota}: ${same} shares the quota of 192.0.2.1, and ${other} does not`, async () => {
+      await using api = await Api.start({ TRUSTED_PROXIES: '1', ...settings })
+      for (const name of ['one', 'two']) assert.equal((await publishFrom(api, '192.0.2.1', name)).status, 201)
+      const refused = await publishFrom(api, same, 'three')
+      assert.equal(refused.status, 413)
+      assert.equal((refused.json as { details: QuotaDetails }).details.quota, quota)
+      assert.equal((await publishFrom(api, other, 'three')).status, 201)
+      assert.equal(await api.sweep('usage'), 0)
+    })
+
+  test('addresses of one IPv6 /48 share a quota', async () => {
+    await using api = await Api.start({ TRUSTED_PROXIES: '1', ANONYMOUS_NETWORK_SITES: '1' })
+    assert.equal((await publishFrom(api, '2001:db8:7:1::1', 'one')).status, 201)
+    assert.equal((await publishFrom(api, '2001:db8:7:ffff::2', 'two')).status, 413)
+    assert.equal((await publishFrom(api, '2001:db8:8::1', 'three')).status, 201)
+  })
+
+  for (const [quota, settings] of [
+    ['anonymous-sites', { ANONYMOUS_TOTAL_SITES: '2' }],
+    ['anonymous-bytes', { ANONYMOUS_TOTAL_BYTES: '2500' }],
+  ] as const)
+    test(`${quota}: all networks share it, accounts do not, and a claim or the expiry frees it`, async () => {
+      await using api = await Api.start({ TRUSTED_PROXIES: '1', ...settings })
+      const owner = await api.account()
+      const one = (await publishFrom(api, '192.0.2.1', 'one')).json as { slug: string; claimToken: string }
+      assert.equal((await publishFrom(api, '198.51.100.1', 'two')).status, 201)
+      const refused = await publishFrom(api, '203.0.113.1', 'three')
+      assert.equal((refused.json as { details: QuotaDetails }).details.quota, quota)
+      await api.publish(owner.client, page('of an account'))
+      await owner.client.claim(one.slug, one.claimToken)
+      assert.equal((await publishFrom(api, '203.0.113.1', 'three')).status, 201)
+      assert.equal((await publishFrom(api, '203.0.113.1', 'four')).status, 413)
+      api.pass(DAY_MS + 1)
+      await api.sweep('expired-sites')
+      for (const name of ['five', 'six'])
+        assert.equal((await publishFrom(api, '203.0.113.1', name)).status, 201)
+    })
+
+  test('archives that are received at the same time do not exceed a quota together', async () => {
+    await using api = await Api.start({ ANONYMOUS_TOTAL_BYTES: '3MB' })
+    const archive = zip([part('index.html', Buffer.alloc(1e6, 'x'))])
+    const before = api.begunPuts
+    const answers = await Promise.all(
+      Array.from({ length: 9 }, () =>
+        api.request('POST', '/api/v1/publish', {
+          body: archive,
+          headers: { 'content-type': 'application/zip' },
+        }),
+      ),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status).sort(),
+      [201, 201, 201, 413, 413, 413, 413, 413, 413],
+    )
+    assert.ok(api.begunPuts - before < 9, 'contents without room were stored')
+  })
+
+  test('an unfinished upload counts with its declared size until it is abandoned', async () => {
+    await using api = await Api.start({ ANONYMOUS_TOTAL_BYTES: '10kB' })
+    await api.create(api.anonymous, page('pending', 9 * KB))
+    const { quota, requested } = await refusal(api.create(api.anonymous, page('another', 2 * KB)))
+    assert.deepEqual([quota, requested], ['anonymous-bytes', 2 * KB])
+    api.pass(DAY_MS + 1)
+    await api.sweep('expired-sites')
+    await api.sweep('abandoned')
+    await api.create(api.anonymous, page('another', 10 * KB))
+  })
+})
+
+test('after any calls, what is counted equals what is stored', async (t) => {
+  await using api = await startWith({ versionsKept: 2, draftsKept: 1, previews: 3 })
+  await api.sweep('usage')
+  const seed = anySeed()
+  t.diagnostic(`seed ${seed}`)
+  const random = new Random(seed)
+  const owners = [await api.account(), await api.account()]
+  const own: string[][] = [[], []]
+  const anonymous: { slug: string; claimToken: string }[] = []
+  const contents = () =>
+    Object.fromEntries(
+      Array.from({ length: 1 + random.below(3) }, (_, number) => [
+        `${number}.txt`,
+        `${random.below(6)}`.padEnd(10 + random.below(2), '.'),
+      ]),
+    )
+  const calls = [
+    async (who: number) => void own[who]!.push((await api.publish(owners[who]!.client, contents())).slug),
+    async () => {
+      const { slug, claimToken } = await api.publish(api.anonymous, contents())
+      anonymous.push({ slug, claimToken: claimToken! })
+    },
+    (who: number, slug: string) => api.publish(owners[who]!.client, contents(), { slug }),
+    (who: number, slug: string) => api.publish(owners[who]!.client, contents(), { slug, live: false }),
+    (who: number, slug: string) =>
+      api.publish(owners[who]!.client, contents(), { slug, preview: `pr-${random.below(4)}` }),
+    (who: number, slug: string) => api.update(owners[who]!.client, slug, contents()),
+    async (who: number, slug: string) =>
+      void own[who]!.push((await owners[who]!.client.duplicate(slug)).slug),
+    (who: number, slug: string) => owners[1 - who]!.client.duplicate(slug),
+    (who: number, slug: string) => owners[who]!.client.delete(slug, { permanent: random.below(2) === 0 }),
+    (who: number, slug: string) => owners[who]!.client.undelete(slug),
+    async (who: number, slug: string) => {
+      await owners[who]!.client.renameSite(slug, `name-${random.below(1e9)}`)
+    },
+    async (who: number, slug: string) => {
+      const { versions } = await owners[who]!.client.versions(slug)
+      await owners[who]!.client.deleteVersion(slug, random.pick(versions).versionId)
+    },
+    (who: number, slug: string) => owners[who]!.client.setMetadata(slug, { title: `${random.below(9)}` }),
+    async (who: number) => {
+      const site = anonymous.pop()
+      if (site) await owners[who]!.client.claim(site.slug, site.claimToken)
+    },
+    async () => {
+      api.pass(random.below(2) * DAY_MS)
+      for (const name of ['expired-sites', 'abandoned', 'trash', 'old-versions']) await api.sweep(name)
+    },
+  ]
+  for (let step = 0; step < 120; step++) {
+    const who = random.below(2)
+    const slug = own[who]!.length > 0 ? random.pick(own[who]!) : 'none'
+    // Many calls are refused: the site is deleted, or the version is live.
+    await random
+      .pick(calls)(who, slug)
+      .catch(() => undefined)
+    if (step % 10 === 9) assert.equal(await api.sweep('usage'), 0, `step ${step} of seed ${seed}`)
+  }
+})

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { type Clamd, INFECTED, startClamd } from '../tools/clamd.ts'
+import { requires } from '../tools/part.ts'
+import { temporaryFolder } from '../tools/temporary-folder.ts'
+import { Api, DAY_MS, expectFailure } from './api.ts'
+
+/** A service whose scanner is a program, and what the program was given. */
+async function scannedService(script: string, settings: Record<string, string> = {}) {
+  const stack = new AsyncDisposableStack()
+  const folder = stack.use(await temporaryFolder('slipway-scan-'))
+  const program = join(folder.path, 'scan')
+  const given = join(folder.path, 'given')
+  await writeFile(given, '')
+  await writeFile(program, `#!/bin/sh\ngiven='${given}'\n${script}`)
+  await chmod(program, 0o755)
+  const api = stack.use(await Api.start({ SCAN_HOOK: program, ...settings }))
+  return {
+    api,
+    owner: await api.account(),
+    program,
+    /** The lines of all runs. */
+    async lines(): Promise<Record<string, string>[]> {
+      const text = await readFile(given, 'utf8')
+      return text
+        .trim()
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line))
+    },
+    copies: async () => (await readdir(join(api.data, 'spool'))).filter((name) => name.startsWith('scan')),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** Reads the copies as well, which are there while the program runs. */
+const ACCEPT = `while read -r line; do
+  echo "$line" >> "$given"
+  file=$(echo "$line" | sed 's/.*"file":"\\([^"]*\\)".*/\\1/')
+  grep -q forbidden "$file" && path=$(echo "$line" | sed 's/.*"path":"\\([^"]*\\)".*/\\1/')
+done
+[ -z "$path" ] || { echo "{\\"path\\":\\"$path\\",\\"reason\\":\\"a forbidden word\\"}"; exit 1; }
+`
+
+describe('the program that scans files', () => {
+  test('gets each content once, before it is published, and its copies are deleted', async () => {
+    await using scanned = await scannedService(ACCEPT)
+    const { owner, api } = scanned
+    const files = { 'index.html': 'one', 'copy.html': 'one', 'a.txt': 'two' }
+    const { slug } = await api.publish(owner.client, files)
+    const lines = await scanned.lines()
+    assert.deepEqual(lines.map(({ path }) => path).sort(), ['a.txt', 'copy.html'])
+    assert.deepEqual(Object.keys(lines[0]!), ['path', 'hash', 'size', 'contentType', 'file'])
+    await api.publish(owner.client, { ...files, 'b.txt': 'three' }, { slug })
+    await api.publish(api.anonymous, files)
+    assert.equal((await scanned.lines()).length, 3)
+    assert.deepEqual(await scanned.copies(), [])
+    api.pass(31 * DAY_MS)
+    assert.equal(await api.sweep('scans'), 3)
+    await api.publish(owner.client, files)
+    assert.equal((await scanned.lines()).length, 5)
+  })
+
+  test('refuses a version with the path and the reason, by every way to publish', async () => {
+    await using scanned = await scannedService(ACCEPT)
+    const { owner, api } = scanned
+    const { client } = owner
+    const bad = { 'index.html': 'x', 'dir/bad.txt': 'a forbidden word' }
+    const contents = Object.entries(bad).map(([path, content]) => ({ path, content }))
+    const { slug, siteUrl } = await api.publish(client, { 'index.html': 'good' })
+    for (const publish of [
+      () => api.publish(client, bad),
+      () => api.publish(client, bad, { slug }),
+      () => api.publish(client, bad, { slug, preview: 'pr-1' }),
+      () => api.publish(api.anonymous, bad),
+      () => client.publishContents({ files: contents }),
+      () => client.publishContents({ files: contents, merge: true }, slug),
+    ]) {
+      const { details, message, status } = await expectFailure(publish(), 'CONTENT_REFUSED')
+      assert.equal(status, 403)
+      assert.deepEqual(details, { path: 'dir/bad.txt', reason: 'a forbidden word' })
+      assert.match(message, /refuses the file 'dir\/bad\.txt': a forbidden word/)
+    }
+    assert.equal((await api.visit(siteUrl)).text, 'good')
+    assert.equal((await api.visit(siteUrl, '/dir/bad.txt')).status, 404)
+    assert.deepEqual(await scanned.copies(), [])
+  })
+
+  test('has none of the settings of the service in its environment', async () => {
+    await using scanned = await scannedService(
+      `[ -z "$(env | grep SLIPWAY_)" ] && [ -n "$PATH" ] && exit 0\necho leaked; exit 1\n`,
+    )
+    await scanned.api.publish(scanned.owner.client, { 'index.html': 'x' })
+  })
+
+  for (const [failure, script] of [
+    ['crashes', 'kill -9 $$\n'],
+    ['exits with another code', 'echo broken >&2; exit 2\n'],
+    ['exceeds its time', 'sleep 60\n'],
+  ] as const)
+    test(`that ${failure} refuses the version, or lets it pass by a setting`, async () => {
+      const settings = { SCAN_SECONDS: failure === 'exceeds its time' ? '1' : '30' }
+      await using refusing = await scannedService(script, settings)
+      const created = await refusing.api.create(refusing.owner.client, { 'index.html': 'x' })
+      await refusing.api.upload(created.upload, { 'index.html': 'x' })
+      const path = `/api/v1/publish/${created.slug}/finalize`
+      const json = { versionId: created.upload.versionId }
+      const refused = await refusing.api.request('POST', path, { key: refusing.owner.key, json })
+      assert.deepEqual([refused.status, refused.json.code], [503, 'SCAN_UNAVAILABLE'])
+      assert.equal(refused.headers['retry-after'], '30')
+      await writeFile(refusing.program, '#!/bin/sh\n')
+      assert.equal((await refusing.api.request('POST', path, { key: refusing.owner.key, json })).status, 200)
+      await using passing = await scannedService(script, { ...settings, SCAN_FAILURE: 'pass' })
+      const { siteUrl } = await passing.api.publish(passing.owner.client, { 'index.html': 'x' })
+      assert.equal((await passing.api.visit(siteUrl)).text, 'x')
+    })
+})
+
+describe('clamd', () => {
+  test('refuses what its signatures know, by its socket and by its port', requires('clamd'), async () => {
+    await using clamd: Clamd = await startClamd()
+    for (const SCAN_HOOK of clamd.addresses) {
+      await using api = await Api.start({ SCAN_HOOK })
+      const { client } = await api.account()
+      const bad = { 'index.html': 'x', 'bad.txt': INFECTED }
+      const { details } = await expectFailure(api.publish(client, bad), 'CONTENT_REFUSED')
+      assert.deepEqual(details, { path: 'bad.txt', reason: 'Test.Malware.UNOFFICIAL' })
+      const large = 'word '.repeat(200_000)
+      await api.publish(client, { 'index.html': 'x', 'large.txt': large.slice(0, 900_000) })
+      // Beyond StreamMaxLength, the daemon closes the connection while it is sent to.
+      const { upload, slug } = await api.create(client, { 'large.txt': large.repeat(3) })
+      await api.upload(upload, { 'large.txt': large.repeat(3) })
+      const { status } = await api.request('POST', `/api/v1/publish/${slug}/finalize`, {
+        key: (await api.account()).key,
+        json: { versionId: upload.versionId },
+      })
+      assert.equal(status, 404)
+      const finalized = client.finalize(slug, { versionId: upload.versionId })
+      await expectFailure(finalized, 'SCAN_UNAVAILABLE')
+    }
+  })
+
+  for (const [behavior, answer] of [
+    ['is away', undefined],
+    ['closes the connection', (socket: Socket) => socket.destroy()],
+    ['answers something else', (socket: Socket) => socket.end('UNKNOWN COMMAND\0')],
+    ['answers without end', (socket: Socket) => void socket.write('x'.repeat(10_000))],
+    ['never answers', () => undefined],
+  ] as const)
+    test(`that ${behavior} refuses the version with 503`, async () => {
+      await using folder = await temporaryFolder('slipway-clamd-')
+      const path = join(folder.path, 'clamd.ctl')
+      await using server = createServer((socket) => {
+        socket.on('error', () => undefined)
+        // A socket that is not read does not notice that its peer has closed it.
+        socket.resume()
+        answer?.(socket)
+      })
+      if (answer) await new Promise<void>((resolve) => server.listen(path, resolve))
+      await using api = await Api.start({ SCAN_HOOK: `clamd:${path}`, SCAN_SECONDS: '1' })
+      const { client } = await api.account()
+      const { upload, slug } = await api.create(client, { 'index.html': 'x' })
+      await api.upload(upload, { 'index.html': 'x' })
+      await expectFailure(client.finalize(slug, { versionId: upload.versionId }), 'SCAN_UNAVAILABLE')
+    })
+})

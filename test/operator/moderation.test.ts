@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApi } from '../api/api.ts'
+import { sha256 } from '../api/content.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { run } from './program.ts'
+
+const api = await startApi()
+
+/** Runs a command beside the service; its output, of a command with `--json` parsed. */
+async function command(...args: string[]) {
+  const { code, lines, stderr } = await run(args, { DATA: api.data, BASE_URL: api.baseUrl })
+  assert.equal(code, 0, `${args}: ${stderr}`)
+  return args.includes('--json') ? JSON.parse(lines.at(-1)!) : lines.join('\n')
+}
+
+test('the operator stops abuse from the command line while the service runs, and undoes it', async () => {
+  const owner = await api.account()
+  const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'content' })
+  const becomes = (status: number) => waitFor(async () => (await api.visit(siteUrl)).status === status)
+  assert.match(await command('site', 'suspend', slug, '--reason', 'phishing', '--note', 't'), /is suspended/)
+  await becomes(451)
+  const shown = await command('site', 'show', slug, '--json')
+  assert.deepEqual([shown.owner.email, shown.suspension.note], [owner.email, 't'])
+  assert.match(
+    await command('site', 'show', slug),
+    new RegExp(`^URL +${siteUrl}\\n(.*\\n)*suspended +since .*: phishing$`),
+  )
+  assert.match(await command('site', 'resume', slug), /is not suspended/)
+  await becomes(200)
+  assert.deepEqual(await command('account', 'suspend', owner.email, '--reason', 'spam', '--json'), {
+    email: owner.email,
+  })
+  await becomes(451)
+  await command('account', 'resume', owner.email)
+  await becomes(200)
+  const hash = sha256('content')
+  const block = await command('block', 'hash', 'add', hash, '--reason', 'malware', '--for', '1d', '--json')
+  assert.equal(block.value, hash)
+  await becomes(451)
+  assert.match(await command('block', 'hash', 'list'), new RegExp(`^${hash}  \\d{4}-.*  malware$`))
+  await command('block', 'hash', 'remove', hash)
+  await becomes(200)
+  const refused = await run(['block', 'network', 'add', '10.0.0.0/8', '--reason', 'x'], { DATA: api.data })
+  assert.deepEqual([refused.code, /local network/.test(refused.stderr)], [1, true])
+  await command('site', 'delete', slug, '--reason', 'phishing')
+  await becomes(404)
+  const { store } = await api.operator()
+  const entries = await store.read.audit.list({ limit: 20 })
+  assert.deepEqual(
+    entries.map(({ action, actor }) => `${action} ${actor.name}`).reverse(),
+    [
+      ...['site.suspend', 'site.resume', 'account.suspend', 'account.resume'],
+      ...['hash.block', 'hash.unblock', 'site.delete'],
+    ].map((action) => `${action} command line`),
+  )
+})

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, test } from 'node:test'
+import type { Slipway } from '../../client/sdk/slipway.ts'
+import { NOTICE_KINDS } from '../../protocol/api/account.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runOnce } from '../../server/jobs/scheduler.ts'
+import type { NoticeEvent } from '../../server/store/contract/notices.ts'
+import { Api } from '../api/api.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { openOperator, type RunningService, startTestService } from '../support/service.ts'
+import { type ReadLetter, readLetter } from '../tools/letter.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { run } from './program.ts'
+
+const DAY_MS = 86_400_000
+
+describe('emails about events', () => {
+  const disposal = new AsyncDisposableStack()
+  let service: RunningService
+  let client: Slipway
+  let accountId: string
+  let operator: Awaited<ReturnType<typeof openOperator>>
+  before(async () => {
+    service = disposal.use(await startTestService())
+    operator = disposal.use(await openOperator(service, {}))
+    client = service.client(await service.signIn('ann@example.test'))
+    accountId = (await operator.store.read.accounts.byEmail('ann@example.test'))!.id
+  })
+  after(() => disposal.disposeAsync())
+
+  let added = 0
+  /** Adds an event and sends what is due; returns the new emails. */
+  async function notice(event: NoticeEvent, id = `${event.kind} ${++added}`): Promise<ReadLetter[]> {
+    // Files of emails are named by their time.
+    service.clock.now++
+    const before = await readdir(join(service.data, 'mail'))
+    await operator.store.write('durable', {}, (tx) =>
+      tx.notices.add({ id, accountId, event, createdAt: service.clock.now }),
+    )
+    await sendDue(operator)
+    const names = (await readdir(join(service.data, 'mail'))).filter((name) => !before.includes(name))
+    return Promise.all(
+      names.map(async (name) => readLetter(await readFile(join(service.data, 'mail', name), 'utf8'))),
+    )
+  }
+
+  const deleted = { kind: 'site-deleted', slug: 'a', title: null, at: 0 } as const
+  const linkOf = (letter: ReadLetter) =>
+    new URL(/^<(.*)>$/.exec(letter.headers.get('list-unsubscribe')!)![1]!)
+  const follow = (link: URL, method: string) =>
+    sendRequest(service.port, {
+      method,
+      path: link.pathname + link.search,
+      headers: { host: link.host, 'content-type': 'application/x-www-form-urlencoded' },
+      ...(method === 'POST' && { body: 'List-Unsubscribe=One-Click' }),
+    })
+
+  test('are turned off one by one, and reminders are both kinds about sites', async () => {
+    const all = Object.fromEntries(Object.keys(NOTICE_KINDS).map((kind) => [kind, true]))
+    assert.deepEqual((await client.me()).notices, all)
+    assert.deepEqual(await client.updateMe({ notices: { 'site-deleted': false } }), {
+      reminders: true,
+      notices: { ...all, 'site-deleted': false },
+    })
+    assert.deepEqual(await notice(deleted), [])
+    assert.equal((await client.updateMe({ notices: { 'site-expires': false } })).reminders, false)
+    assert.deepEqual(await client.updateMe({ reminders: true }), { reminders: true, notices: all })
+    assert.equal((await notice(deleted)).length, 1)
+  })
+
+  test('have a link that turns their kind off with one click, and not when a program opens it', async () => {
+    const [letter] = await notice(deleted)
+    assert.equal(letter!.headers.get('list-unsubscribe-post'), 'List-Unsubscribe=One-Click')
+    const link = linkOf(letter!)
+    const page = await follow(link, 'GET')
+    assert.equal(page.status, 200)
+    assert.match(page.text, /A site was deleted: turn off/)
+    assert.equal((await client.me()).notices['site-deleted'], true)
+    for (const [name, value] of [
+      ['kind', 'new-browser'],
+      ['account', 'another-account'],
+      ['signature', 'x'],
+    ] as const) {
+      const forged = new URL(link)
+      forged.searchParams.set(name, value)
+      assert.equal((await follow(forged, 'POST')).status, 404, name)
+    }
+    assert.equal((await follow(link, 'POST')).status, 200)
+    const { notices } = await client.me()
+    assert.deepEqual(
+      Object.entries(notices).filter(([, isOn]) => !isOn),
+      [['site-deleted', false]],
+    )
+    await client.updateMe({ reminders: true })
+  })
+
+  test('report that a domain works again only after they reported that it does not', async () => {
+    const domain = { domain: 'www.example.test', slug: 'a' }
+    const works = { kind: 'domain-works', ...domain, failingSince: 7 } as const
+    assert.deepEqual(await notice(works), [])
+    const fails = { kind: 'domain-fails', ...domain, problem: 'no record', servedUntil: 0 } as const
+    assert.equal((await notice(fails, `domain-fails ${accountId} www.example.test 7`)).length, 1)
+    const [letter] = await notice(works)
+    assert.equal(letter!.subject, 'www.example.test points to your site again')
+  })
+
+  test('report sign-ins from new places once a day, with the network', async () => {
+    const event = {
+      kind: 'new-browser',
+      browser: 'Firefox on Linux',
+      network: '192.0.2.0/24',
+      at: 0,
+    } as const
+    const [letter] = await notice(event)
+    assert.match(letter!.text.replaceAll(/\s+/g, ' '), /Firefox on Linux in the network 192\.0\.2\.0\/24/)
+    assert.deepEqual(await notice(event), [])
+    service.clock.now += DAY_MS
+    assert.equal((await notice(event)).length, 1)
+  })
+})
+
+test('an account gets one email when 80 % of its sites are used, and one when all are', async () => {
+  await using api = await Api.start({ PLANS: JSON.stringify({ free: { sites: 5 } }) })
+  const { client } = await api.account()
+  const subjects = async () => {
+    await api.sweep('emails')
+    const folder = join(api.data, 'mail')
+    const letters = await Promise.all(
+      (await readdir(folder)).map(async (name) => readLetter(await readFile(join(folder, name), 'utf8'))),
+    )
+    return letters.map(({ subject }) => subject).filter((subject) => subject.includes('used'))
+  }
+  for (let count = 1; count <= 3; count++) await api.publish(client, { 'index.html': `${count}` })
+  assert.deepEqual(await subjects(), [])
+  for (let count = 4; count <= 5; count++) await api.publish(client, { 'index.html': `${count}` })
+  assert.deepEqual((await subjects()).sort(), ['100 % of your sites are used', '80 % of your sites are used'])
+})
+
+test('an address that the mail server refuses gets no further emails until a code arrives there', async () => {
+  await using disposal = new AsyncDisposableStack()
+  const server = await RefusingServer.start()
+  disposal.defer(() => server.close())
+  const service = disposal.use(await startTestService({ SMTP_URL: server.url }))
+  const operator = disposal.use(await openOperator(service, { SMTP_URL: server.url }))
+  const { store } = operator
+  const email = 'ann@example.test'
+  const client = service.client(await signIn(service, server, email))
+  const { id: accountId } = (await store.read.accounts.byEmail(email))!
+  const add = (number: number) =>
+    store.write('durable', {}, (tx) =>
+      tx.notices.add({
+        id: `site-deleted ${number}`,
+        ...{ accountId, createdAt: service.clock.now },
+        event: { kind: 'site-deleted', slug: 'a', title: null, at: 0 },
+      }),
+    )
+  server.reply = '550 5.1.1 no such user'
+  await add(1)
+  await sendDue(operator)
+  assert.equal(server.recipients.length, 2, 'the code and the email that was refused')
+  assert.match((await client.me()).emailProblem!.reply, /550 5\.1\.1 no such user/)
+  await add(2)
+  service.clock.now += DAY_MS
+  await sendDue(operator)
+  assert.equal(server.recipients.length, 2)
+  server.reply = '250 ok'
+  await signIn(service, server, email)
+  await add(3)
+  await sendDue(operator)
+  assert.equal(server.recipients.length, 4)
+  const again = service.client(await signIn(service, server, email))
+  assert.equal((await again.me()).emailProblem, null)
+})
+
+test('each email has both parts and the usual headers, as the operator can see before', async () => {
+  await using folder = await memoryFolder()
+  const out = join(folder.path, 'emails')
+  const settings = { DATA: folder.path, MAIL_FROM: 'Pages <no-reply@pages.example>' }
+  const ended = await run(['mail', 'preview', '--out', out], settings)
+  assert.deepEqual([ended.code, ended.stderr], [0, ''])
+  const names = (await readdir(out)).filter((name) => name.endsWith('.eml'))
+  assert.ok(names.length >= 9)
+  for (const name of names) {
+    const kind = name.slice(0, -'.eml'.length)
+    const { headers, from, text, html, subject } = readLetter(await readFile(join(out, name), 'utf8'))
+    assert.equal(from, 'Pages <no-reply@pages.example>', kind)
+    assert.match(headers.get('message-id') ?? '', /^<[\w-]+@pages\.example>$/, kind)
+    assert.ok(!Number.isNaN(Date.parse(headers.get('date') ?? '')), kind)
+    assert.equal(headers.get('auto-submitted'), 'auto-generated', kind)
+    assert.equal(headers.has('list-unsubscribe'), kind in NOTICE_KINDS, kind)
+    assert.ok(subject !== '' && text.length > 50, kind)
+    assert.doesNotMatch(html, /<(img|link|script)|url\(/, kind)
+    assert.match(html, /display:none[^>]*>[^<]{20,}/, `${kind} begins with a text for lists of emails`)
+    assert.equal((await readFile(join(out, `${kind}.html`), 'utf8')).trim(), html.trim())
+  }
+})
+
+async function sendDue({ sweepOptions }: Awaited<ReturnType<typeof openOperator>>): Promise<void> {
+  await runOnce(sweeps.find(({ name }) => name === 'emails')!, sweepOptions)
+}
+
+async function signIn(service: RunningService, server: RefusingServer, email: string): Promise<string> {
+  await service.client().requestCode(email)
+  const { apiKey } = await service.client().verifyCode(email, server.lastCode!)
+  return apiKey
+}
+
+/** A mail server that gives one reply to each recipient. */
+class RefusingServer {
+  reply = '250 ok'
+  readonly recipients: string[] = []
+  lastCode: string | undefined
+  readonly #server: Server
+
+  static async start(): Promise<RefusingServer> {
+    const started = new RefusingServer()
+    await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve))
+    return started
+  }
+
+  private constructor() {
+    this.#server = createServer((socket) => {
+      let isData = false
+      socket.on('error', () => undefined)
+      socket.write('220 ready\r\n')
+      createInterface({ input: socket }).on('line', (line) => {
+        this.lastCode = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})$/.exec(line)?.[1] ?? this.lastCode
+        if (line.startsWith('RCPT')) this.recipients.push(line)
+        if (isData && line !== '.') return
+        isData = line === 'DATA'
+        socket.write(`${isData ? '354 continue' : line.startsWith('RCPT') ? this.reply : '250 ok'}\r\n`)
+      })
+    })
+  }
+
+  get url(): string {
+    const { port } = this.#server.address() as { port: number }
+    return `smtp://127.0.0.1:${port}`
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(() => resolve()))
+  }
+}

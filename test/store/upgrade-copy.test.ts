@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { copyFile, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { makeLog } from '../../server/lib/log.ts'
+import { type Migration, migrations } from '../../server/store/migrate.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
+import { siteRow } from './rows.ts'
+
+const ADDS: Migration = {
+  name: '901-notes',
+  compatibleWith: migrations.at(-1)!.name,
+  up: async ({ schema }) => {
+    await schema.alterTable('sites').addColumn('notes', 'text').execute()
+  },
+}
+
+const REMOVES: Migration = {
+  name: '902-no-notes',
+  compatibleWith: ADDS.name,
+  up: async ({ schema }) => {
+    await schema.alterTable('sites').dropColumn('notes').execute()
+  },
+}
+
+const INDEX: Migration = {
+  name: '903-by-notes',
+  compatibleWith: migrations.at(-1)!.name,
+  indexes: [{ name: 'sites_by_title', on: 'sites (title)' }],
+}
+
+/** Starts a release with these additional migrations, and stops it. Returns the lines of its log. */
+async function start(
+  file: string,
+  release: string,
+  additional: readonly Migration[] = [],
+  slug?: string,
+): Promise<Record<string, unknown>[]> {
+  const lines: Record<string, unknown>[] = []
+  const log = makeLog({ level: 'info', text: false, write: (line) => void lines.push(JSON.parse(line)) })
+  const upgrade = { release, log, steps: [...migrations, ...additional] }
+  await using store = await sqliteStore({ file, clock: Date.now, upgrade })
+  if (slug) await store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug)))
+  return lines
+}
+
+async function listCopies(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.includes('before')).sort()
+}
+
+test('a release copies the database before it migrates it, logs that, and keeps the last two copies', async () => {
+  await using folder = await memoryFolder()
+  const file = join(folder.path, 'slipway.db')
+  assert.deepEqual(await start(file, '1.0.0', [], 'bakery'), [], 'a new database has nothing to copy')
+  assert.deepEqual(await start(file, '1.0.0'), [])
+  const [copied, migrated] = await start(file, '1.1.0', [ADDS])
+  const copy = join(folder.path, 'slipway-before-1.1.0.db')
+  const { size } = await stat(copy)
+  assert.deepEqual(
+    [copied?.message, copied?.copy, copied?.bytes],
+    ['copied the database before its migration', copy, size],
+  )
+  assert.deepEqual(
+    [migrated?.message, migrated?.release, migrated?.migrations],
+    ['migrated the database', '1.1.0', ['901-notes']],
+  )
+  assert.equal((await start(file, '1.2.0', [ADDS, INDEX])).length, 1, 'an index rewrites nothing')
+  await start(file, '1.3.0', [ADDS, INDEX, REMOVES])
+  await start(file, '1.4.0', [ADDS, INDEX, REMOVES, { ...ADDS, name: '904-notes' }])
+  assert.deepEqual(await listCopies(folder.path), ['slipway-before-1.3.0.db', 'slipway-before-1.4.0.db'])
+})
+
+test('the release before runs on a migrated database, or refuses it and runs on the copy', async () => {
+  await using folder = await memoryFolder()
+  const file = join(folder.path, 'slipway.db')
+  await start(file, '1.0.0', [], 'bakery')
+  await start(file, '1.1.0', [ADDS])
+  await start(file, '1.0.0', [], 'florist')
+  await start(file, '1.2.0', [ADDS, REMOVES])
+  await assert.rejects(
+    start(file, '1.0.0'),
+    /newer version of Slipway.*go back as docs\/backup\.md describes/,
+  )
+  for (const suffix of ['-wal', '-shm']) await rm(file + suffix, { force: true })
+  await copyFile(join(folder.path, 'slipway-before-1.2.0.db'), file)
+  await start(file, '1.0.0')
+  await using store = await sqliteStore({ file, clock: Date.now })
+  assert.ok(await store.read.sites.bySlug('florist'))
+})
+
+test(
+  'without space for the copy, a release refuses to start and changes nothing',
+  requires('small-disk'),
+  async () => {
+    await using disk = await mountSmallDisk(8 * 2 ** 20)
+    const file = join(disk.folder, 'slipway.db')
+    await start(file, '1.0.0', [], 'bakery')
+    await disk.fill(300_000)
+    await assert.rejects(start(file, '1.1.0', [ADDS]), {
+      code: 'INSUFFICIENT_STORAGE',
+      message: /copies it first: that needs .* are free\. Make room and start it again/,
+    })
+    await disk.clear()
+    assert.deepEqual(await listCopies(disk.folder), [])
+    assert.equal((await start(file, '1.1.0', [ADDS])).length, 2)
+  },
+)
