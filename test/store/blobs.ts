@@ -56,6 +56,28 @@ export function storeBlobs(promises: Promises): void {
     assert.deepEqual((await read.blobs.listDiscarded(0, 10)).sort(), [own.object, shared.object].sort())
   })
 
+  promises(
+    'a content that a site adds again when the first site with it is deleted counts once',
+    async (open) => {
+      const { write } = await open()
+      const x = storedBlob('x')
+      const [counted, removed] = await write('durable', {}, async (tx) => {
+        for (const slug of ['one', 'two']) await tx.blobs.add(slug, [x])
+        await tx.blobs.removeReferences('one', [x.hash], 1000)
+        await tx.blobs.add('two', [x])
+        return [
+          await tx.references.sum('two', null),
+          await tx.blobs.removeReferences('two', [x.hash], 2000),
+        ] as const
+      })
+      assert.equal(counted.bytes, x.size)
+      assert.deepEqual(
+        removed.map(({ size }) => size),
+        [x.size],
+      )
+    },
+  )
+
   promises('the references of several sites are independent of their order', async (open) => {
     const { write } = await open()
     const x = storedBlob('x')

@@ -48,6 +48,7 @@ export class SqlReferenceQueries implements ReferenceQueries {
     return new Set(found)
   }
 
+  /** Counts a content once that the site references in both tables. */
   async sum(slug: string, ownerId: string | null, order: '<>' | '<' = '<>') {
     const counted =
       ownerId === null
@@ -56,7 +57,7 @@ export class SqlReferenceQueries implements ReferenceQueries {
     const { rows } = await sql<{ bytes: number; own: number }>`
       select coalesce(sum(size), 0) as bytes, coalesce(sum(${counted}), 0) as own from (
         select hash, size, slug from blobs where slug = ${slug}
-        union all
+        union
         select blobs.hash, blobs.size, blobs.slug from blob_names join blobs on blobs.hash = blob_names.hash
         where blob_names.slug = ${slug}) as blobs`.execute(this.#db)
     const [row] = rows
