@@ -389,13 +389,13 @@ async function makeReady(
   )
   const isDeclared = version.files.every(({ hash }) => hash !== undefined)
   const contents = [...taken.values()]
-  const had = await tx.references.among(
-    version.slug,
-    contents.map(({ hash }) => hash),
-  )
   const used = await tx.blobs.add(version.slug, contents)
   await tx.blobs.discard(recorded.flatMap(({ object }) => (used.has(object) ? [] : object)))
-  const newBytes = await countNewBytes(tx, site, { contents, had })
+  const newBytes = await countNewBytes(
+    tx,
+    site,
+    contents.filter(({ isReferenced }) => !isReferenced),
+  )
   return { change: isDeclared ? change : { ...change, files }, newBytes }
 }
 

@@ -66,7 +66,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     assert.deepEqual(takeStatements(), ['select accounts', 'insert counters', 'select domains'])
   })
 
-  test('a publish of 1,000 files costs four statements to create it, one for each of its quotas, and fourteen to finalize it', async (t) => {
+  test('a publish of 1,000 files costs four statements to create it, one for each of its quotas, and twelve to finalize it', async (t) => {
     withoutSweeps(t)
     await using service = await startTestService(await settings())
     const { create, upload, finalize } = anonymousPublisher(service.port)
@@ -81,7 +81,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     await finalize(site)
     const finalized = takeStatements()
     // What follows the response is not counted.
-    assert.equal(finalized.indexOf('commit'), 13, finalized.join('\n'))
+    assert.equal(finalized.indexOf('commit'), 11, finalized.join('\n'))
   })
 })
 

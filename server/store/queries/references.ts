@@ -10,32 +10,6 @@ export class SqlReferenceQueries implements ReferenceQueries {
     this.#db = db
   }
 
-  async among(slug: string, hashes: readonly string[]) {
-    const found: string[] = []
-    for (const batch of toBatches(hashes)) {
-      const rows = await this.#db
-        .selectFrom('blobs')
-        .select('hash')
-        .where('hash', 'in', batch)
-        .where('object', 'is not', null)
-        .where((e) =>
-          e.or([
-            e('blobs.slug', '=', slug),
-            e.exists(
-              e
-                .selectFrom('blob_names')
-                .select('hash')
-                .where('blob_names.slug', '=', slug)
-                .whereRef('blob_names.hash', '=', 'blobs.hash'),
-            ),
-          ]),
-        )
-        .execute()
-      found.push(...rows.map(({ hash }) => hash))
-    }
-    return new Set(found)
-  }
-
   async heldBeside(slug: string, ownerId: string, hashes: readonly string[]) {
     const found: string[] = []
     for (const batch of toBatches(hashes)) {
