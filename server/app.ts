@@ -53,6 +53,7 @@ import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
+import type { Banners } from './operations/administration/banners.ts'
 import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
@@ -82,6 +83,7 @@ export interface OperatorContext {
   removals: Removals
   blocks: Blocks
   moderatedSites: ModeratedSites
+  banners: Banners
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -145,6 +147,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
+  await services.banners.refresh()
   stack.use(new Scheduler(services.sweepOptions, sweeps))
   stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   if (database) {
@@ -219,6 +222,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     manifestBytes: config.manifestBytes,
     builtSite: new BuiltSite({
       settings,
+      banner: () => services.banners.current(),
       sites: services.addresses.site('*').slice(0, -1),
       clock,
     }),
@@ -331,6 +335,7 @@ export async function openForOperator(
     removals,
     blocks,
     moderatedSites,
+    banners,
     precompressor,
     sweepOptions,
   } = services
@@ -361,6 +366,7 @@ export async function openForOperator(
     removals,
     blocks,
     moderatedSites,
+    banners,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -14,6 +14,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   site: async () => (await import('./commands/site.ts')).site,
   domain: async () => (await import('./commands/domain.ts')).domain,
   block: async () => (await import('./commands/block.ts')).block,
+  banner: async () => (await import('./commands/banner.ts')).banner,
   invite: async () => (await import('./commands/invite.ts')).invite,
   certificates: async () => (await import('./commands/certificates.ts')).certificates,
   settings: async () => (await import('./commands/settings.ts')).settings,

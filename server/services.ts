@@ -24,6 +24,7 @@ import { AccountDeletion } from './jobs/account-deletion.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
+import { Banners } from './operations/administration/banners.ts'
 import { Lists } from './operations/administration/lists.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
 import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
@@ -180,6 +181,7 @@ export function createServices(
     blocks,
     reports,
     moderatedSites: new ModeratedSites({ store, addresses }),
+    banners: new Banners({ store, clock }),
     lists: new Lists({ store, addresses }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),

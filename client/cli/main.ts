@@ -5,6 +5,7 @@ import { proxyFromEnvironment } from '../sdk/proxy.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../sdk/retry.ts'
 import { Slipway } from '../sdk/slipway.ts'
 import { loginCommand } from './account.ts'
+import { ReceivedBanners } from './banner.ts'
 import { UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTION } from './command.ts'
 import { findCommand, isCommand, parseCommandLine } from './command-line.ts'
@@ -39,6 +40,7 @@ export async function main(invocation: Invocation): Promise<number> {
   const proxyFor = proxyFromEnvironment(invocation.env)
   const transport = nodeTransport({ proxyFor })
   const retryPolicy = invocation.retryPolicy ?? defaultRetryPolicy
+  const banners = new ReceivedBanners()
   let caller: LastRequest | undefined
   const work: CommandContext = {
     cwd: invocation.cwd,
@@ -62,7 +64,7 @@ export async function main(invocation: Invocation): Promise<number> {
         baseUrl,
         key,
         client,
-        send: transport.send,
+        send: banners.watch(baseUrl, transport.send),
         signal: invocation.signal,
         retryPolicy,
       })
@@ -76,6 +78,7 @@ export async function main(invocation: Invocation): Promise<number> {
     printError(terminal, report, invocation.args)
     return report.exitCode
   } finally {
+    banners.print(terminal, settings)
     terminal.close()
     transport.close()
   }

@@ -9,6 +9,7 @@ import { CertificatesView } from './certificates-view.tsx'
 import { DomainsView } from './domains-view.tsx'
 import { NodesView } from './nodes-view.tsx'
 import { OverviewView } from './overview-view.tsx'
+import { PoliciesView } from './policies-view.tsx'
 import { SitesView } from './sites-view.tsx'
 import { SweepsView } from './sweeps-view.tsx'
 
@@ -28,6 +29,7 @@ const VIEWS: readonly AdminView[] = [
   { path: 'certificates', name: 'Certificates', View: CertificatesView },
   { path: 'sweeps', name: 'Sweeps', View: SweepsView },
   { path: 'nodes', name: 'Nodes', View: NodesView },
+  { path: 'policies', name: 'Policies', View: PoliciesView },
   { path: 'audit', name: 'Audit log', View: AuditView },
 ]
 

@@ -8,6 +8,7 @@ import { Notice } from '../kit/notice.tsx'
 import { Toast } from '../kit/toast.tsx'
 import { PaletteButton } from '../palette/palette-button.tsx'
 import { SignInAgain } from '../sign-in/sign-in-again.tsx'
+import { OperatorBanner } from './banner.tsx'
 import { formatClock } from './format-time.ts'
 import { Footer, HomeLink, PUBLIC_LINKS, SkipLink } from './frame-parts.tsx'
 import { Locations, Pages } from './routes.tsx'
@@ -21,6 +22,7 @@ export function AppShell() {
     <Locations>
       <SkipLink />
       <Header />
+      <OperatorBanner />
       <OriginMismatchNotice />
       <Pages />
       <FewRequestsLeft />

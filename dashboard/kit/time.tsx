@@ -53,3 +53,9 @@ export function useNow(every: number): number {
   }, [every])
   return now
 }
+
+/** A value for a datetime-local input: "2026-11-28T18:05", in the local time zone. */
+export function toLocalInputValue(milliseconds: number): string {
+  const date = new Date(milliseconds)
+  return new Date(milliseconds - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

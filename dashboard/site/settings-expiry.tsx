@@ -1,7 +1,7 @@
 import { formatDayAndTime } from '../app/format-time.ts'
 import { Choice, TextField } from '../kit/field.tsx'
 import { Notice } from '../kit/notice.tsx'
-import { LocalTime, TimeLeft, useNow } from '../kit/time.tsx'
+import { LocalTime, TimeLeft, toLocalInputValue, useNow } from '../kit/time.tsx'
 import {
   type ExpiryChoice,
   MAX_TTL_SECONDS,
@@ -84,10 +84,4 @@ export function describeDeletion(expiry: ExpiryChoice, now: number): string | un
   const seconds = toTtlSeconds(expiry, now)
   if (seconds == null) return undefined
   return `After saving, this site is deleted on ${formatDayAndTime(new Date(now + seconds * 1000).toISOString())}.`
-}
-
-/** A value for a datetime-local input: "2026-11-28T18:05", in the local time zone. */
-function toLocalInputValue(milliseconds: number): string {
-  const date = new Date(milliseconds)
-  return new Date(milliseconds - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }

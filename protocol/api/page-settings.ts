@@ -1,3 +1,4 @@
+import type { Banner } from './banner.ts'
 import type { FileLimits } from './publish.ts'
 
 /** Settings that the server embeds into its pages: `<meta name="slipway" content="{JSON}">`. */
@@ -33,4 +34,6 @@ export interface PageSettings {
   customDomains: boolean
   /** Whether the server obtains certificates for custom domains; otherwise the proxy in front does. */
   issuesCertificates: boolean
+  /** The message of the operator to all users. */
+  banner?: Banner
 }

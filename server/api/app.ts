@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
+import { BANNER_HEADER, encodeBanner } from '../../protocol/api/banner.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -118,6 +119,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
 /** Adds the routes of the table, and what is made from it; `handle` handles a request to any route. */
 async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: RequestListener): Promise<void> {
   parsers(api)
+  sendBanner(api, options)
   admit(api, options)
   const table = routes(options)
   api.addHook('preHandler', followRenames(options))
@@ -176,6 +178,14 @@ function routeOptions(route: Route, services: ApiServices & { manifestBytes: num
     },
     handler: route.handle,
   } as RouteOptions
+}
+
+/** Also with errors, which a message about maintenance may explain. */
+function sendBanner(app: FastifyInstance, { banners }: Pick<ApiServices, 'banners'>): void {
+  app.addHook('onRequest', async (_, reply) => {
+    const banner = banners.current()
+    if (banner) reply.header(BANNER_HEADER, encodeBanner(banner))
+  })
 }
 
 /** Parses JSON; the bodies of archives stay streams for their handlers. */

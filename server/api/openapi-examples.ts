@@ -179,6 +179,11 @@ const VALUES: Record<string, string | number> = {
   'ReportedSite.url': SITE,
   'ReportedSite.reason': 'phishing',
   text: 'It asks for card numbers',
+  'BannerRequest.text': 'Uploads pause on Sunday from 6:00 to 6:30 UTC',
+  'BannerResponse.text': 'Uploads pause on Sunday from 6:00 to 6:30 UTC',
+  level: 'info',
+  link: 'https://status.example.net/',
+  until: '2026-11-29T06:30:00.000Z',
 }
 
 /** Fields that are null more often than not. */

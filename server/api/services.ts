@@ -17,6 +17,7 @@ import type { AccountDeletion } from '../jobs/account-deletion.ts'
 import type { SweepList } from '../jobs/sweep-list.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { AuditLog } from '../operations/administration/audit-log.ts'
+import type { Banners } from '../operations/administration/banners.ts'
 import type { Lists } from '../operations/administration/lists.ts'
 import type { Overviews } from '../operations/administration/overview.ts'
 import type { Blocks } from '../operations/moderation/blocks.ts'
@@ -50,6 +51,7 @@ export interface ApiServices {
   blocks: Blocks
   moderatedSites: ModeratedSites
   reports: Reports
+  banners: Banners
   lists: Lists
   overviews: Overviews
   sweepList: SweepList

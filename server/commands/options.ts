@@ -7,6 +7,10 @@ const OPTIONS = {
   'public-reason': { type: 'string' },
   note: { type: 'string' },
   for: { type: 'string' },
+  level: { type: 'string' },
+  link: { type: 'string' },
+  from: { type: 'string' },
+  until: { type: 'string' },
   force: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const

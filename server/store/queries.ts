@@ -18,6 +18,7 @@ import { SqlLeaseQueries } from './queries/leases.ts'
 import { SqlNodeQueries } from './queries/nodes.ts'
 import { SqlNoticeQueries } from './queries/notices.ts'
 import { SqlOAuthQueries } from './queries/oauth.ts'
+import { SqlOperatorSettingQueries } from './queries/operator-settings.ts'
 import { SqlReferenceQueries } from './queries/references.ts'
 import { SqlReportQueries } from './queries/reports.ts'
 import { SqlScanQueries } from './queries/scans.ts'
@@ -61,6 +62,7 @@ export function createQueries(db: Kysely<Schema>): Queries {
     scans: new SqlScanQueries(db),
     ticketKeys: new SqlTicketKeyQueries(db),
     sharedSettings: new SqlSharedSettingQueries(db),
+    operatorSettings: new SqlOperatorSettingQueries(db),
     nodes: new SqlNodeQueries(db),
     references: new SqlReferenceQueries(db),
     usage: new SqlUsageQueries(db),

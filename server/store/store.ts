@@ -17,6 +17,7 @@ import type { LeaseQueries } from './contract/leases.ts'
 import type { NodeQueries } from './contract/nodes.ts'
 import type { NoticeQueries } from './contract/notices.ts'
 import type { OAuthQueries } from './contract/oauth.ts'
+import type { OperatorSettingQueries } from './contract/operator-settings.ts'
 import type { ReferenceQueries } from './contract/references.ts'
 import type { ReportQueries } from './contract/reports.ts'
 import type { ScanQueries } from './contract/scans.ts'
@@ -57,6 +58,7 @@ export interface Queries {
   scans: ScanQueries
   ticketKeys: TicketKeyQueries
   sharedSettings: SharedSettingQueries
+  operatorSettings: OperatorSettingQueries
   nodes: NodeQueries
   references: ReferenceQueries
   usage: UsageQueries
@@ -71,7 +73,7 @@ export interface Queries {
 export interface WriteTransaction extends Queries {
   /**
    * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot), or of the
-   * blocks (`BLOCKS_CHANGED`).
+   * blocks (`BLOCKS_CHANGED`) or settings (`OPERATOR_SETTINGS_CHANGED`).
    */
   notifyChanged(name: string): Promise<void>
 }

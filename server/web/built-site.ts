@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+import type { Banner } from '../../protocol/api/banner.ts'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { formatDuration } from '../../protocol/format.ts'
@@ -17,6 +18,8 @@ import { type PageResponse, type StaticFile, toPageResponse } from './static-fil
 
 interface BuiltSiteOptions {
   settings: PageSettings
+  /** The message of the operator that is shown now. */
+  banner: () => Banner | undefined
   /** The CSP source of sites: `https://*.{site_domain}`. */
   sites: string
   /** Milliseconds since 1970. */
@@ -43,14 +46,27 @@ const ENCODERS: Record<Encoding, { suffix: string; encode: (bytes: Buffer) => Pr
   gzip: { suffix: '.gz', encode: promisify(gzip) },
 }
 
+/** The outputs of the builds by name. */
+interface Builds {
+  built: ReadonlyMap<string, Buffer>
+  reference: ReadonlyMap<string, Buffer>
+}
+
+/** The files, with the banner that their pages show. */
+interface FilledSite {
+  banner: string
+  files: Promise<ReadonlyMap<string, StaticFile>>
+}
+
 /**
- * The dashboard and the API reference as they were built, served by the edge's responder from memory. Loaded
+ * The dashboard and the API reference as they were built, served by the edge's responder from memory. Read
  * on first use, so that the start does not wait for it, and as a whole: a later build must not be mixed with
- * it. UNAVAILABLE until it is built.
+ * it. Pages are filled in again when the banner changes. UNAVAILABLE until it is built.
  */
 export class BuiltSite {
   readonly #options: BuiltSiteOptions
-  #files: Promise<ReadonlyMap<string, StaticFile>> | undefined
+  #builds: Promise<Builds> | undefined
+  #site: FilledSite | undefined
 
   constructor(options: BuiltSiteOptions) {
     this.#options = options
@@ -61,22 +77,49 @@ export class BuiltSite {
     name: string,
     request: Pick<HttpRequest, 'headers' | 'isHead'>,
   ): Promise<PageResponse | undefined> {
-    const file = (await this.#load()).get(name)
+    const file = (await this.#fill()).get(name)
     return file && toPageResponse(file, request)
   }
 
   /** A failure is not cached. */
-  #load(): Promise<ReadonlyMap<string, StaticFile>> {
-    this.#files ??= loadFiles(this.#options).catch((error: unknown) => {
-      this.#files = undefined
+  #fill(): Promise<ReadonlyMap<string, StaticFile>> {
+    const shown = this.#options.banner()
+    const banner = JSON.stringify(shown) ?? ''
+    if (this.#site?.banner === banner) return this.#site.files
+    const settings = { ...this.#options.settings, ...(shown && { banner: shown }) }
+    const earlier = this.#site?.files
+    const files = this.#read().then(async (builds) =>
+      fillFiles(builds, { ...this.#options, settings }, await earlier),
+    )
+    const site = { banner, files }
+    this.#site = site
+    files.catch(() => {
+      if (this.#site === site) this.#site = undefined
+    })
+    return files
+  }
+
+  #read(): Promise<Builds> {
+    this.#builds ??= readBuilds().catch((error: unknown) => {
+      this.#builds = undefined
       throw error
     })
-    return this.#files
+    return this.#builds
   }
 }
 
-async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string, StaticFile>> {
+async function readBuilds(): Promise<Builds> {
   const [built, reference] = await Promise.all([readBuilt(DASHBOARD_FOLDER), readBuilt(REFERENCE_FOLDER)])
+  return { built, reference }
+}
+
+/** Files whose content is that of `earlier` stay the same. */
+async function fillFiles(
+  builds: Builds,
+  options: BuiltSiteOptions,
+  earlier: ReadonlyMap<string, StaticFile> | undefined,
+): Promise<ReadonlyMap<string, StaticFile>> {
+  const { built, reference } = builds
   // Pages contain settings, which may change with each start.
   const modified = toLastModified(options.clock())
   const policy = {
@@ -84,7 +127,9 @@ async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string,
     extraHeaders: securityHeaders(options.sites),
   }
   const load = async (name: string): Promise<[string, StaticFile]> => {
-    const bytes = getContent(name, built, reference, options)
+    const bytes = getContent(name, builds, options)
+    const known = earlier?.get(name)
+    if (known?.bodies.get(undefined)?.equals(bytes)) return [name, known]
     const bodies = new Map<Encoding | undefined, Buffer>([[undefined, bytes]])
     const encodings: Record<Encoding, { size: number } | null> = { br: null, zstd: null, gzip: null }
     for (const encoding of ENCODINGS) {
@@ -110,12 +155,7 @@ async function loadFiles(options: BuiltSiteOptions): Promise<ReadonlyMap<string,
 }
 
 /** Pages of guides are the page of the reference with another content. */
-function getContent(
-  name: string,
-  built: ReadonlyMap<string, Buffer>,
-  reference: ReadonlyMap<string, Buffer>,
-  options: BuiltSiteOptions,
-): Buffer {
+function getContent(name: string, { built, reference }: Builds, options: BuiltSiteOptions): Buffer {
   const content = String(reference.get(name))
   if (/\.(md|txt)$/.test(name) && name.startsWith(GUIDES))
     return Buffer.from(replacePlaceholders(content, options, (text) => text))

@@ -115,6 +115,9 @@ POST /api/admin/blocks
 DELETE /api/admin/blocks
 GET /api/admin/reports
 PUT /api/admin/reports/{slug}
+GET /api/admin/banner
+PUT /api/admin/banner
+DELETE /api/admin/banner
 POST /api/reports`
   .trim()
   .split('\n')
@@ -397,6 +400,13 @@ async function administration(): Promise<void> {
     ['DELETE', '/api/admin/invitations/invited@example.com'],
     ['PUT', `/api/admin/accounts/${id}/plan`, { plan: 'free', limits: { sites: 20 } }],
     ['PUT', `/api/admin/accounts/${id}/administrator`, { administrator: true }],
+    [
+      'PUT',
+      '/api/admin/banner',
+      { text: 'Maintenance', level: 'warning', until: '2100-01-01T00:00:00.000Z' },
+    ],
+    ['GET', '/api/admin/banner'],
+    ['DELETE', '/api/admin/banner'],
     ...(await moderation(id)),
   ] as const)
     assert.match(`${(await api.request(method, path, { key, json })).status}`, /^20[01]$/, path)

@@ -8,7 +8,16 @@ import { requiresBrowser } from './web-fixture.ts'
 
 /** Tabs that consist of parts of their own; the others have the same table. */
 const OWN_PARTS = ['', '/sites']
-const VIEWS = [...OWN_PARTS, '/accounts', '/domains', '/certificates', '/sweeps', '/nodes', '/audit']
+const VIEWS = [
+  ...OWN_PARTS,
+  '/accounts',
+  '/domains',
+  '/certificates',
+  '/sweeps',
+  '/nodes',
+  '/policies',
+  '/audit',
+]
 
 async function asAdministrator() {
   const { page, owner } = await web.asOwner()
@@ -43,7 +52,7 @@ describe('the administration', requiresBrowser, () => {
     await page.getByRole('heading', { name: 'Administration', level: 1 }).waitFor()
     for (const view of VIEWS) {
       await page.goto(web.url(`/admin${view}`))
-      await page.locator('.records, .empty, .activity-plots').first().waitFor()
+      await page.locator('.records, .empty, .activity-plots, form').first().waitFor()
       for (const details of await page.locator('details').all())
         await details.evaluate((one) => one.setAttribute('open', ''))
       if (OWN_PARTS.includes(view)) await owner.assertAccessibleInAllViewports()
@@ -93,5 +102,41 @@ describe('the administration', requiresBrowser, () => {
     assert.equal((await other.client.me()).administrator, true)
     await page.goto(web.url(`/admin/audit?q=${other.email}`))
     await page.getByRole('row', { name: 'administrator.add' }).getByText(owner.email).waitFor()
+  })
+
+  test('sets a message that all users see until they dismiss it, and removes it', async () => {
+    const { page } = await asAdministrator()
+    const { page: other } = await web.asVisitor('/')
+    const text = 'Pause at 6 o\u2019clock: <b>"uploads"</b> & more'
+    const message = other.locator('.banner', { hasText: text })
+    await page.goto(web.url('/admin/policies'))
+    const form = page.getByRole('region', { name: 'Banner' })
+    await form.getByLabel('Text').fill(text)
+    await form.getByLabel('Kind').selectOption('Warning')
+    await form.getByLabel('Link').fill('javascript:alert(1)')
+    await form.getByRole('button', { name: 'Show banner' }).click()
+    await form.getByText('must be a URL').waitFor()
+    await form.getByLabel('Link').fill('https://status.example.com/')
+    await form.getByRole('button', { name: 'Show banner' }).click()
+    await form.getByRole('button', { name: 'Remove banner' }).waitFor()
+    for (const path of ['/', '/sign-in']) {
+      await other.goto(web.url(path))
+      await message.waitFor()
+      assert.equal(await message.getByRole('link').getAttribute('href'), 'https://status.example.com/')
+    }
+    await message.getByRole('button', { name: 'Dismiss' }).click()
+    await other.goto(web.url('/'))
+    await other.getByRole('heading', { level: 1 }).waitFor()
+    assert.equal(await other.locator('.banner').count(), 0)
+    await form.getByLabel('Text').fill('Another text')
+    await form.getByRole('button', { name: 'Save banner' }).click()
+    await page.getByText('The banner is set').waitFor()
+    await other.reload()
+    await other.locator('.banner', { hasText: 'Another text' }).waitFor()
+    await form.getByRole('button', { name: 'Remove banner' }).click()
+    await form.getByRole('button', { name: 'Show banner' }).waitFor()
+    await other.reload()
+    await other.getByRole('heading', { level: 1 }).waitFor()
+    assert.equal(await other.locator('.banner').count(), 0)
   })
 })

@@ -94,6 +94,7 @@ type Subject =
   | 'ticket keys'
   | 'usage'
   | 'invited'
+  | 'banner'
 
 /**
  * A call of the service that writes. Two calls of which one changes what the other is about must be as if one had
@@ -466,6 +467,11 @@ export const CALLS: Record<string, CallSpec> = {
     },
     isDivisible: true,
   },
+  'set the banner': {
+    changes: ['banner'],
+    run: ({ banners }) => banners.set(COMMAND_LINE, { text: 'Maintenance' }),
+  },
+  'remove the banner': { changes: ['banner'], run: ({ banners }) => banners.clear(COMMAND_LINE) },
   'set the plan': {
     changes: ['ann'],
     run: ({ accountPlans }) =>

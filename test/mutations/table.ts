@@ -55,6 +55,8 @@ const ROWS: readonly Row[] = [
   ['continues the trace of any caller', 'server/net/observe-request.ts', 'this.#trustsProxies ? headers.traceparent', 'true ? headers.traceparent', 'test/operator/traces.test.ts'],
   ['turns emails off without a signature', 'server/accounts/unsubscribe.ts', 'this.#signer.verify([account, kind], signature)', 'true', 'test/operator/notices.test.ts'],
   ['turns emails off when a program opens a link', 'server/api/unsubscribe.ts', 'const kind = links.verify(query as UnsubscribeQuery)', 'await links.follow(query as UnsubscribeQuery)\n    const kind = links.verify(query as UnsubscribeQuery)', 'test/operator/notices.test.ts'],
+  ['shows the message of the operator after its end', 'server/operations/administration/banners.ts', 'now < Date.parse(until)', 'true', 'test/api/banner.test.ts'],
+  ['repeats the message of the operator in each run', 'client/cli/banner.ts', 'shown[server] !== text', 'true', 'test/cli/banner.test.ts'],
   ['sends emails to an address that refuses them', 'server/operations/notices/notices.ts', 'if (account.emailRefusedAt !== null && ', 'if (false && ', 'test/operator/notices.test.ts'],
   // Abuse
   ['serves a blocked file', 'server/edge/build-response.ts', 'if (match.isBlocked) return', 'if (false) return', ABUSE],

@@ -55,3 +55,19 @@ test('the operator stops abuse from the command line while the service runs, and
     ].map((action) => `${action} command line`),
   )
 })
+
+test('the operator sets, shows and ends a message to all users from the command line', async () => {
+  const text = 'Maintenance <tonight> & tomorrow'
+  const until = '2100-01-01'
+  const set = await command('banner', 'set', text, '--level', 'warning', '--until', until, '--json')
+  const shown = { level: 'warning', text, link: null, from: null, until: `${until}T00:00:00.000Z` }
+  assert.deepEqual(set, { banner: shown })
+  assert.equal(
+    await command('banner', 'show'),
+    `warning: ${text}\nshown from now until ${until}T00:00:00.000Z`,
+  )
+  await command('banner', 'clear')
+  assert.deepEqual(await command('banner', 'show', '--json'), { banner: null })
+  const refused = await run(['banner', 'set', 'x', '--level', 'urgent'], { DATA: api.data })
+  assert.deepEqual([refused.code, /level: must be one of info, warning/.test(refused.stderr)], [1, true])
+})

@@ -39,6 +39,17 @@ export function storeAdministration(promises: Promises): void {
     assert.equal((await store.read.figures.countRows('versions', '', 1)).last, 'v1')
   })
 
+  promises('a setting of the operator is replaced and removed', async (open) => {
+    const store = await open()
+    const find = () => store.read.operatorSettings.find('banner')
+    for (const value of [{ text: 'first' }, { text: '"second" €' }]) {
+      await store.write('durable', {}, (tx) => tx.operatorSettings.put('banner', value))
+      assert.deepEqual(await find(), value)
+    }
+    const remove = () => store.write('durable', {}, (tx) => tx.operatorSettings.remove('banner'))
+    assert.deepEqual([await remove(), await remove(), await find()], [true, false, undefined])
+  })
+
   promises('counting all sites lets other work run after each page', async (open) => {
     const store = await open()
     await store.write('relaxed', {}, async (tx) => {

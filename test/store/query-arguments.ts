@@ -344,6 +344,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     addMissing: [[{ name: 'n', fingerprint: 'f' }]],
     replace: [[{ name: 'n', fingerprint: 'f' }]],
   },
+  operatorSettings: { find: ['banner'], put: ['banner', {}], remove: ['banner'] },
   references: {
     heldBeside: ['slug 7', 'id 8', ['hash 7']],
     sum: ['slug 7', 'id 7'],

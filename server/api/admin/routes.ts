@@ -1,6 +1,7 @@
 import type { Route } from '../route.ts'
 import * as accountShape from '../schemas/account.ts'
 import * as auditShape from '../schemas/admin/audit.ts'
+import * as bannerShape from '../schemas/admin/banner.ts'
 import * as invitationShape from '../schemas/admin/invitations.ts'
 import * as listShape from '../schemas/admin/lists.ts'
 import * as overviewShape from '../schemas/admin/overview.ts'
@@ -8,6 +9,7 @@ import type { ApiServices } from '../services.ts'
 import type { AdminRoute } from './admin-route.ts'
 import * as administrators from './administrators.ts'
 import * as audit from './audit.ts'
+import * as banner from './banner.ts'
 import * as invitations from './invitations.ts'
 import * as lists from './lists.ts'
 import { moderationRoutes } from './moderation-routes.ts'
@@ -19,6 +21,7 @@ export function adminRoutes(services: ApiServices): Route[] {
     ...overviewRoutes(services),
     ...auditRoutes(services),
     ...invitationRoutes(services),
+    ...bannerRoutes(services),
     ...moderationRoutes(services),
   ]
   return table.map((route) => ({ ...route, tag: 'Administration', access: 'admin' }))
@@ -53,5 +56,14 @@ function invitationRoutes(services: ApiServices): AdminRoute[] {
     { id: 'listInvitations', method: 'GET', url: '/api/admin/invitations', summary: 'List the addresses that are invited to create an account', query: invitationShape.invitationQuery, answer: [200, invitationShape.invitationPage], handle: invitations.list(services) },
     { id: 'invite', method: 'POST', url: '/api/admin/invitations', summary: 'Invite an address to create an account, for 14 days', body: invitationShape.invitationRequest, answer: [201, invitationShape.invitation], handle: invitations.invite(services) },
     { id: 'revokeInvitation', method: 'DELETE', url: '/api/admin/invitations/:email', summary: 'End an invitation', answer: [200, invitationShape.revokedInvitation], handle: invitations.revoke(services) },
+  ]
+}
+
+// biome-ignore format: a table reads best a route a line
+function bannerRoutes(services: ApiServices): AdminRoute[] {
+  return [
+    { id: 'getBanner', method: 'GET', url: '/api/admin/banner', summary: 'Get the message to all users, also before and after it is shown', answer: [200, bannerShape.bannerResponse], handle: banner.show(services) },
+    { id: 'setBanner', method: 'PUT', url: '/api/admin/banner', summary: 'Show a message in the dashboard and on the command line', body: bannerShape.bannerRequest, answer: [200, bannerShape.bannerResponse], handle: banner.set(services) },
+    { id: 'clearBanner', method: 'DELETE', url: '/api/admin/banner', summary: 'End the message to all users', answer: [200, bannerShape.bannerResponse], handle: banner.clear(services) },
   ]
 }

@@ -1,0 +1,101 @@
+import { useState } from 'preact/hooks'
+import type { BannerResponse, ScheduledBanner } from '../../protocol/api/admin/banner.ts'
+import { type BannerLevel, MAX_BANNER_LENGTH } from '../../protocol/api/banner.ts'
+import { handleSubmit, useAction } from '../api/action.ts'
+import { useResource } from '../api/resource.ts'
+import { Button } from '../kit/button.tsx'
+import { Choice, TextArea, TextField } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Panel } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { toLocalInputValue } from '../kit/time.tsx'
+import { showToast } from '../kit/toast.tsx'
+import { changeAdmin, readAdmin } from './admin-client.ts'
+
+/** The message to all users: sets, changes and removes it. */
+export function BannerPanel() {
+  const { value, set, error, reload } = useResource('admin/banner', () => readAdmin<BannerResponse>('banner'))
+  return (
+    <Panel
+      title="Banner"
+      lead="A message on all pages of the dashboard, and in the command line. A user can dismiss it."
+    >
+      <ErrorNotice error={error} onRetry={reload} />
+      {!value && !error && <Loading what="the banner" />}
+      {value && <BannerForm key={JSON.stringify(value)} banner={value.banner} onChange={set} />}
+    </Panel>
+  )
+}
+
+const LEVELS: { value: BannerLevel; name: string }[] = [
+  { value: 'info', name: 'Information' },
+  { value: 'warning', name: 'Warning' },
+]
+
+interface BannerFormProps {
+  banner: ScheduledBanner | null
+  onChange: (response: BannerResponse) => void
+}
+
+function BannerForm({ banner, onChange }: BannerFormProps) {
+  const [fields, setFields] = useState({
+    text: banner?.text ?? '',
+    level: banner?.level ?? 'info',
+    link: banner?.link ?? '',
+    from: toInputValue(banner?.from),
+    until: toInputValue(banner?.until),
+  })
+  const save = useAction(async () => {
+    const { text, level, link, from, until } = fields
+    const request = { text, level, link: link.trim() || null, from: toTime(from), until: toTime(until) }
+    onChange(await changeAdmin<BannerResponse>('PUT', 'banner', request))
+    showToast('The banner is set. Pages show it when they are opened.')
+  })
+  const remove = useAction(async () => {
+    onChange(await changeAdmin<BannerResponse>('DELETE', 'banner'))
+    showToast('The banner is removed.')
+  })
+  const wrong = save.error?.fields ?? {}
+  const field = (name: 'text' | 'link' | 'from' | 'until') => ({
+    value: fields[name],
+    error: wrong[name],
+    autocomplete: 'off',
+    onWrite: (text: string) => setFields((known) => ({ ...known, [name]: text })),
+  })
+  return (
+    <form class="stack" noValidate onSubmit={handleSubmit(() => fields.text.trim() && save())}>
+      <TextArea label="Text" maxLength={MAX_BANNER_LENGTH} {...field('text')} />
+      <Choice
+        label="Kind"
+        value={fields.level}
+        choices={LEVELS}
+        onChoose={(level) => setFields((known) => ({ ...known, level: level as BannerLevel }))}
+      />
+      <TextField label="Link (optional)" inputMode="url" autocapitalize="none" {...field('link')} />
+      <div class="banner-times">
+        <TextField label="From (optional)" type="datetime-local" {...field('from')} />
+        <TextField label="Until (optional)" type="datetime-local" {...field('until')} />
+      </div>
+      {Object.keys(wrong).length === 0 && <ErrorNotice error={save.error ?? remove.error} />}
+      <div class="choices">
+        <Button variant="main" busy={save.busy} disabled={fields.text.trim() === ''}>
+          {banner ? 'Save banner' : 'Show banner'}
+        </Button>
+        {banner && (
+          <Button busy={remove.busy} onClick={remove}>
+            Remove banner
+          </Button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+function toInputValue(time: string | null | undefined): string {
+  return time ? toLocalInputValue(Date.parse(time)) : ''
+}
+
+/** The time of an input in the time zone of the browser; null for an empty one. */
+function toTime(value: string): string | null {
+  return value === '' ? null : new Date(value).toISOString()
+}

@@ -1,0 +1,134 @@
+import type { BannerRequest, ScheduledBanner } from '../../../protocol/api/admin/banner.ts'
+import { BANNER_LEVELS, type Banner, MAX_BANNER_LENGTH } from '../../../protocol/api/banner.ts'
+import type { FieldError } from '../../../protocol/api/errors.ts'
+import { validationError } from '../../lib/errors.ts'
+import { toIso } from '../../lib/time.ts'
+import type { AuditActor } from '../../store/contract/audit.ts'
+import { OPERATOR_SETTINGS_CHANGED } from '../../store/contract/operator-settings.ts'
+import { INDEPENDENT, type Store } from '../../store/store.ts'
+
+const MAX_LINK_LENGTH = 500
+
+/** Control characters, and those that reorder the text around them. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u
+
+/** RFC 3339; the time of a day and the zone may be absent, for UTC. */
+const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/
+
+/**
+ * The banner of the operator. Each process has it in memory, so that no page and no request waits for the store: read at
+ * the start, and again after each change.
+ */
+export class Banners {
+  readonly #store: Store
+  readonly #clock: () => number
+  #known: ScheduledBanner | undefined
+  #isOutdated = true
+  #reading: Promise<void> | undefined
+
+  constructor({ store, clock }: { store: Store; clock: () => number }) {
+    this.#store = store
+    this.#clock = clock
+    store.onChange((names) => {
+      if (names === undefined || names.includes(OPERATOR_SETTINGS_CHANGED)) return this.refresh()
+    })
+  }
+
+  /** The banner that is shown now, as this process last read it. */
+  current(): Banner | undefined {
+    if (this.#isOutdated) void this.refresh()
+    if (!this.#known) return undefined
+    const { level, text, link, from, until } = this.#known
+    const now = this.#clock()
+    const isShown = (from === null || Date.parse(from) <= now) && (until === null || now < Date.parse(until))
+    return isShown ? { level, text, link } : undefined
+  }
+
+  /** Reads the banner. When the store does not respond, the last one stays, and `current` repeats the read. */
+  refresh(): Promise<void> {
+    this.#isOutdated = true
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  /** As it was set, also before and after the time when it is shown. */
+  async find(): Promise<ScheduledBanner | null> {
+    return ((await this.#store.read.operatorSettings.find('banner')) as ScheduledBanner | undefined) ?? null
+  }
+
+  /** Replaces the banner. VALIDATION_ERROR. */
+  async set(actor: AuditActor, request: BannerRequest): Promise<ScheduledBanner> {
+    const banner = readBanner(request, this.#clock())
+    await this.#store.write('durable', INDEPENDENT, async (tx) => {
+      await tx.operatorSettings.put('banner', banner)
+      await tx.notifyChanged(OPERATOR_SETTINGS_CHANGED)
+      await tx.audit.add({
+        at: this.#clock(),
+        actor,
+        action: 'banner.set',
+        target: 'banner',
+        details: { ...banner },
+      })
+    })
+    return banner
+  }
+
+  /** Removes the banner, if there is one. */
+  async clear(actor: AuditActor): Promise<void> {
+    await this.#store.write('durable', INDEPENDENT, async (tx) => {
+      if (!(await tx.operatorSettings.remove('banner'))) return
+      await tx.notifyChanged(OPERATOR_SETTINGS_CHANGED)
+      await tx.audit.add({ at: this.#clock(), actor, action: 'banner.clear', target: 'banner' })
+    })
+  }
+
+  /** Again after a change while it reads. */
+  async #read(): Promise<void> {
+    while (this.#isOutdated) {
+      this.#isOutdated = false
+      try {
+        this.#known = (await this.find()) ?? undefined
+      } catch {
+        this.#isOutdated = true
+        return
+      }
+    }
+  }
+}
+
+/** VALIDATION_ERROR for what cannot be shown. */
+function readBanner(request: BannerRequest, now: number): ScheduledBanner {
+  const problems: FieldError[] = []
+  const text = request.text.trim()
+  const length = [...text].length
+  if (length === 0 || length > MAX_BANNER_LENGTH)
+    problems.push({ field: 'text', message: `must have 1 to ${MAX_BANNER_LENGTH} characters` })
+  else if (UNPRINTABLE.test(text))
+    problems.push({ field: 'text', message: 'must be a line of printable text' })
+  const { level = 'info' } = request
+  if (!BANNER_LEVELS.includes(level))
+    problems.push({ field: 'level', message: `must be one of ${BANNER_LEVELS.join(', ')}` })
+  const link = request.link || null
+  if (link !== null && !isWebUrl(link))
+    problems.push({ field: 'link', message: 'must be a URL that begins with https:// or http://' })
+  const from = readTime('from', request.from, problems)
+  const until = readTime('until', request.until, problems)
+  if (until !== null && until <= Math.max(from ?? 0, now))
+    problems.push({ field: 'until', message: 'must be in the future, and after from' })
+  if (problems.length > 0) throw validationError(problems)
+  return { level, text, link, from: from && toIso(from), until: until && toIso(until) } as ScheduledBanner
+}
+
+function readTime(field: string, given: string | null | undefined, problems: FieldError[]): number | null {
+  if (!given) return null
+  const zone = given.includes('T') && !/(Z|[+-]\d\d:\d\d)$/.test(given) ? 'Z' : ''
+  const time = TIME.test(given) ? Date.parse(given + zone) : Number.NaN
+  if (Number.isNaN(time)) problems.push({ field, message: 'must be a time such as 2026-01-31T18:00Z' })
+  return time
+}
+
+function isWebUrl(text: string): boolean {
+  return text.length <= MAX_LINK_LENGTH && URL.canParse(text) && /^https?:\/\/[^\s@]+$/i.test(text)
+}

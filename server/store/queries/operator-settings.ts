@@ -1,0 +1,34 @@
+import type { Kysely } from 'kysely'
+import type { OperatorSettingName, OperatorSettingQueries } from '../contract/operator-settings.ts'
+import type { Schema } from '../schema.ts'
+
+export class SqlOperatorSettingQueries implements OperatorSettingQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async find(name: OperatorSettingName) {
+    const row = await this.#db
+      .selectFrom('operator_settings')
+      .select('value')
+      .where('name', '=', name)
+      .executeTakeFirst()
+    return row && JSON.parse(row.value)
+  }
+
+  async put(name: OperatorSettingName, given: object) {
+    const value = JSON.stringify(given)
+    await this.#db
+      .insertInto('operator_settings')
+      .values({ name, value })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+      .execute()
+  }
+
+  async remove(name: OperatorSettingName) {
+    const deleted = this.#db.deleteFrom('operator_settings').where('name', '=', name)
+    return (await deleted.executeTakeFirstOrThrow()).numDeletedRows > 0n
+  }
+}
