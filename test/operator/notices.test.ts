@@ -124,7 +124,7 @@ describe('emails about events', () => {
 
   test('are sent once the mail server accepts emails again, also of a kind with one email a day', async () => {
     service.clock.now += DAY_MS
-    const event = { kind: 'new-browser', browser: null, network: null, at: 0 } as const
+    const event = { kind: 'new-browser', browser: null, at: 0 } as const
     const [folder, away] = [join(service.data, 'mail'), join(service.data, 'away')]
     await rename(folder, away)
     await writeFile(folder, 'a file where the folder should be')
