@@ -119,11 +119,22 @@ class DebianSystem {
     })
   }
 
-  /** Installs a package whose dependencies the system has, so that nothing is downloaded. */
+  /** Installs a package whose dependencies the system has. A download would fail: no proxy listens at that address. */
   install(deb: string): void {
     copyFileSync(deb, join(this.#folder, 'tmp/slipway.deb'))
-    const options = ['-y', '-q=2', '--no-download', '-o', 'Dpkg::Options::=--force-confold']
-    this.run('apt-get', 'install', ...options, '/tmp/slipway.deb')
+    const options = [
+      'Dpkg::Options::=--force-confold',
+      'Dpkg::Use-Pty=0',
+      'Acquire::http::Proxy=http://127.0.0.1:1',
+    ]
+    this.run(
+      'apt-get',
+      'install',
+      '-y',
+      '-q=2',
+      ...options.map((one) => `--option=${one}`),
+      '/tmp/slipway.deb',
+    )
   }
 
   version(): string {
