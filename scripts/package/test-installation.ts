@@ -50,6 +50,8 @@ export async function testInstallation(log: Log): Promise<void> {
   log('created a Debian system')
   const port = await findPort()
   const debian = new DebianSystem(system)
+  // debootstrap creates none.
+  debian.write('etc/hosts', '127.0.0.1 localhost\n')
 
   debian.install(before)
   appendFileSync(join(system, 'etc/slipway/slipway.env'), `SLIPWAY_PORT=${port}\n`)
@@ -152,7 +154,7 @@ class DebianSystem {
     const unit = readFileSync(join(this.#folder, 'usr/lib/systemd/system/slipway.service'), 'utf8')
     const [, user] = /^User=(.*)$/m.exec(unit)!
     const [, command] = /^ExecStart=(.*)$/m.exec(unit)!
-    return spawn('chroot', [this.#folder, 'runuser', '-u', user!, '--', ...command!.split(' ')], {
+    return spawn('chroot', [`--userspec=${user}:${user}`, this.#folder, ...command!.split(' ')], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
     })

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { CheckResult } from './check.ts'
+import type { CheckResult } from './check-result.ts'
 
 /** Whether the data folder, or the folder that it would be created in, can be written. */
 export function checkFolder(folder: string): CheckResult {

@@ -6,15 +6,7 @@ import type { DatabaseFacts, PrimaryFacts } from '../../store/postgres/inspect.t
 import { SILENT_MS } from '../fleet/node-list.ts'
 import { compareSharedSettings } from '../fleet/shared-settings.ts'
 import { findReason } from '../fleet/wait-for-database.ts'
-
-/** One thing that a configuration needs. */
-export interface CheckResult {
-  name: string
-  /** A warning does not prevent operation. */
-  status: 'ok' | 'warning' | 'failed'
-  /** What was found and, unless it is right, what to change. Never a secret. */
-  message: string
-}
+import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
 interface CheckOptions {
   config: Config
@@ -24,9 +16,14 @@ interface CheckOptions {
   machines: number
   /** Undefined on one machine. */
   inspectDatabase?: (() => Promise<DatabaseFacts>) | undefined
-  checkBlobs(): Promise<readonly CheckResult[]>
+  /** What needs no other part: ports, disk and so on, in the order of the output. */
+  checkMachine(): Promise<readonly CheckResult[]>
   /** Undefined without a mail server. */
   checkMail?: (() => Promise<void>) | undefined
+  /** Sends an email; undefined unless it is wanted. */
+  sendMail?: (() => Promise<string>) | undefined
+  checkAuthority(): Promise<readonly CheckResult[]>
+  checkProxies(): Promise<readonly CheckResult[]>
   /** A label that no site has. */
   label: string
 }
@@ -47,9 +44,11 @@ export async function checkConfiguration(options: CheckOptions): Promise<CheckRe
   const groups = await Promise.all([
     settings.length > 0 ? settings : [ok('settings', 'all values are allowed')],
     inspectDatabase ? inspectDatabase().then((facts) => checkDatabase(facts, options)) : [],
-    options.checkBlobs(),
+    options.checkMachine(),
     checkMail(options),
     checkNames(options),
+    options.checkAuthority(),
+    options.checkProxies(),
   ])
   return groups.flat()
 }
@@ -142,11 +141,12 @@ function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptio
   ]
 }
 
-async function checkMail({ checkMail: check, config }: CheckOptions): Promise<CheckResult[]> {
+async function checkMail({ checkMail: check, sendMail, config }: CheckOptions): Promise<CheckResult[]> {
   if (!check) return [warning('mail', 'SLIPWAY_SMTP_URL is not set: no email is sent')]
   try {
     await check()
-    return [ok('mail', `the server accepts the login; the sender is ${config.mailFrom}`)]
+    const accepted = ok('mail', `the server accepts the login; the sender is ${config.mailFrom}`)
+    return sendMail ? [accepted, ok('mail', await sendMail())] : [accepted]
   } catch (error) {
     return [failed('mail', `SLIPWAY_SMTP_URL: ${findReason(error)}`)]
   }
@@ -169,16 +169,4 @@ async function checkNames({ config, dns, label }: CheckOptions): Promise<CheckRe
       return failed('DNS', `${setting}: ${name} cannot be resolved: ${found}`)
     }),
   )
-}
-
-function ok(name: string, message: string): CheckResult {
-  return { name, status: 'ok', message }
-}
-
-function warning(name: string, message: string): CheckResult {
-  return { name, status: 'warning', message }
-}
-
-function failed(name: string, message: string): CheckResult {
-  return { name, status: 'failed', message }
 }
