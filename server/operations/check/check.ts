@@ -1,11 +1,11 @@
 import type { Config } from '../../config/settings.ts'
 import type { Dns } from '../../domains/dns/dns.ts'
-import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Secrets } from '../../lib/tokens.ts'
 import type { DatabaseFacts, PrimaryFacts } from '../../store/postgres/inspect.ts'
 import { SILENT_MS } from '../fleet/node-list.ts'
 import { compareSharedSettings } from '../fleet/shared-settings.ts'
 import { findReason } from '../fleet/wait-for-database.ts'
+import { checkClock } from './check-clock.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
 interface CheckOptions {
@@ -16,14 +16,14 @@ interface CheckOptions {
   machines: number
   /** Undefined on one machine. */
   inspectDatabase?: (() => Promise<DatabaseFacts>) | undefined
-  /** What needs no other part: ports, disk and so on, in the order of the output. */
+  /** Ports, data folder, disk, secret and bucket. */
   checkMachine(): Promise<readonly CheckResult[]>
   /** Undefined without a mail server. */
   checkMail?: (() => Promise<void>) | undefined
   /** Sends an email; undefined unless it is wanted. */
   sendMail?: (() => Promise<string>) | undefined
-  checkAuthority(): Promise<readonly CheckResult[]>
-  checkProxies(): Promise<readonly CheckResult[]>
+  /** The certificate authority, and the proxies in front. */
+  checkSurroundings(): Promise<readonly CheckResult[]>
   /** A label that no site has. */
   label: string
 }
@@ -32,10 +32,6 @@ interface CheckOptions {
 const CONNECTIONS_PER_PROCESS = 10
 
 const MIN_POSTGRES_VERSION = 130_000
-
-/** Signatures of requests to S3 are valid for 15 minutes; a certificate authority expects less. */
-const MAX_CLOCK_OFFSET_MS = 5 * MINUTE_MS
-const USUAL_CLOCK_OFFSET_MS = 2 * SECOND_MS
 
 /** Checks everything that a configuration needs, in the order of its parts. */
 export async function checkConfiguration(options: CheckOptions): Promise<CheckResult[]> {
@@ -47,8 +43,7 @@ export async function checkConfiguration(options: CheckOptions): Promise<CheckRe
     options.checkMachine(),
     checkMail(options),
     checkNames(options),
-    options.checkAuthority(),
-    options.checkProxies(),
+    options.checkSurroundings(),
   ])
   return groups.flat()
 }
@@ -67,7 +62,7 @@ function checkDatabase({ hosts, primary }: DatabaseFacts, options: CheckOptions)
     ...checkRights(primary),
     ...checkDurability(primary),
     checkConnections(primary, options),
-    checkClock(primary),
+    checkClock('the database', primary.clockOffsetMs),
     ...checkFleet(primary, options),
   ]
 }
@@ -107,18 +102,6 @@ function checkConnections(
   return maxConnections < needed
     ? failed('database connections', `${found}: raise it, or use PgBouncer in transaction mode`)
     : ok('database connections', found)
-}
-
-function checkClock({ clockOffsetMs }: PrimaryFacts): CheckResult {
-  const offset = Math.abs(clockOffsetMs)
-  const found = `this machine and the database differ by ${(offset / SECOND_MS).toFixed(1)} s`
-  if (offset > MAX_CLOCK_OFFSET_MS)
-    return failed(
-      'clock',
-      `${found}: synchronize both with NTP; S3 and certificate authorities refuse requests`,
-    )
-  if (offset > USUAL_CLOCK_OFFSET_MS) return warning('clock', `${found}: synchronize both with NTP`)
-  return ok('clock', found)
 }
 
 function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptions): CheckResult[] {
