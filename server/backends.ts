@@ -25,7 +25,7 @@ import { checkSmtp, smtpMail } from './mail/smtp.ts'
 import type { BackupOptions, BackupProgress } from './operations/backup/backup.ts'
 import type { BackupManifest } from './operations/backup/manifest.ts'
 import type { BackupTarget } from './operations/backup/target.ts'
-import type { CheckResult } from './operations/check/check.ts'
+import type { CheckResult } from './operations/check/check-result.ts'
 import { assertSharedSettings } from './operations/fleet/shared-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import type { MoveOptions, MoveResult, Storage } from './operations/move.ts'
@@ -241,22 +241,61 @@ async function openCertificates(
   return new CertificateManager({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl), sites })
 }
 
+interface CheckServiceOptions {
+  /** Machines of the fleet. */
+  machines: number
+  version: string
+  /** Sends an email and says so; undefined unless it is wanted. */
+  sendMail?: (() => Promise<string>) | undefined
+}
+
 /** Checks what the settings need, without a change: for `slipway-server check`. */
-export async function checkService(config: Config, machines: number): Promise<CheckResult[]> {
-  const { secret: current, secretPrevious, databaseUrl, smtpUrl } = config
+export async function checkService(
+  config: Config,
+  { machines, version, sendMail }: CheckServiceOptions,
+): Promise<CheckResult[]> {
+  const { secretPrevious, databaseUrl, smtpUrl } = config
   const { checkConfiguration } = await import('./operations/check/check.ts')
+  const { checkPorts } = await import('./operations/check/check-ports.ts')
   const { checkFolder } = await import('./operations/check/check-folder.ts')
+  const { checkSecret, readSecret } = await import('./operations/check/check-secret.ts')
+  const { checkProxies } = await import('./operations/check/check-proxies.ts')
   const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
+  const current = config.secret || readSecret(config.data)
   return checkConfiguration({
     config,
-    secret: secretPrevious === '' ? current : [current, secretPrevious],
+    secret: secretPrevious === '' ? (current ?? '') : [current ?? '', secretPrevious],
     dns: resolverDns({ servers: config.dnsServers }),
     machines,
     inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
-    checkBlobs: async () => [checkFolder(config.data), ...(await checkBlobsUrl(config))],
+    checkMachine: async () => [
+      ...(await checkPorts(config)),
+      ...(await checkFolder(config)),
+      checkSecret(config),
+      ...(await checkBlobsUrl(config)),
+    ],
     checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
+    sendMail,
+    checkSurroundings: async () =>
+      (await Promise.all([checkAuthorityUrl(config, version), checkProxies(config, current)])).flat(),
     label: `check-${randomBytes(8).toString('hex')}`,
   })
+}
+
+async function checkAuthorityUrl(config: Config, version: string): Promise<CheckResult[]> {
+  const { httpsPort, acmeUrl: directory, acmeCaFile, acmeProfile: profile, acmeEabKeyId } = config
+  if (httpsPort === undefined) return []
+  const { inspectAuthority } = await import('./certificates/acme/inspect.ts')
+  const { checkAuthority } = await import('./operations/check/check-authority.ts')
+  return checkAuthority(directory, () =>
+    inspectAuthority({
+      directory,
+      caFile: acmeCaFile || undefined,
+      profile,
+      hasExternalAccount: acmeEabKeyId !== '',
+      version,
+    }),
+  )
 }
 
 async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {

@@ -54,12 +54,14 @@ const COPIED: Partial<Record<TableName, readonly string[]>> = {
   reports: ['site'],
   accepted_scans: ['hash', 'scanner'],
   ticket_keys: ['period'],
+  audit_log: ['id'],
+  activity: ['width', 'at', 'name'],
 }
 
 /** Tables with rows that the target has of its own, or that begin empty; uploads of pending versions are repeated. */
 const NOT_COPIED: readonly TableName[] = [
   ...(['blobs', 'encodings', 'discarded_objects', 'arrivals', 'job_cursors'] as const),
-  ...(['changes', 'leases', 'nodes', 'shared_settings'] as const),
+  ...(['changes', 'leases', 'nodes', 'shared_settings', 'figures', 'sweep_runs'] as const),
 ]
 
 /** The tables that a transfer knows, for a test that it knows all. */
