@@ -9,6 +9,7 @@ import { type BackupRun, backUpData, openBackupTarget, restoreData } from '../..
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { type BackupOptions, backUp as makeBackup } from '../../server/operations/backup/backup.ts'
 import { BackupLease } from '../../server/operations/backup/backup-lease.ts'
 import { toContentName } from '../../server/operations/backup/file-list.ts'
 import { listBackups, putManifest, readManifest } from '../../server/operations/backup/manifest.ts'
@@ -243,6 +244,28 @@ describe('a backup', () => {
     await assert.rejects(stat(join(data, 'backup')), { code: 'ENOENT' })
     assert.ok((await backUp(data, target)).copiedFiles < FILES)
     assert.deepEqual((await verifyBackup(target)).missing, [])
+  })
+
+  test('that is stopped while it copies a file ends with the reason', async () => {
+    const stop = new AbortController()
+    const location = { hash: sha256('a'), size: 1, object: 'a', piecesHash: null }
+    const options = {
+      target: await openBackupTarget(await newFolder()),
+      snapshot: {
+        blobs: async function* () {
+          yield [location]
+        },
+      },
+      blobs: {
+        async bytes() {
+          stop.abort(new Error('stopped'))
+          return Buffer.from('a')
+        },
+      },
+      workFolder: await newFolder(),
+      signal: stop.signal,
+    }
+    await assert.rejects(makeBackup(options as unknown as BackupOptions), /^Error: stopped/)
   })
 
   test('to a target that goes away in the middle says so, and creates no folder in its place', async () => {
