@@ -366,6 +366,15 @@ describe('a backup', () => {
     await assert.rejects(restore(target, folder), /is not empty/)
   })
 
+  test('whose database is damaged leaves a folder on which no service starts', async () => {
+    const target = await newFolder()
+    const { database } = await backUp(data, target)
+    await writeFile(join(target, toContentName(database.hash)), Buffer.alloc(database.size))
+    const folder = await newFolder()
+    await assert.rejects(restore(target, folder), /has a damaged database/)
+    await assert.rejects(startTestService({ DATA: folder }), /only a part of the data/)
+  })
+
   test('of a newer release is not restored', async () => {
     const target = await newFolder()
     await backUp(data, target)
