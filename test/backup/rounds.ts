@@ -89,7 +89,7 @@ function contentOf(site: number, publish: number, seed: number): Record<string, 
   }
   for (let number = random.below(4); number >= 0; number--)
     files[`random-${number}.bin`] = Buffer.from(
-      Array.from({ length: random.below(3000) }, () => random.below(256)),
+      Array.from({ length: 1 + random.below(3000) }, () => random.below(256)),
     )
   return files
 }
