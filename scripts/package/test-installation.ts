@@ -50,6 +50,8 @@ export async function testInstallation(log: Log): Promise<void> {
   log('created a Debian system')
   const port = await findPort()
   const debian = new DebianSystem(system)
+  // debootstrap creates none.
+  debian.write('etc/hosts', '127.0.0.1 localhost\n')
 
   debian.install(before)
   appendFileSync(join(system, 'etc/slipway/slipway.env'), `SLIPWAY_PORT=${port}\n`)
@@ -119,11 +121,22 @@ class DebianSystem {
     })
   }
 
-  /** Installs a package whose dependencies the system has, so that nothing is downloaded. */
+  /** Installs a package whose dependencies the system has. A download would fail: no proxy listens at that address. */
   install(deb: string): void {
     copyFileSync(deb, join(this.#folder, 'tmp/slipway.deb'))
-    const options = ['-y', '-q=2', '--no-download', '-o', 'Dpkg::Options::=--force-confold']
-    this.run('apt-get', 'install', ...options, '/tmp/slipway.deb')
+    const options = [
+      'Dpkg::Options::=--force-confold',
+      'Dpkg::Use-Pty=0',
+      'Acquire::http::Proxy=http://127.0.0.1:1',
+    ]
+    this.run(
+      'apt-get',
+      'install',
+      '-y',
+      '-q=2',
+      ...options.map((one) => `--option=${one}`),
+      '/tmp/slipway.deb',
+    )
   }
 
   version(): string {
@@ -141,7 +154,7 @@ class DebianSystem {
     const unit = readFileSync(join(this.#folder, 'usr/lib/systemd/system/slipway.service'), 'utf8')
     const [, user] = /^User=(.*)$/m.exec(unit)!
     const [, command] = /^ExecStart=(.*)$/m.exec(unit)!
-    return spawn('chroot', [this.#folder, 'runuser', '-u', user!, '--', ...command!.split(' ')], {
+    return spawn('chroot', [`--userspec=${user}:${user}`, this.#folder, ...command!.split(' ')], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
     })

@@ -9,6 +9,8 @@ const OPTIONS = {
   for: { type: 'string' },
   force: { type: 'boolean' },
   json: { type: 'boolean' },
+  mail: { type: 'string' },
+  nodes: { type: 'string' },
 } as const
 
 type OptionName = keyof typeof OPTIONS
@@ -24,7 +26,8 @@ export function readOptions(
   const { values: options, positionals: values } = parse(command, args)
   const unknown = Object.keys(options).find((name) => !takes.includes(name as OptionName))
   if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
-  if (values.length !== operands.length) throw new UsageError(`${command} needs ${operands.join(' and ')}.`)
+  if (values.length !== operands.length)
+    throw new UsageError(`${command} needs ${operands.join(' and ') || 'no arguments but options'}.`)
   return { values, options }
 }
 

@@ -15,6 +15,7 @@ export interface Mutation {
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
 const BACKUP = 'test/backup/backup.test.ts'
+const CHECK = 'test/operator/check.test.ts'
 const QUOTAS = 'test/api/quotas.test.ts'
 const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
@@ -482,6 +483,8 @@ const ROWS: readonly Row[] = [
   ['deletes files of backups by a damaged list', 'server/operations/backup/prune.ts', '(await hashBody(compared)) !== list.hash', 'false', BACKUP],
   ['restores a backup with lost files', 'server/operations/backup/restore.ts', 'await assertComplete(target, manifest)', '', BACKUP],
   ['restores a backup into a folder with other data', 'server/operations/backup/restore.ts', 'await assertEmpty(folder)', '', BACKUP],
+  ['takes a service with another secret for its own', 'server/lib/probe-token.ts', 'this.#signer.verify([Number(time)], signature)', 'true', CHECK],
+  ['shows the proxies in front to a client that replays a check', 'server/lib/probe-token.ts', "time !== '' && Math.abs(now - Number(time)) <= MINUTE_MS", "time !== ''", CHECK],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, find, replace, ...tests]) => ({
