@@ -128,7 +128,7 @@ describe('a suspended site', () => {
 })
 
 describe('a suspended account', () => {
-  test('has its sites offline, cannot publish, and can sign in, read, download and delete', async () => {
+  test('has its sites offline, cannot publish, and can sign in, read, download and delete sites', async () => {
     const site = await publishedSite()
     const { owner, colleague, slug, siteUrl } = site
     const id = await accountId(owner.email)
@@ -140,6 +140,7 @@ describe('a suspended account', () => {
     }
     await expectFailure(api.create(owner.client, { 'index.html': 'x' }), 'ACCOUNT_SUSPENDED')
     await expectFailure(owner.client.createKey({ name: 'x', scope: 'read' }), 'ACCOUNT_SUSPENDED')
+    await expectFailure(owner.client.deleteAccount(owner.email), 'ACCOUNT_SUSPENDED')
     const { message } = await expectFailure(CHANGES.restore!(colleague, site), 'SITE_SUSPENDED')
     assert.doesNotMatch(message, /bank/)
     for (const read of Object.values(READS)) await read(owner, site)
