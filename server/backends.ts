@@ -24,6 +24,7 @@ import type { ShowCode } from './mail/show-code.ts'
 import { checkSmtp, smtpMail } from './mail/smtp.ts'
 import type { BackupOptions, BackupProgress } from './operations/backup/backup.ts'
 import type { BackupManifest } from './operations/backup/manifest.ts'
+import type { PruneResult } from './operations/backup/prune.ts'
 import type { BackupTarget } from './operations/backup/target.ts'
 import type { CheckResult } from './operations/check/check-result.ts'
 import { assertSharedSettings } from './operations/fleet/shared-settings.ts'
@@ -330,18 +331,24 @@ export async function moveData(
   })
 }
 
-/** Copies the database and the files that it names to a backup target. BackupError when the target fails. */
+export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
+  target: string
+  withSecret: boolean
+  /** Backups that the target keeps; 0 keeps all. */
+  keep: number
+}
+
+/**
+ * Copies the database and the files that it names to a backup target, and then deletes earlier backups there. BackupError
+ * when the target fails; the reason of `signal` when it aborts.
+ */
 export async function backUpData(
   config: Config,
-  {
-    target: to,
-    withSecret,
-    report,
-    ...startOptions
-  }: StartOptions & { target: string; withSecret: boolean; report: BackupOptions['report'] },
-): Promise<BackupManifest & BackupProgress> {
+  { target: to, withSecret, keep, report, ...startOptions }: BackupRun,
+): Promise<BackupManifest & BackupProgress & { pruned: PruneResult | undefined }> {
   const { BackupLease } = await import('./operations/backup/backup-lease.ts')
   const { backUp } = await import('./operations/backup/backup.ts')
+  const { pruneAfter } = await import('./operations/backup/prune.ts')
   const { copySqlite } = await import('./store/sqlite-copy.ts')
   const { Snapshot } = await import('./store/snapshot.ts')
   assertBackedUpHere(config, to)
@@ -362,8 +369,8 @@ export async function backUpData(
   await blobs.assertSpace((await stat(folder.database)).size)
   await copySqlite(folder.database, copy)
   const tables = stack.use(await sqliteTables(copy, { isSource: true }))
-  return await backUp({
-    target,
+  const made = await backUp({
+    ...{ target, signal: startOptions.signal },
     database: copy,
     snapshot: new Snapshot(tables),
     at: store.clock(),
@@ -374,6 +381,9 @@ export async function backUpData(
     secret: withSecret ? [secret].flat()[0] : undefined,
     report,
   })
+  // Within the lease: another backup would lose the files that it has copied.
+  await lease.assertHeld()
+  return { ...made, pruned: await pruneAfter(target, made, keep) }
 }
 
 function assertBackedUpHere({ databaseUrl, data }: Config, target: string): void {

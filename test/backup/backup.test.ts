@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { backUpData, openBackupTarget, restoreData } from '../../server/backends.ts'
+import { type BackupRun, backUpData, openBackupTarget, restoreData } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
@@ -14,6 +14,8 @@ import { toContentName } from '../../server/operations/backup/file-list.ts'
 import { listBackups, putManifest, readManifest } from '../../server/operations/backup/manifest.ts'
 import { prune } from '../../server/operations/backup/prune.ts'
 import { verify } from '../../server/operations/backup/verify.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Store } from '../../server/store/store.ts'
 import { sha256, toFiles } from '../api/content.ts'
 import { deterministicBytes } from '../blobs/bytes.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
@@ -44,8 +46,12 @@ function configOf(data: string) {
   return readConfig({ SLIPWAY_DATA: data, SLIPWAY_SECRET: SECRET, SLIPWAY_LOG: 'silent' })
 }
 
-function backUp(data: string, target: string, { report = () => undefined, withSecret = true } = {}) {
-  return backUpData(configOf(data), { ...SURROUNDINGS, target, withSecret, report })
+function backUp(
+  data: string,
+  target: string,
+  { report = () => undefined, withSecret = true, keep = 0, ...startOptions }: Partial<BackupRun> = {},
+) {
+  return backUpData(configOf(data), { ...SURROUNDINGS, ...startOptions, target, withSecret, keep, report })
 }
 
 async function restore(
@@ -165,6 +171,46 @@ describe('a backup', () => {
     assert.equal(await find(), undefined)
   })
 
+  test('deletes earlier ones before another can begin, which would lose what it has copied', async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    const opened = await openBackupTarget(target)
+    let listed: string[] = []
+    const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: Date.now })
+    const openStore = async (): Promise<Store> => ({
+      ...store,
+      // The last write releases the lease.
+      write: async (...args) => {
+        listed = await listBackups(opened)
+        return store.write(...args)
+      },
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    })
+    const { time } = await backUp(data, target, { keep: 1, openStore })
+    assert.deepEqual(listed, [time])
+  })
+
+  test('made with an earlier time than another one fails, and deletes none', async () => {
+    const target = await newFolder()
+    const at = (clock: () => number) => ({ keep: 1, clock })
+    const later = await backUp(
+      data,
+      target,
+      at(() => Date.UTC(2031, 0)),
+    )
+    await assert.rejects(
+      backUp(
+        data,
+        target,
+        at(() => Date.UTC(2030, 0)),
+      ),
+      /has the new backup 2030-01-01.* one of a later time, 2031-01-01.*correct the clock/,
+    )
+    const [, made] = await listBackups(await openBackupTarget(target))
+    assert.match(made!, /^2030/)
+    assert.equal((await readManifest(await openBackupTarget(target))).time, later.time)
+  })
+
   test('that lost its lease is not completed', async () => {
     await using operator = await openOperator(service, SETTINGS)
     await using lease = await BackupLease.acquire(operator.store)
@@ -190,8 +236,11 @@ describe('a backup', () => {
 
   test('that was stopped is not listed, and the next one continues it', async () => {
     const target = await newFolder()
-    await assert.rejects(backUp(data, target, { report: atSecondPage(fail) }), /stopped/)
+    const stop = new AbortController()
+    const report = atSecondPage(() => stop.abort(new Error('stopped')))
+    await assert.rejects(backUp(data, target, { report, signal: stop.signal }), /^Error: stopped/)
     assert.deepEqual(await listBackups(await openBackupTarget(target)), [])
+    await assert.rejects(stat(join(data, 'backup')), { code: 'ENOENT' })
     assert.ok((await backUp(data, target)).copiedFiles < FILES)
     assert.deepEqual((await verifyBackup(target)).missing, [])
   })
