@@ -74,7 +74,11 @@ const ROWS: readonly Row[] = [
   ['keeps serving a blocked file from a cache', 'server/operations/moderation/blocks.ts', "if (kind !== 'hash') return", 'return', MODERATION],
   ['blocks the network of the operator who blocks', 'server/operations/moderation/blocks.ts', 'new NetworkSet([network]).has(ownAddress)', 'false', MODERATION],
   ['keeps all reports of a site', 'server/operations/moderation/reports.ts', '.slice(0, MAX_LATEST)', '', MODERATION],
-  ['accepts any number of reports of a network', 'server/operations/moderation/reports.ts', 'if (count <= MAX_PER_HOUR) return', 'return', MODERATION],
+  ['accepts any number of reports of a network', 'server/operations/moderation/reports.ts', 'if (admitted) return', 'return', MODERATION],
+  ['accepts reports whose address is a script', 'server/operations/moderation/reports.ts', "if (protocol !== 'https:' && protocol !== 'http:')", 'if (!protocol)', MODERATION],
+  ['keeps long reports of a site', 'server/operations/moderation/reports.ts', 'return characters <= MAX_LATEST_CHARACTERS', 'return true', MODERATION],
+  ['keeps the reports of a site with a changed preview dismissed', 'server/operations/moderation/reports.ts', 'site.updatedAt > known.decidedAt', 'site.liveSince! > known.decidedAt', MODERATION],
+  ['does not scan an accepted content at another path', 'server/publish/scan/program-scanner.ts', 'encodeFields([path, hash, contentType])', 'encodeFields([hash])', 'test/api/scan.test.ts'],
   ['sends an email about each report', 'server/operations/moderation/reports.ts', 'const EMAIL_INTERVAL_MS = HOUR_MS', 'const EMAIL_INTERVAL_MS = 0', MODERATION],
   // Tools for programs
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
