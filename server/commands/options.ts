@@ -27,7 +27,11 @@ export function readOptions(
   const unknown = Object.keys(options).find((name) => !takes.includes(name as OptionName))
   if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
   if (values.length !== operands.length)
-    throw new UsageError(`${command} needs ${operands.join(' and ') || 'no arguments but options'}.`)
+    throw new UsageError(
+      operands.length > 0
+        ? `${command} needs ${operands.join(' and ')}.`
+        : `${command} takes options only: ${values.join(' ')}`,
+    )
   return { values, options }
 }
 

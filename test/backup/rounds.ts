@@ -50,8 +50,9 @@ export async function runRounds({ rounds, sites: count, seed, log }: RoundOption
     ...sites.map((site, number) => publishUntil(stop.signal, { client, site, number, seed })),
     collectUntil(stop.signal, service),
   ])
+  load.catch(() => stop.abort())
   try {
-    for (let round = 1; round <= rounds; round++) {
+    for (let round = 1; round <= rounds && !stop.signal.aborted; round++) {
       const before = sites.map(({ acknowledged }) => acknowledged)
       const { code, lines, stderr } = await run(['backup', target, '--json', '--keep', '3'], {
         ...SETTINGS,
