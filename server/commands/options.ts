@@ -13,6 +13,8 @@ const OPTIONS = {
   until: { type: 'string' },
   force: { type: 'boolean' },
   json: { type: 'boolean' },
+  mail: { type: 'string' },
+  nodes: { type: 'string' },
 } as const
 
 type OptionName = keyof typeof OPTIONS
@@ -28,7 +30,12 @@ export function readOptions(
   const { values: options, positionals: values } = parse(command, args)
   const unknown = Object.keys(options).find((name) => !takes.includes(name as OptionName))
   if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
-  if (values.length !== operands.length) throw new UsageError(`${command} needs ${operands.join(' and ')}.`)
+  if (values.length !== operands.length)
+    throw new UsageError(
+      operands.length > 0
+        ? `${command} needs ${operands.join(' and ')}.`
+        : `${command} takes options only: ${values.join(' ')}`,
+    )
   return { values, options }
 }
 
