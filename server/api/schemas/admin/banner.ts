@@ -1,11 +1,11 @@
 import { BANNER_LEVELS, MAX_BANNER_LENGTH } from '../../../../protocol/api/banner.ts'
 import { named, nullable, object, type Schema, text, time } from '../schema.ts'
 
-const level: Schema = { type: 'string', enum: BANNER_LEVELS, description: 'How it looks' }
+const level: Schema = { type: 'string', enum: BANNER_LEVELS, description: 'The style of the message' }
 const content = text('A line of plain text', { minLength: 1, maxLength: MAX_BANNER_LENGTH })
 const link = nullable(text('The URL of a page with more about it', { maxLength: 500 }))
 const schedule = {
-  from: nullable(time('When it begins; null for at once')),
+  from: nullable(time('When it begins; null for immediately')),
   until: nullable(time('When it ends; null for never')),
 }
 
