@@ -7,6 +7,9 @@ const OPTIONS = {
   'public-reason': { type: 'string' },
   note: { type: 'string' },
   for: { type: 'string' },
+  search: { type: 'string' },
+  sort: { type: 'string' },
+  limit: { type: 'string' },
   force: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
@@ -24,7 +27,10 @@ export function readOptions(
   const { values: options, positionals: values } = parse(command, args)
   const unknown = Object.keys(options).find((name) => !takes.includes(name as OptionName))
   if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
-  if (values.length !== operands.length) throw new UsageError(`${command} needs ${operands.join(' and ')}.`)
+  if (values.length !== operands.length)
+    throw new UsageError(
+      `${command} ${operands.length === 0 ? 'takes options only' : `needs ${operands.join(' and ')}`}.`,
+    )
   return { values, options }
 }
 
