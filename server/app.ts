@@ -396,6 +396,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
     anonymousPublishing: config.anonymousPublishing === 'on',
+    contactEmail: config.reportEmail,
     openSignUp: config.signUp.kind === 'open',
     anonymousRequests: config.rateAnonymous,
     anonymousLifetime: config.anonymousLifetime,

@@ -120,6 +120,7 @@ export class Sites {
     return {
       publishes: summaries.map((summary, index) => ({ ...summary, ...memberships[index]! })),
       nextCursor: last ? encodeCursor({ at: last.deletedAt ?? last.createdAt, slug: last.slug }) : null,
+      ...describeSuspension(account),
     }
   }
 
