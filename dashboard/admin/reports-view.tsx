@@ -150,6 +150,7 @@ function ReportActions({ site, onChanged }: SiteReportsProps) {
   const { slug, ownerEmail, isSuspended, state } = site
   const [opened, open] = useState<OpenDialog>()
   const decide = useAction(() => decideReports(site, state === 'open' ? 'dismissed' : 'open', onChanged))
+  const verb = state === 'open' ? 'Dismiss' : 'Open again'
   const target = siteTarget({ slug, suspension: null })
   const suspendAccount = () =>
     open({
@@ -173,19 +174,15 @@ function ReportActions({ site, onChanged }: SiteReportsProps) {
     <>
       <ErrorNotice error={decide.error} />
       <div class="choices">
-        <Button
-          busy={decide.busy}
-          label={`${state === 'open' ? 'Dismiss' : 'Open'} reports of ${slug}`}
-          onClick={decide}
-        >
-          {state === 'open' ? 'Dismiss' : 'Open again'}
+        <Button busy={decide.busy} label={`${verb} the reports of ${slug}`} onClick={decide}>
+          {verb}
         </Button>
         {isSuspended ? (
           <a href={`/admin/sites?q=${encodeURIComponent(slug)}`}>Its suspension</a>
         ) : (
           <Button
             variant="danger"
-            label={`Suspend ${slug}`}
+            label={`Suspend site ${slug}`}
             onClick={() => open({ Dialog: SuspendDialog, target })}
           >
             Suspend site
