@@ -55,7 +55,15 @@ export default defineConfig({
       input: ['index', 'reference'].map(page),
       // One file for what most pages share: small files cost more bytes of headers than they save.
       output: {
-        codeSplitting: { groups: [{ name: 'kit', test: /dashboard\/(?:api|kit)\//, minShareCount: 3 }] },
+        codeSplitting: {
+          groups: [
+            {
+              name: 'kit',
+              test: /\/dashboard\/(?:api|app\/lazy-component|kit|sign-in\/email-delivery)|\/protocol\/loopback/,
+              minShareCount: 2,
+            },
+          ],
+        },
       },
       // Compressing takes longest; a start does not report that.
       checks: { bundlerTimings: false },

@@ -35,6 +35,7 @@ import { Connections } from './lib/connections.ts'
 import type { Log } from './lib/log.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
+import { ProbeToken } from './lib/probe-token.ts'
 import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { UndecryptableError } from './lib/secret-box.ts'
 import { shareResult } from './lib/share-result.ts'
@@ -243,6 +244,7 @@ export async function startService(config: Config, given: StartOptions): Promise
       { lifetimeMs: SECOND_MS },
     ),
     isReady: () => !isStopping,
+    probeToken: new ProbeToken(secret),
   })
   stack.defer(() => api.close())
 

@@ -24,8 +24,9 @@ import type { ShowCode } from './mail/show-code.ts'
 import { checkSmtp, smtpMail } from './mail/smtp.ts'
 import type { BackupOptions, BackupProgress } from './operations/backup/backup.ts'
 import type { BackupManifest } from './operations/backup/manifest.ts'
+import type { PruneResult } from './operations/backup/prune.ts'
 import type { BackupTarget } from './operations/backup/target.ts'
-import type { CheckResult } from './operations/check/check.ts'
+import type { CheckResult } from './operations/check/check-result.ts'
 import { assertSharedSettings } from './operations/fleet/shared-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import type { MoveOptions, MoveResult, Storage } from './operations/move.ts'
@@ -241,22 +242,61 @@ async function openCertificates(
   return new CertificateManager({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl), sites })
 }
 
+interface CheckServiceOptions {
+  /** Machines of the fleet. */
+  machines: number
+  version: string
+  /** Sends an email and says so; undefined unless it is wanted. */
+  sendMail?: (() => Promise<string>) | undefined
+}
+
 /** Checks what the settings need, without a change: for `slipway-server check`. */
-export async function checkService(config: Config, machines: number): Promise<CheckResult[]> {
-  const { secret: current, secretPrevious, databaseUrl, smtpUrl } = config
+export async function checkService(
+  config: Config,
+  { machines, version, sendMail }: CheckServiceOptions,
+): Promise<CheckResult[]> {
+  const { secretPrevious, databaseUrl, smtpUrl } = config
   const { checkConfiguration } = await import('./operations/check/check.ts')
+  const { checkPorts } = await import('./operations/check/check-ports.ts')
   const { checkFolder } = await import('./operations/check/check-folder.ts')
+  const { checkSecret, readSecret } = await import('./operations/check/check-secret.ts')
+  const { checkProxies } = await import('./operations/check/check-proxies.ts')
   const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
+  const current = config.secret || readSecret(config.data)
   return checkConfiguration({
     config,
-    secret: secretPrevious === '' ? current : [current, secretPrevious],
+    secret: secretPrevious === '' ? (current ?? '') : [current ?? '', secretPrevious],
     dns: resolverDns({ servers: config.dnsServers }),
     machines,
     inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
-    checkBlobs: async () => [checkFolder(config.data), ...(await checkBlobsUrl(config))],
+    checkMachine: async () => [
+      ...(await checkPorts(config)),
+      ...(await checkFolder(config)),
+      checkSecret(config),
+      ...(await checkBlobsUrl(config)),
+    ],
     checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
+    sendMail,
+    checkSurroundings: async () =>
+      (await Promise.all([checkAuthorityUrl(config, version), checkProxies(config, current)])).flat(),
     label: `check-${randomBytes(8).toString('hex')}`,
   })
+}
+
+async function checkAuthorityUrl(config: Config, version: string): Promise<CheckResult[]> {
+  const { httpsPort, acmeUrl: directory, acmeCaFile, acmeProfile: profile, acmeEabKeyId } = config
+  if (httpsPort === undefined) return []
+  const { inspectAuthority } = await import('./certificates/acme/inspect.ts')
+  const { checkAuthority } = await import('./operations/check/check-authority.ts')
+  return checkAuthority(directory, () =>
+    inspectAuthority({
+      directory,
+      caFile: acmeCaFile || undefined,
+      profile,
+      hasExternalAccount: acmeEabKeyId !== '',
+      version,
+    }),
+  )
 }
 
 async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {
@@ -291,18 +331,24 @@ export async function moveData(
   })
 }
 
-/** Copies the database and the files that it names to a backup target. BackupError when the target fails. */
+export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
+  target: string
+  withSecret: boolean
+  /** Backups that the target keeps; 0 keeps all. */
+  keep: number
+}
+
+/**
+ * Copies the database and the files that it names to a backup target, and then deletes earlier backups there. BackupError
+ * when the target fails; the reason of `signal` when it aborts.
+ */
 export async function backUpData(
   config: Config,
-  {
-    target: to,
-    withSecret,
-    report,
-    ...startOptions
-  }: StartOptions & { target: string; withSecret: boolean; report: BackupOptions['report'] },
-): Promise<BackupManifest & BackupProgress> {
+  { target: to, withSecret, keep, report, ...startOptions }: BackupRun,
+): Promise<BackupManifest & BackupProgress & { pruned: PruneResult | undefined }> {
   const { BackupLease } = await import('./operations/backup/backup-lease.ts')
   const { backUp } = await import('./operations/backup/backup.ts')
+  const { pruneAfter } = await import('./operations/backup/prune.ts')
   const { copySqlite } = await import('./store/sqlite-copy.ts')
   const { Snapshot } = await import('./store/snapshot.ts')
   assertBackedUpHere(config, to)
@@ -323,8 +369,8 @@ export async function backUpData(
   await blobs.assertSpace((await stat(folder.database)).size)
   await copySqlite(folder.database, copy)
   const tables = stack.use(await sqliteTables(copy, { isSource: true }))
-  return await backUp({
-    target,
+  const made = await backUp({
+    ...{ target, signal: startOptions.signal },
     database: copy,
     snapshot: new Snapshot(tables),
     at: store.clock(),
@@ -335,6 +381,9 @@ export async function backUpData(
     secret: withSecret ? [secret].flat()[0] : undefined,
     report,
   })
+  // Within the lease: another backup would lose the files that it has copied.
+  await lease.assertHeld()
+  return { ...made, pruned: await pruneAfter(target, made, keep) }
 }
 
 function assertBackedUpHere({ databaseUrl, data }: Config, target: string): void {
@@ -375,21 +424,26 @@ export async function restoreData(
   const { beginRestore, toBlobSource } = await import('./operations/backup/restore.ts')
   const { Snapshot } = await import('./store/snapshot.ts')
   const { move } = await import('./operations/move.ts')
-  const { database, secret, finish } = await beginRestore(target, manifest, config.data)
+  const { claimTarget } = await import('./store/transfer.ts')
+  const { database, secret, fetchDatabase, finish } = await beginRestore(target, manifest, config.data)
+  await using stack = new AsyncDisposableStack()
+  const targetConfig = { ...config, databaseUrl: '', blobsUrl: '', secret }
+  const restored = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
+  const sourceId = `${manifest.time} ${manifest.database.hash}`
+  // From now on, no service starts on the folder before it is complete.
+  await claimTarget(restored.tables, sourceId)
+  await fetchDatabase()
   // Migrates it, or refuses that of a newer release.
   await (await sqliteStore({ file: database, clock: Date.now }))[Symbol.asyncDispose]()
   {
     await using tables = await sqliteTables(database, { isSource: false })
     await new Snapshot(tables).discardEncodings()
   }
-  await using stack = new AsyncDisposableStack()
   const tables = stack.use(await sqliteTables(database, { isSource: true }))
-  const targetConfig = { ...config, databaseUrl: '', blobsUrl: '', secret }
-  const restored = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
   const result = await move({
     source: { tables, blobs: toBlobSource(target) },
     target: restored,
-    sourceId: `${manifest.time} ${manifest.database.hash}`,
+    sourceId,
     now: { source: restored.clock(), target: restored.clock() },
     report,
   })

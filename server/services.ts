@@ -157,16 +157,17 @@ export function createServices(
   })
   const unsubscribeLinks = new UnsubscribeLinks({ baseUrl, secret, accounts })
   const blocks = new Blocks({ store, clock })
-  const reports = new Reports({ store, mail, addresses, clock, log, email: config.reportEmail })
-  const accountDeletion = new AccountDeletion({ store, clock, certificates })
-  const issuers = config.oidcIssuers
-  const monotonicClock = testClock ?? (() => performance.now())
-  const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log })
   const rates = {
     anonymous: config.rateAnonymous,
     session: config.rateSession,
     signIn: config.rateSignIn,
   }
+  const limits = new RateLimits({ store, clock, rates, plans })
+  const reports = new Reports({ store, mail, addresses, limits, clock, log, email: config.reportEmail })
+  const accountDeletion = new AccountDeletion({ store, clock, certificates })
+  const issuers = config.oidcIssuers
+  const monotonicClock = testClock ?? (() => performance.now())
+  const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log })
   return {
     addresses,
     injectedDocuments,
@@ -250,7 +251,7 @@ export function createServices(
     domains,
     secretBox,
     certificates,
-    limits: new RateLimits({ store, clock, rates, plans }),
+    limits,
     plans,
     sweepOptions: {
       store,

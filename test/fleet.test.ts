@@ -10,7 +10,7 @@ test(
   'three nodes lose nothing, serve nothing old and fail no visit of a warm site through kills, cuts and failovers',
   requires('postgres', 'haproxy', 'smtp'),
   async (t) => {
-    const seed = Number(process.env.SEED ?? anySeed())
+    const seed = anySeed()
     t.diagnostic(`SEED=${seed}`)
     const options = {
       seed,

@@ -29,8 +29,8 @@ const PAGE = '<h1>Published with the package</h1>'
 
 /**
  * Installs the package of the commit before in a new Debian system, starts it as its unit does, publishes with its
- * client, upgrades it to the package of this commit, removes and purges it. Needs root, debootstrap and the archive of
- * Debian.
+ * client, upgrades it to the package of this commit, removes and purges it. Then starts the program of the archive there.
+ * Needs root, debootstrap and the archive of Debian.
  */
 export async function testInstallation(log: Log): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-install-'))
@@ -39,7 +39,7 @@ export async function testInstallation(log: Log): Promise<void> {
   const before = buildCommitBefore(folder)
   log(`built ${before}`)
   await build()
-  const { deb } = await buildPackages(join(folder, 'packages'))
+  const { deb, tarball } = await buildPackages(join(folder, 'packages'))
   log(`built ${deb}`)
   const system = join(folder, 'system')
   execFileSync('debootstrap', ['--variant=minbase', `--include=${DEPENDENCIES}`, 'stable', system], {
@@ -50,20 +50,23 @@ export async function testInstallation(log: Log): Promise<void> {
   log('created a Debian system')
   const port = await findPort()
   const debian = new DebianSystem(system)
+  // debootstrap creates none.
+  debian.write('etc/hosts', '127.0.0.1 localhost\n')
 
   debian.install(before)
   appendFileSync(join(system, 'etc/slipway/slipway.env'), `SLIPWAY_PORT=${port}\n`)
-  const url = await publish(debian, port)
+  const url = await publish(debian, { port, service: debian.readUnit(), client: 'slipway' })
   log(`installed ${debian.version()}, published ${url}`)
 
   debian.install(deb)
-  await withService(debian, async () => {
+  await withService(debian, debian.readUnit(), async () => {
     assert.equal(get(url, port), PAGE)
+    debian.run('slipway-server', 'check')
     debian.run('install', '-d', '-o', 'slipway', '-m', '0700', '/srv/backup')
     debian.run('slipway-server', 'backup', '/srv/backup')
     assert.match(debian.run('slipway-server', 'backup', 'verify', '/srv/backup'), /all are intact/)
   })
-  log(`upgraded to ${debian.version()}: the site is served, and was backed up`)
+  log(`upgraded to ${debian.version()}: the site is served, was checked and backed up`)
 
   debian.run('dpkg', '--remove', 'slipway')
   assert.deepEqual(
@@ -83,6 +86,17 @@ export async function testInstallation(log: Log): Promise<void> {
   ])
   assert.doesNotMatch(readFileSync(join(system, 'etc/passwd'), 'utf8'), /^slipway:/m)
   log('removed with its data kept, and purged with them')
+
+  log(`started ${tarball}, published ${await runArchive(debian, tarball, port)}`)
+}
+
+/** Unpacks the archive and starts its program as a user that owns an empty folder only. Returns the URL of a site. */
+async function runArchive(debian: DebianSystem, tarball: string, port: number): Promise<string> {
+  debian.unpack(tarball, 'opt/slipway')
+  debian.run('install', '-d', '-o', 'daemon', '/srv/archive')
+  const command = ['sh', '-c', `cd /srv/archive && SLIPWAY_PORT=${port} exec /opt/slipway/slipway`]
+  const service = { user: 'daemon', group: 'daemon', command }
+  return publish(debian, { port, service, client: '/opt/slipway/slipway-client' })
 }
 
 /** Builds the package of the commit before with its own sources and the installed modules. */
@@ -99,6 +113,12 @@ function buildCommitBefore(folder: string): string {
   })
   const deb = readdirSync(join(tree, 'packages')).find((name) => name.endsWith('.deb'))!
   return join(tree, 'packages', deb)
+}
+
+interface Service {
+  user: string
+  group: string
+  command: string[]
 }
 
 /** A Debian system in a folder. */
@@ -119,11 +139,22 @@ class DebianSystem {
     })
   }
 
-  /** Installs a package whose dependencies the system has, so that nothing is downloaded. */
+  /** Installs a package whose dependencies the system has. A download would fail: no proxy listens at that address. */
   install(deb: string): void {
     copyFileSync(deb, join(this.#folder, 'tmp/slipway.deb'))
-    const options = ['-y', '-q=2', '--no-download', '-o', 'Dpkg::Options::=--force-confold']
-    this.run('apt-get', 'install', ...options, '/tmp/slipway.deb')
+    const options = [
+      'Dpkg::Options::=--force-confold',
+      'Dpkg::Use-Pty=0',
+      'Acquire::http::Proxy=http://127.0.0.1:1',
+    ]
+    this.run(
+      'apt-get',
+      'install',
+      '-y',
+      '-q=2',
+      ...options.map((one) => `--option=${one}`),
+      '/tmp/slipway.deb',
+    )
   }
 
   version(): string {
@@ -136,28 +167,35 @@ class DebianSystem {
     writeFileSync(file, content)
   }
 
-  /** Starts the command of the unit as its user. */
-  start(): ChildProcess {
+  unpack(tarball: string, path: string): void {
+    const folder = join(this.#folder, path)
+    mkdirSync(folder, { recursive: true })
+    execFileSync('tar', ['--extract', `--file=${tarball}`, `--directory=${folder}`, '--strip-components=1'])
+  }
+
+  /** The service of the package's unit. */
+  readUnit(): Service {
     const unit = readFileSync(join(this.#folder, 'usr/lib/systemd/system/slipway.service'), 'utf8')
-    const [, user] = /^User=(.*)$/m.exec(unit)!
-    const [, command] = /^ExecStart=(.*)$/m.exec(unit)!
-    return spawn('chroot', [this.#folder, 'runuser', '-u', user!, '--', ...command!.split(' ')], {
+    const read = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)![1]!
+    return { user: read('User'), group: read('Group'), command: read('ExecStart').split(' ') }
+  }
+
+  start({ user, group, command }: Service): ChildProcess {
+    return spawn('chroot', [`--userspec=${user}:${group}`, this.#folder, ...command], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
     })
   }
 }
 
-async function publish(debian: DebianSystem, port: number): Promise<string> {
-  return withService(debian, async () => {
+/** Publishes a site with a client, while the service runs. */
+async function publish(
+  debian: DebianSystem,
+  { port, service, client }: { port: number; service: Service; client: string },
+): Promise<string> {
+  return withService(debian, service, async () => {
     debian.write('srv/site/index.html', PAGE)
-    const output = debian.run(
-      'env',
-      `SLIPWAY_URL=http://localhost:${port}`,
-      'slipway',
-      'publish',
-      '/srv/site',
-    )
+    const output = debian.run('env', `SLIPWAY_URL=http://localhost:${port}`, client, 'publish', '/srv/site')
     const url = /http:\/\/\S+\.localhost:\d+\//.exec(output)![0]
     assert.equal(get(url, port), PAGE)
     return url
@@ -165,8 +203,8 @@ async function publish(debian: DebianSystem, port: number): Promise<string> {
 }
 
 /** Runs the service until `work` has ended, and stops it as systemd does. */
-async function withService<T>(debian: DebianSystem, work: () => Promise<T>): Promise<T> {
-  const service = debian.start()
+async function withService<T>(debian: DebianSystem, definition: Service, work: () => Promise<T>): Promise<T> {
+  const service = debian.start(definition)
   const ended = once(service, 'exit')
   try {
     const started = Promise.withResolvers<void>()

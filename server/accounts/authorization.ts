@@ -61,7 +61,16 @@ export async function requireAccess(
   right: SiteRight,
   { slug, account, now }: SiteAccess,
 ): Promise<Site> {
-  const site = await queries.sites.bySlug(slug)
+  return requireAccessTo(queries, right, await queries.sites.bySlug(slug), { account, now })
+}
+
+/** As `requireAccess`, for a site that these queries have returned, or undefined when it does not exist. */
+export async function requireAccessTo(
+  queries: Queries,
+  right: SiteRight,
+  site: Site | undefined,
+  { account, now }: Omit<SiteAccess, 'slug'>,
+): Promise<Site> {
   const role = site && (await findRole(queries, site, account))
   if (!role) throw siteNotFound()
   if (isRetired(site)) throw role === 'owner' && isInTrash(site) ? siteInTrash(site) : siteNotFound()

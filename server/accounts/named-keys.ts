@@ -102,13 +102,13 @@ export class NamedKeys {
     const name = readKeyName(request.name, 'name')
     const { scope, sites: slugs, expiresInSeconds } = request
     const now = this.#clock()
-    if (scope === 'admin') {
-      assertMayCreateAdminKey(caller, now)
-      if (slugs) throw validationError([{ field: 'sites', message: 'must be null with the scope admin' }])
-    }
     const expiresAt = expiresInSeconds ? now + expiresInSeconds * 1000 : null
     return this.#store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
+      if (scope === 'admin') {
+        assertMayCreateAdminKey({ ...caller, account: await tx.accounts.byId(account.id) }, now)
+        if (slugs) throw validationError([{ field: 'sites', message: 'must be null with the scope admin' }])
+      }
       const keys = await tx.keys.list(account.id)
       if (keys.some((key) => key.name === name)) throw nameTaken(name)
       const sites = slugs ? await findSites(tx, { account, slugs, now }) : null

@@ -20,10 +20,10 @@ export interface RateLimitStatus {
 
 /**
  * `api` counts by address, by account, and separately for the browser sessions of an account, so that the dashboard
- * and the account's API key do not use up each other's requests; `sign-in` is a separate counter by address
+ * and the account's API key do not use up each other's requests; `sign-in` and `report` are separate counters by address
  * (contract, "Rate limits").
  */
-export type LimitKind = 'api' | 'sign-in'
+export type LimitKind = 'api' | 'sign-in' | 'report'
 
 interface LimitsOptions {
   store: Store
@@ -32,6 +32,9 @@ interface LimitsOptions {
   rates: { anonymous: number; session: number; signIn: number }
   plans: Plans
 }
+
+/** Reports of sites by a network, in an hour. */
+export const REPORTS_PER_HOUR = 20
 
 /** How long a read counter is cached for callers that are not charged, in milliseconds. */
 const COUNT_TTL_MS = 1000
@@ -133,8 +136,10 @@ export class RateLimits {
       this.#flooding.clear()
       this.#recentCounts.clear()
     }
-    if (kind === 'sign-in')
-      return { key: `sign-in:${rateLimitSubnet(caller.address)}`, limit: rates.signIn, window }
+    if (kind !== 'api') {
+      const limit = kind === 'sign-in' ? rates.signIn : REPORTS_PER_HOUR
+      return { key: `${kind}:${rateLimitSubnet(caller.address)}`, limit, window }
+    }
     if (caller.account && caller.signedInWith === 'dashboard')
       return { key: sessionKey(caller.account.id), limit: rates.session, window }
     if (caller.account)

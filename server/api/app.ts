@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
 import { formatAlternatives } from '../../protocol/format.ts'
+import { readForwardedFor } from '../lib/client-ip.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { PROBE_HEADER, type ProbeToken } from '../lib/probe-token.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
 import type { TransferRates } from '../lib/transfer-rates.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
@@ -54,6 +56,7 @@ export interface ApiOptions extends ApiServices {
   healthy: () => Promise<void>
   /** False once the service stops. */
   isReady: () => boolean
+  probeToken: ProbeToken
 }
 
 /** Maximum size of a JSON body without a manifest, in bytes: it is read before a finalize is charged. */
@@ -217,10 +220,15 @@ function untouchedBodies(app: FastifyInstance): void {
   })
 }
 
-function probes(app: FastifyInstance, { healthy, isReady }: Pick<ApiOptions, 'healthy' | 'isReady'>): void {
-  app.get('/health', async () => {
+function probes(
+  app: FastifyInstance,
+  { healthy, isReady, probeToken, clock }: Pick<ApiOptions, 'healthy' | 'isReady' | 'probeToken' | 'clock'>,
+): void {
+  app.get('/health', async ({ headers }) => {
     await healthy()
-    return { status: 'ok' }
+    return probeToken.isValid(headers[PROBE_HEADER], clock())
+      ? { status: 'ok', forwardedFor: readForwardedFor({ headers }).length }
+      : { status: 'ok' }
   })
   // Not an error of the API, which would be logged for each probe.
   app.get('/ready', (_, reply) =>

@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** The rate limit that a request is charged to; `handler` leaves it to the route. Default `api`. */
-    charge?: LimitKind | 'none' | 'handler'
+    charge?: Exclude<LimitKind, 'report'> | 'none' | 'handler'
     /** Not charged for a caller with this kind of credential, which the request ends and which is valid only once. */
     ends?: Caller['signedInWith'] | undefined
     /** See `RouteAccess`; a request of a route without one fails. */

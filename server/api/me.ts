@@ -1,6 +1,6 @@
 import type { RouteHandlerMethod } from 'fastify'
 import type { KeyEndedResponse, Me, MeChange, MeChangeResponse } from '../../protocol/api/account.ts'
-import { requireKeyHash } from '../accounts/authorization.ts'
+import { assertAccountNotSuspended, requireKeyHash } from '../accounts/authorization.ts'
 import { readSwitches } from '../accounts/notice-switches.ts'
 import { sessionId } from '../accounts/session.ts'
 import { toIso } from '../lib/time.ts'
@@ -66,16 +66,16 @@ export function endKey({ accounts }: Pick<ApiServices, 'accounts'>): RouteHandle
   }
 }
 
-/** Deletes everything of the account, including the calling session. */
+/** Deletes everything of the account, including the calling session. ACCOUNT_SUSPENDED. */
 export function deleteAccount({
   accountDeletion,
   baseUrl,
 }: Pick<ApiServices, 'accountDeletion' | 'baseUrl'>): RouteHandlerMethod {
   return async (request, reply) => {
-    const answer = await accountDeletion.deleteAccount(
-      requireCallerAccount(request),
-      (request.body as { email: string }).email,
-    )
+    const account = requireCallerAccount(request)
+    // Its address could create an account again, which would not be suspended.
+    assertAccountNotSuspended(account)
+    const answer = await accountDeletion.deleteAccount(account, (request.body as { email: string }).email)
     if (request.sessionToken) endCookie(reply, baseUrl)
     return answer
   }

@@ -1,6 +1,7 @@
 import { formatBytes, formatDuration, formatNumber, pluralize } from '../../protocol/format.ts'
 import type { BackupProgress } from '../operations/backup/backup.ts'
 import type { BackupManifest } from '../operations/backup/manifest.ts'
+import { BackupError } from '../operations/backup/target.ts'
 import { chooseTarget, describe, parseOptions, progressPrinter, takeTime } from './backup-options.ts'
 import { type Command, type CommandContext, print } from './command.ts'
 
@@ -28,16 +29,14 @@ const SUBCOMMANDS: Record<string, Run> = { list, verify: verifyBackup }
 async function create({ config, log, version }: CommandContext, args: string[]): Promise<number> {
   const { json, withoutSecret, keep = config.backupKeep, values } = parseOptions(args, 'backup')
   const target = chooseTarget(values, config.backupTarget)
-  const { backUpData, openBackupTarget } = await import('../backends.ts')
-  const { prune } = await import('../operations/backup/prune.ts')
+  const { backUpData } = await import('../backends.ts')
   const printProgress = progressPrinter(json)
   const startedAt = performance.now()
   const made = await backUpData(config, {
-    ...{ target, log, version, withSecret: !withoutSecret },
+    ...{ target, log, version, keep, withSecret: !withoutSecret, signal: abortOnSignals() },
     report: (progress) => printProgress(() => describeProgress(progress)),
   })
-  const pruned = keep === 0 ? undefined : await prune(await openBackupTarget(target), keep)
-  const { time, counts, copiedFiles, copiedBytes, damaged } = made
+  const { time, counts, copiedFiles, copiedBytes, damaged, pruned } = made
   if (json) print(JSON.stringify({ time, counts, copiedFiles, copiedBytes, damaged, pruned }))
   else {
     for (const hash of damaged)
@@ -51,6 +50,16 @@ async function create({ config, log, version }: CommandContext, args: string[]):
       )
   }
   return damaged.length > 0 ? 1 : 0
+}
+
+/** Aborts at the first signal, so that the next run need not wait; a second one ends the process. */
+function abortOnSignals(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.once(signal, () =>
+      controller.abort(new BackupError(`The backup was stopped by ${signal}. The next one continues it.`)),
+    )
+  return controller.signal
 }
 
 async function list({ config }: CommandContext, args: string[]): Promise<number> {

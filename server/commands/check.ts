@@ -1,7 +1,16 @@
+import { readEmail } from '../accounts/email-address.ts'
+import { ConfigError } from '../config/settings.ts'
+import type { CheckResult } from '../operations/check/check-result.ts'
 import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { readOptions } from './options.ts'
 
 export const check: Command = {
-  usage: [['check [--nodes N] [--json]', 'check what the settings need: database, bucket, mail, DNS']],
+  usage: [
+    [
+      'check [--mail ADDRESS]',
+      'check what the settings need: ports, disk, database, bucket, mail, DNS, certificate authority, proxies; --mail sends an email; also --nodes N, --json',
+    ],
+  ],
   run: runChecks,
 }
 
@@ -10,23 +19,42 @@ const DEFAULT_MACHINES = 2
 
 const CHECK_MARKS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' }
 
+interface CheckArguments {
+  machines: number
+  json: boolean
+  /** The address of an email to send. */
+  mail: string | undefined
+}
+
 /** Exit code 1 when something that the service needs is missing. */
-async function runChecks({ config }: CommandContext, rest: string[]): Promise<number> {
+async function runChecks(context: CommandContext, rest: string[]): Promise<number> {
   const options = parseCheckOptions(rest)
-  const { checkService } = await import('../backends.ts')
-  const checks = await checkService(config, options.machines)
+  const checks = await runAll(context, options)
   const isRight = checks.every(({ status }) => status !== 'failed')
   if (options.json) print(JSON.stringify({ ok: isRight, checks }))
   else for (const { name, status, message } of checks) print(`${CHECK_MARKS[status]} ${name}: ${message}`)
   return isRight ? 0 : 1
 }
 
-function parseCheckOptions(args: string[]): { machines: number; json: boolean } {
-  const [json, rest] = [args.includes('--json'), args.filter((one) => one !== '--json')]
-  if (rest.length === 0) return { machines: DEFAULT_MACHINES, json }
-  const [name, count, ...more] = rest
-  if (name !== '--nodes' || more.length > 0)
-    throw new UsageError(`check takes --nodes N and --json: ${rest.join(' ')}`)
-  if (!/^[1-9]\d{0,4}$/.test(count ?? '')) throw new UsageError('--nodes needs a number of machines.')
-  return { machines: Number(count), json }
+async function runAll(context: CommandContext, { machines, mail }: CheckArguments): Promise<CheckResult[]> {
+  try {
+    const { config, version } = context
+    const { checkService } = await import('../backends.ts')
+    const { sendTestEmail } = await import('./mail.ts')
+    const sendMail = mail === undefined ? undefined : () => sendTestEmail(context, mail)
+    return await checkService(config, { machines, version, sendMail })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.message
+      .split('\n')
+      .map((message): CheckResult => ({ name: 'settings', status: 'failed', message }))
+  }
+}
+
+function parseCheckOptions(args: string[]): CheckArguments {
+  const takes = ['mail', 'nodes', 'json'] as const
+  const { options } = readOptions('check', args, { takes, operands: [] })
+  const { mail, nodes = String(DEFAULT_MACHINES), json = false } = options
+  if (!/^[1-9]\d{0,4}$/.test(nodes)) throw new UsageError('--nodes needs a number of machines.')
+  return { machines: Number(nodes), json, mail: mail === undefined ? undefined : readEmail(mail) }
 }

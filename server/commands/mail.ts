@@ -68,16 +68,18 @@ async function writeFiles(folder: string, emails: readonly Email[], from: string
 
 async function sendTest(context: CommandContext, [to, ...more]: string[]): Promise<number> {
   if (to === undefined || more.length > 0) throw new UsageError('mail test needs one email address.')
-  const { config, log } = context
+  print(await sendTestEmail(context, to))
+  return 0
+}
+
+/** Returns the sentence for the operator. */
+export async function sendTestEmail({ config, log }: CommandContext, to: string): Promise<string> {
   const { readEmail } = await import('../accounts/email-address.ts')
   const { testEmail } = await import('../operations/notices/samples.ts')
   const { openMail } = await import('../backends.ts')
   const engine = openMail(config, { log, showCode: () => undefined, clock: Date.now })
   await engine.send(testEmail({ to: readEmail(to), ...(await letterhead(config)) }))
-  print(
-    engine.delivery === 'email'
-      ? `The mail server has accepted an email to ${to}. Look whether it arrives, and not among spam.`
-      : `SLIPWAY_SMTP_URL is not set: the email was written to ${join(config.data, 'mail')}.`,
-  )
-  return 0
+  return engine.delivery === 'email'
+    ? `The mail server has accepted an email to ${to}. Look whether it arrives, and not among spam.`
+    : `SLIPWAY_SMTP_URL is not set: the email was written to ${join(config.data, 'mail')}.`
 }

@@ -12,6 +12,8 @@ const OPTIONS = {
   limit: { type: 'string' },
   force: { type: 'boolean' },
   json: { type: 'boolean' },
+  mail: { type: 'string' },
+  nodes: { type: 'string' },
 } as const
 
 type OptionName = keyof typeof OPTIONS
@@ -29,7 +31,9 @@ export function readOptions(
   if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
   if (values.length !== operands.length)
     throw new UsageError(
-      `${command} ${operands.length === 0 ? 'takes options only' : `needs ${operands.join(' and ')}`}.`,
+      operands.length > 0
+        ? `${command} needs ${operands.join(' and ')}.`
+        : `${command} takes options only: ${values.join(' ')}`,
     )
   return { values, options }
 }

@@ -73,7 +73,7 @@ export function planTable(name: string, description: string): Setting<Readonly<R
     if (entries.length > MAX_PLANS) throw new Error(`it must have at most ${MAX_PLANS} plans`)
     return Object.fromEntries(entries.map(([id, plan]) => [id, readPlan(id, plan)]))
   }
-  return { name, defaultValue: {}, defaultLabel: 'free and hobby', description, read }
+  return { name, defaultValue: {}, defaultLabel: '{}', description, read }
 }
 
 /** All plans with all of their limits. `free` comes first, then `hobby`. */

@@ -39,8 +39,7 @@ export class AnonymousNotice {
     if (form === 413) return FORM_TOO_LARGE.for(request.headers)
     if (form === 415) return FORM_UNSUPPORTED.for(request.headers)
     const next = safeRedirectTarget(form.get('next'))
-    const { 'sec-fetch-site': site = 'same-origin' } = message.headers
-    if (site !== 'same-origin') return noticePage({ service: this.#service, next }, request.headers)
+    if (!isOwnForm(request, message)) return noticePage({ service: this.#service, next }, request.headers)
     return {
       status: 303,
       headers: [
@@ -64,4 +63,11 @@ export class AnonymousNotice {
   #cookieName(isSecure: boolean): string {
     return isSecure || this.#isSecure ? SECURE_COOKIE : COOKIE
   }
+}
+
+/** Browsers send Fetch Metadata over HTTPS only, and the origin of a form always. */
+function isOwnForm({ host }: HttpRequest, { headers }: IncomingMessage): boolean {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (site !== undefined) return site === 'same-origin'
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
 }

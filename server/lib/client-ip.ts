@@ -16,10 +16,16 @@ export function clientIp(trustedProxies: number): (call: RequestLike) => string 
   return (call) => {
     const peer = call.socket.remoteAddress ?? 'unknown'
     if (trustedProxies === 0) return peer
-    const forwarded = [call.headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
+    const forwarded = readForwardedFor(call)
     const address = forwarded.at(-trustedProxies)?.trim() ?? ''
     return isIP(address) ? address : peer
   }
+}
+
+/** The entries of `X-Forwarded-For`: one for each proxy, unless the client sent some. */
+export function readForwardedFor({ headers }: Pick<RequestLike, 'headers'>): string[] {
+  const text = [headers['x-forwarded-for'] ?? []].flat().join(',')
+  return text === '' ? [] : text.split(',')
 }
 
 /** The first 24 bits of an IPv4 address, or 48 bits of an IPv6 address: a network, not a person. */

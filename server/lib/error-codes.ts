@@ -166,7 +166,7 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
   },
   ACCOUNT_SUSPENDED: {
     meaning:
-      'The operator has suspended the account: its sites are offline. details.reason says why. It can sign in, read, download and delete.',
+      'The operator has suspended the account: its sites are offline. details.reason says why. It can sign in, and read, download and delete its sites.',
     hint: 'Contact the operator of the service.',
   },
   BLOCKED: {

@@ -1,11 +1,15 @@
 interface FetchOptions {
   signal: AbortSignal
   maxBytes: number
+  headers?: Record<string, string>
 }
 
 /** Requests a JSON document, without following redirects. Rejects for any status but success, and beyond `maxBytes`. */
-export async function fetchJson(url: string, { signal, maxBytes }: FetchOptions): Promise<unknown> {
-  const { ok, status, body } = await fetch(url, { signal, redirect: 'error' })
+export async function fetchJson(
+  url: string,
+  { signal, maxBytes, headers = {} }: FetchOptions,
+): Promise<unknown> {
+  const { ok, status, body } = await fetch(url, { signal, headers, redirect: 'error' })
   if (!ok || !body) {
     await body?.cancel()
     throw new Error(`${url} returned ${status}`)

@@ -16,6 +16,13 @@ export interface ListenAddress {
 /** The port is not available: one sentence for the operator. */
 export class ListenError extends Error {
   override name = 'ListenError'
+  /** That of the system, such as `EADDRINUSE`. */
+  readonly code: string
+
+  constructor(message: string, code: string) {
+    super(message)
+    this.code = code
+  }
 }
 
 /**
@@ -66,18 +73,21 @@ function hasNoSuchAddress(error: unknown): boolean {
 }
 
 function toListenError(error: unknown, { host, port, setting }: ListenAddress): Error {
-  switch ((error as NodeJS.ErrnoException).code) {
+  const { code } = error as NodeJS.ErrnoException
+  switch (code) {
     case 'EADDRINUSE':
       return new ListenError(
         `Port ${port} is in use, perhaps by another Slipway. Stop that program, or choose another port with ${setting}.`,
+        code,
       )
     case 'EACCES':
       return new ListenError(
         `Port ${port} may not be used by this user. Choose one above 1023 with ${setting}.`,
+        code,
       )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new ListenError(`SLIPWAY_HOST=${host} is not an address of this machine.`)
+      return new ListenError(`SLIPWAY_HOST=${host} is not an address of this machine.`, code)
   }
   return error as Error
 }

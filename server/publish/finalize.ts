@@ -5,7 +5,7 @@ import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import {
   type Caller,
   isRetired,
-  requireAccess,
+  requireAccessTo,
   requireAccount,
   requireChangeable,
   requireClaimToken,
@@ -336,14 +336,14 @@ async function requireFinalizable(
   const site = await queries.sites.bySlug(slug)
   if (!site) throw siteNotFound()
   if (site.ownerId !== null)
-    return requireAccess(queries, 'publish', { slug, account: requireAccount(caller), now })
+    return requireAccessTo(queries, 'publish', site, { account: requireAccount(caller), now })
   if (isRetired(site)) throw siteNotFound()
   return claimToken === undefined ? requireChangeable(site, now) : requireClaimToken(site, claimToken, now)
 }
 
 /**
  * The address of a draft contains its id, so the id does not prove the right to make it live: that takes the claim
- * token, which `finalizable` has checked.
+ * token, which `requireFinalizable` has checked.
  */
 function assertMayPublishDraft(
   site: Site,
@@ -389,13 +389,13 @@ async function makeReady(
   )
   const isDeclared = version.files.every(({ hash }) => hash !== undefined)
   const contents = [...taken.values()]
-  const had = await tx.references.among(
-    version.slug,
-    contents.map(({ hash }) => hash),
-  )
   const used = await tx.blobs.add(version.slug, contents)
   await tx.blobs.discard(recorded.flatMap(({ object }) => (used.has(object) ? [] : object)))
-  const newBytes = await countNewBytes(tx, site, { contents, had })
+  const newBytes = await countNewBytes(
+    tx,
+    site,
+    contents.filter(({ isReferenced }) => !isReferenced),
+  )
   return { change: isDeclared ? change : { ...change, files }, newBytes }
 }
 

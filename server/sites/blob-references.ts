@@ -3,16 +3,15 @@ import { sumUploads } from '../store/contract/versions.ts'
 import type { Queries, WriteTransaction } from '../store/store.ts'
 
 /**
- * The bytes among new contents of a site that count for its holder: those that no other site of its owner has. `had`
- * are the contents that the site referenced before.
+ * The bytes among contents that a site has just begun to reference that count for its holder: those that no other site
+ * of its owner has.
  */
 export async function countNewBytes(
   tx: WriteTransaction,
   { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
-  { contents, had }: { contents: readonly { hash: string; size: number }[]; had: ReadonlySet<string> },
+  contents: readonly { hash: string; size: number }[],
 ): Promise<number> {
-  const added = new Map(contents.filter(({ hash }) => !had.has(hash)).map(({ hash, size }) => [hash, size]))
-  return sumOwn(tx, { slug, ownerId }, added)
+  return sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size])))
 }
 
 /** Removes the references of a site to those of these blobs that none of its versions needs any more. Returns them. */

@@ -168,7 +168,7 @@ export class Sites {
         contents.map(({ hash }) => hash),
       )
       const owned = { slug: copy, ownerId: account.id, network: null }
-      const bytes = await countNewBytes(tx, owned, { contents, had: new Set() })
+      const bytes = await countNewBytes(tx, owned, contents)
       await tx.notifyChanged(copy)
       await this.#quotas.charge(tx, owned, { bytes, sites: 1 })
     })

@@ -120,7 +120,7 @@ export const migrations: readonly Migration[] = [
     indexes: moderation.moderationIndexes,
   },
   { name: '026-quotas', compatibleWith: '014-growing-tables', up: quotas.up },
-  { name: '026-quotas-networks', compatibleWith: '014-growing-tables', fill: quotas.fillNetworks },
+  { name: '026-quotas-fill', compatibleWith: '014-growing-tables', fill: quotas.fillNetworks },
   {
     name: '026-quotas-indexes',
     compatibleWith: '014-growing-tables',

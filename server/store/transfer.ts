@@ -54,12 +54,14 @@ const COPIED: Partial<Record<TableName, readonly string[]>> = {
   reports: ['site'],
   accepted_scans: ['hash', 'scanner'],
   ticket_keys: ['period'],
+  audit_log: ['id'],
+  activity: ['width', 'at', 'name'],
 }
 
 /** Tables with rows that the target has of its own, or that begin empty; uploads of pending versions are repeated. */
 const NOT_COPIED: readonly TableName[] = [
   ...(['blobs', 'encodings', 'discarded_objects', 'arrivals', 'job_cursors'] as const),
-  ...(['changes', 'leases', 'nodes', 'shared_settings'] as const),
+  ...(['changes', 'leases', 'nodes', 'shared_settings', 'figures', 'sweep_runs'] as const),
 ]
 
 /** The tables that a transfer knows, for a test that it knows all. */
@@ -72,6 +74,24 @@ const VERSIONS_PER_PAGE = 20
 /** Why rows cannot be copied out of a database, or into it. */
 export class DatabaseInUseError extends Error {
   override name = 'DatabaseInUseError'
+}
+
+/**
+ * Reserves a database for the data of one source until its transfer ends. DatabaseInUseError when it has rows of another
+ * service, or is the target of another transfer.
+ */
+export async function claimTarget({ db }: Pick<Tables, 'db'>, sourceId: string): Promise<void> {
+  const marker = await db
+    .selectFrom('job_cursors')
+    .select('position')
+    .where('job', '=', UNFINISHED_MOVE)
+    .executeTakeFirst()
+  if (marker?.position === sourceId) return
+  if (marker) throw new DatabaseInUseError('The target is in use: another service is being moved there')
+  for (const table of ['accounts', 'sites', 'blobs'] as const)
+    if (await db.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
+      throw new DatabaseInUseError('The target is in use: it has the data of a service')
+  await db.insertInto('job_cursors').values({ job: UNFINISHED_MOVE, position: sourceId }).execute()
 }
 
 /**
@@ -94,20 +114,7 @@ export class Transfer {
   async begin(sourceId: string, now: TransferTimes): Promise<void> {
     await assertNoNode(this.#source, 'source', now.source)
     await assertNoNode(this.#target, 'target', now.target)
-    const marker = await this.#target
-      .selectFrom('job_cursors')
-      .select('position')
-      .where('job', '=', UNFINISHED_MOVE)
-      .executeTakeFirst()
-    if (marker?.position === sourceId) return
-    if (marker) throw new DatabaseInUseError('The target is in use: another service is being moved there')
-    for (const table of ['accounts', 'sites', 'blobs'] as const)
-      if (await this.#target.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
-        throw new DatabaseInUseError('The target is in use: it has the data of a service')
-    await this.#target
-      .insertInto('job_cursors')
-      .values({ job: UNFINISHED_MOVE, position: sourceId })
-      .execute()
+    await claimTarget({ db: this.#target }, sourceId)
   }
 
   async countBlobs(): Promise<number> {

@@ -4,6 +4,8 @@ import type { AuditPage } from '../../protocol/api/admin/audit.ts'
 import type { AdminAccount, AdminDomain, AdminSite, AdminSweeps } from '../../protocol/api/admin/lists.ts'
 import type { Activity, Overview } from '../../protocol/api/admin/overview.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.ts'
+import { NamedKeys } from '../../server/accounts/named-keys.ts'
+import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { SweepRunRecorder } from '../../server/jobs/sweep-runs.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { ActivityRecorder } from '../../server/operations/administration/activity.ts'
@@ -111,6 +113,19 @@ describe('a key of scope admin', () => {
     assert.equal((await create({ headers: session })).json.code, 'SIGN_IN_AGAIN')
     const others = (await api.client(key).keys()).keys.filter(({ scope }) => scope !== 'admin')
     assert.deepEqual(pluck(others, 'name'), ['manager'], email)
+  })
+
+  test('is not created by a request that was in progress when the mark was removed', async () => {
+    const { email } = await administrator(api)
+    const { store } = await api.operator()
+    const account = await store.read.accounts.byEmail(email)
+    const grant = { ...FULL_GRANT, scope: 'admin' } as const
+    const caller = { account, grant, address: '192.0.2.1', signedInWith: 'key' } as const
+    await setMark(email, false)
+    const namedKeys = new NamedKeys({ store, clock: () => api.clock.now })
+    await assert.rejects(namedKeys.create(caller, { name: 'late', scope: 'admin' }), {
+      code: 'VALIDATION_ERROR',
+    })
   })
 
   test('is not given to CI jobs', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
 import { Blocklist } from '../../server/accounts/blocklist.ts'
+import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import type { OperatorContext } from '../../server/app.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
@@ -277,7 +278,7 @@ async function finalizeElsewhere(
   const services = { contentScan, blocklist: new Blocklist(store), plans, quotas, versions, precompressor }
   const parts = { ...changed, ...services, blobReader, addresses, clock, log, telemetry }
   const account = (await store.read.accounts.byEmail(owner.email))!
-  const caller = { account, address: '::1', signedInWith: 'key' as const }
+  const caller = { account, address: '::1', signedInWith: 'key' as const, grant: FULL_GRANT }
   await new Finalizer(parts).finalize(caller, slug, { versionId: upload.versionId })
 }
 

@@ -128,7 +128,7 @@ describe('a suspended site', () => {
 })
 
 describe('a suspended account', () => {
-  test('has its sites offline, cannot publish, and can sign in, read, download and delete', async () => {
+  test('has its sites offline, cannot publish, and can sign in, read, download and delete sites', async () => {
     const site = await publishedSite()
     const { owner, colleague, slug, siteUrl } = site
     const id = await accountId(owner.email)
@@ -147,6 +147,7 @@ describe('a suspended account', () => {
     assert.deepEqual([row.slug, row.suspension, row.isOwnerSuspended], [slug, null, true])
     await expectFailure(api.create(owner.client, { 'index.html': 'x' }), 'ACCOUNT_SUSPENDED')
     await expectFailure(owner.client.createKey({ name: 'x', scope: 'read' }), 'ACCOUNT_SUSPENDED')
+    await expectFailure(owner.client.deleteAccount(owner.email), 'ACCOUNT_SUSPENDED')
     const { message } = await expectFailure(CHANGES.restore!(colleague, site), 'SITE_SUSPENDED')
     assert.doesNotMatch(message, /bank/)
     for (const read of Object.values(READS)) await read(owner, site)
@@ -297,19 +298,41 @@ describe('reports of visitors', () => {
     assert.equal((await call('GET', `sites/${slug}`)).reports, 25)
   })
 
+  test('keep little text of long ones, without control characters', async () => {
+    api.pass(HOUR_MS)
+    const { slug, siteUrl } = await publishedSite()
+    for (let number = 0; number < 7; number++) await report(siteUrl, `${number}\n\0\x1b${'x'.repeat(1900)}`)
+    const { count, latest } = await find('open', slug)
+    assert.equal(count, 7)
+    assert.deepEqual(
+      latest.map(({ text }: { text: string }) => text.slice(0, 5)),
+      ['6\n  x', '5\n  x', '4\n  x', '3\n  x', '2\n  x'],
+    )
+  })
+
   test('of one network are limited, and only those about sites are accepted', async () => {
     api.pass(HOUR_MS)
     const { siteUrl } = await publishedSite()
-    for (const url of [api.baseUrl, 'https://example.com/', siteUrl.replace('//', '//no-such-'), 'x'])
+    const scripted = siteUrl.replace(/^https?:/, 'javascript:')
+    for (const url of [
+      api.baseUrl,
+      'https://example.com/',
+      siteUrl.replace('//', '//no-such-'),
+      'x',
+      scripted,
+    ])
       assert.equal((await expectFailure(report(url), 'VALIDATION_ERROR')).status, 400)
     await expectFailure(report(siteUrl, 'x'.repeat(2001)), 'VALIDATION_ERROR')
-    for (let number = 0; number < 16; number++) await report(siteUrl)
-    await expectFailure(report(siteUrl), 'RATE_LIMITED')
+    for (let number = 0; number < 15; number++) await report(siteUrl)
+    for (let refused = 0; refused < 3; refused++) await expectFailure(report(siteUrl), 'RATE_LIMITED')
+    // Only the first refusal was a write.
+    const { counters } = (await api.operator()).store.read
+    assert.equal(await counters.value('report:127.0.0.1', api.clock.now - (api.clock.now % HOUR_MS)), 21)
     api.pass(HOUR_MS)
     await report(siteUrl)
   })
 
-  test('are decided by an operator, and opened again by a report of changed content', async () => {
+  test('are decided by an operator, and opened again by a report of changed content, also of a preview', async () => {
     const { owner, slug, siteUrl } = await publishedSite()
     api.pass(HOUR_MS)
     await report(siteUrl)
@@ -319,12 +342,16 @@ describe('reports of visitors', () => {
     await api.publish(owner.client, { 'index.html': 'another' }, { slug })
     await report(siteUrl)
     assert.equal((await find('open', slug)).count, 3)
+    await call('PUT', `reports/${slug}`, { state: 'dismissed' })
+    await api.publish(owner.client, { 'index.html': 'bad' }, { slug, preview: 'pr-1' })
+    await report(siteUrl.replace('//', '//pr-1--'))
+    assert.equal((await find('open', slug)).count, 4)
     await call('PUT', `sites/${slug}/suspension`, REASON)
     await report(siteUrl)
     assert.equal((await find('acted', slug)).isSuspended, true)
     await call('DELETE', `sites/${slug}/suspension`)
     await report(siteUrl)
-    assert.equal((await find('open', slug)).count, 5)
+    assert.equal((await find('open', slug)).count, 6)
   })
 
   test('reach the operator by email, at most once an hour for a site', async () => {

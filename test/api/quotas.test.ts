@@ -176,20 +176,24 @@ describe('what an account holds', () => {
     assert.deepEqual(await holding(api, friend), [0, 0])
   })
 
-  test('of publishes at the same time only as many are admitted as there is room for', async () => {
-    await using api = await startWith({ bytes: 10 * KB })
-    const owner = await api.account()
-    const { slug } = await api.publish(owner.client, page('first', 2 * KB))
-    const calls = Array.from({ length: 20 }, (_, number) =>
-      number % 2 === 0
-        ? api.publish(owner.client, page(`new ${number}`, 2 * KB))
-        : api.publish(owner.client, page(`preview ${number}`, 2 * KB), { slug, preview: `pr-${number}` }),
-    )
-    const outcomes = await Promise.allSettled(calls)
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 4)
-    const [bytes] = await holding(api, owner)
-    assert.equal(bytes, 10 * KB)
-  })
+  for (const [part, limits, admitted] of [
+    ['bytes', { bytes: 11 * KB }, 4],
+    ['sites', { sites: 5 }, 4],
+  ] as const)
+    test(`of publishes at the same time exactly as many are admitted as there is room for, by ${part}`, async () => {
+      await using api = await startWith(limits)
+      const owner = await api.account()
+      const { slug } = await api.publish(owner.client, page('first', 2 * KB))
+      const calls = Array.from({ length: 20 }, (_, number) =>
+        part === 'sites' || number % 2 === 0
+          ? api.publish(owner.client, page(`new ${number}`, 2 * KB))
+          : api.publish(owner.client, page(`preview ${number}`, 2 * KB), { slug, preview: `pr-${number}` }),
+      )
+      const outcomes = await Promise.allSettled(calls)
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, admitted)
+      const [bytes] = await holding(api, owner)
+      assert.equal(bytes, 10 * KB)
+    })
 
   test('an injected document does not count, also when another account publishes the same text', async () => {
     await using api = await startWith({})

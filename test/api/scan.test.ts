@@ -7,6 +7,7 @@ import { type Clamd, INFECTED, startClamd } from '../tools/clamd.ts'
 import { requires } from '../tools/part.ts'
 import { temporaryFolder } from '../tools/temporary-folder.ts'
 import { Api, DAY_MS, expectFailure } from './api.ts'
+import { toFiles } from './content.ts'
 
 /** A service whose scanner is a program, and what the program was given. */
 async function scannedService(script: string, settings: Record<string, string> = {}) {
@@ -46,22 +47,22 @@ done
 `
 
 describe('the program that scans files', () => {
-  test('gets each content once, before it is published, and its copies are deleted', async () => {
+  test('gets each file once, before it is published, and its copies are deleted', async () => {
     await using scanned = await scannedService(ACCEPT)
     const { owner, api } = scanned
     const files = { 'index.html': 'one', 'copy.html': 'one', 'a.txt': 'two' }
     const { slug } = await api.publish(owner.client, files)
     const lines = await scanned.lines()
-    assert.deepEqual(lines.map(({ path }) => path).sort(), ['a.txt', 'copy.html'])
+    assert.deepEqual(lines.map(({ path }) => path).sort(), ['a.txt', 'copy.html', 'index.html'])
     assert.deepEqual(Object.keys(lines[0]!), ['path', 'hash', 'size', 'contentType', 'file'])
     await api.publish(owner.client, { ...files, 'b.txt': 'three' }, { slug })
     await api.publish(api.anonymous, files)
-    assert.equal((await scanned.lines()).length, 3)
+    assert.equal((await scanned.lines()).length, 4)
     assert.deepEqual(await scanned.copies(), [])
     api.pass(31 * DAY_MS)
-    assert.equal(await api.sweep('scans'), 3)
+    assert.equal(await api.sweep('scans'), 4)
     await api.publish(owner.client, files)
-    assert.equal((await scanned.lines()).length, 5)
+    assert.equal((await scanned.lines()).length, 7)
   })
 
   test('refuses a version with the path and the reason, by every way to publish', async () => {
@@ -87,6 +88,18 @@ describe('the program that scans files', () => {
     assert.equal((await api.visit(siteUrl)).text, 'good')
     assert.equal((await api.visit(siteUrl, '/dir/bad.txt')).status, 404)
     assert.deepEqual(await scanned.copies(), [])
+  })
+
+  test('decides again about an accepted content with another path or type', async () => {
+    const refusals = '*installer.apk*) echo a program; exit 1;; *text/html*) echo a page; exit 1;;'
+    await using scanned = await scannedService(`read -r line; case "$line" in ${refusals} esac\n`)
+    const { client } = scanned.owner
+    const bytes = '<form>'
+    const publish = (path: string, contentType: string) =>
+      client.publish({ files: [{ ...toFiles({ [path]: bytes })[0]!, contentType }] })
+    await publish('a.txt', 'text/plain')
+    await expectFailure(publish('installer.apk', 'text/plain'), 'CONTENT_REFUSED')
+    await expectFailure(publish('a.txt', 'text/html'), 'CONTENT_REFUSED')
   })
 
   test('has none of the settings of the service in its environment', async () => {

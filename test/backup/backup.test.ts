@@ -5,15 +5,18 @@ import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { backUpData, openBackupTarget, restoreData } from '../../server/backends.ts'
+import { type BackupRun, backUpData, openBackupTarget, restoreData } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { type BackupOptions, backUp as makeBackup } from '../../server/operations/backup/backup.ts'
 import { BackupLease } from '../../server/operations/backup/backup-lease.ts'
 import { toContentName } from '../../server/operations/backup/file-list.ts'
 import { listBackups, putManifest, readManifest } from '../../server/operations/backup/manifest.ts'
 import { prune } from '../../server/operations/backup/prune.ts'
 import { verify } from '../../server/operations/backup/verify.ts'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Store } from '../../server/store/store.ts'
 import { sha256, toFiles } from '../api/content.ts'
 import { deterministicBytes } from '../blobs/bytes.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
@@ -44,8 +47,12 @@ function configOf(data: string) {
   return readConfig({ SLIPWAY_DATA: data, SLIPWAY_SECRET: SECRET, SLIPWAY_LOG: 'silent' })
 }
 
-function backUp(data: string, target: string, { report = () => undefined, withSecret = true } = {}) {
-  return backUpData(configOf(data), { ...SURROUNDINGS, target, withSecret, report })
+function backUp(
+  data: string,
+  target: string,
+  { report = () => undefined, withSecret = true, keep = 0, ...startOptions }: Partial<BackupRun> = {},
+) {
+  return backUpData(configOf(data), { ...SURROUNDINGS, ...startOptions, target, withSecret, keep, report })
 }
 
 async function restore(
@@ -165,6 +172,46 @@ describe('a backup', () => {
     assert.equal(await find(), undefined)
   })
 
+  test('deletes earlier ones before another can begin, which would lose what it has copied', async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    const opened = await openBackupTarget(target)
+    let listed: string[] = []
+    const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: Date.now })
+    const openStore = async (): Promise<Store> => ({
+      ...store,
+      // The last write releases the lease.
+      write: async (...args) => {
+        listed = await listBackups(opened)
+        return store.write(...args)
+      },
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    })
+    const { time } = await backUp(data, target, { keep: 1, openStore })
+    assert.deepEqual(listed, [time])
+  })
+
+  test('made with an earlier time than another one fails, and deletes none', async () => {
+    const target = await newFolder()
+    const at = (clock: () => number) => ({ keep: 1, clock })
+    const later = await backUp(
+      data,
+      target,
+      at(() => Date.UTC(2031, 0)),
+    )
+    await assert.rejects(
+      backUp(
+        data,
+        target,
+        at(() => Date.UTC(2030, 0)),
+      ),
+      /has the new backup 2030-01-01.* one of a later time, 2031-01-01.*correct the clock/,
+    )
+    const [, made] = await listBackups(await openBackupTarget(target))
+    assert.match(made!, /^2030/)
+    assert.equal((await readManifest(await openBackupTarget(target))).time, later.time)
+  })
+
   test('that lost its lease is not completed', async () => {
     await using operator = await openOperator(service, SETTINGS)
     await using lease = await BackupLease.acquire(operator.store)
@@ -190,10 +237,35 @@ describe('a backup', () => {
 
   test('that was stopped is not listed, and the next one continues it', async () => {
     const target = await newFolder()
-    await assert.rejects(backUp(data, target, { report: atSecondPage(fail) }), /stopped/)
+    const stop = new AbortController()
+    const report = atSecondPage(() => stop.abort(new Error('stopped')))
+    await assert.rejects(backUp(data, target, { report, signal: stop.signal }), /^Error: stopped/)
     assert.deepEqual(await listBackups(await openBackupTarget(target)), [])
+    await assert.rejects(stat(join(data, 'backup')), { code: 'ENOENT' })
     assert.ok((await backUp(data, target)).copiedFiles < FILES)
     assert.deepEqual((await verifyBackup(target)).missing, [])
+  })
+
+  test('that is stopped while it copies a file ends with the reason', async () => {
+    const stop = new AbortController()
+    const location = { hash: sha256('a'), size: 1, object: 'a', piecesHash: null }
+    const options = {
+      target: await openBackupTarget(await newFolder()),
+      snapshot: {
+        blobs: async function* () {
+          yield [location]
+        },
+      },
+      blobs: {
+        async bytes() {
+          stop.abort(new Error('stopped'))
+          return Buffer.from('a')
+        },
+      },
+      workFolder: await newFolder(),
+      signal: stop.signal,
+    }
+    await assert.rejects(makeBackup(options as unknown as BackupOptions), /^Error: stopped/)
   })
 
   test('to a target that goes away in the middle says so, and creates no folder in its place', async () => {
@@ -292,6 +364,15 @@ describe('a backup', () => {
     assert.equal((await readFile(join(folder, 'secret'), 'utf8')).trim(), SECRET)
     await assertServes(folder, slug)
     await assert.rejects(restore(target, folder), /is not empty/)
+  })
+
+  test('whose database is damaged leaves a folder on which no service starts', async () => {
+    const target = await newFolder()
+    const { database } = await backUp(data, target)
+    await writeFile(join(target, toContentName(database.hash)), Buffer.alloc(database.size))
+    const folder = await newFolder()
+    await assert.rejects(restore(target, folder), /has a damaged database/)
+    await assert.rejects(startTestService({ DATA: folder }), /only a part of the data/)
   })
 
   test('of a newer release is not restored', async () => {

@@ -50,8 +50,9 @@ export async function runRounds({ rounds, sites: count, seed, log }: RoundOption
     ...sites.map((site, number) => publishUntil(stop.signal, { client, site, number, seed })),
     collectUntil(stop.signal, service),
   ])
+  load.catch(() => stop.abort())
   try {
-    for (let round = 1; round <= rounds; round++) {
+    for (let round = 1; round <= rounds && !stop.signal.aborted; round++) {
       const before = sites.map(({ acknowledged }) => acknowledged)
       const { code, lines, stderr } = await run(['backup', target, '--json', '--keep', '3'], {
         ...SETTINGS,
@@ -89,7 +90,7 @@ function contentOf(site: number, publish: number, seed: number): Record<string, 
   }
   for (let number = random.below(4); number >= 0; number--)
     files[`random-${number}.bin`] = Buffer.from(
-      Array.from({ length: random.below(3000) }, () => random.below(256)),
+      Array.from({ length: 1 + random.below(3000) }, () => random.below(256)),
     )
   return files
 }

@@ -16,7 +16,7 @@ import { type ServiceWithInternals, startServiceWithInternals } from './service-
 // run while another process runs the sweeps, on a clock that the test advances. `SEED=… ROUNDS=…` repeats a run
 // or makes a longer one.
 
-const SEED = Number(process.env.SEED ?? anySeed())
+const SEED = anySeed()
 const ROUNDS = Number(process.env.ROUNDS ?? 40)
 const GRACE_MINUTES = [0, 5]
 const MINUTE_MS = 60_000

@@ -10,7 +10,7 @@ import { PublishingNodes } from './publishing-nodes.ts'
 
 // Collection while other nodes publish the same contents. `SEED=… STEPS=…` repeats a run or makes a longer one.
 
-const SEED = Number(process.env.SEED ?? anySeed())
+const SEED = anySeed()
 const STEPS = Number(process.env.STEPS ?? 300)
 
 for (const engine of ['SQLite', 'PostgreSQL'] as const) {

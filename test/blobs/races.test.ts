@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { Blocklist } from '../../server/accounts/blocklist.ts'
+import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
@@ -324,7 +325,7 @@ async function startFixture() {
     finalizerWith: (change: Partial<Blobs>, store?: Store) => toFinalizer(running, change, store),
     async caller() {
       const account = await running.operator.store.read.accounts.byEmail('owner@example.test')
-      return { account, address: '127.0.0.1', signedInWith: 'key' as const }
+      return { account, address: '127.0.0.1', signedInWith: 'key' as const, grant: FULL_GRANT }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -7,7 +7,7 @@ import { disk, web } from './shared.ts'
 import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
 /** Maximum bytes transferred in the first load, by type, with the headers of responses. */
-const MAX_BYTES: Record<string, number> = { Script: 61_000, Font: 50_000 }
+const MAX_BYTES: Record<string, number> = { Script: 60_000, Font: 50_000 }
 
 describe('the front page', requiresBrowser, () => {
   test('leads from a file to its published address', async () => {

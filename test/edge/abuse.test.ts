@@ -227,9 +227,17 @@ describe('the notice before anonymous sites', () => {
 
   test('is not skipped by a link or a form of another site', async () => {
     const slug = await edge.publish(files)
-    const { status, headers } = await accept(slug, { 'sec-fetch-site': 'cross-site' })
-    assert.equal(status, 200)
-    assert.equal(headers['set-cookie'], undefined)
+    const url = `http://${edge.host(slug)}`
+    for (const [sent, expected] of [
+      [{ 'sec-fetch-site': 'cross-site' }, 200],
+      // Over HTTP, without Fetch Metadata.
+      [{ origin: 'http://another.test' }, 200],
+      [{ origin: 'null' }, 200],
+      [{ origin: url }, 303],
+    ] as const) {
+      const { status, headers } = await accept(slug, sent)
+      assert.deepEqual([status, headers['set-cookie'] !== undefined], [expected, expected === 303])
+    }
     const { text } = await edge.get(slug, '/_slipway/notice?next=/', { headers: BROWSER })
     assert.match(text, /published without an account/)
   })

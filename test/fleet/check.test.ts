@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { checkService } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
-import type { CheckResult } from '../../server/operations/check/check.ts'
+import type { CheckResult } from '../../server/operations/check/check-result.ts'
 import { findDifferentSettings } from '../../server/operations/fleet/shared-settings.ts'
 import { inspectDatabase } from '../../server/store/postgres/inspect.ts'
 import { run, type Settings } from '../operator/program.ts'
@@ -35,6 +35,7 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
     const url = await postgres.createDatabase()
     right = {
       HOST: '0.0.0.0',
+      PORT: '0',
       DATABASE_URL: url.replace('slipway@', 'slipway:hush@'),
       SECRET: 'a secret that no line of a check contains',
       BASE_URL: 'https://slipway.test',
@@ -49,7 +50,10 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
 
   async function check(settings: Settings, machines = MACHINES): Promise<CheckResult[]> {
     const environment = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
-    const checks = await checkService(readConfig(Object.fromEntries(environment)), machines)
+    const checks = await checkService(readConfig(Object.fromEntries(environment)), {
+      machines,
+      version: '1.2.3',
+    })
     assert.doesNotMatch(JSON.stringify(checks), /hush|a secret that no line/)
     return checks
   }
@@ -73,11 +77,17 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
         'clock: ok',
         'shared settings: ok',
         'nodes: ok',
+        'port: ok',
         'data folder: ok',
+        'disk flush: ok',
+        'disk space: ok',
+        'disk inodes: ok',
+        'secret: ok',
         'mail: ok',
         'DNS: ok',
         'DNS: ok',
         'DNS: ok',
+        'proxies: warning',
       ],
     )
     const { code, lines } = await run(['check', '--json', '--nodes', '3'], right)

@@ -66,13 +66,16 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     assert.deepEqual(takeStatements(), ['select accounts', 'insert counters', 'select domains'])
   })
 
-  test('a publish of 1,000 files costs four statements to create it and twelve to finalize it', async (t) => {
+  test('a publish of 1,000 files costs four statements to create it, one for each of its quotas, and twelve to finalize it', async (t) => {
     withoutSweeps(t)
     await using service = await startTestService(await settings())
     const { create, upload, finalize } = anonymousPublisher(service.port)
     const takeStatements = recordForegroundStatements(t)
     const site = await create(1000)
-    assert.deepEqual(takeStatements(), ['insert counters', 'begin', 'insert sites and versions', 'commit'])
+    const created = takeStatements()
+    // Those of its network, and of all sites without an account.
+    assert.deepEqual(created.splice(3, 2), ['insert usage', 'insert usage'])
+    assert.deepEqual(created, ['insert counters', 'begin', 'insert sites and versions', 'commit'])
     await upload(site)
     takeStatements()
     await finalize(site)
@@ -82,8 +85,11 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
   })
 })
 
-/** Statements of sweeps without a lease, of the list of nodes, and of a counter for headers, read once a second. */
-const BACKGROUND = ['update domains', 'insert nodes', 'select counters']
+/**
+ * Statements of sweeps without a lease, of the list of nodes, of a counter for headers, read once a second, and of the
+ * blocks of the operator, read once.
+ */
+const BACKGROUND = ['update domains', 'insert nodes', 'select counters', 'select blocks']
 
 /** Returns the statements of requests since the last call, in short form. */
 function recordForegroundStatements(t: TestContext): () => string[] {

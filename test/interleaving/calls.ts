@@ -11,18 +11,17 @@ import { Issuance } from '../../server/certificates/issuance.ts'
 import { maintain, requestSiteCertificates } from '../../server/certificates/maintenance.ts'
 import { reencryptKeys } from '../../server/certificates/reencrypt-keys.ts'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
-import { sweeps } from '../../server/jobs/jobs.ts'
-import { runOnce } from '../../server/jobs/scheduler.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
 import { Precompressor } from '../../server/publish/precompress/precompressor.ts'
 import { SignedUploadUrls, UPLOAD_PATH } from '../../server/publish/signed-uploads.ts'
 import type { StagedVersion } from '../../server/publish/stage.ts'
-import type { Account } from '../../server/store/contract/accounts.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { webp } from '../api/webp.ts'
 import { silentLog } from '../support/silent-log.ts'
+import { by, type CallSpec, sweepCalls } from './call.ts'
 import {
   ANN,
   ANON_PENDING,
@@ -49,6 +48,7 @@ import {
   SECRET,
   SESSION,
 } from './fixture.ts'
+import { MODERATION_CALLS } from './moderation-calls.ts'
 import type { Node } from './world.ts'
 
 /** A verified token of a job that `a trust` is for. */
@@ -60,51 +60,6 @@ const ID_TOKEN: IdToken = {
   },
   hash: 'a token',
   expiresAt: NOW + HOUR_MS,
-}
-
-/** What calls are about. */
-type Subject =
-  | 'bakery'
-  | 'cafe'
-  | 'anon'
-  | 'trashed'
-  | 'expired'
-  | 'unfinished'
-  | 'leaving'
-  | 'the name'
-  | 'ann'
-  | 'administrators'
-  | 'figures'
-  | 'keys'
-  | 'devices'
-  | 'programs'
-  | 'trusts'
-  | 'sessions'
-  | 'codes'
-  | 'domains of ann'
-  | 'renames'
-  | 'invitations'
-  | 'new.test'
-  | 'shop.test'
-  | 'orders'
-  | 'blobs'
-  | 'notices'
-  | 'visits'
-  | 'counters'
-  | 'ticket keys'
-  | 'usage'
-  | 'invited'
-
-/**
- * A call of the service that writes. Two calls of which one changes what the other is about must be as if one had
- * followed the other.
- */
-export interface CallSpec {
-  changes: readonly Subject[]
-  reads?: readonly Subject[]
-  /** It has several writes, and other calls may come between them. */
-  isDivisible?: true
-  run: (node: Node) => Promise<unknown>
 }
 
 const CLIENT = { address: '192.0.2.7', browserTokens: [] }
@@ -357,7 +312,8 @@ export const CALLS: Record<string, CallSpec> = {
   'encrypt keys again': {
     changes: ['shop.test'],
     isDivisible: true,
-    run: ({ issuing }) => reencryptKeys(issuing),
+    run: ({ issuing }) =>
+      reencryptKeys({ ...issuing, secretBox: new SecretBox(['a new secret of thirty-two letters', SECRET]) }),
   },
   'present a challenge': {
     changes: ['shop.test'],
@@ -546,6 +502,7 @@ export const CALLS: Record<string, CallSpec> = {
     changes: ['counters'],
     run: ({ store }) => new AttemptLimiter({ store, clock: store.clock }).begin('192.0.2.7', 'bakery'),
   },
+  ...MODERATION_CALLS,
   'share ticket keys': {
     changes: ['ticket keys'],
     run: ({ issuing }) => new TicketKeys(issuing).refresh(),
@@ -553,10 +510,6 @@ export const CALLS: Record<string, CallSpec> = {
 }
 
 const ANONYMOUS: Caller = { account: undefined, address: '192.0.2.8', signedInWith: 'anonymous' }
-
-function by(account: Account): Caller {
-  return { account, address: '192.0.2.7', signedInWith: 'key' }
-}
 
 function staged(slug: string, versionId: string, isNew: boolean): StagedVersion {
   const rest = {
@@ -573,17 +526,4 @@ function staged(slug: string, versionId: string, isNew: boolean): StagedVersion 
 async function finalize(node: Node, caller: Caller, slug: string, request: FinalizeRequest): Promise<void> {
   node.versions.prune = async () => 0
   await node.finalizer.finalize(caller, slug, request)
-}
-
-function sweepCalls(subjects: Record<string, readonly Subject[]>): Record<string, CallSpec> {
-  return Object.fromEntries(
-    Object.entries(subjects).map(([name, changes]) => [
-      `sweep ${name}`,
-      { changes, isDivisible: true, run: (node) => sweep(node, name) },
-    ]),
-  )
-}
-
-function sweep({ sweepOptions }: Node, name: string): Promise<number> {
-  return runOnce(sweeps.find((one) => one.name === name)!, sweepOptions)
 }

@@ -1,3 +1,5 @@
+import { certificateKeyContext } from '../../server/certificates/key-contexts.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { hashToken, minIdAt, Signer } from '../../server/lib/tokens.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
@@ -69,6 +71,11 @@ export const PREVIEW = idAt(NOW - 20 * MINUTE_MS, 'r')
 export const PREVIEW_UPDATE = idAt(NOW - 19 * MINUTE_MS, 'r')
 export const NEW_PREVIEWS = [idAt(NOW - 18 * MINUTE_MS, 'r'), idAt(NOW - 17 * MINUTE_MS, 'r')] as const
 
+/** The hash of a blocked file. */
+export const BLOCKED: string = sha256('a blocked file')
+
+const SUSPENSION = { reason: 'a reason', publicReason: null, note: null, since: NOW - DAY_MS }
+
 /** A version of `anon` that waits for its files. */
 export const ANON_PENDING = idAt(NOW - 30 * MINUTE_MS, 'a')
 
@@ -90,6 +97,7 @@ export async function insertFixture(store: Store): Promise<void> {
     await insertDomains(tx)
     await insertCertificates(tx)
     await insertNotices(tx)
+    await insertModeration(tx)
     await tx.audit.add({
       at: NOW - 500 * DAY_MS,
       actor: COMMAND_LINE,
@@ -200,6 +208,7 @@ async function insertOtherSites(tx: WriteTransaction): Promise<void> {
     owned('overdue', { liveVersionId: live('overdue'), ...trashed(NOW - MINUTE_MS) }),
     owned('expired', { liveVersionId: live('expired'), expiresAt: NOW - MINUTE_MS }),
     owned('unfinished', { createdAt: NOW - 9 * DAY_MS, updatedAt: NOW - 9 * DAY_MS }),
+    owned('suspended', { ownerId: 'cat', suspension: SUSPENSION }),
     owned('leaving', { ownerId: 'dan', liveVersionId: live('leaving') }),
   ]
   for (const site of sites) {
@@ -291,7 +300,7 @@ async function insertCertificates(tx: WriteTransaction): Promise<void> {
   await tx.certificates.insert({
     ...emptyCertificate('shop.test'),
     chain: 'a chain',
-    key: 'a key',
+    key: new SecretBox(SECRET).encrypt('the key of a certificate', certificateKeyContext('shop.test')),
     notBefore: NOW - 60 * DAY_MS,
     notAfter: NOW + 30 * DAY_MS,
     issuedAt: NOW - 60 * DAY_MS,
@@ -320,6 +329,32 @@ async function insertNotices(tx: WriteTransaction): Promise<void> {
     await tx.notices.add({ id, accountId: 'ann', event, createdAt: NOW - HOUR_MS })
     if (number > 0) await tx.notices.schedule(id, { attempts: 1, dueAt: null })
   }
+}
+
+/** A block that ends now, open reports of `bakery`, old ones, and an old verdict. */
+async function insertModeration(tx: WriteTransaction): Promise<void> {
+  await tx.blocks.put({
+    ...{ kind: 'hash', value: BLOCKED, reason: 'a reason' },
+    ...{ createdAt: NOW - DAY_MS, expiresAt: NOW },
+  })
+  const report = {
+    at: NOW - DAY_MS,
+    reason: 'malware',
+    url: 'https://bakery.sites.test/',
+    text: '',
+    email: null,
+  }
+  for (const [site, lastAt] of [
+    ['bakery', NOW - HOUR_MS],
+    ['cafe', NOW - 200 * DAY_MS],
+  ] as const)
+    await tx.reports.put({
+      ...{ site, state: 'open', count: 1, firstAt: lastAt, lastAt, decidedAt: null },
+      ...{ latest: [report], mailedCount: 0, mailedAt: null },
+    })
+  for (let number = 0; number < 19; number++) await tx.counters.add('report:192.0.2.9', hour(NOW))
+  for (let number = 0; number < 19; number++) await tx.counters.add('emails about reports', hour(NOW))
+  await tx.scans.accept('a scanner', [FILE.hash], NOW - 40 * DAY_MS)
 }
 
 function owned(slug: string, change: Partial<Site> = {}): Site {

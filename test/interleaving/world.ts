@@ -35,6 +35,7 @@ const CONFIG = readConfig({
   SLIPWAY_VERSIONS_KEPT: '2',
   SLIPWAY_DRAFTS_KEPT: '1',
   SLIPWAY_PREVIEWS: '2',
+  SLIPWAY_REPORT_EMAIL: 'operator@pages.test',
 })
 
 /** Tables whose rows do not tell what was written. */

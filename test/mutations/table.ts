@@ -15,6 +15,7 @@ export interface Mutation {
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
 const BACKUP = 'test/backup/backup.test.ts'
+const CHECK = 'test/operator/check.test.ts'
 const QUOTAS = 'test/api/quotas.test.ts'
 const UPLOADS = 'test/api/uploads.test.ts'
 const TARGETS = 'test/api/upload-targets.test.ts'
@@ -63,7 +64,9 @@ const ROWS: readonly Row[] = [
   ['ends certificates of suspended sites', 'server/edge/edge.ts', "['redirect', 'suspended']", "['redirect']", ABUSE],
   ['shows the reason of a suspension to visitors', 'server/edge/resolve/site-resolver.ts', '#suspended({ publicReason }: Suspension)', '#suspended({ reason: publicReason }: Suspension)', ABUSE],
   ['lets a publisher name another form for reports', 'server/edge/respond/policy.ts', '[REPORT_HEADER.toLowerCase(), ', '[', ABUSE],
-  ['lets a form of another site skip the notice', 'server/edge/anonymous-notice.ts', "if (site !== 'same-origin')", 'if (false)', ABUSE],
+  ['lets a form of another site skip the notice', 'server/edge/anonymous-notice.ts', "if (site !== undefined) return site === 'same-origin'", 'if (site !== undefined) return true', ABUSE],
+  ['lets a form of another site skip the notice without Fetch Metadata', 'server/edge/anonymous-notice.ts', 'new URL(origin).host === host', 'true', ABUSE],
+  ['lets a suspended account delete itself, and sign up again', 'server/api/me.ts', 'assertAccountNotSuspended(account)', '', MODERATION],
   ['keeps anonymous pages behind a notice in shared caches', 'server/edge/respond/policy.ts', "policy.cacheControl.replace('public', 'private')", 'policy.cacheControl', ABUSE],
   ['lets the owner of a suspended site publish', 'server/accounts/authorization.ts', 'if (!RIGHTS_WHILE_SUSPENDED.has(right)) await', 'if (false) await', MODERATION],
   ['lets a suspended account publish', 'server/api/auth.ts', '!isAllowedWhileSuspended(request) && caller.account', 'false && caller.account', MODERATION],
@@ -73,7 +76,11 @@ const ROWS: readonly Row[] = [
   ['keeps serving a blocked file from a cache', 'server/operations/moderation/blocks.ts', "if (kind !== 'hash') return", 'return', MODERATION],
   ['blocks the network of the operator who blocks', 'server/operations/moderation/blocks.ts', 'new NetworkSet([network]).has(ownAddress)', 'false', MODERATION],
   ['keeps all reports of a site', 'server/operations/moderation/reports.ts', '.slice(0, MAX_LATEST)', '', MODERATION],
-  ['accepts any number of reports of a network', 'server/operations/moderation/reports.ts', 'if (count <= MAX_PER_HOUR) return', 'return', MODERATION],
+  ['accepts any number of reports of a network', 'server/operations/moderation/reports.ts', 'if (admitted) return', 'return', MODERATION],
+  ['accepts reports whose address is a script', 'server/operations/moderation/reports.ts', "if (protocol !== 'https:' && protocol !== 'http:')", 'if (!protocol)', MODERATION],
+  ['keeps long reports of a site', 'server/operations/moderation/reports.ts', 'return characters <= MAX_LATEST_CHARACTERS', 'return true', MODERATION],
+  ['keeps the reports of a site with a changed preview dismissed', 'server/operations/moderation/reports.ts', 'site.updatedAt > known.decidedAt', 'site.liveSince! > known.decidedAt', MODERATION],
+  ['does not scan an accepted content at another path', 'server/publish/scan/program-scanner.ts', 'encodeFields([path, hash, contentType])', 'encodeFields([hash])', 'test/api/scan.test.ts'],
   ['sends an email about each report', 'server/operations/moderation/reports.ts', 'const EMAIL_INTERVAL_MS = HOUR_MS', 'const EMAIL_INTERVAL_MS = 0', MODERATION],
   // Tools for programs
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
@@ -306,7 +313,7 @@ const ROWS: readonly Row[] = [
   ['exceeds the bytes of a quota', 'server/store/queries/usage.ts', 'usage.bytes + excluded.bytes <= ${limits.bytes}', 'usage.bytes <= ${limits.bytes}', QUOTAS],
   ['exceeds the sites of a quota', 'server/store/queries/usage.ts', 'usage.sites + excluded.sites <= ${limits.sites}', 'usage.sites <= ${limits.sites}', QUOTAS],
   ['counts a content once for each site of an account', 'server/sites/blob-references.ts', 'others?.has(hash) ? sum : sum + sizes.get(hash)!', 'sum + sizes.get(hash)!', QUOTAS],
-  ['counts a content again that the site has', 'server/sites/blob-references.ts', '!had.has(hash)', 'true', QUOTAS],
+  ['counts a content again that the site has', 'server/publish/finalize.ts', '!isReferenced', 'true', QUOTAS],
   ['counts injected documents', 'server/sites/blob-references.ts', 'released.filter(({ hash }) => counted.has(hash))', 'released', QUOTAS],
   ['counts an upload and the contents it brought', 'server/publish/finalize.ts', 'ready.newBytes - uploads', 'ready.newBytes', QUOTAS],
   ['does not count unfinished updates', 'server/publish/stage.ts', "const bytes = sumUploads('pending', version.files)", 'const bytes = 0', QUOTAS],
@@ -346,6 +353,7 @@ const ROWS: readonly Row[] = [
   ['lets every key of an administrator administer the service', 'server/accounts/administrators.ts', "grant?.scope === 'admin' && grant.sites === null", 'true', ADMIN],
   ['lets an administrator change things with an old session', 'server/accounts/administrators.ts', 'signedInAt > now - MAX_SESSION_AGE_MS', 'true', ADMIN],
   ['lets a key of scope manage create one of scope admin', 'server/accounts/administrators.ts', 'if (!mayAdminister(caller))', 'if (false)', ADMIN],
+  ['creates a key of scope admin for an account that lost the mark', 'server/accounts/named-keys.ts', 'account: await tx.accounts.byId(account.id) }', 'account }', ADMIN],
   ['lets the last administrator remove its mark', 'server/accounts/administrators.ts', 'if (!isAdministrator) await assertNotLast(tx, account)', '', ADMIN],
   ['keeps the keys of scope admin of an account without the mark', 'server/accounts/administrators.ts', "if (scope === 'admin') await", 'if (false) await', ADMIN],
   ['lets the last administrator delete its account', 'server/jobs/account-deletion.ts', 'await assertNotLast(tx, account)', '', ADMIN],
@@ -482,6 +490,8 @@ const ROWS: readonly Row[] = [
   ['deletes files of backups by a damaged list', 'server/operations/backup/prune.ts', '(await hashBody(compared)) !== list.hash', 'false', BACKUP],
   ['restores a backup with lost files', 'server/operations/backup/restore.ts', 'await assertComplete(target, manifest)', '', BACKUP],
   ['restores a backup into a folder with other data', 'server/operations/backup/restore.ts', 'await assertEmpty(folder)', '', BACKUP],
+  ['takes a service with another secret for its own', 'server/lib/probe-token.ts', 'this.#signer.verify([Number(time)], signature)', 'true', CHECK],
+  ['shows the proxies in front to a client that replays a check', 'server/lib/probe-token.ts', "time !== '' && Math.abs(now - Number(time)) <= MINUTE_MS", "time !== ''", CHECK],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, find, replace, ...tests]) => ({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -120,6 +120,24 @@ describe('emails about events', () => {
     assert.deepEqual(await notice(event), [])
     service.clock.now += DAY_MS
     assert.equal((await notice(event)).length, 1)
+  })
+
+  test('are sent once the mail server accepts emails again, also of a kind with one email a day', async () => {
+    service.clock.now += DAY_MS
+    const event = { kind: 'new-browser', browser: null, at: 0 } as const
+    const [folder, away] = [join(service.data, 'mail'), join(service.data, 'away')]
+    await rename(folder, away)
+    await writeFile(folder, 'a file where the folder should be')
+    await operator.store.write('durable', {}, (tx) =>
+      tx.notices.add({ id: 'away', accountId, event, createdAt: service.clock.now }),
+    )
+    await sendDue(operator)
+    await rm(folder)
+    await rename(away, folder)
+    const before = (await readdir(folder)).length
+    service.clock.now += DAY_MS / 96
+    await sendDue(operator)
+    assert.equal((await readdir(folder)).length, before + 1)
   })
 })
 

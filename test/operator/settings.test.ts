@@ -423,7 +423,7 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
     { BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', PROXY_PROTOCOL: 'private' },
     [/no email is sent/],
   ],
-  [{ BLOB_GRACE: '59s' }, [/a backup that takes longer can lack files/]],
+  [{ BLOB_GRACE: '59s' }, [/a backup by other tools .* can lack files/]],
   [{ HOST: '0.0.0.0', TRUSTED_PROXIES: '1' }, [/can forge its address/]],
   [{ HOST: '127.0.0.1', TRUSTED_PROXIES: '1' }, []],
   [{ FILE_BYTES: '2 GB', SITE_BYTES: '1GB' }, [/SLIPWAY_FILE_BYTES is larger/]],

@@ -345,7 +345,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     replace: [[{ name: 'n', fingerprint: 'f' }]],
   },
   references: {
-    among: ['slug 7', ['hash 7']],
     heldBeside: ['slug 7', 'id 8', ['hash 7']],
     sum: ['slug 7', 'id 7'],
     hasOtherOwner: ['slug 7', 'id 7'],

@@ -49,12 +49,12 @@ export class Random {
 
 /** A seed for `new Random`, to be printed. */
 export function anySeed(): number {
-  return Math.floor(Math.random() * 2 ** 31)
+  return Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 }
 
 /** Random integers in [0, bound). The seed is printed with the test's result; `SEED` in the environment sets it. */
 export function numbers(context: Pick<TestContext, 'diagnostic'>): (bound: number) => number {
-  const seed = Number(process.env.SEED ?? anySeed())
+  const seed = anySeed()
   context.diagnostic(`SEED=${seed}`)
   return randomBelow(seed)
 }

@@ -132,7 +132,8 @@ export class TcpProxy implements AsyncDisposable {
     async function* pass(source: AsyncIterable<Buffer>) {
       for await (const bytes of source) {
         proxy.onBytes?.(direction, bytes, connection)
-        if (proxy.delayMs[direction] > 0) await pause(proxy.delayMs[direction])
+        const delayMs = proxy.delayMs[direction]
+        if (delayMs > 0) await pause(delayMs, undefined, { ref: false })
         await connection.untilDelivered(direction)
         yield bytes
       }

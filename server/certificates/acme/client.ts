@@ -2,6 +2,7 @@ import type { Log } from '../../lib/log.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { type Acme, AcmeError, type ChallengeSolver, type Order, type RenewalInfo } from './acme.ts'
 import { solveChallenges } from './challenges.ts'
+import { type AcmeDirectory, selectProfile } from './directory.ts'
 import {
   type Json,
   oneLine,
@@ -12,7 +13,7 @@ import {
   readString,
   requireLocation,
 } from './response.ts'
-import { type AcmeDirectory, AcmeSession, type AcmeSessionOptions } from './session.ts'
+import { AcmeSession, type AcmeSessionOptions } from './session.ts'
 import { AcmeTransport, Deadline, type HttpResponse, unreachable } from './transport.ts'
 
 export interface AcmeOptions extends AcmeSessionOptions {
@@ -180,17 +181,6 @@ class AcmeClient implements Acme, Disposable {
       return statuses.includes(order.status) ? order : undefined
     })
   }
-}
-
-/**
- * The configured profile is dropped for a CA without profiles, and an error for a CA that has other profiles.
- */
-function selectProfile(profile: string, { profiles }: AcmeDirectory): { profile?: string } {
-  if (profile === '' || profiles === undefined) return {}
-  if (profiles.includes(profile)) return { profile }
-  const available = profiles.slice(0, 10).join(', ').slice(0, 200)
-  const sentence = `The certificate authority has no profile ${profile} (SLIPWAY_ACME_PROFILE). Available: ${available}`
-  throw new AcmeError('rejected', sentence, { type: 'invalidProfile' })
 }
 
 /** Parses an order (RFC 8555, 7.1.3). */

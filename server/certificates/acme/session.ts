@@ -5,16 +5,9 @@ import type { AcmeAccount } from '../../store/contract/acme.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import { accountKeyContext } from '../key-contexts.ts'
 import { AcmeError } from './acme.ts'
+import { type AcmeDirectory, missingEab, readDirectory } from './directory.ts'
 import { AccountKey, createExternalBinding, generateKey, type Signer, signRequest } from './jws.ts'
-import {
-  type Json,
-  parseObject,
-  parseProblemBody,
-  parseRetryAfter,
-  readString,
-  requireLocation,
-  toAcmeError,
-} from './response.ts'
+import { parseObject, parseProblemBody, parseRetryAfter, requireLocation, toAcmeError } from './response.ts'
 import { type AcmeTransport, type Deadline, type HttpResponse, unreachable } from './transport.ts'
 
 export interface AcmeSessionOptions {
@@ -28,18 +21,6 @@ export interface AcmeSessionOptions {
   eab?: { keyId: string; hmacKey: string } | undefined
   clock: () => number
   log: Log
-}
-
-/** The resources of a CA (RFC 8555, 7.1.1). */
-export interface AcmeDirectory {
-  newNonce: string
-  newAccount: string
-  newOrder: string
-  /** RFC 9773, 4. */
-  renewalInfo: string | undefined
-  /** Names of its profiles; undefined when it has none. */
-  profiles: readonly string[] | undefined
-  externalAccountRequired: boolean
 }
 
 /** A request that the account signs. */
@@ -65,8 +46,6 @@ const POLL_BACKOFF_FACTOR = 1.6
 
 /** Maximum number of consecutive polls that may fail because the CA is unreachable. */
 const MAX_CONSECUTIVE_FAILURES = 3
-
-const EAB_SETTINGS = 'SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY'
 
 /**
  * Requests to a CA: its directory, its nonces, and the account that signs. The account is shared by all nodes;
@@ -165,9 +144,8 @@ export class AcmeSession {
   }
 
   async #fetchDirectory(deadline: Deadline): Promise<AcmeDirectory> {
-    const response = await this.get(this.#options.directory, deadline)
-    if (response.status !== 200) throw this.failure(response, 'return its directory')
-    return parseDirectory(parseObject(response))
+    const { directory, clock } = this.#options
+    return readDirectory(await this.get(directory, deadline), clock())
   }
 
   #openAccount(deadline: Deadline): Promise<Required<Signer>> {
@@ -270,20 +248,6 @@ export class AcmeSession {
   }
 }
 
-function parseDirectory(object: Json): AcmeDirectory {
-  const meta = (object.meta ?? {}) as Json
-  const { profiles } = meta
-  const hasProfiles = typeof profiles === 'object' && profiles !== null && Object.keys(profiles).length > 0
-  return {
-    newNonce: readString(object, 'newNonce'),
-    newAccount: readString(object, 'newAccount'),
-    newOrder: readString(object, 'newOrder'),
-    renewalInfo: typeof object.renewalInfo === 'string' ? object.renewalInfo : undefined,
-    profiles: hasProfiles ? Object.keys(profiles) : undefined,
-    externalAccountRequired: meta.externalAccountRequired === true,
-  }
-}
-
 function parseAccountUrl(response: HttpResponse): string {
   const url = requireLocation(response, 'the account')
   const { status } = parseObject(response)
@@ -292,11 +256,6 @@ function parseAccountUrl(response: HttpResponse): string {
     'rejected',
     `The account at the certificate authority is ${String(status).slice(0, 40)}`,
   )
-}
-
-function missingEab(cause?: AcmeError): AcmeError {
-  const sentence = `The certificate authority requires external account binding: set ${EAB_SETTINGS}`
-  return new AcmeError('rejected', sentence, { type: 'externalAccountRequired', cause })
 }
 
 function isTransient(error: unknown): boolean {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
+import { addAbortSignal, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress } from 'node:zlib'
 import type { BlobLocation } from '../../blobs/blobs.ts'
@@ -36,6 +36,7 @@ export interface BackupOptions {
   workFolder: string
   release: string
   secret: string | undefined
+  signal?: AbortSignal | undefined
   report(progress: BackupProgress): void
 }
 
@@ -44,8 +45,17 @@ const MAX_CONCURRENT_FILES = 16
 /** Longer files are streamed. */
 const MAX_BUFFERED_BYTES = 2 ** 20
 
-/** Stores a copied database, and the files it names that the target does not have. */
+/** Stores a copied database, and the files it names that the target does not have. Throws the reason of `signal`. */
 export async function backUp(options: BackupOptions): Promise<BackupManifest & BackupProgress> {
+  try {
+    return await copyAll(options)
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    throw error
+  }
+}
+
+async function copyAll(options: BackupOptions): Promise<BackupManifest & BackupProgress> {
   const { target, database, snapshot, at, lease, workFolder, release, secret } = options
   const copied = await copyFiles(options)
   const compressed = join(workFolder, 'slipway.db.zst')
@@ -55,6 +65,7 @@ export async function backUp(options: BackupOptions): Promise<BackupManifest & B
   await putFile(target, copied.listFile, copied.list)
   await target.flush()
   await lease.assertHeld()
+  options.signal?.throwIfAborted()
   const manifest: BackupManifest = {
     format: FORMAT,
     time: toBackupTime(at),
@@ -82,6 +93,7 @@ async function copyFiles({
   snapshot,
   blobs,
   workFolder,
+  signal,
   report,
 }: BackupOptions): Promise<CopiedFiles> {
   const listFile = join(workFolder, 'list')
@@ -94,7 +106,7 @@ async function copyFiles({
     const missing: BlobLocation[] = []
     for (const location of page) if (!(await stored.has(location))) missing.push(location)
     await forEachConcurrent(MAX_CONCURRENT_FILES, missing, async (location) => {
-      if (await copyFile(blobs, target, location)) {
+      if (await copyFile({ blobs, target, signal }, location)) {
         progress.copiedFiles++
         progress.copiedBytes += location.size
       } else damaged.add(location.hash)
@@ -111,9 +123,16 @@ async function copyFiles({
 }
 
 /** False when the service has lost the file, or has other bytes. */
-async function copyFile(blobs: BlobSource, target: BackupTarget, location: BlobLocation): Promise<boolean> {
+async function copyFile(
+  { blobs, target, signal }: Pick<BackupOptions, 'blobs' | 'target' | 'signal'>,
+  location: BlobLocation,
+): Promise<boolean> {
+  signal?.throwIfAborted()
   const body = await openFile(blobs, location)
   if (!body) return false
+  if (signal) addAbortSignal(signal, body)
+  // `put` gets the error when it reads.
+  body.on('error', () => undefined)
   try {
     await target.put(toContentName(location.hash), body, location)
     return true

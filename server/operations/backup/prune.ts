@@ -14,6 +14,23 @@ export interface PruneResult {
 /** Names of a request that removes files. */
 const NAMES_PER_REQUEST = 1000
 
+/**
+ * Keeps the newest `keep` backups after one was made; 0 keeps all. Nothing is removed when that one is not the newest by
+ * its time: the clock was wrong, and `restore` would take another one.
+ */
+export async function pruneAfter(
+  target: BackupTarget,
+  { time }: BackupManifest,
+  keep: number,
+): Promise<PruneResult | undefined> {
+  const [newest] = await listBackups(target)
+  if (newest !== time)
+    throw new BackupTargetError(
+      `has the new backup ${time}, and also one of a later time, ${newest}, which would be restored: correct the clock of this machine, or delete backups/${newest}.json. No backup was deleted`,
+    )
+  return keep === 0 ? undefined : await prune(target, keep)
+}
+
 /** Keeps the newest `keep` backups, and the contents that they have. Nothing is removed when a list cannot be read. */
 export async function prune(target: BackupTarget, keep: number): Promise<PruneResult> {
   const times = await listBackups(target)

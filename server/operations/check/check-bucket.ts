@@ -1,5 +1,5 @@
 import type { BucketFacts } from '../../blobs/s3/inspect.ts'
-import type { CheckResult } from './check.ts'
+import type { CheckResult } from './check-result.ts'
 
 /** How to mend what does not work, by the action. */
 const REMEDIES: Record<string, string> = {

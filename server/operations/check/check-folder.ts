@@ -1,17 +1,20 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { CheckResult } from './check.ts'
+import type { Config } from '../../config/settings.ts'
+import { checkDisk } from './check-disk.ts'
+import { type CheckResult, failed, ok } from './check-result.ts'
 
-/** Whether the data folder, or the folder that it would be created in, can be written. */
-export function checkFolder(folder: string): CheckResult {
+/** Whether the data folder, or the folder that it would be created in, can be written, and its disk. */
+export async function checkFolder({ data: folder, diskReserve }: Config): Promise<CheckResult[]> {
+  const name = 'data folder'
   let existing = folder
   while (!existsSync(existing)) existing = dirname(existing)
   if (!isWritableFolder(existing)) {
     const message = `SLIPWAY_DATA: ${existing} is not a folder that the user of this process can write to`
-    return { name: 'data folder', status: 'failed', message }
+    return [failed(name, message)]
   }
-  const message = existing === folder ? folder : `${folder} can be created`
-  return { name: 'data folder', status: 'ok', message }
+  const found = existing === folder ? folder : `${folder} can be created`
+  return [ok(name, found), ...(await checkDisk(existing, diskReserve))]
 }
 
 function isWritableFolder(path: string): boolean {

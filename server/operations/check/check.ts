@@ -1,20 +1,12 @@
 import type { Config } from '../../config/settings.ts'
 import type { Dns } from '../../domains/dns/dns.ts'
-import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Secrets } from '../../lib/tokens.ts'
 import type { DatabaseFacts, PrimaryFacts } from '../../store/postgres/inspect.ts'
 import { SILENT_MS } from '../fleet/node-list.ts'
 import { compareSharedSettings } from '../fleet/shared-settings.ts'
 import { findReason } from '../fleet/wait-for-database.ts'
-
-/** One thing that a configuration needs. */
-export interface CheckResult {
-  name: string
-  /** A warning does not prevent operation. */
-  status: 'ok' | 'warning' | 'failed'
-  /** What was found and, unless it is right, what to change. Never a secret. */
-  message: string
-}
+import { checkClock } from './check-clock.ts'
+import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
 interface CheckOptions {
   config: Config
@@ -24,9 +16,14 @@ interface CheckOptions {
   machines: number
   /** Undefined on one machine. */
   inspectDatabase?: (() => Promise<DatabaseFacts>) | undefined
-  checkBlobs(): Promise<readonly CheckResult[]>
+  /** Ports, data folder, disk, secret and bucket. */
+  checkMachine(): Promise<readonly CheckResult[]>
   /** Undefined without a mail server. */
   checkMail?: (() => Promise<void>) | undefined
+  /** Sends an email; undefined unless it is wanted. */
+  sendMail?: (() => Promise<string>) | undefined
+  /** The certificate authority, and the proxies in front. */
+  checkSurroundings(): Promise<readonly CheckResult[]>
   /** A label that no site has. */
   label: string
 }
@@ -36,10 +33,6 @@ const CONNECTIONS_PER_PROCESS = 10
 
 const MIN_POSTGRES_VERSION = 130_000
 
-/** Signatures of requests to S3 are valid for 15 minutes; a certificate authority expects less. */
-const MAX_CLOCK_OFFSET_MS = 5 * MINUTE_MS
-const USUAL_CLOCK_OFFSET_MS = 2 * SECOND_MS
-
 /** Checks everything that a configuration needs, in the order of its parts. */
 export async function checkConfiguration(options: CheckOptions): Promise<CheckResult[]> {
   const { config, inspectDatabase } = options
@@ -47,9 +40,10 @@ export async function checkConfiguration(options: CheckOptions): Promise<CheckRe
   const groups = await Promise.all([
     settings.length > 0 ? settings : [ok('settings', 'all values are allowed')],
     inspectDatabase ? inspectDatabase().then((facts) => checkDatabase(facts, options)) : [],
-    options.checkBlobs(),
+    options.checkMachine(),
     checkMail(options),
     checkNames(options),
+    options.checkSurroundings(),
   ])
   return groups.flat()
 }
@@ -68,7 +62,7 @@ function checkDatabase({ hosts, primary }: DatabaseFacts, options: CheckOptions)
     ...checkRights(primary),
     ...checkDurability(primary),
     checkConnections(primary, options),
-    checkClock(primary),
+    checkClock('the database', primary.clockOffsetMs),
     ...checkFleet(primary, options),
   ]
 }
@@ -110,18 +104,6 @@ function checkConnections(
     : ok('database connections', found)
 }
 
-function checkClock({ clockOffsetMs }: PrimaryFacts): CheckResult {
-  const offset = Math.abs(clockOffsetMs)
-  const found = `this machine and the database differ by ${(offset / SECOND_MS).toFixed(1)} s`
-  if (offset > MAX_CLOCK_OFFSET_MS)
-    return failed(
-      'clock',
-      `${found}: synchronize both with NTP; S3 and certificate authorities refuse requests`,
-    )
-  if (offset > USUAL_CLOCK_OFFSET_MS) return warning('clock', `${found}: synchronize both with NTP`)
-  return ok('clock', found)
-}
-
 function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptions): CheckResult[] {
   const { config, secret } = options
   const different = compareSharedSettings(sharedSettings, { ...config, secret })
@@ -142,15 +124,18 @@ function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptio
   ]
 }
 
-async function checkMail({ checkMail: check, config }: CheckOptions): Promise<CheckResult[]> {
+async function checkMail({ checkMail: check, sendMail, config }: CheckOptions): Promise<CheckResult[]> {
   if (!check) return [warning('mail', 'SLIPWAY_SMTP_URL is not set: no email is sent')]
   try {
     await check()
-    return [ok('mail', `the server accepts the login; the sender is ${config.mailFrom}`)]
+    const accepted = ok('mail', `the server accepts the login; the sender is ${config.mailFrom}`)
+    return sendMail ? [accepted, ok('mail', await sendMail())] : [accepted]
   } catch (error) {
-    return [failed('mail', `SLIPWAY_SMTP_URL: ${findReason(error)}`)]
+    return [failed('mail', `SLIPWAY_SMTP_URL: ${findReason(error)}; check the host, the port and the login`)]
   }
 }
+
+const DNS_ADVICE = 'create A and AAAA records with the public addresses of this machine'
 
 async function checkNames({ config, dns, label }: CheckOptions): Promise<CheckResult[]> {
   const { baseUrl, siteDomain, proxyHost } = config
@@ -166,19 +151,7 @@ async function checkNames({ config, dns, label }: CheckOptions): Promise<CheckRe
       const { values, error } = await dns.addresses(name)
       if (values.length > 0) return ok('DNS', `${setting}: ${name} has ${values.join(', ')}`)
       const found = error ?? 'it has no A or AAAA record'
-      return failed('DNS', `${setting}: ${name} cannot be resolved: ${found}`)
+      return failed('DNS', `${setting}: ${name} cannot be resolved: ${found}; ${DNS_ADVICE}`)
     }),
   )
-}
-
-function ok(name: string, message: string): CheckResult {
-  return { name, status: 'ok', message }
-}
-
-function warning(name: string, message: string): CheckResult {
-  return { name, status: 'warning', message }
-}
-
-function failed(name: string, message: string): CheckResult {
-  return { name, status: 'failed', message }
 }

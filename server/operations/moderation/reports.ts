@@ -4,8 +4,8 @@ import {
   type ReportReason,
   type ReportRequest,
 } from '../../../protocol/api/reports.ts'
+import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts'
 import { Hosts } from '../../edge/resolve/host.ts'
-import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
@@ -24,19 +24,21 @@ interface ReportsOptions {
   store: Store
   mail: Mail
   addresses: UrlBuilder
+  limits: Pick<RateLimits, 'charge'>
   clock: () => number
   log: Log
   /** The address of the operator; '' for none. */
   email: string
 }
 
-/** Reports of a network per hour. */
-const MAX_PER_HOUR = 20
-
-/** Texts of a site that are kept. */
+/** Reports of a site whose texts are kept, and their characters: each report writes them, and a list reads those of 200 sites. */
 const MAX_LATEST = 20
+const MAX_LATEST_CHARACTERS = 10_000
 
 const MAX_URL_LENGTH = 2000
+
+/** Except line feeds. In JSON they take six bytes. */
+const CONTROLS = /[^\P{Cc}\n]/gu
 
 /** Emails to the operator: about one site, and in total. */
 const EMAIL_INTERVAL_MS = HOUR_MS
@@ -68,8 +70,8 @@ export class Reports {
     const report: Report = {
       at: clock(),
       reason,
-      url: url.slice(0, MAX_URL_LENGTH),
-      text: text.toWellFormed().replaceAll('\0', '').slice(0, MAX_REPORT_TEXT_LENGTH),
+      url: new URL(url).href.slice(0, MAX_URL_LENGTH),
+      text: text.toWellFormed().replace(CONTROLS, ' ').slice(0, MAX_REPORT_TEXT_LENGTH),
       email: email ?? null,
     }
     await store.write('relaxed', { site: slug }, async (tx) => {
@@ -160,21 +162,22 @@ export class Reports {
   }
 
   async #charge(address: string): Promise<void> {
-    const { store, clock } = this.#options
-    const window = Math.floor(clock() / HOUR_MS) * HOUR_MS
-    const caller = `report:${rateLimitSubnet(address)}`
-    const count = await store.execute('relaxed', ({ counters }) => counters.add(caller, window))
-    if (count <= MAX_PER_HOUR) return
-    const retryAfterSeconds = Math.max(1, Math.ceil((window + HOUR_MS - clock()) / 1000))
-    const sentence = `Your network has sent ${MAX_PER_HOUR} reports within an hour. Try again later.`
-    throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds, details: { countedBy: 'address' } })
+    const caller = { address, account: undefined, signedInWith: 'anonymous' } as const
+    const { admitted, secondsLeft } = await this.#options.limits.charge(caller, 'report')
+    if (admitted) return
+    const sentence = `Your network has sent ${REPORTS_PER_HOUR} reports within an hour. Try again later.`
+    const details = { countedBy: 'address' }
+    throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: secondsLeft, details })
   }
 
   /** The present slug of the site at a URL. */
   async #findSlug(url: string): Promise<string> {
     const { read } = this.#options.store
     if (!URL.canParse(url) || url.length > MAX_URL_LENGTH) throw unknownSite()
-    const host = this.#hosts.read(new URL(url).host)
+    const { protocol, host: header } = new URL(url)
+    // Administrators open the address from a list.
+    if (protocol !== 'https:' && protocol !== 'http:') throw unknownSite()
+    const host = this.#hosts.read(header)
     if (host.kind === 'site' || host.kind === 'version')
       return (await read.sites.findCurrentName(host.slug)) ?? host.slug
     const domain = host.kind === 'domain' ? await read.domains.active(host.domain) : undefined
@@ -217,15 +220,25 @@ function withReport(known: ReportedSite | undefined, site: Site, report: Report)
       latest: [report],
     }
   }
-  const hasChanged = site.liveSince !== null && known.decidedAt !== null && site.liveSince > known.decidedAt
+  // Also a draft or a preview, at their addresses.
+  const hasChanged = known.decidedAt !== null && site.updatedAt > known.decidedAt
   const isOpen = hasChanged || (known.state === 'acted' && site.suspension === null)
   return {
     ...known,
     ...(isOpen && { state: 'open' }),
     count: known.count + 1,
     lastAt: at,
-    latest: [report, ...known.latest].slice(0, MAX_LATEST),
+    latest: selectLatest([report, ...known.latest]),
   }
+}
+
+/** The first of them, within the limits. */
+function selectLatest(reports: readonly Report[]): Report[] {
+  let characters = 0
+  return reports.slice(0, MAX_LATEST).filter(({ url, text }) => {
+    characters += url.length + text.length
+    return characters <= MAX_LATEST_CHARACTERS
+  })
 }
 
 /** By `visitsKey`. */

@@ -141,6 +141,8 @@ export class Notices {
         const site = await tx.sites.bySlug(event.slug)
         if (site?.deletedAt === null) return undefined
       }
+      // The first attempt was counted.
+      if (attempts > 0) return account
       const { windowMs, max } = LIMITS[event.kind] ?? DEFAULT_LIMIT
       const window = Math.floor(now / windowMs) * windowMs
       if ((await tx.counters.add(`emails:${event.kind}:${accountId}`, window)) <= max) return account

@@ -37,13 +37,13 @@ export function sampleEmails(options: SampleOptions): Email[] {
   ]
 }
 
-/** The email of `slipway-server mail test`. */
+/** The email of `slipway-server mail test` and `slipway-server check --mail`. */
 export function testEmail({ to, addresses, serviceName }: Omit<SampleOptions, 'now'>): Email {
   return renderEmail(
     {
       ...{ kind: 'test', to, subject: `Test of the emails of ${serviceName}` },
       blocks: [`The emails of ${serviceName} at ${addresses.base} arrive.`],
-      footer: `An operator of ${addresses.base} sent this email with \`slipway-server mail test\`.`,
+      footer: `An operator of ${addresses.base} sent this email to test the mail server.`,
     },
     serviceName,
   )

@@ -19,6 +19,10 @@ export class ClamdScanner implements Scanner {
     this.#address = address
   }
 
+  identify({ hash }: Pick<ScannedFile, 'hash'>): string {
+    return hash
+  }
+
   async scan(files: readonly ScannedFile[], signal: AbortSignal): Promise<Refusal | undefined> {
     for (const file of files) {
       const reply = await this.#send(file, signal)

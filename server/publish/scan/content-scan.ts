@@ -26,13 +26,13 @@ type FileToScan = Omit<ScannedFile, 'open'>
 /** Versions that are scanned at the same time, and that wait. */
 const SCANS = { running: 4, waiting: 64 }
 
-/** How long a content counts as accepted: scanners learn. */
+/** How long a file counts as accepted: scanners learn. */
 const VERDICT_LIFETIME_MS = 30 * DAY_MS
 
 const ROWS_PER_STATEMENT = 1000
 const RETRY_SECONDS = 30
 
-/** Has the contents of a version scanned before it is published. Accepted contents are not scanned again for 30 days. */
+/** Has the files of a version scanned before it is published. Accepted files are not scanned again for 30 days. */
 export class ContentScan {
   readonly #options: ContentScanOptions
   readonly #semaphore = new Semaphore(SCANS)
@@ -48,17 +48,16 @@ export class ContentScan {
   async check(files: readonly FileToScan[], reader: BlobReader): Promise<void> {
     const { scanner, store, clock } = this.#options
     if (!scanner) return
-    const byHash = new Map(files.map((file) => [file.hash, file]))
+    const unknown = new Map(files.map((file) => [scanner.identify(file), file]))
     const since = clock() - VERDICT_LIFETIME_MS
-    const accepted = await store.read.scans.acceptedAmong(scanner.name, [...byHash.keys()], since)
-    const unknown = [...byHash.values()].filter(({ hash }) => !accepted.has(hash))
-    if (unknown.length === 0) return
-    const toScan = unknown.map((file) => ({ ...file, open: () => openBlob(reader, file) }))
+    for (const id of await store.read.scans.acceptedAmong(scanner.name, [...unknown.keys()], since))
+      unknown.delete(id)
+    if (unknown.size === 0) return
+    const toScan = [...unknown.values()].map((file) => ({ ...file, open: () => openBlob(reader, file) }))
     const outcome = await this.#semaphore.run(() => this.#scan(scanner, toScan))
     if (outcome === 'failed') return
     if (outcome) throw contentRefused(outcome)
-    const hashes = unknown.map(({ hash }) => hash)
-    await store.execute('relaxed', ({ scans }) => scans.accept(scanner.name, hashes, clock()))
+    await store.execute('relaxed', ({ scans }) => scans.accept(scanner.name, [...unknown.keys()], clock()))
   }
 
   /** Deletes verdicts that no longer count, for a job with its store; returns their number. */

@@ -7,6 +7,7 @@ import { describeFailure, runHook } from '../../lib/hook-process.ts'
 import { parseJsonObject } from '../../lib/json-object.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import { HOUR_MS } from '../../lib/time.ts'
+import { encodeFields, hashToken } from '../../lib/tokens.ts'
 import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
 
 interface ProgramScannerOptions {
@@ -39,6 +40,11 @@ export class ProgramScanner implements Scanner {
   constructor(options: ProgramScannerOptions) {
     this.name = options.program
     this.#options = options
+  }
+
+  /** The program may refuse a path or a type, whatever the content is. */
+  identify({ path, hash, contentType }: Omit<ScannedFile, 'open'>): string {
+    return hashToken(encodeFields([path, hash, contentType]))
   }
 
   async scan(files: readonly ScannedFile[], signal: AbortSignal): Promise<Refusal | undefined> {

@@ -20,6 +20,8 @@ export interface Refusal {
 export interface Scanner {
   /** Identifies it in stored verdicts. */
   readonly name: string
+  /** Identifies all of a file that the verdict depends on; 64 hexadecimal characters. */
+  identify(file: Omit<ScannedFile, 'open'>): string
   /** The refusal of the first file that it refuses. Rejects when it fails, and when `signal` is aborted. */
   scan(files: readonly ScannedFile[], signal: AbortSignal): Promise<Refusal | undefined>
 }

@@ -1,8 +1,5 @@
 /** Which sites, and which owners, reference which contents; `BlobQueries` changes the references. */
 export interface ReferenceQueries {
-  /** The contents among these that a site references. */
-  among(slug: string, hashes: readonly string[]): Promise<Set<string>>
-
   /**
    * The contents among these that another site of the owner references. Exact within a write that has just added or
    * removed references of the site to them: their rows are locked until the commit.

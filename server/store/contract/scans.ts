@@ -1,4 +1,4 @@
-/** Contents that a scanner has accepted. */
+/** Files that a scanner has accepted, by what it identifies them with: the hash of the content, or also of its path and type. */
 export interface ScanQueries {
   /** Those among these hashes that the scanner has accepted since that time. */
   acceptedAmong(scanner: string, hashes: readonly string[], since: number): Promise<Set<string>>

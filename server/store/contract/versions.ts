@@ -145,6 +145,11 @@ export interface Arrival extends StoredBlob {
   fileNumber: number
 }
 
+export interface TakenArrival extends Arrival {
+  /** Whether the site of the version references the content already. */
+  isReferenced: boolean
+}
+
 /**
  * Versions and the received files of pending ones. Ids grow with time. A change of an absent version changes
  * nothing.
@@ -223,7 +228,7 @@ export interface VersionQueries {
   listArrivals(id: string): Promise<Arrival[]>
 
   /** Removes the received files of a version, or those of these objects, and returns them. */
-  takeArrivals(id: string, objects?: readonly string[]): Promise<Arrival[]>
+  takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]>
 
   /**
    * Removes received files of versions with ids before `id` that are not pending, and discards their objects. Returns

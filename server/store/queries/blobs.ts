@@ -82,7 +82,7 @@ export class SqlBlobQueries implements BlobQueries {
   }
 
   async removeReferences(slug: string, hashes: readonly string[], now: number) {
-    const removed: Pick<BlobRow, 'hash' | 'size'>[] = []
+    const removed = new Map<string, Pick<BlobRow, 'hash' | 'size'>>()
     const start = (batch: readonly string[]) =>
       this.#db
         .updateTable('blobs')
@@ -90,16 +90,18 @@ export class SqlBlobQueries implements BlobQueries {
         .where('hash', 'in', batch)
         .returning(['hash', 'size'])
     for (const batch of toBatches(hashes.toSorted())) {
-      removed.push(...(await start(batch).set({ slug: null }).where('slug', '=', slug).execute()))
+      const rows = await start(batch).set({ slug: null }).where('slug', '=', slug).execute()
       const names = await this.#db
         .deleteFrom('blob_names')
         .where('slug', '=', slug)
         .where('hash', 'in', batch)
         .returning('hash')
         .execute()
-      if (names.length > 0) removed.push(...(await start(names.map(({ hash }) => hash)).execute()))
+      if (names.length > 0) rows.push(...(await start(names.map(({ hash }) => hash)).execute()))
+      // A site can be in both tables for the same content.
+      for (const row of rows) removed.set(row.hash, row)
     }
-    return removed
+    return [...removed.values()]
   }
 
   async collect(before: number, limit: number) {

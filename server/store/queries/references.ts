@@ -10,32 +10,6 @@ export class SqlReferenceQueries implements ReferenceQueries {
     this.#db = db
   }
 
-  async among(slug: string, hashes: readonly string[]) {
-    const found: string[] = []
-    for (const batch of toBatches(hashes)) {
-      const rows = await this.#db
-        .selectFrom('blobs')
-        .select('hash')
-        .where('hash', 'in', batch)
-        .where('object', 'is not', null)
-        .where((e) =>
-          e.or([
-            e('blobs.slug', '=', slug),
-            e.exists(
-              e
-                .selectFrom('blob_names')
-                .select('hash')
-                .where('blob_names.slug', '=', slug)
-                .whereRef('blob_names.hash', '=', 'blobs.hash'),
-            ),
-          ]),
-        )
-        .execute()
-      found.push(...rows.map(({ hash }) => hash))
-    }
-    return new Set(found)
-  }
-
   async heldBeside(slug: string, ownerId: string, hashes: readonly string[]) {
     const found: string[] = []
     for (const batch of toBatches(hashes)) {
@@ -48,6 +22,7 @@ export class SqlReferenceQueries implements ReferenceQueries {
     return new Set(found)
   }
 
+  /** Counts a content once that the site references in both tables. */
   async sum(slug: string, ownerId: string | null, order: '<>' | '<' = '<>') {
     const counted =
       ownerId === null
@@ -56,7 +31,7 @@ export class SqlReferenceQueries implements ReferenceQueries {
     const { rows } = await sql<{ bytes: number; own: number }>`
       select coalesce(sum(size), 0) as bytes, coalesce(sum(${counted}), 0) as own from (
         select hash, size, slug from blobs where slug = ${slug}
-        union all
+        union
         select blobs.hash, blobs.size, blobs.slug from blob_names join blobs on blobs.hash = blob_names.hash
         where blob_names.slug = ${slug}) as blobs`.execute(this.#db)
     const [row] = rows

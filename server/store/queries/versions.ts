@@ -6,6 +6,7 @@ import {
   type KeptVersions,
   type ManifestFile,
   sumUploads,
+  type TakenArrival,
   type Version,
   type VersionHeader,
   type VersionQueries,
@@ -57,6 +58,14 @@ export const versionMapper = new RowMapper<Version, VersionRow>({
     encode: (hash) => hash && JSON.stringify({ hash }),
   },
 })
+
+/** Whether a content is known and referenced by the site of the version, for which a row of `arrivals` was received. */
+const IS_REFERENCED = sql<boolean | number>`exists (
+  select 1 from versions join blobs on blobs.hash = arrivals.hash
+  where versions.id = arrivals.version_id and blobs.object is not null and (blobs.slug = versions.slug or exists (
+    select 1 from blob_names where blob_names.hash = blobs.hash and blob_names.slug = versions.slug)))`.as(
+  'referenced',
+)
 
 const arrivalMapper = new RowMapper<Arrival, ArrivalRow>({
   versionId: 'version_id',
@@ -320,11 +329,12 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async takeArrivals(id: string, objects?: readonly string[]) {
-    const taken: Arrival[] = []
+    const taken: TakenArrival[] = []
     for (const batch of objects === undefined ? [undefined] : toBatches(objects)) {
       let rows = this.#db.deleteFrom('arrivals').where('version_id', '=', id)
       if (batch) rows = rows.where('object', 'in', batch)
-      taken.push(...arrivalMapper.toEntities(await rows.returningAll().execute()))
+      for (const { referenced, ...row } of await rows.returningAll().returning(IS_REFERENCED).execute())
+        taken.push({ ...arrivalMapper.toEntity(row), isReferenced: Boolean(referenced) })
     }
     return taken
   }

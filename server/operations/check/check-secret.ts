@@ -1,0 +1,30 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config/settings.ts'
+import { type CheckResult, failed, ok, warning } from './check-result.ts'
+
+const MIN_LENGTH = 32
+
+/** The length of the secret, and who can read its file. */
+export function checkSecret({ secret, data }: Config): CheckResult {
+  const file = join(data, 'secret')
+  const stored = secret || readSecret(data)
+  if (stored === undefined) return ok('secret', `${file} is created by the first start`)
+  const place = secret ? 'SLIPWAY_SECRET' : file
+  if (stored.length < MIN_LENGTH) {
+    const advice = `replace it by one of at least ${MIN_LENGTH}, such as that of openssl rand -hex 32 (SLIPWAY_SECRET_PREVIOUS)`
+    return warning('secret', `${place} has ${stored.length} characters: ${advice}`)
+  }
+  const mode = secret ? 0 : statSync(file).mode & 0o077
+  if (mode !== 0) return failed('secret', `${file} can be read by other users: chmod 600 ${file}`)
+  return ok('secret', `${place} has ${stored.length} characters`)
+}
+
+/** The secret of a data folder; undefined when there is none, or when it belongs to another user. */
+export function readSecret(data: string): string | undefined {
+  try {
+    return readFileSync(join(data, 'secret'), 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { type Service, startService } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { hashToken } from '../../server/lib/tokens.ts'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import { sha256 } from '../api/content.ts'
+import { postgresServer } from '../store/postgres-server.ts'
+import { accountRow, keyRow } from '../store/rows.ts'
+import { openStore } from '../store/test-database.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { type HttpResponse, sendRequest } from '../support/http-client.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+
+const KB = 1000
+
+/** The network of the requests of `from`, which no proxy of this machine has. */
+const NETWORK = '192.0.2.0/24'
+
+describe('two nodes of one database', requires('postgres'), () => {
+  const stack = new AsyncDisposableStack()
+  let nodes: Service[]
+  let databaseUrl: string
+  before(async () => {
+    const folder = stack.use(await memoryFolder())
+    databaseUrl = await (await postgresServer()).createDatabase()
+    const config = readConfig({
+      SLIPWAY_PORT: '0',
+      SLIPWAY_DATABASE_URL: databaseUrl,
+      SLIPWAY_DATA: folder.path,
+      SLIPWAY_SECRET: 'a secret that all of the nodes have in common',
+      SLIPWAY_SMTP_URL: 'smtp://127.0.0.1:1',
+      SLIPWAY_BASE_URL: 'http://localhost',
+      SLIPWAY_TRUSTED_PROXIES: '1',
+      SLIPWAY_READY_SECONDS: '0',
+      SLIPWAY_RATE_ANONYMOUS: '1000',
+      SLIPWAY_ANONYMOUS_NETWORK_BYTES: `${10 * KB}`,
+      SLIPWAY_ANONYMOUS_TOTAL_SITES: '12',
+    })
+    const openStore = () => postgresStore({ url: databaseUrl, timeouts: PATIENT_TIMEOUTS })
+    nodes = []
+    for (let node = 0; node < 2; node++)
+      nodes.push(stack.use(await startService(config, { log: silentLog, version: 'test', openStore })))
+  })
+  after(() => stack.disposeAsync())
+
+  /** An account with a key of scope `admin` or without limits; returns the key. */
+  async function insertAccount(id: string, change: Parameters<typeof accountRow>[1] = {}): Promise<string> {
+    const key = `sl_live_${hashToken(id).slice(0, 32)}`
+    await using store = await openStore(databaseUrl)
+    await store.write('durable', {}, async (tx) => {
+      await tx.accounts.insert(accountRow(id, change))
+      const scope = change?.administratorSince ? 'admin' : 'manage'
+      await tx.keys.add(keyRow(hashToken(key), { accountId: id, scope }))
+    })
+    return key
+  }
+
+  const clientOf = (node: number, key: string) =>
+    new Slipway({ baseUrl: `http://localhost:${nodes[node]!.port}`, key })
+
+  const publishFrom = (node: number, address: string, content: string): Promise<HttpResponse> =>
+    sendRequest(nodes[node]!.port, {
+      method: 'POST',
+      path: '/api/v1/publish',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+      body: JSON.stringify({ files: [{ path: 'index.html', content }] }),
+    })
+
+  describe('apply what an operator does on one of them, and its undo,', () => {
+    const REASON = { reason: 'a reason' }
+    const CASES: [what: string, method: string, path: string, json: object][] = [
+      ['to a site', 'PUT', 'sites/SLUG/suspension', REASON],
+      ['to an account', 'PUT', 'accounts/ann/suspension', REASON],
+      ['to a file', 'POST', 'blocks', { kind: 'hash', value: sha256('the file'), ...REASON }],
+      ['to a network', 'POST', 'blocks', { kind: 'network', value: NETWORK, ...REASON }],
+    ]
+    let slug: string
+    let adminKey: string
+    before(async () => {
+      adminKey = await insertAccount('administrator', { administratorSince: 1 })
+      const key = await insertAccount('ann')
+      const files = [{ path: 'index.html', content: 'the file' }]
+      slug = (await clientOf(0, key).publishContents({ files })).slug
+    })
+
+    for (const [what, method, path, json] of CASES)
+      test(`${what} on both`, async (t) => {
+        const change = async (verb: string) => {
+          const body = JSON.stringify(json)
+          const { status, text } = await sendRequest(nodes[0]!.port, {
+            method: verb,
+            path: `/api/admin/${path.replace('SLUG', slug)}`,
+            headers: {
+              authorization: `Bearer ${adminKey}`,
+              'content-type': 'application/json',
+              'content-length': `${body.length}`,
+            },
+            body,
+          })
+          assert.ok(status < 300, text)
+        }
+        const status = async (port: number) =>
+          what === 'to a network'
+            ? (await sendRequest(port, { path: '/api/v1/me', headers: { 'x-forwarded-for': '192.0.2.7' } }))
+                .status
+            : (await sendRequest(port, { site: slug, headers: { 'accept-encoding': 'identity' } })).status
+        const [usual, changed] = what === 'to a network' ? [401, 403] : [200, 451]
+        for (const { port } of nodes) await waitFor(async () => (await status(port)) === usual)
+        for (const [verb, expected] of [
+          [method, changed],
+          ['DELETE', usual],
+        ] as const) {
+          await change(verb)
+          const changedAt = performance.now()
+          for (const { port } of nodes) await waitFor(async () => (await status(port)) === expected)
+          t.diagnostic(`${verb}: on both nodes after ${Math.round(performance.now() - changedAt)} ms`)
+        }
+      })
+  })
+
+  describe('admit as many publishes at the same time as there is room for:', () => {
+    const CALLS = 20
+
+    /** Publishes different pages of 2 kB through both nodes; returns how many are admitted. */
+    async function countAdmitted(
+      publish: (call: number, content: string) => Promise<number>,
+    ): Promise<number> {
+      const statuses = await Promise.all(
+        Array.from({ length: CALLS }, (_, call) => publish(call, `page ${call}`.padEnd(2 * KB, '.'))),
+      )
+      assert.deepEqual(new Set(statuses), new Set([201, 413]))
+      return statuses.filter((status) => status === 201).length
+    }
+
+    const QUOTAS: [what: string, limits: { bytes?: number; sites?: number }, admitted: number][] = [
+      ['the bytes of an account', { bytes: 11 * KB }, 5],
+      ['the sites of an account', { sites: 3 }, 3],
+    ]
+    for (const [what, limits, admitted] of QUOTAS)
+      test(what, async () => {
+        const key = await insertAccount(what, { limits })
+        const publish = async (call: number, content: string) => {
+          const files = [{ path: 'index.html', content }]
+          return clientOf(call % 2, key)
+            .publishContents({ files })
+            .then(
+              () => 201,
+              (error: { status: number }) => error.status,
+            )
+        }
+        assert.equal(await countAdmitted(publish), admitted)
+        const { usage } = await clientOf(0, key).me()
+        assert.deepEqual([usage.heldBytes, usage.heldSites], [admitted * 2 * KB, admitted])
+      })
+
+    test('the bytes of a network, and the sites of all networks', async () => {
+      const fromOne = async (call: number, content: string) =>
+        (await publishFrom(call % 2, `192.0.2.${call}`, content)).status
+      const fromMany = async (call: number, content: string) =>
+        (await publishFrom(call % 2, `10.0.${call}.1`, content)).status
+      assert.equal(await countAdmitted(fromOne), 5)
+      assert.equal(await countAdmitted(fromMany), 12 - 5)
+    })
+  })
+})

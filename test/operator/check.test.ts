@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { ProbeToken } from '../../server/lib/probe-token.ts'
+import { FakeCa } from '../acme/fake-ca.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { freePort } from '../tools/port.ts'
+import { startSmtp } from '../tools/smtp.ts'
+import { Program, run, type Settings } from './program.ts'
+
+const SECRET = 'a secret that no line of a check contains'
+
+/** Runs the command and returns its lines. */
+async function check(settings: Settings, args: string[] = []): Promise<string[]> {
+  const { code, lines, stderr } = await run(['check', ...args], settings)
+  assert.deepEqual([code, stderr], [lines.some((line) => line.startsWith('FAILED')) ? 1 : 0, ''])
+  assert.doesNotMatch(lines.join(), new RegExp(SECRET))
+  return lines
+}
+
+/** An HTTP proxy that appends the address of the client. */
+async function startProxy(port: number) {
+  const proxy = createServer((incoming, outgoing) => {
+    const forwarded = [incoming.headers['x-forwarded-for'] ?? [], '127.0.0.1'].flat().join(', ')
+    const headers = { ...incoming.headers, 'x-forwarded-for': forwarded }
+    request({ port, path: incoming.url, headers }, (response) => {
+      outgoing.writeHead(response.statusCode!, response.headers)
+      response.pipe(outgoing)
+    }).end()
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      proxy.close()
+      proxy.closeAllConnections()
+      await once(proxy, 'close')
+    },
+  }
+}
+
+test('the token of a check is valid for a minute, with the secret of the service only', () => {
+  const token = new ProbeToken(SECRET)
+  const created = token.create(1_000_000)
+  assert.ok(token.isValid(created, 1_060_000) && token.isValid(created, 940_000))
+  for (const [given, now] of [
+    [created, 1_060_001],
+    [created.replace('1000000', '1060001'), 1_060_001],
+    [new ProbeToken(`${SECRET}, but another one`).create(1_000_000), 1_000_000],
+    [undefined, 1_000_000],
+    ['', 0],
+  ] as const)
+    assert.equal(token.isValid(given, now), false, `${given}`)
+})
+
+describe('a check of one machine', () => {
+  const opened = new AsyncDisposableStack()
+  let data: string
+  before(async () => {
+    data = join(opened.use(await memoryFolder()).path, 'data')
+    await mkdir(data, { mode: 0o700 })
+  })
+  after(() => opened.disposeAsync())
+
+  const own = (): Settings => ({ PORT: '0', DATA: data })
+
+  /** The line of a part. */
+  async function findLine(part: string, settings: Settings, args?: string[]): Promise<string> {
+    const found = (await check({ ...own(), ...settings }, args)).filter((line) => line.includes(` ${part}: `))
+    return found.join('\n')
+  }
+
+  test('has a line for each part, and no part of a new service fails', async () => {
+    const lines = await check(own())
+    assert.deepEqual(
+      lines.map((line) => /^(\w+) +([\w ]+):/.exec(line)?.slice(1).join(' ')),
+      [
+        'ok settings',
+        'ok port',
+        'ok data folder',
+        'ok disk flush',
+        'ok disk space',
+        'ok disk inodes',
+        'ok secret',
+        'WARNING mail',
+        'ok DNS',
+        'ok DNS',
+        'ok DNS',
+      ],
+    )
+  })
+
+  test('names settings that do not exist, and each value that is not allowed', async () => {
+    const lines = await check({ ...own(), BASE_URI: 'x', WORKERS: 'many' })
+    assert.equal(lines.length, 2)
+    assert.match(
+      lines.join('\n'),
+      /^FAILED {2}settings: SLIPWAY_BASE_URI is not a setting\. Did you mean SLIPWAY_BASE_URL\?/m,
+    )
+    assert.match(lines.join('\n'), /^FAILED {2}settings: SLIPWAY_WORKERS="many" is not allowed/m)
+  })
+
+  test('names the process that has a port, and accepts that of the service', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const PORT = String((other.address() as AddressInfo).port)
+    const taken = await findLine('port', { PORT })
+    assert.match(taken, new RegExp(`^FAILED  port: Port ${PORT} is in use.* It is process ${process.pid}: `))
+    other.close()
+    await using service = await Program.serve({ DATA: data })
+    const line = await findLine('port', { PORT: String(service.port) })
+    assert.match(line, new RegExp(`^ok {6}port: SLIPWAY_PORT: Slipway listens on ${service.port}, process `))
+  })
+
+  test('fails with less free space than the reserve', async () => {
+    const line = await findLine('disk space', { DISK_RESERVE: '900GB' })
+    assert.match(line, /^FAILED {2}disk space: .* are free of .*less than SLIPWAY_DISK_RESERVE .*make room/)
+  })
+
+  test('fails when other users can read the secret, and warns of a short one', async () => {
+    await using folder = await memoryFolder()
+    const file = join(folder.path, 'secret')
+    await writeFile(file, SECRET)
+    await chmod(file, 0o640)
+    const readable = await findLine('secret', { DATA: folder.path })
+    assert.match(readable, /^FAILED {2}secret: .* can be read by other users: chmod 600 /)
+    await writeFile(file, 'short')
+    assert.match(await findLine('secret', { DATA: folder.path }), /^WARNING secret: .* has 5 characters/)
+  })
+
+  test('sends an email on request', requires('smtp'), async () => {
+    await using smtp = await startSmtp()
+    const line = await findLine('mail', { SMTP_URL: smtp.url }, ['--mail', 'ann@example.test'])
+    assert.match(line, /accepted an email to ann@example\.test/)
+    const [letter] = await smtp.letters()
+    assert.equal(letter!.to, 'ann@example.test')
+    const { code, stderr } = await run(['check', '--mail', 'no address'], own())
+    assert.deepEqual(
+      [code, stderr],
+      [1, 'slipway-server: email: must be a valid email address of at most 254 characters\n'],
+    )
+  })
+
+  test('asks the certificate authority for its directory, and compares the clocks', async () => {
+    await using ca = await FakeCa.start()
+    const https = { HTTPS_PORT: String(await freePort()), ACME_URL: ca.directory, ACME_CA_FILE: ca.caFile }
+    const find = (settings: Settings = {}) => findLine('certificate authority', { ...https, ...settings })
+    assert.match(await find(), /^ok {6}certificate authority: .* answers$/)
+    assert.match(await find({ ACME_CA_FILE: '' }), /^FAILED .*untrusted certificate .*SLIPWAY_ACME_CA_FILE/)
+    ca.profiles = { tlsserver: 'for servers' }
+    assert.match(await find({ ACME_PROFILE: 'other' }), /^FAILED .*no profile other.*Available: tlsserver/)
+    ca.override = async (_, runDefault) => {
+      const answer = await runDefault()
+      const headers = { date: new Date(Date.now() - 3_600_000).toUTCString() }
+      return typeof answer === 'function' ? answer : { ...answer, headers }
+    }
+    assert.match(await findLine('clock', https), /^FAILED {2}clock: .* differ by 3\d\d\d\.\d s: synchronize/)
+    assert.deepEqual(new Set(ca.requests.map(({ endpoint }) => endpoint)), new Set(['directory']))
+  })
+
+  test('requests the base URL, and says how many proxies are in front of the service', async () => {
+    await using service = await Program.serve({ DATA: data, SECRET })
+    await using proxy = await startProxy(service.port)
+    const find = (settings: Settings = {}) =>
+      findLine('proxies', { PORT: String(service.port), SECRET, BASE_URL: proxy.url, ...settings })
+    assert.match(await find({ TRUSTED_PROXIES: '1' }), /^ok {6}proxies: .* behind one proxy$/)
+    assert.match(await find(), /^FAILED .* behind one proxy, .* all visitors .* set it to 1$/)
+    assert.match(await find({ TRUSTED_PROXIES: '2' }), /^FAILED .* can forge their address; set it to 1$/)
+    const stranger = await find({ SECRET: `${SECRET}, but another one` })
+    assert.match(stranger, /^FAILED .* leads to another service, or to one with another secret/)
+    const nothing = await find({ BASE_URL: `http://127.0.0.1:${await freePort()}` })
+    assert.match(nothing, /^WARNING proxies: .*ECONNREFUSED.*start the service and check again$/)
+  })
+})
