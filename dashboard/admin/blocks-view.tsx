@@ -35,9 +35,15 @@ const COLUMNS: readonly Column<BlockRecord>[] = [
   { name: 'Reason', show: ({ reason }) => <bdi>{reason}</bdi> },
   { name: 'Since', show: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   {
-    name: 'Ends in',
+    name: 'Ends',
     show: ({ expiresAt }) =>
-      expiresAt ? <TimeLeft until={expiresAt} over="a moment" /> : <span class="quiet">Never</span>,
+      expiresAt ? (
+        <>
+          In <TimeLeft until={expiresAt} over="a moment" />
+        </>
+      ) : (
+        <span class="quiet">Never</span>
+      ),
   },
 ]
 

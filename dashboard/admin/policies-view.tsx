@@ -1,11 +1,6 @@
+import { Fragment } from 'preact'
 import type { Policies, SignUpPolicy } from '../../protocol/api/admin/policies.ts'
-import {
-  formatCountLimit,
-  formatDuration,
-  formatLimit,
-  formatNumber,
-  pluralize,
-} from '../../protocol/format.ts'
+import { formatCountLimit, formatDuration, formatLimit, pluralize } from '../../protocol/format.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -66,7 +61,7 @@ interface SettingRow {
 const SETTING_COLUMNS: readonly Column<SettingRow>[] = [
   { name: 'Limit', show: ({ name }) => name },
   { name: 'Value', isNumber: true, show: ({ value }) => value },
-  { name: 'Setting', show: ({ setting }) => <code class="small">{setting}</code> },
+  { name: 'Setting', show: ({ setting }) => <SettingName name={setting} /> },
 ]
 
 function AnonymousPanel({ anonymous }: Pick<Policies, 'anonymous'>) {
@@ -120,9 +115,7 @@ const PLAN_COLUMNS: readonly Column<PlanRow>[] = [
       </>
     ),
   },
-  ...(
-    ['requestsPerHour', 'sites', 'bytes', 'domains', 'filesPerSite', 'fileBytes', 'siteBytes'] as const
-  ).map(
+  ...(['requestsPerHour', 'sites', 'bytes', 'domains'] as const).map(
     (name): Column<PlanRow> => ({
       name: LIMIT_NAMES[name],
       isNumber: true,
@@ -130,9 +123,18 @@ const PLAN_COLUMNS: readonly Column<PlanRow>[] = [
     }),
   ),
   {
-    name: 'Kept of a site',
+    name: 'Each site',
+    show: ({ limits: { filesPerSite, fileBytes, siteBytes } }) =>
+      `${pluralize(filesPerSite, 'file')}, ${formatLimit(siteBytes)}, ${formatLimit(fileBytes)} a file`,
+  },
+  {
+    name: 'Kept of each site',
     show: ({ limits: { versionsKept, draftsKept, previews } }) =>
-      `${formatNumber(versionsKept)} versions, ${pluralize(draftsKept, 'draft')}, ${pluralize(previews, 'preview')}`,
+      [
+        pluralize(versionsKept, 'version'),
+        pluralize(draftsKept, 'draft'),
+        pluralize(previews, 'preview'),
+      ].join(', '),
   },
 ]
 
@@ -158,5 +160,23 @@ function SetBy({ setting }: { setting: string }) {
     <p class="quiet small">
       Set by <code>{setting}</code> when the server starts.
     </p>
+  )
+}
+
+/** The name of a setting, which breaks after underscores only. */
+function SettingName({ name }: { name: string }) {
+  return (
+    <code class="small">
+      {name.split('_').map((part, index) => (
+        <Fragment key={part}>
+          {index > 0 && (
+            <>
+              _<wbr />
+            </>
+          )}
+          {part}
+        </Fragment>
+      ))}
+    </code>
   )
 }

@@ -130,8 +130,7 @@ describe('the administration', requiresBrowser, () => {
     await undoes(`${slug} is suspended.`, `${slug} is not suspended.`)
     assert.equal(await visited(siteUrl), 'A bank')
 
-    await page.getByRole('link', { name: 'Accounts' }).click()
-    await page.getByLabel('Search').fill(owner.email)
+    await page.goto(web.url(`/admin/accounts?q=${owner.email}`))
     await choose(owner.email, 'Plan and limits')
     const plan = page.getByRole('dialog', { name: `Plan of ${owner.email}` })
     await plan.getByLabel('Plan').selectOption('Hobby')
@@ -172,8 +171,7 @@ describe('the administration', requiresBrowser, () => {
     await act(`Revoke the invitation of ${invited}?`, 'Revoke', {})
     await page.getByRole('row', { name: invited }).waitFor({ state: 'detached' })
 
-    await page.getByRole('link', { name: 'Sites', exact: true }).last().click()
-    await page.getByLabel('Search').fill(slug)
+    await page.goto(web.url(`/admin/sites?q=${slug}`))
     await page.getByRole('row', { name: slug }).getByText('Owner suspended').waitFor()
     await choose(slug, 'Delete permanently')
     await act(`Delete ${slug} permanently?`, 'Delete site', {
