@@ -159,14 +159,8 @@ function AddBlock({ onChanged, onClose }: { onChanged: () => void; onClose: () =
       ...(seconds && { seconds: Number(seconds) }),
       ...(force && { force }),
     }
-    const block = await changeAdmin<BlockRecord>('POST', 'blocks', request)
-    onChanged()
+    await addBlock(request, onChanged)
     onClose()
-    const end = async () => {
-      await removeBlock(block, onChanged)
-      showToast(`${block.value} is not blocked.`)
-    }
-    showToast(`${block.value} is blocked.`, () => undo(end))
   })
   const write = (text: string) => {
     setValue(text)
@@ -182,25 +176,13 @@ function AddBlock({ onChanged, onClose }: { onChanged: () => void; onClose: () =
       ready={value.trim() !== '' && reason.trim() !== ''}
       onClose={onClose}
     >
-      <Choice
-        label="What"
-        value={kind}
-        choices={[
-          { value: 'network', name: 'A network of callers' },
-          { value: 'hash', name: 'A file, in all sites' },
-        ]}
+      <WhatToBlock
+        kind={kind}
+        value={value}
         onChoose={(chosen) => {
-          setKind(chosen as BlockKind)
+          setKind(chosen)
           write('')
         }}
-      />
-      <TextField
-        label={kind === 'network' ? 'Network' : 'SHA-256 of the file'}
-        placeholder={kind === 'network' ? '192.0.2.0/24' : '64 hexadecimal characters'}
-        hint={kind === 'network' && 'An address, or a network: IPv4 from /8, IPv6 from /32.'}
-        autocapitalize="none"
-        autocomplete="off"
-        value={value}
         onWrite={write}
       />
       <TextArea
@@ -221,6 +203,49 @@ function AddBlock({ onChanged, onClose }: { onChanged: () => void; onClose: () =
       )}
     </Confirm>
   )
+}
+
+interface WhatToBlockProps {
+  kind: BlockKind
+  value: string
+  onChoose: (kind: BlockKind) => void
+  onWrite: (value: string) => void
+}
+
+function WhatToBlock({ kind, value, onChoose, onWrite }: WhatToBlockProps) {
+  const isNetwork = kind === 'network'
+  return (
+    <>
+      <Choice
+        label="What"
+        value={kind}
+        choices={[
+          { value: 'network', name: 'A network of callers' },
+          { value: 'hash', name: 'A file, in all sites' },
+        ]}
+        onChoose={(chosen) => onChoose(chosen as BlockKind)}
+      />
+      <TextField
+        label={isNetwork ? 'Network' : 'SHA-256 of the file'}
+        placeholder={isNetwork ? '192.0.2.0/24' : '64 hexadecimal characters'}
+        hint={isNetwork && 'An address, or a network: IPv4 from /8, IPv6 from /32.'}
+        autocapitalize="none"
+        autocomplete="off"
+        value={value}
+        onWrite={onWrite}
+      />
+    </>
+  )
+}
+
+async function addBlock(request: BlockRequest, onChanged: () => void): Promise<void> {
+  const block = await changeAdmin<BlockRecord>('POST', 'blocks', request)
+  onChanged()
+  const end = async () => {
+    await removeBlock(block, onChanged)
+    showToast(`${block.value} is not blocked.`)
+  }
+  showToast(`${block.value} is blocked.`, () => undo(end))
 }
 
 async function removeBlock({ kind, value }: BlockRecord, onChanged: () => void): Promise<void> {

@@ -36,7 +36,7 @@ export function accountTarget({
   return { kind: 'account', name: email, path, suspension, isOwn: email === signedInAs.value }
 }
 
-/** Suspends, or changes what is said about a suspension. The toast undoes the first one. */
+/** Suspends, or changes the texts of a suspension. The toast undoes the first one. */
 export async function suspend(
   target: ModerationTarget,
   statement: SuspensionRequest,

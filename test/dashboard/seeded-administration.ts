@@ -42,7 +42,7 @@ export async function seedModeration({ service }: WebFixture, { client }: Accoun
   }
   const [bank, shop] = [await publish('Nordbank – Sign in'), await publish('Cheap watches')]
   for (const [reason, url, text] of [
-    ['phishing', bank.siteUrl, 'Asks for the PIN of my card. Nordbank has told me that it is not theirs.'],
+    ['phishing', bank.siteUrl, 'Asks for the PIN of my card. Nordbank confirms that it is not theirs.'],
     ['phishing', `${bank.siteUrl}login.html`, 'Copy of our page. Please take it offline.'],
     ['other', bank.siteUrl, ''],
     ['phishing', bank.siteUrl, 'I got the link by SMS.'],
