@@ -55,6 +55,7 @@ import { rejectAmbiguous } from './net/validate-request.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
 import type { Banners } from './operations/administration/banners.ts'
+import type { Lists } from './operations/administration/lists.ts'
 import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
@@ -85,6 +86,7 @@ export interface OperatorContext {
   blocks: Blocks
   moderatedSites: ModeratedSites
   banners: Banners
+  lists: Lists
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -338,6 +340,7 @@ export async function openForOperator(
     blocks,
     moderatedSites,
     banners,
+    lists,
     precompressor,
     sweepOptions,
   } = services
@@ -369,6 +372,7 @@ export async function openForOperator(
     blocks,
     moderatedSites,
     banners,
+    lists,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -400,6 +404,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
     anonymousPublishing: config.anonymousPublishing === 'on',
+    contactEmail: config.reportEmail,
     openSignUp: config.signUp.kind === 'open',
     anonymousRequests: config.rateAnonymous,
     anonymousLifetime: config.anonymousLifetime,

@@ -26,6 +26,7 @@ import { SECOND_MS } from './lib/time.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Banners } from './operations/administration/banners.ts'
 import { Lists } from './operations/administration/lists.ts'
+import { describePolicies } from './operations/administration/policies.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
 import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
 import { Removals } from './operations/moderation/removals.ts'
@@ -65,12 +66,13 @@ export function createServices(
   const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
   const { clock } = store
   const plans = new Plans(config.plans, log)
+  const anonymousQuotas = {
+    total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
+    network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
+  }
   const quotas = new Quotas({
     plans,
-    anonymous: {
-      total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
-      network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
-    },
+    anonymous: anonymousQuotas,
     secret,
     clock,
   })
@@ -184,6 +186,16 @@ export function createServices(
     moderatedSites: new ModeratedSites({ store, addresses }),
     banners: new Banners({ store, clock }),
     lists: new Lists({ store, addresses }),
+    policies: describePolicies({
+      signUp: config.signUp,
+      anonymous: {
+        isPermitted: config.anonymousPublishing === 'on',
+        lifetimeSeconds: config.anonymousLifetime,
+        limits: publishLimits(config).anonymous,
+        ...anonymousQuotas,
+      },
+      plans: config.plans,
+    }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),

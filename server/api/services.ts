@@ -1,3 +1,4 @@
+import type { Policies } from '../../protocol/api/admin/policies.ts'
 import type { Accounts } from '../accounts/account.ts'
 import type { AccountPlans } from '../accounts/account-plans.ts'
 import type { Administrators } from '../accounts/administrators.ts'
@@ -54,6 +55,7 @@ export interface ApiServices {
   banners: Banners
   lists: Lists
   overviews: Overviews
+  policies: Policies
   sweepList: SweepList
   accountPlans: AccountPlans
   invitations: Invitations
