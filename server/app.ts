@@ -54,6 +54,7 @@ import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
+import type { Lists } from './operations/administration/lists.ts'
 import { Overviews } from './operations/administration/overview.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
 import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
@@ -83,6 +84,7 @@ export interface OperatorContext {
   removals: Removals
   blocks: Blocks
   moderatedSites: ModeratedSites
+  lists: Lists
   sweepOptions: SweepOptions
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
@@ -333,6 +335,7 @@ export async function openForOperator(
     removals,
     blocks,
     moderatedSites,
+    lists,
     precompressor,
     sweepOptions,
   } = services
@@ -363,6 +366,7 @@ export async function openForOperator(
     removals,
     blocks,
     moderatedSites,
+    lists,
     sweepOptions,
     shareSettings,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -394,6 +398,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
     anonymousPublishing: config.anonymousPublishing === 'on',
+    contactEmail: config.reportEmail,
     openSignUp: config.signUp.kind === 'open',
     anonymousRequests: config.rateAnonymous,
     anonymousLifetime: config.anonymousLifetime,

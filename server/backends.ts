@@ -424,21 +424,26 @@ export async function restoreData(
   const { beginRestore, toBlobSource } = await import('./operations/backup/restore.ts')
   const { Snapshot } = await import('./store/snapshot.ts')
   const { move } = await import('./operations/move.ts')
-  const { database, secret, finish } = await beginRestore(target, manifest, config.data)
+  const { claimTarget } = await import('./store/transfer.ts')
+  const { database, secret, fetchDatabase, finish } = await beginRestore(target, manifest, config.data)
+  await using stack = new AsyncDisposableStack()
+  const targetConfig = { ...config, databaseUrl: '', blobsUrl: '', secret }
+  const restored = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
+  const sourceId = `${manifest.time} ${manifest.database.hash}`
+  // From now on, no service starts on the folder before it is complete.
+  await claimTarget(restored.tables, sourceId)
+  await fetchDatabase()
   // Migrates it, or refuses that of a newer release.
   await (await sqliteStore({ file: database, clock: Date.now }))[Symbol.asyncDispose]()
   {
     await using tables = await sqliteTables(database, { isSource: false })
     await new Snapshot(tables).discardEncodings()
   }
-  await using stack = new AsyncDisposableStack()
   const tables = stack.use(await sqliteTables(database, { isSource: true }))
-  const targetConfig = { ...config, databaseUrl: '', blobsUrl: '', secret }
-  const restored = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
   const result = await move({
     source: { tables, blobs: toBlobSource(target) },
     target: restored,
-    sourceId: `${manifest.time} ${manifest.database.hash}`,
+    sourceId,
     now: { source: restored.clock(), target: restored.clock() },
     report,
   })

@@ -25,6 +25,7 @@ import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Lists } from './operations/administration/lists.ts'
+import { describePolicies } from './operations/administration/policies.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
 import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
 import { Removals } from './operations/moderation/removals.ts'
@@ -64,12 +65,13 @@ export function createServices(
   const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
   const { clock } = store
   const plans = new Plans(config.plans, log)
+  const anonymousQuotas = {
+    total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
+    network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
+  }
   const quotas = new Quotas({
     plans,
-    anonymous: {
-      total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
-      network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
-    },
+    anonymous: anonymousQuotas,
     secret,
     clock,
   })
@@ -182,6 +184,16 @@ export function createServices(
     reports,
     moderatedSites: new ModeratedSites({ store, addresses }),
     lists: new Lists({ store, addresses }),
+    policies: describePolicies({
+      signUp: config.signUp,
+      anonymous: {
+        isPermitted: config.anonymousPublishing === 'on',
+        lifetimeSeconds: config.anonymousLifetime,
+        limits: publishLimits(config).anonymous,
+        ...anonymousQuotas,
+      },
+      plans: config.plans,
+    }),
     namedKeys: new NamedKeys({ store, clock }),
     trusts: new Trusts({ store, clock, issuers, tokens }),
     deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),

@@ -3,6 +3,7 @@ import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
+import { SuspensionNotice } from '../app/suspension-notice.tsx'
 import { ButtonLink } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Fact, Facts } from '../kit/panel.tsx'
@@ -52,8 +53,10 @@ function OwnAccount() {
 }
 
 function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
+  const canChange = me.suspension === undefined
   return (
     <>
+      <SuspensionNotice of="account" suspension={me.suspension} />
       <Facts>
         <Fact name="Signed in as">{me.email}</Fact>
         <Fact name="Since">
@@ -61,10 +64,14 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
         </Fact>
       </Facts>
       <PlanAndUsage me={me} />
-      <Emails me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
-      <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
-      <NamedKeys />
-      <Trusts />
+      {canChange && (
+        <Emails me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
+      )}
+      {canChange && (
+        <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
+      )}
+      <NamedKeys canCreate={canChange} />
+      <Trusts canCreate={canChange} />
       <Programs />
       <Sessions />
       <DeleteAccount me={me} />

@@ -15,7 +15,7 @@ import { CreateKey } from './create-key.tsx'
 import { ShownKey, useClearOnPageHide } from './shown-key.tsx'
 
 /** Lists the named keys, creates and revokes them. A new one is shown once and stored nowhere in the browser. */
-export function NamedKeys() {
+export function NamedKeys({ canCreate }: { canCreate: boolean }) {
   const { value, set, error, reload } = useResource('me/keys', () => slipway.keys())
   const [isCreating, setCreating] = useState(false)
   const [shown, show] = useState<string | undefined>(undefined)
@@ -46,7 +46,7 @@ export function NamedKeys() {
     <Panel
       title="Named keys"
       lead="One for each machine or program, with its own permissions. Revoking one leaves the others valid."
-      actions={<Button onClick={() => setCreating(true)}>Create named key</Button>}
+      actions={canCreate && <Button onClick={() => setCreating(true)}>Create named key</Button>}
     >
       <div class="stack" ref={part} tabIndex={-1}>
         <ErrorNotice error={error} onRetry={reload} />

@@ -16,7 +16,7 @@ import { CreateTrust } from './create-trust.tsx'
 import { FORGE_NAMES } from './forge-names.ts'
 
 /** Lists the repositories whose CI jobs get keys, adds and removes them. */
-export function Trusts() {
+export function Trusts({ canCreate }: { canCreate: boolean }) {
   const { value, set, error, reload } = useResource('me/trusts', () => slipway.trusts())
   const [isCreating, setCreating] = useState(false)
   const [removing, setRemoving] = useState<Trust | undefined>(undefined)
@@ -46,7 +46,7 @@ export function Trusts() {
           Their CI jobs publish a site <a href="/docs/ci">without a stored key</a>.
         </>
       }
-      actions={<Button onClick={() => setCreating(true)}>Trust repository</Button>}
+      actions={canCreate && <Button onClick={() => setCreating(true)}>Trust repository</Button>}
     >
       <div class="stack" ref={part} tabIndex={-1}>
         <ErrorNotice error={error} onRetry={reload} />

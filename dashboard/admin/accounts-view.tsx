@@ -4,23 +4,36 @@ import { Badge } from '../kit/panel.tsx'
 import { bytesColumn, createdColumn, visitsColumn } from './columns.tsx'
 import { ListView } from './list-view.tsx'
 import { MarkAdministrator, UnmarkAdministrator } from './mark-administrator.tsx'
+import { moderationActions } from './moderation-actions.tsx'
+import { accountTarget } from './moderation-target.ts'
+import { PlanDialog } from './plan-dialog.tsx'
 import type { Column } from './record-table.tsx'
 import type { RowAction } from './row-menu.tsx'
+import { SuspensionMarks } from './suspension-marks.tsx'
 
 const COLUMNS: readonly Column<AdminAccount>[] = [
   {
     name: 'Account',
-    show: ({ email, administrator, isBeingDeleted }) => (
+    show: ({ email, administrator, isBeingDeleted, suspension }) => (
       <>
         <bdi>{email}</bdi>
         <div class="record-marks">
           {administrator && <Badge tone="good">Administrator</Badge>}
           {isBeingDeleted && <Badge tone="warn">Being deleted</Badge>}
         </div>
+        <SuspensionMarks suspension={suspension} />
       </>
     ),
   },
-  { name: 'Plan', show: ({ plan }) => plan },
+  {
+    name: 'Plan',
+    show: ({ plan, limits }) => (
+      <>
+        {plan}
+        {Object.keys(limits).length > 0 && <div class="quiet small">with exceptions</div>}
+      </>
+    ),
+  },
   {
     name: 'Sites',
     isNumber: true,
@@ -41,6 +54,12 @@ const ACTIONS: readonly RowAction<AdminAccount>[] = [
     href: ({ email }) => `/admin/audit?q=${encodeURIComponent(email)}`,
   },
   {
+    name: 'Plan and limits',
+    icon: 'edit',
+    isOffered: ({ isBeingDeleted }) => !isBeingDeleted,
+    Dialog: PlanDialog,
+  },
+  {
     name: 'Make administrator',
     icon: 'lock',
     isOffered: ({ administrator, isBeingDeleted }) => !administrator && !isBeingDeleted,
@@ -53,6 +72,10 @@ const ACTIONS: readonly RowAction<AdminAccount>[] = [
     isOffered: ({ administrator }) => administrator,
     Dialog: UnmarkAdministrator,
   },
+  ...moderationActions<AdminAccount>(accountTarget).map((action) => ({
+    ...action,
+    isOffered: (row: AdminAccount) => !row.isBeingDeleted && (action.isOffered?.(row) ?? true),
+  })),
 ]
 
 /** All accounts. */

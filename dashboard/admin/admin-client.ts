@@ -1,5 +1,6 @@
 import { readJson, sendRequest } from '../../client/sdk/response.ts'
 import type { HttpRequest } from '../../client/sdk/transport.ts'
+import { expire } from '../api/resource.ts'
 import { serverNow } from '../api/server-clock.ts'
 import { transport } from '../api/slipway.ts'
 
@@ -12,16 +13,18 @@ export function readAdmin<T>(path: string, query: Query = {}): Promise<T> {
   return send<T>({ method: 'GET', url: `/api/admin/${path}${search}`, headers: {} })
 }
 
-/** Changes something by a route below `/api/admin/`. */
-export function changeAdmin<T>(
+/** Changes something by a route below `/api/admin/`. Other pages of the administration are then loaded again. */
+export async function changeAdmin<T>(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   json?: unknown,
 ): Promise<T> {
   const url = `/api/admin/${path}`
-  if (json === undefined) return send<T>({ method, url, headers: {} })
-  const headers = { 'Content-Type': 'application/json' }
-  return send<T>({ method, url, headers, body: JSON.stringify(json) })
+  const headers = json === undefined ? {} : { 'Content-Type': 'application/json' }
+  const body = json === undefined ? {} : { body: JSON.stringify(json) }
+  const changed = await send<T>({ method, url, headers, ...body })
+  expire('admin')
+  return changed
 }
 
 async function send<T>(request: HttpRequest): Promise<T> {

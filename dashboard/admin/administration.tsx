@@ -5,10 +5,13 @@ import { Page } from '../app/page.tsx'
 import { Views } from '../kit/tabs.tsx'
 import { AccountsView } from './accounts-view.tsx'
 import { AuditView } from './audit-view.tsx'
+import { BlocksView } from './blocks-view.tsx'
 import { CertificatesView } from './certificates-view.tsx'
 import { DomainsView } from './domains-view.tsx'
 import { NodesView } from './nodes-view.tsx'
 import { OverviewView } from './overview-view.tsx'
+import { PoliciesView } from './policies-view.tsx'
+import { ReportsView } from './reports-view.tsx'
 import { SitesView } from './sites-view.tsx'
 import { SweepsView } from './sweeps-view.tsx'
 
@@ -22,9 +25,12 @@ interface AdminView {
 /** The tabs of the administration, in their order. */
 const VIEWS: readonly AdminView[] = [
   { path: '', name: 'Overview', View: OverviewView },
+  { path: 'reports', name: 'Reports', View: ReportsView },
   { path: 'sites', name: 'Sites', View: SitesView },
   { path: 'accounts', name: 'Accounts', View: AccountsView },
   { path: 'domains', name: 'Domains', View: DomainsView },
+  { path: 'blocks', name: 'Blocks', View: BlocksView },
+  { path: 'policies', name: 'Policies', View: PoliciesView },
   { path: 'certificates', name: 'Certificates', View: CertificatesView },
   { path: 'sweeps', name: 'Sweeps', View: SweepsView },
   { path: 'nodes', name: 'Nodes', View: NodesView },

@@ -1,9 +1,12 @@
 import type { AdminDomain } from '../../protocol/api/admin/lists.ts'
 import { Badge } from '../kit/panel.tsx'
+import { showToast } from '../kit/toast.tsx'
+import { changeAdmin } from './admin-client.ts'
 import { bytesColumn, createdColumn, ownerColumn, visitsColumn } from './columns.tsx'
 import { ListView } from './list-view.tsx'
+import { ReasonDialog } from './moderation-dialogs.tsx'
 import type { Column } from './record-table.tsx'
-import type { RowAction } from './row-menu.tsx'
+import type { RowAction, RowDialogProps } from './row-menu.tsx'
 
 const COLUMNS: readonly Column<AdminDomain>[] = [
   {
@@ -33,7 +36,30 @@ const COLUMNS: readonly Column<AdminDomain>[] = [
 const ACTIONS: readonly RowAction<AdminDomain>[] = [
   { name: 'Open domain', icon: 'open', href: ({ domain }) => `https://${domain}/`, outside: true },
   { name: 'Audit log', icon: 'clock', href: ({ domain }) => `/admin/audit?q=${encodeURIComponent(domain)}` },
+  {
+    name: 'Release domain',
+    icon: 'trash',
+    danger: true,
+    isOffered: ({ status }) => status === 'active',
+    Dialog: ReleaseDomain,
+  },
 ]
+
+function ReleaseDomain({ row: { domain, slug }, onChanged, onClose }: RowDialogProps<AdminDomain>) {
+  return (
+    <ReasonDialog
+      title={`Release ${domain}?`}
+      verb="Release domain"
+      lead={`It no longer shows ${slug}, and any account can add it. This can't be undone.`}
+      onClose={onClose}
+      act={async (reason) => {
+        await changeAdmin('DELETE', `domains/${domain}`, { reason })
+        onChanged()
+        showToast(`${domain} is released.`)
+      }}
+    />
+  )
+}
 
 /** All custom domains. */
 export function DomainsView() {

@@ -1,16 +1,12 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { ListOrder } from '../../protocol/api/admin/lists.ts'
-import type { AdminPage } from '../../protocol/api/admin/page.ts'
-import { useAction } from '../api/action.ts'
-import { useResource } from '../api/resource.ts'
 import { useDebounced } from '../app/use-debounced.ts'
-import { Button } from '../kit/button.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Empty } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
-import { readAdmin } from './admin-client.ts'
+import { MorePages, useAdminPages } from './pages.tsx'
 import { type Column, RecordTable } from './record-table.tsx'
 import { type RowAction, RowMenu } from './row-menu.tsx'
 
@@ -42,13 +38,7 @@ export function ListView<Row>({ searchField = 'q', ...props }: ListViewProps<Row
   const [sort, choose] = useState<ListOrder>('age')
   const q = useDebounced(typed.trim())
   const selected = { [searchField]: q, sort: isSorted ? sort : undefined }
-  const list = useResource(`admin/${path}/${sort}/${q}`, () => readAdmin<AdminPage<Row>>(path, selected))
-  const { value, error, reload } = list
-  const more = useAction(async () => {
-    const cursor = value?.nextCursor ?? undefined
-    const next = await readAdmin<AdminPage<Row>>(path, { ...selected, cursor })
-    list.set((known) => ({ rows: [...known.rows, ...next.rows], nextCursor: next.nextCursor }))
-  })
+  const { value, error, reload, more } = useAdminPages<Row>(`admin/${path}/${sort}/${q}`, path, selected)
   return (
     <div class="stack">
       <div class={isSorted ? 'list-tools' : undefined}>
@@ -67,14 +57,7 @@ export function ListView<Row>({ searchField = 'q', ...props }: ListViewProps<Row
       <ErrorNotice error={error} onRetry={reload} />
       {!value && !error && <Loading what={path} />}
       {value && <Rows {...props} rows={value.rows} q={q} onChanged={reload} />}
-      <ErrorNotice error={more.error} />
-      {value?.nextCursor && (
-        <p>
-          <Button busy={more.busy} onClick={more}>
-            Show more
-          </Button>
-        </p>
-      )}
+      <MorePages value={value} more={more} />
     </div>
   )
 }

@@ -4,19 +4,24 @@ import { Badge } from '../kit/panel.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import { bytesColumn, createdColumn, ownerColumn, visitsColumn } from './columns.tsx'
 import { ListView } from './list-view.tsx'
+import { moderationActions } from './moderation-actions.tsx'
+import { siteTarget } from './moderation-target.ts'
 import type { Column } from './record-table.tsx'
 import type { RowAction } from './row-menu.tsx'
+import { SuspensionMarks } from './suspension-marks.tsx'
 
 const COLUMNS: readonly Column<AdminSite>[] = [
   {
     name: 'Site',
-    show: ({ slug, title, siteUrl, status, hasPassword, expiresAt }) => (
+    show: ({ slug, title, siteUrl, status, hasPassword, expiresAt, suspension, isOwnerSuspended }) => (
       <>
         <a href={siteUrl} target="_blank" rel="noreferrer">
           <bdi>{title ?? slug}</bdi>
         </a>
         {title && <div class="quiet small">{slug}</div>}
+        <SuspensionMarks suspension={suspension} />
         <div class="record-marks">
+          {!suspension && isOwnerSuspended && <Badge tone="wrong">Owner suspended</Badge>}
           {status === 'pending' && <Badge tone="plain">Not live yet</Badge>}
           {status === 'expired' && <Badge tone="warn">Expired</Badge>}
           {status !== 'expired' && expiresAt && (
@@ -43,6 +48,7 @@ const COLUMNS: readonly Column<AdminSite>[] = [
 const ACTIONS: readonly RowAction<AdminSite>[] = [
   { name: 'Open site', icon: 'open', href: ({ siteUrl }) => siteUrl, outside: true },
   { name: 'Audit log', icon: 'clock', href: ({ slug }) => `/admin/audit?q=${encodeURIComponent(slug)}` },
+  ...moderationActions<AdminSite>(siteTarget),
 ]
 
 /** All sites. */

@@ -91,8 +91,17 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
 /** Invalidates these keys and all below them, or everything. */
 export function invalidate(...keys: string[]): void {
   for (const known of [...cache.keys(), ...inFlight.keys()]) {
-    if (keys.length > 0 && !keys.some((key) => known === key || known.startsWith(`${key}/`))) continue
+    if (keys.length > 0 && !keys.some((key) => isBelow(known, key))) continue
     cache.delete(known)
     inFlight.delete(known)
   }
+}
+
+/** Lets everything below the key be loaded again when it is opened; it is shown until then. */
+export function expire(key: string): void {
+  for (const [known, cached] of cache) if (isBelow(known, key)) cached.at = 0
+}
+
+function isBelow(known: string, key: string): boolean {
+  return known === key || known.startsWith(`${key}/`)
 }

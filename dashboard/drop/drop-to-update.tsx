@@ -40,15 +40,20 @@ export function DropToUpdate({ slug, onPublished }: DropToUpdateProps) {
   )
 }
 
-export function DropOnSite({
-  slug,
-  name,
-  onPublished,
-  children,
-}: DropToUpdateProps & { name: string; children: ComponentChildren }) {
+interface DropOnSiteProps extends DropToUpdateProps {
+  name: string
+  /** Whether it accepts files. */
+  canChange: boolean
+  children: ComponentChildren
+}
+
+export function DropOnSite({ slug, name, canChange, onPublished, children }: DropOnSiteProps) {
   const box = useRef<HTMLDivElement>(null)
   const job = useSignal(jobAt(slug))
-  useEffect(() => setElementTarget(box.current!, siteTarget(slug, name)), [slug, name])
+  useEffect(
+    () => (canChange ? setElementTarget(box.current!, siteTarget(slug, name)) : undefined),
+    [slug, name, canChange],
+  )
   return (
     <div ref={box} class="drop-on">
       {children}

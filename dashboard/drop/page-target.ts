@@ -26,9 +26,12 @@ const NEW_SITE: DropTarget = {
 /** The target of the whole window: a new site, unless the shown page has another one. */
 export const pageTarget = new Signal<DropTarget>(NEW_SITE)
 
-/** A drop on a page of the account's site is its next version. */
-export function useSiteTarget(slug: string, name: string): void {
-  useEffect(() => setPageTarget({ ...siteTarget(slug, name), path: `/sites/${slug}` }), [slug, name])
+/** A drop on a page of the account's site is its next version, unless it cannot be changed. */
+export function useSiteTarget(slug: string, name: string, canChange: boolean): void {
+  useEffect(
+    () => (canChange ? setPageTarget({ ...siteTarget(slug, name), path: `/sites/${slug}` }) : undefined),
+    [slug, name, canChange],
+  )
 }
 
 /** Sets the target of the window. Returns a function that resets it. */

@@ -109,17 +109,19 @@ function Stopped({
 }: Pick<StepViewProps, 'publication' | 'onClose'> & { step: Extract<Step, { at: 'stopped' }> }) {
   const { error, again, isAnonymous } = step
   const isSignedIn = useSignal(signedInAs) !== null
-  const canContinue = error.code === 'RATE_LIMITED' && isAnonymous
+  const needsAccount = isAnonymous && error.code === 'UNAUTHORIZED'
+  const canContinue = needsAccount || (isAnonymous && error.code === 'RATE_LIMITED')
   useEffect(() => {
     if (canContinue && isSignedIn) publication.retry()
   }, [canContinue, isSignedIn])
   return (
     <>
       <StepHeading>Not published yet</StepHeading>
-      <ErrorNotice error={error} onRetry={again ? () => publication.retry() : undefined}>
+      <ErrorNotice error={error} onRetry={again && !needsAccount ? () => publication.retry() : undefined}>
         {canContinue && (
           <p>
-            <a href="/sign-in?then=/">Sign in</a> for a higher limit and we'll finish publishing.
+            <a href="/sign-in?then=/">Sign in</a>
+            {!needsAccount && ' for a higher limit'} and we'll finish publishing.
           </p>
         )}
       </ErrorNotice>

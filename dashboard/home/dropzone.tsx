@@ -61,8 +61,13 @@ function Limits() {
       {HAS_FOLDERS && 'You can also paste files, an image or HTML. '}
       Up to {pluralize(files, 'file')}, {formatRoundLimit(fileBytes)} each, {formatRoundLimit(siteBytes)}{' '}
       total.
-      {!isSignedIn &&
-        ` ${settings.anonymousPublishing ? describeAnonymousLimits() : 'Sign in to publish: this server publishes sites of accounts only.'}`}
+      {!isSignedIn && settings.anonymousPublishing && ` ${describeAnonymousLimits()}`}
+      {!isSignedIn && !settings.anonymousPublishing && (
+        <>
+          {' '}
+          <a href="/sign-in?then=/">Sign in</a> to publish: this server publishes sites of accounts only.
+        </>
+      )}
     </p>
   )
 }

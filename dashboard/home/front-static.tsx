@@ -7,7 +7,6 @@ import { archiveCall, claimCommand, command } from './commands.ts'
 // HTML of the front page too (`dashboard/prerender.ts`): for readers without scripts, and for the first paint.
 
 export const HEADLINE = 'Drop a folder. Get a live site.'
-export const LEAD = 'Publish a static site in seconds. No account needed.'
 
 /** A folder that becomes a live site, without words. */
 export function DropAnimation() {
@@ -46,6 +45,8 @@ export function Proofs() {
 
 interface StaticFrontPageProps {
   baseUrl: string
+  /** See `frontLead`. */
+  lead: string
   /** Lifetime of a site without an owner, as text. */
   lifetime: string
   /** The version of the service. */
@@ -53,7 +54,7 @@ interface StaticFrontPageProps {
 }
 
 /** The front page without scripts; the application takes its place. */
-export function StaticFrontPage({ baseUrl, lifetime, version }: StaticFrontPageProps) {
+export function StaticFrontPage({ baseUrl, lead, lifetime, version }: StaticFrontPageProps) {
   return (
     <>
       <SkipLink />
@@ -75,7 +76,7 @@ export function StaticFrontPage({ baseUrl, lifetime, version }: StaticFrontPageP
               <DropAnimation />
             </div>
           </div>
-          <p class="lead">{LEAD}</p>
+          <p class="lead">{lead}</p>
         </div>
         <div class="stack wide without-scripts">
           <Way

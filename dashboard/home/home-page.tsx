@@ -1,6 +1,8 @@
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { frontLead } from '../../protocol/front-lead.ts'
 import { signedInAs } from '../api/session.ts'
+import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { lazyComponent } from '../app/lazy-component.tsx'
 import { Page } from '../app/page.tsx'
@@ -10,7 +12,7 @@ import { FRONT_PLACE } from '../drop/page-target.ts'
 import { IsWholePage } from '../drop/step-heading.tsx'
 import { Views } from '../kit/tabs.tsx'
 import { Dropzone } from './dropzone.tsx'
-import { DropAnimation, HEADLINE, LEAD, Proofs } from './front-static.tsx'
+import { DropAnimation, HEADLINE, Proofs } from './front-static.tsx'
 import { RecentSites } from './recent-sites.tsx'
 import { updatedSite } from './updated-site.ts'
 
@@ -68,7 +70,13 @@ function FrontPage() {
     <Page
       title={HEADLINE}
       actions={<DropAnimation />}
-      below={<p class="lead">{isSignedIn ? 'Sites you publish here are saved to your account.' : LEAD}</p>}
+      below={
+        <p class="lead">
+          {isSignedIn
+            ? 'Sites you publish here are saved to your account.'
+            : frontLead(settings.anonymousPublishing)}
+        </p>
+      }
     >
       <Views label="Ways to publish" views={VIEWS} />
       {query.from === 'terminal' ? (

@@ -34,8 +34,9 @@ export function FilesView({ site, onLive }: FilesViewProps) {
   const text = wanted.trim().toLowerCase()
   const found = text === '' ? undefined : site.files.filter(({ path }) => path.toLowerCase().includes(text))
   const isLive = site.currentVersionId !== null
-  const toUrl = isLive ? (path: string) => fileUrl(site.siteUrl, path) : undefined
-  const menu = (file: FileEntry) => isLive && <FileMenu site={site} file={file} onLive={onLive} />
+  const canOpen = isLive && !site.suspension
+  const toUrl = canOpen ? (path: string) => fileUrl(site.siteUrl, path) : undefined
+  const menu = (file: FileEntry) => canOpen && <FileMenu site={site} file={file} onLive={onLive} />
   const row = { toUrl, menu }
   return (
     <Panel
@@ -43,7 +44,7 @@ export function FilesView({ site, onLive }: FilesViewProps) {
       actions={
         <div class="choices">
           <p class="quiet">{`${pluralize(tree.count, 'file')}, ${formatBytes(tree.bytes)}`}</p>
-          {isLive && <AddFiles site={site} onLive={onLive} />}
+          {canOpen && <AddFiles site={site} onLive={onLive} />}
         </div>
       }
       lead={!isLive && 'Files can be opened once all are uploaded.'}

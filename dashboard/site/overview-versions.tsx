@@ -59,9 +59,11 @@ function LatestVersion({ site, version, onRestore }: LatestVersionProps) {
       {current ? (
         <Badge tone="good">Live</Badge>
       ) : (
-        <Button label={`${verb} version ${shortId(versionId)}`} onClick={onRestore}>
-          {verb}
-        </Button>
+        !site.suspension && (
+          <Button label={`${verb} version ${shortId(versionId)}`} onClick={onRestore}>
+            {verb}
+          </Button>
+        )
       )}
     </li>
   )

@@ -21,13 +21,13 @@ interface OverviewViewProps {
 
 /** An overview of a site, and a drop zone for its next version. */
 export function OverviewView({ site, onPublished }: OverviewViewProps) {
-  const { slug, siteUrl, currentVersionId: versionId } = site
+  const { slug, siteUrl, currentVersionId: versionId, suspension } = site
   const offersDomains = settings.customDomains && site.role === 'owner'
   return (
     <>
       <Unfinished site={site} />
       <div class="overview">
-        {versionId !== null && (
+        {versionId !== null && !suspension && (
           <section aria-label="Live site">
             <SitePreview
               site={site}
@@ -39,16 +39,18 @@ export function OverviewView({ site, onPublished }: OverviewViewProps) {
         )}
         <div class="stack">
           <SiteFacts site={site} />
-          <section aria-label="Update">
-            <DropToUpdate slug={slug} onPublished={onPublished} />
-          </section>
+          {!suspension && (
+            <section aria-label="Update">
+              <DropToUpdate slug={slug} onPublished={onPublished} />
+            </section>
+          )}
         </div>
       </div>
       {versionId !== null && (
         <div class="overview-panels">
           <OverviewVersions site={site} onRestored={onPublished} />
           <OverviewVisits slug={slug} />
-          {offersDomains && <DomainsPanel slug={slug} />}
+          {offersDomains && <DomainsPanel slug={slug} canAdd={!suspension} />}
         </div>
       )}
     </>

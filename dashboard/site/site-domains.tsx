@@ -8,11 +8,11 @@ import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 
 /** The custom domains of a site. */
-export function DomainsPanel({ slug }: { slug: string }) {
+export function DomainsPanel({ slug, canAdd = true }: { slug: string; canAdd?: boolean }) {
   const all = useResource('domains', () => slipway.domains())
   const own = all.value?.domains.filter(({ siteSlug }) => siteSlug === slug)
   return (
-    <Panel title="Domains" actions={<AddDomainLink slug={slug} />}>
+    <Panel title="Domains" actions={canAdd && <AddDomainLink slug={slug} />}>
       <ErrorNotice error={all.error} onRetry={all.reload} />
       {!own && all.loading && <Loading what="its domains" />}
       {own?.length === 0 && <p class="quiet">No custom domain yet.</p>}

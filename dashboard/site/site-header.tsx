@@ -35,7 +35,7 @@ export function SiteState({ site }: { site: SiteDetails }) {
           <Badge tone="warn">Not live yet</Badge>
         ) : (
           <>
-            <Badge tone="good">Live</Badge>
+            {site.suspension ? <Badge tone="wrong">Suspended</Badge> : <Badge tone="good">Live</Badge>}
             <span class="quiet">
               Updated <RelativeTime at={site.updatedAt} />
             </span>
@@ -68,36 +68,30 @@ interface SiteActionsProps {
 
 /** What a user does with a site: visit, publish an update, and a menu of the rest. The command palette has them too. */
 export function SiteActions({ site, onRestored }: SiteActionsProps) {
-  const { slug, siteUrl, currentVersionId, role } = site
+  const { slug, siteUrl, currentVersionId, role, suspension } = site
+  const canChange = !suspension
   const [isDeleting, setDeleting] = useState(false)
   const duplicate = useDuplicate(slug)
   const pickers = useUpdatePickers(slug)
   const isLive = currentVersionId !== null
   usePageCommands([
     ...(isLive ? liveCommands(siteUrl) : []),
-    ...updateItems(pickers).map(({ name, icon, onClick }): PaletteOption => {
-      const words = `Publish update: ${name.replace('Choose', 'choose')}`
-      return { key: `update-${icon}`, name: words, icon, target: onClick }
-    }),
-    { key: 'settings', name: 'Settings of this site', icon: 'edit', target: `/sites/${slug}/settings` },
-    ...(isLive ? [undoCommand(slug, onRestored)] : []),
+    ...(canChange ? changeCommands(slug, pickers) : []),
+    ...(canChange && isLive ? [undoCommand(slug, onRestored)] : []),
   ])
   const items: MenuItem[] = []
-  if (isLive)
-    items.push(
-      { name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true },
-      { name: 'Duplicate site', icon: 'files', onClick: duplicate },
-    )
+  if (isLive) items.push({ name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true })
+  if (isLive && canChange) items.push({ name: 'Duplicate site', icon: 'files', onClick: duplicate })
   if (role === 'owner')
     items.push({ name: 'Delete site', icon: 'trash', danger: true, onClick: () => setDeleting(true) })
   return (
     <>
-      {isLive && (
+      {isLive && canChange && (
         <ButtonLink icon="open" href={siteUrl} outside>
           Visit
         </ButtonLink>
       )}
-      <PublishUpdate pickers={pickers} />
+      {canChange && <PublishUpdate pickers={pickers} />}
       {items.length > 0 && <Menu label="Site actions" items={items} />}
       {isDeleting && <DeleteSite site={site} onClose={() => setDeleting(false)} />}
     </>
@@ -110,6 +104,15 @@ function liveCommands(siteUrl: string): PaletteOption[] {
     { key: 'visit', name: 'Visit this site', detail: toHost(siteUrl), icon: 'open', target: visit },
     { key: 'copy', name: 'Copy URL', icon: 'copy', target: () => copyAddress(siteUrl) },
   ]
+}
+
+function changeCommands(slug: string, pickers: Pickers): PaletteOption[] {
+  const updates = updateItems(pickers).map(({ name, icon, onClick }): PaletteOption => {
+    const words = `Publish update: ${name.replace('Choose', 'choose')}`
+    return { key: `update-${icon}`, name: words, icon, target: onClick }
+  })
+  const target = `/sites/${slug}/settings`
+  return [...updates, { key: 'settings', name: 'Settings of this site', icon: 'edit', target }]
 }
 
 function undoCommand(slug: string, onRestored: () => void): PaletteOption {

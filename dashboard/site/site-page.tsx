@@ -8,6 +8,7 @@ import { lazyComponent } from '../app/lazy-component.tsx'
 import { NotFoundPage } from '../app/not-found-page.tsx'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
+import { SuspensionNotice } from '../app/suspension-notice.tsx'
 import { useSiteTarget } from '../drop/page-target.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -54,7 +55,8 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
   const shown = useRef(site.value)
   shown.current = site.value ?? shown.current
   const value = shown.current
-  useSiteTarget(slug, value?.title ?? slug)
+  const isSuspended = value?.suspension !== undefined
+  useSiteTarget(slug, value?.title ?? slug, !isSuspended)
   if (error?.code === 'NOT_FOUND' || error?.code === 'SITE_EXPIRED') {
     return <SiteIsGone slug={slug} hasExpired={error.code === 'SITE_EXPIRED'} />
   }
@@ -75,11 +77,12 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
       below={
         <>
           {value && <SiteState site={value} />}
+          <SuspensionNotice of="site" suspension={value?.suspension} />
           {/* Tabs above what is still loading would move down when it is shown. */}
           {(value || error) && (
             <Views
               label="Site"
-              views={VIEWS.map(([word, name]) => ({
+              views={VIEWS.filter(([word]) => word !== 'settings' || !isSuspended).map(([word, name]) => ({
                 href: `/sites/${slug}${word && `/${word}`}`,
                 name,
                 ...(word === 'settings' && isUnsaved && { note: 'unsaved changes' }),
@@ -112,7 +115,9 @@ function View({ view, site, resource, onPublished }: ViewProps) {
   if (view === 'files') return <FilesView site={site} onLive={onPublished} />
   if (view === 'versions') return <VersionsView site={site} onRestored={resource.reload} />
   if (view === 'visits') return <VisitsView slug={site.slug} />
-  if (view === 'settings') return <SettingsView site={site} onChanged={changed} onPublished={onPublished} />
+  // All settings of a suspended site are refused; its menu deletes it.
+  if (view === 'settings' && !site.suspension)
+    return <SettingsView site={site} onChanged={changed} onPublished={onPublished} />
   return <OverviewView site={site} onPublished={onPublished} />
 }
 

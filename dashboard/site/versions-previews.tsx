@@ -67,7 +67,7 @@ function PreviewRow({ site, version, onPromote, onDelete }: PreviewRowProps) {
           {current && <Badge tone="good">Live</Badge>}
         </h3>
         <div class="choices">
-          {!current && (
+          {!current && !site.suspension && (
             <Button label={`Promote ${name}`} onClick={promote} busy={promote.busy}>
               Promote
             </Button>

@@ -50,7 +50,7 @@ export function VersionRow({ site, version, onRestore, onDelete, onReload }: Ver
         </h3>
         <div class="choices">
           <code class="quiet">{shortId(versionId)}</code>
-          {!current && (
+          {!current && !site.suspension && (
             <Button label={`${verb} ${name}`} onClick={restore} busy={restore.busy}>
               {verb}
             </Button>
@@ -94,7 +94,9 @@ interface VersionMenuProps {
 function VersionMenu({ site, version, onDelete }: VersionMenuProps) {
   const { versionId, previewUrl, current } = version
   const items: MenuItem[] = [
-    { name: 'Open preview', icon: 'open', href: previewUrl, outside: true },
+    ...(site.suspension
+      ? []
+      : [{ name: 'Open preview', icon: 'open' as const, href: previewUrl, outside: true }]),
     { name: 'Download files', icon: 'download', href: archiveUrl(site.slug, versionId), download: true },
   ]
   if (!current) items.push({ name: 'Delete version', icon: 'trash', danger: true, onClick: onDelete })

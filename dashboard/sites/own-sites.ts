@@ -29,7 +29,7 @@ export function useOwnSites(): OwnSites {
       const known = shown.current
       if (!known?.nextCursor) return
       const next = await slipway.list({ limit: PAGE_SIZE, cursor: known.nextCursor })
-      sites.set({ publishes: [...known.publishes, ...next.publishes], nextCursor: next.nextCursor })
+      sites.set({ ...next, publishes: [...known.publishes, ...next.publishes] })
     },
   }
 }
@@ -68,5 +68,5 @@ function joined(newest: SiteList, known: SiteList | undefined): SiteList {
   if (!known || !last || newest.nextCursor === null) return newest
   const older = known.publishes.slice(known.publishes.findIndex(({ slug }) => slug === last.slug) + 1)
   if (older.length === 0 || older.length === known.publishes.length) return newest
-  return { publishes: [...newest.publishes, ...older], nextCursor: known.nextCursor }
+  return { ...newest, publishes: [...newest.publishes, ...older], nextCursor: known.nextCursor }
 }

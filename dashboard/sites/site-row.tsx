@@ -21,10 +21,10 @@ interface SiteRowProps {
 
 /** A site in a list. */
 export function SiteRow({ site, onChanged }: SiteRowProps) {
-  const { slug, siteUrl, title } = site
+  const { slug, siteUrl, title, suspension } = site
   return (
     <li>
-      <DropOnSite slug={slug} name={title ?? slug} onPublished={onChanged}>
+      <DropOnSite slug={slug} name={title ?? slug} canChange={!suspension} onPublished={onChanged}>
         <div class="site-row">
           <Thumbnail site={site} />
           <div class="site-words">
@@ -42,13 +42,10 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
               {pluralize(site.fileCount, 'file')}, {formatBytes(site.totalBytes)} · Updated{' '}
               <RelativeTime at={site.updatedAt} />
             </p>
+            {suspension && <p class="small">Suspended: {suspension.reason}</p>}
           </div>
           <p class="site-marks">
-            {site.status === 'pending' ? (
-              <Badge tone="warn">Not live yet</Badge>
-            ) : (
-              <Badge tone="good">Live</Badge>
-            )}
+            <StatusBadge site={site} />
             {site.hasPassword && (
               <Badge tone="plain">
                 <Icon name="lock" size={14} /> Password
@@ -68,14 +65,22 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
   )
 }
 
+function StatusBadge({ site: { status, suspension } }: { site: SiteSummary }) {
+  if (suspension) return <Badge tone="wrong">Suspended</Badge>
+  if (status === 'pending') return <Badge tone="warn">Not live yet</Badge>
+  return <Badge tone="good">Live</Badge>
+}
+
 function SiteMenu({ site, onDeleted }: { site: SiteSummary; onDeleted: () => void }) {
-  const { slug, siteUrl, title, currentVersionId } = site
+  const { slug, siteUrl, title, currentVersionId, suspension } = site
   const [isDeleting, setDeleting] = useState(false)
-  const items: MenuItem[] = [
-    { name: 'Visit', icon: 'open', href: siteUrl, outside: true },
-    { name: 'Copy URL', icon: 'copy', onClick: () => copyAddress(siteUrl) },
-    { name: 'Settings', icon: 'edit', href: `/sites/${slug}/settings` },
-  ]
+  const items: MenuItem[] = []
+  if (!suspension)
+    items.push(
+      { name: 'Visit', icon: 'open', href: siteUrl, outside: true },
+      { name: 'Copy URL', icon: 'copy', onClick: () => copyAddress(siteUrl) },
+      { name: 'Settings', icon: 'edit', href: `/sites/${slug}/settings` },
+    )
   if (currentVersionId !== null)
     items.push({ name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true })
   if (site.role === 'owner')

@@ -7,6 +7,7 @@ import { invalidate, type Resource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
+import { SuspensionNotice } from '../app/suspension-notice.tsx'
 import { RecentSites } from '../home/recent-sites.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyBlock } from '../kit/copy.tsx'
@@ -36,17 +37,27 @@ function OwnedSites() {
   return (
     <Page
       title="Sites"
-      actions={<SitesActions hasSites={value !== undefined && value.publishes.length > 0} />}
+      actions={
+        <SitesActions
+          canPublish={value !== undefined && value.publishes.length > 0 && value.suspension === undefined}
+        />
+      }
     >
+      <SuspensionNotice of="account" suspension={value?.suspension} />
       <ErrorNotice error={sites.error} onRetry={sites.reload} />
       {!value && sites.loading && <Loading what="your sites" shape="rows" />}
       <RecentSites />
-      {value && (value.publishes.length > 0 ? <SiteSearch sites={sites} list={value} /> : <NoSites />)}
+      {value &&
+        (value.publishes.length > 0 ? (
+          <SiteSearch sites={sites} list={value} />
+        ) : (
+          !value.suspension && <NoSites />
+        ))}
     </Page>
   )
 }
 
-function SitesActions({ hasSites }: { hasSites: boolean }) {
+function SitesActions({ canPublish }: { canPublish: boolean }) {
   return (
     <>
       {settings.trashLifetime > 0 && (
@@ -54,7 +65,7 @@ function SitesActions({ hasSites }: { hasSites: boolean }) {
           Trash
         </ButtonLink>
       )}
-      {hasSites && (
+      {canPublish && (
         <ButtonLink variant="main" icon="upload" href="/">
           New site
         </ButtonLink>
@@ -96,7 +107,7 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
             hint={<span role="status">{words.length > 0 && hint}</span>}
           />
         ) : (
-          <DropHint />
+          !list.suspension && <DropHint />
         )}
         {list.publishes.length > 1 && (
           <Choice label="Sort by" value={order} choices={SITE_ORDERS} onChoose={choose} />
@@ -104,7 +115,7 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
       </div>
       {found.length === 0 && !search.loading && <Empty title={`No sites match "${wanted.trim()}".`} />}
       <ErrorNotice error={search.error ?? all.error} />
-      {isLong && found.length > 0 && <DropHint />}
+      {isLong && found.length > 0 && !list.suspension && <DropHint />}
       {found.length > 0 && (
         <Rows
           found={found}

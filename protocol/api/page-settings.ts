@@ -15,6 +15,8 @@ export interface PageSettings {
   largest: FileLimits
   /** Whether sites can be published without an account. */
   anonymousPublishing: boolean
+  /** The email address of the operator, whom owners of suspended sites contact; '' when there is none. */
+  contactEmail: string
   /** Whether anyone can create an account. */
   openSignUp: boolean
   /** API requests an hour without an account. */

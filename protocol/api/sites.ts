@@ -76,6 +76,8 @@ export interface SiteSummary extends Membership {
 export type SiteKind = 'page' | 'image' | 'video' | 'audio' | 'document' | 'files'
 
 export interface SiteList {
+  /** While the operator has suspended the account of the caller. */
+  suspension?: SuspensionNotice
   publishes: SiteSummary[]
   nextCursor: string | null
 }

@@ -8,6 +8,7 @@ import type {
   SessionResponse,
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
+import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
 import { rateLimitSubnet, shortenAddress } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -42,7 +43,7 @@ import {
   revertCode,
   type SignInCaller,
 } from './sign-in-code.ts'
-import { maySignUp, type SignUpPolicy } from './sign-up.ts'
+import { maySignUp } from './sign-up.ts'
 import { describeUserAgent } from './user-agent.ts'
 
 /** Messages with codes in transit: in total, and per requesting network. A mail server may be slow. */

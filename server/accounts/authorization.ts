@@ -42,6 +42,9 @@ export type SiteRight = 'read' | 'publish' | 'remove' | 'manage' | 'delete'
 const OWNER_RIGHTS: ReadonlySet<SiteRight> = new Set(['manage', 'delete'])
 const RIGHTS_WHILE_SUSPENDED: ReadonlySet<SiteRight> = new Set(['read', 'remove', 'delete'])
 
+/** What others learn of a suspended account; its reason is for the account only. */
+export const OWNER_SUSPENDED = 'The account of the owner of this site is suspended'
+
 interface SiteAccess {
   slug: string
   account: Account
@@ -86,8 +89,7 @@ async function assertNotSuspended(
 ): Promise<void> {
   if (suspension) throw siteSuspended(suspension)
   const owner = ownerId === account.id ? account : await queries.accounts.byId(ownerId!)
-  if (owner?.suspension)
-    throw new ApiError('SITE_SUSPENDED', 'The account of the owner of this site is suspended')
+  if (owner?.suspension) throw new ApiError('SITE_SUSPENDED', OWNER_SUSPENDED)
 }
 
 function siteSuspended({ reason, since }: Suspension): ApiError {

@@ -1,5 +1,6 @@
 import type { Invitation as ListedInvitation } from '../../protocol/api/admin/invitations.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.ts'
+import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -8,7 +9,7 @@ import type { Invitation } from '../store/contract/invitations.ts'
 import type { Store } from '../store/store.ts'
 import { readEmail } from './email-address.ts'
 import { invitationEmail } from './emails.ts'
-import { INVITATION_DAYS, INVITATION_LIFETIME_MS, type SignUpPolicy } from './sign-up.ts'
+import { INVITATION_DAYS, INVITATION_LIFETIME_MS } from './sign-up.ts'
 
 interface InvitationsOptions {
   store: Store

@@ -1,10 +1,6 @@
+import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
 import { DAY_MS } from '../lib/time.ts'
 import type { Queries } from '../store/store.ts'
-
-/** Who can create an account, with the domains of `domains`. Sign-in of existing accounts is never limited. */
-export type SignUpPolicy =
-  | { kind: 'open' | 'invitation' | 'closed' }
-  | { kind: 'domains'; domains: readonly string[] }
 
 export const INVITATION_DAYS = 14
 

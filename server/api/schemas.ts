@@ -321,10 +321,13 @@ const siteSummary = named(
 )
 export const siteList = named(
   'SiteList',
-  object({
-    publishes: list(siteSummary, 'Newest first; in the trash, the last deleted one first'),
-    nextCursor: nullable(text('The cursor of the next page; null on the last page')),
-  }),
+  object(
+    {
+      publishes: list(siteSummary, 'Newest first; in the trash, the last deleted one first'),
+      nextCursor: nullable(text('The cursor of the next page; null on the last page')),
+    },
+    { suspension },
+  ),
 )
 export const listQuery = object(
   {},

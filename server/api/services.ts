@@ -1,3 +1,4 @@
+import type { Policies } from '../../protocol/api/admin/policies.ts'
 import type { Accounts } from '../accounts/account.ts'
 import type { AccountPlans } from '../accounts/account-plans.ts'
 import type { Administrators } from '../accounts/administrators.ts'
@@ -52,6 +53,7 @@ export interface ApiServices {
   reports: Reports
   lists: Lists
   overviews: Overviews
+  policies: Policies
   sweepList: SweepList
   accountPlans: AccountPlans
   invitations: Invitations

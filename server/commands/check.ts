@@ -7,8 +7,8 @@ import { readOptions } from './options.ts'
 export const check: Command = {
   usage: [
     [
-      'check [--mail ADDRESS] [--nodes N] [--json]',
-      'check what the settings need: ports, disk, database, bucket, mail, DNS, certificate authority, proxies; --mail sends an email',
+      'check [--mail ADDRESS]',
+      'check what the settings need: ports, disk, database, bucket, mail, DNS, certificate authority, proxies; --mail sends an email; also --nodes N, --json',
     ],
   ],
   run: runChecks,

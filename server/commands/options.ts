@@ -7,6 +7,9 @@ const OPTIONS = {
   'public-reason': { type: 'string' },
   note: { type: 'string' },
   for: { type: 'string' },
+  search: { type: 'string' },
+  sort: { type: 'string' },
+  limit: { type: 'string' },
   force: { type: 'boolean' },
   json: { type: 'boolean' },
   mail: { type: 'string' },
@@ -27,7 +30,11 @@ export function readOptions(
   const unknown = Object.keys(options).find((name) => !takes.includes(name as OptionName))
   if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
   if (values.length !== operands.length)
-    throw new UsageError(`${command} needs ${operands.join(' and ') || 'no arguments but options'}.`)
+    throw new UsageError(
+      operands.length > 0
+        ? `${command} needs ${operands.join(' and ')}.`
+        : `${command} takes options only: ${values.join(' ')}`,
+    )
   return { values, options }
 }
 

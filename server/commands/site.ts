@@ -1,11 +1,19 @@
+import { type AdminSite, LIST_ORDERS } from '../../protocol/api/admin/lists.ts'
 import type { ModeratedSite } from '../../protocol/api/admin/moderation.ts'
+import { ADMIN_PAGE_SIZES } from '../../protocol/api/admin/page.ts'
+import { formatAlternatives, formatBytes } from '../../protocol/format.ts'
+import type { ListRequest, Lists } from '../operations/administration/lists.ts'
 import { COMMAND_LINE } from '../store/contract/audit.ts'
 import { type Action, runAction } from './actions.ts'
-import { type Command, print } from './command.ts'
+import { type Command, print, UsageError } from './command.ts'
 import { readOptions, requireReason } from './options.ts'
 
 export const site: Command = {
   usage: [
+    [
+      'site list',
+      'list the newest 50 sites; with --search TEXT those whose name, title, domain or owner begins with it; also --sort age|bytes|visits, --limit N',
+    ],
     ['site show SLUG', 'show the owner, the domains, the suspension and the reports of a site'],
     [
       'site suspend SLUG --reason TEXT',
@@ -14,7 +22,47 @@ export const site: Command = {
     ['site resume SLUG', 'end the suspension of a site'],
     ['site delete SLUG --reason TEXT', 'delete a site permanently, also from the trash'],
   ],
-  run: runAction('site', { show, suspend, resume, delete: remove }),
+  run: runAction('site', { list, show, suspend, resume, delete: remove }),
+}
+
+/** Sites that are listed without `--limit`. */
+const DEFAULT_LIMIT = 50
+
+async function list(...[context, args]: Parameters<Action>): Promise<number> {
+  const takes = ['search', 'sort', 'limit', 'json'] as const
+  const { options } = readOptions('site list', args, { takes, operands: [] })
+  const { search: q, sort: typedSort, limit: typedLimit = `${DEFAULT_LIMIT}` } = options
+  const sort = LIST_ORDERS.find((order) => order === (typedSort ?? 'age'))
+  if (!sort) throw new UsageError(`site list: --sort is ${formatAlternatives([...LIST_ORDERS])}.`)
+  if (!/^[1-9]\d{0,5}$/.test(typedLimit)) throw new UsageError('site list: --limit is a number from 1.')
+  await using data = await context.openData()
+  const sites = await readSites(data.lists, { q, sort, limit: Number(typedLimit) })
+  if (options.json) print(JSON.stringify({ sites }))
+  else for (const site of sites) print(formatListedSite(site))
+  return 0
+}
+
+/** As many sites as the limit, from as many pages as these need. */
+async function readSites(
+  lists: Pick<Lists, 'sites'>,
+  { limit, ...query }: Pick<ListRequest, 'q' | 'sort' | 'limit'>,
+): Promise<AdminSite[]> {
+  const sites: AdminSite[] = []
+  let cursor: string | undefined
+  do {
+    const size = Math.min(limit - sites.length, ADMIN_PAGE_SIZES.max)
+    const page = await lists.sites({ ...query, limit: size, cursor })
+    sites.push(...page.rows)
+    cursor = page.nextCursor ?? undefined
+  } while (cursor !== undefined && sites.length < limit)
+  return sites
+}
+
+function formatListedSite(site: AdminSite): string {
+  const { slug, owner, bytes, visits, createdAt } = site
+  const state = site.suspension || site.isOwnerSuspended ? 'suspended' : site.status
+  const columns = [createdAt, state, formatBytes(bytes), `${visits} visits`, owner?.email ?? 'anonymous']
+  return [slug, ...columns].join('  ')
 }
 
 const SLUG = { operands: ['the name of a site'] }

@@ -3,10 +3,18 @@ import { Resolver } from 'node:dns'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
+import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
 import { FORGES, type Forge } from '../../protocol/api/trusts.ts'
-import { pluralize, UNLIMITED } from '../../protocol/format.ts'
+import { UNLIMITED } from '../../protocol/format.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
-import type { SignUpPolicy } from '../accounts/sign-up.ts'
+import {
+  BYTE_UNITS,
+  formatQuantity,
+  formatSize,
+  parseQuantity,
+  TIME_UNITS,
+  type Units,
+} from '../../protocol/quantity.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
@@ -501,23 +509,6 @@ export function base64url(name: string, description: string): Setting<string> {
   }
 }
 
-/** Units by their suffixes. A number without a suffix has the unit of 1. */
-type Units = Readonly<Record<string, number>>
-
-const BYTE_UNITS: Units = {
-  '': 1,
-  kB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  TB: 1e12,
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
-  TiB: 2 ** 40,
-}
-
-const TIME_UNITS: Units = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 }
-
 interface Quantity {
   name: string
   defaultValue: number
@@ -541,32 +532,6 @@ function quantity({ name, defaultValue, description, units, min, max, allowed }:
       return value
     },
   }
-}
-
-/** A whole number of the base unit, with or without a space before the unit; NaN for any other text. */
-function parseQuantity(given: string, units: Units): number {
-  const [, digits, fraction = '', suffix = ''] =
-    /^(\d{1,15})(\.\d{1,3})?(?: ?([A-Za-z]{1,3}))?$/.exec(given) ?? []
-  const unit = Object.entries(units).find(([name]) => name.toLowerCase() === suffix.toLowerCase())?.[1]
-  if (digits === undefined || unit === undefined || (fraction !== '' && suffix === '')) return Number.NaN
-  return Math.round(Number(digits + fraction) * unit)
-}
-
-/** The value in the largest unit that states it exactly: "250MiB", "24h" rather than "1d". */
-function formatQuantity(value: number, units: Units): string {
-  const exact = Object.entries(units).filter(
-    ([suffix, unit]) => suffix !== '' && value % unit === 0 && value / unit >= (suffix === 'd' ? 2 : 1),
-  )
-  const [suffix, unit] = exact.sort(([, one], [, other]) => other - one)[0] ?? ['', 1]
-  return `${value / unit}${value === 0 ? '' : suffix}`
-}
-
-/** A size as people read it: "1 byte", "16 TiB". */
-function formatSize(value: number): string {
-  const text = formatQuantity(value, BYTE_UNITS)
-  const number = Number.parseInt(text, 10)
-  const unit = text.slice(String(number).length)
-  return unit ? `${number} ${unit}` : pluralize(number, 'byte')
 }
 
 function isFile(path: string, mode: number): boolean {

@@ -11,6 +11,7 @@ import {
   assertNotBeingDeleted,
   type Caller,
   describePublisher,
+  OWNER_SUSPENDED,
   requireAccess,
   requireAccount,
   requireClaimToken,
@@ -99,7 +100,6 @@ export class Sites {
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(site.expiresAt),
       files: [...(displayed?.files ?? [])],
-      ...describeSuspension(site),
     }
   }
 
@@ -120,6 +120,7 @@ export class Sites {
     return {
       publishes: summaries.map((summary, index) => ({ ...summary, ...memberships[index]! })),
       nextCursor: last ? encodeCursor({ at: last.deletedAt ?? last.createdAt, slug: last.slug }) : null,
+      ...describeSuspension(account),
     }
   }
 
@@ -211,7 +212,7 @@ export class Sites {
     }
   }
 
-  async #summaries(sites: readonly Site[]): Promise<Omit<SiteSummary, 'role'>[]> {
+  async #summaries(sites: readonly Site[]): Promise<Omit<SiteSummary, 'role' | 'suspension'>[]> {
     const { read } = this.#store
     const pending = new Map<string, VersionHeader>()
     for (const version of await read.versions.listNewestPending(sites.map((site) => site.slug))) {
@@ -240,7 +241,6 @@ export class Sites {
         updatedAt: toIso(site.updatedAt),
         expiresAt: toIsoOrNull(site.expiresAt),
         ...describeTrash(site),
-        ...describeSuspension(site),
       }
     })
   }
@@ -274,14 +274,19 @@ async function describeMemberships(
   queries: Queries,
   account: Account,
   sites: readonly Site[],
-): Promise<Pick<SiteSummary, 'role' | 'ownerEmail'>[]> {
+): Promise<Pick<SiteSummary, 'role' | 'ownerEmail' | 'suspension'>[]> {
   const others = new Set(sites.flatMap(({ ownerId }) => (ownerId === account.id ? [] : (ownerId ?? []))))
-  const emails = new Map((await queries.accounts.byIds([...others])).map(({ id, email }) => [id, email]))
-  return sites.map(({ ownerId }) => {
-    const ownerEmail = emails.get(ownerId ?? '')
-    return ownerId === account.id
-      ? { role: 'owner' }
-      : { role: 'collaborator', ...(ownerEmail && { ownerEmail }) }
+  const owners = new Map((await queries.accounts.byIds([...others])).map((owner) => [owner.id, owner]))
+  return sites.map(({ ownerId, suspension }) => {
+    if (ownerId === account.id)
+      return { role: 'owner', ...describeSuspension({ suspension: suspension ?? account.suspension }) }
+    const owner = owners.get(ownerId ?? '')
+    const ofOwner = owner?.suspension && { ...owner.suspension, reason: OWNER_SUSPENDED }
+    return {
+      role: 'collaborator',
+      ...(owner && { ownerEmail: owner.email }),
+      ...describeSuspension({ suspension: suspension ?? ofOwner ?? null }),
+    }
   })
 }
 

@@ -77,6 +77,24 @@ export class DatabaseInUseError extends Error {
 }
 
 /**
+ * Reserves a database for the data of one source until its transfer ends. DatabaseInUseError when it has rows of another
+ * service, or is the target of another transfer.
+ */
+export async function claimTarget({ db }: Pick<Tables, 'db'>, sourceId: string): Promise<void> {
+  const marker = await db
+    .selectFrom('job_cursors')
+    .select('position')
+    .where('job', '=', UNFINISHED_MOVE)
+    .executeTakeFirst()
+  if (marker?.position === sourceId) return
+  if (marker) throw new DatabaseInUseError('The target is in use: another service is being moved there')
+  for (const table of ['accounts', 'sites', 'blobs'] as const)
+    if (await db.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
+      throw new DatabaseInUseError('The target is in use: it has the data of a service')
+  await db.insertInto('job_cursors').values({ job: UNFINISHED_MOVE, position: sourceId }).execute()
+}
+
+/**
  * Copies the rows of one database into another one, of any engine. The source must not change during a transfer. The
  * objects of blobs and encodings are copied by the caller.
  */
@@ -96,20 +114,7 @@ export class Transfer {
   async begin(sourceId: string, now: TransferTimes): Promise<void> {
     await assertNoNode(this.#source, 'source', now.source)
     await assertNoNode(this.#target, 'target', now.target)
-    const marker = await this.#target
-      .selectFrom('job_cursors')
-      .select('position')
-      .where('job', '=', UNFINISHED_MOVE)
-      .executeTakeFirst()
-    if (marker?.position === sourceId) return
-    if (marker) throw new DatabaseInUseError('The target is in use: another service is being moved there')
-    for (const table of ['accounts', 'sites', 'blobs'] as const)
-      if (await this.#target.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
-        throw new DatabaseInUseError('The target is in use: it has the data of a service')
-    await this.#target
-      .insertInto('job_cursors')
-      .values({ job: UNFINISHED_MOVE, position: sourceId })
-      .execute()
+    await claimTarget({ db: this.#target }, sourceId)
   }
 
   async countBlobs(): Promise<number> {

@@ -6,6 +6,7 @@ import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { formatDuration } from '../../protocol/format.ts'
+import { frontLead } from '../../protocol/front-lead.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
@@ -139,12 +140,13 @@ function replacePlaceholders(
 ): string {
   const values = {
     base_url: settings.baseUrl,
+    lead: frontLead(settings.anonymousPublishing),
     lifetime: formatDuration(settings.anonymousLifetime),
     npx: npxCommand(settings.baseUrl),
     settings: JSON.stringify(settings),
     version: settings.version,
   }
-  return text.replace(/\{(base_url|lifetime|npx|settings|version)\}/g, (_, name: keyof typeof values) =>
+  return text.replace(/\{(base_url|lead|lifetime|npx|settings|version)\}/g, (_, name: keyof typeof values) =>
     encode(values[name]),
   )
 }

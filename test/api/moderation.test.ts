@@ -138,6 +138,13 @@ describe('a suspended account', () => {
       const { message } = await expectFailure(change(owner, site), 'ACCOUNT_SUSPENDED')
       assert.match(message, /has suspended this account: It imitates a bank$/)
     }
+    assert.equal((await owner.client.details(slug)).suspension?.reason, REASON.reason)
+    const [shared] = (await colleague.client.list()).publishes
+    assert.equal(shared!.suspension?.reason, 'The account of the owner of this site is suspended')
+    const listed = await call('GET', `accounts?q=${owner.email}`)
+    assert.equal(listed.rows[0].suspension.reason, REASON.reason)
+    const [row] = (await call('GET', `sites?q=${owner.email}`)).rows
+    assert.deepEqual([row.slug, row.suspension, row.isOwnerSuspended], [slug, null, true])
     await expectFailure(api.create(owner.client, { 'index.html': 'x' }), 'ACCOUNT_SUSPENDED')
     await expectFailure(owner.client.createKey({ name: 'x', scope: 'read' }), 'ACCOUNT_SUSPENDED')
     await expectFailure(owner.client.deleteAccount(owner.email), 'ACCOUNT_SUSPENDED')

@@ -89,6 +89,7 @@ GET /api/v1/domains/{domain}
 DELETE /api/v1/domains/{domain}
 GET /api/v1/domains/{domain}/events
 GET /api/admin/overview
+GET /api/admin/policies
 GET /api/admin/activity
 GET /api/admin/sites
 GET /api/admin/accounts
@@ -390,6 +391,7 @@ async function administration(): Promise<void> {
       'certificates',
       'sweeps',
       'nodes',
+      'policies',
       'audit',
     ].map((name) => ['GET', `/api/admin/${name}`, undefined] as const),
     ['GET', '/api/admin/invitations'],

@@ -9,6 +9,7 @@ import { type BackupRun, backUpData, openBackupTarget, restoreData } from '../..
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { type BackupOptions, backUp as makeBackup } from '../../server/operations/backup/backup.ts'
 import { BackupLease } from '../../server/operations/backup/backup-lease.ts'
 import { toContentName } from '../../server/operations/backup/file-list.ts'
 import { listBackups, putManifest, readManifest } from '../../server/operations/backup/manifest.ts'
@@ -245,6 +246,28 @@ describe('a backup', () => {
     assert.deepEqual((await verifyBackup(target)).missing, [])
   })
 
+  test('that is stopped while it copies a file ends with the reason', async () => {
+    const stop = new AbortController()
+    const location = { hash: sha256('a'), size: 1, object: 'a', piecesHash: null }
+    const options = {
+      target: await openBackupTarget(await newFolder()),
+      snapshot: {
+        blobs: async function* () {
+          yield [location]
+        },
+      },
+      blobs: {
+        async bytes() {
+          stop.abort(new Error('stopped'))
+          return Buffer.from('a')
+        },
+      },
+      workFolder: await newFolder(),
+      signal: stop.signal,
+    }
+    await assert.rejects(makeBackup(options as unknown as BackupOptions), /^Error: stopped/)
+  })
+
   test('to a target that goes away in the middle says so, and creates no folder in its place', async () => {
     const target = await newFolder()
     await backUp(data, target)
@@ -341,6 +364,15 @@ describe('a backup', () => {
     assert.equal((await readFile(join(folder, 'secret'), 'utf8')).trim(), SECRET)
     await assertServes(folder, slug)
     await assert.rejects(restore(target, folder), /is not empty/)
+  })
+
+  test('whose database is damaged leaves a folder on which no service starts', async () => {
+    const target = await newFolder()
+    const { database } = await backUp(data, target)
+    await writeFile(join(target, toContentName(database.hash)), Buffer.alloc(database.size))
+    const folder = await newFolder()
+    await assert.rejects(restore(target, folder), /has a damaged database/)
+    await assert.rejects(startTestService({ DATA: folder }), /only a part of the data/)
   })
 
   test('of a newer release is not restored', async () => {

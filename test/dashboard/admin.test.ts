@@ -2,13 +2,24 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
-import { seedAdministration } from './seeded-administration.ts'
+import { openOperator } from '../support/service.ts'
+import { visited } from './file-drop.ts'
+import { seedAdministration, seedModeration } from './seeded-administration.ts'
 import { web } from './shared.ts'
-import { requiresBrowser } from './web-fixture.ts'
+import { newAddress, requiresBrowser } from './web-fixture.ts'
 
 /** Tabs that consist of parts of their own; the others have the same table. */
-const OWN_PARTS = ['', '/sites']
-const VIEWS = [...OWN_PARTS, '/accounts', '/domains', '/certificates', '/sweeps', '/nodes', '/audit']
+const OWN_PARTS = ['', '/sites', '/reports', '/policies']
+const VIEWS = [
+  ...OWN_PARTS,
+  '/accounts',
+  '/blocks',
+  '/domains',
+  '/certificates',
+  '/sweeps',
+  '/nodes',
+  '/audit',
+]
 
 async function asAdministrator() {
   const { page, owner } = await web.asOwner()
@@ -38,12 +49,13 @@ describe('the administration', requiresBrowser, () => {
     const { page, owner } = await asAdministrator()
     const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a page' }) })
     await owner.client.addDomain('www.admin.example.com', slug)
+    await seedModeration(web, owner)
     await page.goto(web.url('/account'))
     await page.getByRole('link', { name: 'Administration' }).click()
     await page.getByRole('heading', { name: 'Administration', level: 1 }).waitFor()
     for (const view of VIEWS) {
       await page.goto(web.url(`/admin${view}`))
-      await page.locator('.records, .empty, .activity-plots').first().waitFor()
+      await page.locator('.records, .empty, .activity-plots, .report-list').first().waitFor()
       for (const details of await page.locator('details').all())
         await details.evaluate((one) => one.setAttribute('open', ''))
       if (OWN_PARTS.includes(view)) await owner.assertAccessibleInAllViewports()
@@ -77,6 +89,99 @@ describe('the administration', requiresBrowser, () => {
     await page.getByRole('row', { name: owner.email }).getByText('Administrator').waitFor()
   })
 
+  test('leads from the email about a report to a suspended site, and undoes each action', async () => {
+    const administrator = await web.createAccount()
+    await seedAdministration(web, administrator)
+    const owner = await web.createAccount()
+    const { slug, siteUrl } = await owner.client.publish({ files: toFiles({ 'index.html': 'A bank' }) })
+    const report = { url: siteUrl, reason: 'phishing' as const, text: 'It asks for my PIN' }
+    await web.service.client().report({ ...report, email: 'visitor@example.test' })
+    const { page } = await web.asVisitor('/admin/reports')
+    await web.askForCode(page, administrator.email)
+    await web.writeCode(page, administrator.email)
+    const reported = page.getByRole('region', { name: slug })
+    await reported.getByText('It asks for my PIN').waitFor()
+    await reported.getByRole('link', { name: 'visitor@example.test' }).waitFor()
+    const undoes = async (done: string, undone: string) => {
+      const toast = page.locator('.toast-message')
+      await toast.filter({ hasText: done }).getByRole('button', { name: 'Undo' }).click()
+      await toast.filter({ hasText: undone }).waitFor()
+    }
+    const act = async (title: string, verb: string, texts: Record<string, string>) => {
+      const dialog = page.getByRole('dialog', { name: title })
+      for (const [label, text] of Object.entries(texts))
+        await dialog.getByLabel(label, { exact: true }).fill(text)
+      await dialog.getByRole('button', { name: verb }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    const choose = async (of: string, item: string) => {
+      await page.getByRole('button', { name: `Actions for ${of}`, exact: true }).click()
+      await page.getByRole('menuitem', { name: item, exact: true }).click()
+    }
+
+    await reported.getByRole('button', { name: 'Dismiss' }).click()
+    await undoes(`The reports of ${slug} are dismissed.`, 'are open again.')
+    await reported.getByRole('button', { name: `Suspend site ${slug}` }).click()
+    await act(`Suspend ${slug}?`, 'Suspend site', {
+      Reason: 'It imitates a bank',
+      'Reason for visitors (optional)': 'Deceptive',
+    })
+    assert.match(await visited(siteUrl), /Deceptive/)
+    await undoes(`${slug} is suspended.`, `${slug} is not suspended.`)
+    assert.equal(await visited(siteUrl), 'A bank')
+
+    await page.goto(web.url(`/admin/accounts?q=${owner.email}`))
+    await choose(owner.email, 'Plan and limits')
+    const plan = page.getByRole('dialog', { name: `Plan of ${owner.email}` })
+    await plan.getByLabel('Plan').selectOption('Hobby')
+    await plan.getByLabel('Stored').fill('much')
+    await plan.getByText('Type a size such as 500MB or 2GiB.').waitFor()
+    await plan.getByLabel('Stored').fill('2 GB')
+    await plan.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: owner.email }).getByText('with exceptions').waitFor()
+    const held = await owner.client.me()
+    assert.deepEqual([held.plan, held.limits.bytes], ['hobby', 2e9])
+    await undoes(`The plan of ${owner.email} is changed.`, 'is as before.')
+    assert.equal((await owner.client.me()).plan, 'free')
+    await choose(owner.email, 'Suspend')
+    await act(`Suspend ${owner.email}?`, 'Suspend account', { Reason: 'Spam' })
+    await page.getByRole('row', { name: owner.email }).getByText('Suspended').waitFor()
+    await choose(owner.email, 'End suspension')
+    await act(`End the suspension of ${owner.email}?`, 'End suspension', {})
+    await undoes(`${owner.email} is not suspended.`, `${owner.email} is suspended.`)
+
+    await page.getByRole('link', { name: 'Blocks' }).click()
+    await page.getByRole('button', { name: 'Block a network or a file' }).click()
+    const block = page.getByRole('dialog')
+    await block.getByLabel('Network', { exact: true }).fill('10.1.0.0/16')
+    await block.getByLabel('Reason').fill('A flood')
+    await block.getByRole('button', { name: 'Block', exact: true }).click()
+    await block.getByText(/local network/).waitFor()
+    await block.getByRole('switch', { name: 'Block it anyway' }).click()
+    await block.getByRole('button', { name: 'Block', exact: true }).click()
+    await page.getByRole('row', { name: '10.1.0.0/16' }).getByText('A flood').waitFor()
+    await undoes('10.1.0.0/16 is blocked.', '10.1.0.0/16 is not blocked.')
+
+    await page.getByRole('link', { name: 'Policies' }).click()
+    const invited = newAddress()
+    await page.getByLabel('Email address').fill(invited)
+    await page.getByRole('button', { name: 'Invite' }).click()
+    await page.getByText(`${invited} is invited.`).waitFor()
+    await choose(invited, 'Revoke')
+    await act(`Revoke the invitation of ${invited}?`, 'Revoke', {})
+    await page.getByRole('row', { name: invited }).waitFor({ state: 'detached' })
+
+    await page.goto(web.url(`/admin/sites?q=${slug}`))
+    await page.getByRole('row', { name: slug }).getByText('Owner suspended').waitFor()
+    await choose(slug, 'Delete permanently')
+    await act(`Delete ${slug} permanently?`, 'Delete site', {
+      Reason: 'It imitates a bank',
+      [`Type ${slug} to confirm`]: slug,
+    })
+    await page.getByText(`Nothing found for "${slug}"`).waitFor()
+    await assert.rejects(owner.client.details(slug), { code: 'NOT_FOUND' })
+  })
+
   test('asks for a code before a change when the sign-in is old, and then makes the change', async () => {
     const { page, owner } = await asAdministrator()
     const other = await web.createAccount()
@@ -93,5 +198,49 @@ describe('the administration', requiresBrowser, () => {
     assert.equal((await other.client.me()).administrator, true)
     await page.goto(web.url(`/admin/audit?q=${other.email}`))
     await page.getByRole('row', { name: 'administrator.add' }).getByText(owner.email).waitFor()
+  })
+})
+
+describe('a suspension', requiresBrowser, () => {
+  test('is explained to the owner, who is offered nothing that would be refused', async () => {
+    await using other = await web.another({ REPORT_EMAIL: 'abuse@example.test' })
+    await using owner = await other.owner()
+    const { page, client } = owner
+    const { slug } = await client.publish({ files: toFiles({ 'index.html': '<title>First</title>' }) })
+    other.service.clock.now += 1
+    await client.publish({ slug, files: toFiles({ 'index.html': '<title>Second</title>' }) })
+    await using operator = await openOperator(other.service, {})
+    const { suspensions } = operator
+    const actor = { accountId: null, name: 'test', network: null }
+    const REFUSED = /^(Publish update|Restore|Add files|Add domain|New site|Create|Replace|Trust|Promote)/
+    const assertOffersNothing = async () => {
+      await page.getByRole('link', { name: 'abuse@example.test' }).first().waitFor()
+      await owner.assertReadableInAllViewports()
+      assert.equal(await page.getByRole('main').getByRole('button', { name: REFUSED }).count(), 0)
+      assert.equal(await page.getByRole('main').getByRole('link', { name: REFUSED }).count(), 0)
+    }
+    await suspensions.suspendSite(actor, slug, { reason: 'It imitates a bank' })
+    for (const view of ['', '/files', '/versions']) {
+      await page.goto(other.url(`/sites/${slug}${view}`))
+      await page.getByText('This site is suspended').waitFor()
+      await page.getByText('The reason: It imitates a bank').waitFor()
+      await assertOffersNothing()
+    }
+    assert.equal(await page.getByRole('link', { name: 'Settings' }).count(), 0)
+    await page.goto(other.url('/sites'))
+    await page.getByText('Suspended: It imitates a bank').waitFor()
+    await page.getByRole('link', { name: 'New site' }).waitFor()
+
+    await suspensions.resumeSite(actor, slug)
+    await suspensions.suspendAccount(actor, owner.email, { reason: 'Spam' })
+    for (const path of ['/sites', '/account']) {
+      await page.goto(other.url(path))
+      await page.getByText('Your account is suspended').waitFor()
+      await assertOffersNothing()
+    }
+    await page.goto(other.url(`/sites/${slug}`))
+    await page.getByText('The reason: Spam').waitFor()
+    await page.getByRole('button', { name: 'Site actions' }).click()
+    await page.getByRole('menuitem', { name: 'Delete site' }).waitFor()
   })
 })

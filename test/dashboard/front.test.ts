@@ -98,6 +98,26 @@ describe('the front page', requiresBrowser, () => {
     await tabTo(page, page.getByRole('button', { name: 'Copy the URL' }))
   })
 
+  test('asks for a sign-in where sites need an account, and then finishes publishing', async () => {
+    await using other = await web.another({ ANONYMOUS: 'off' })
+    await using visitor = await other.visitor()
+    const { page } = visitor
+    const account = await other.createAccount()
+    assert.match(await visited(other.service.baseUrl), /Sign in with your email address\./)
+    await page.goto(other.service.baseUrl)
+    await page.getByText('Publish a static site in seconds. Sign in with your email address.').waitFor()
+    await page.getByText('this server publishes sites of accounts only').waitFor()
+    await visitor.assertReadableInAllViewports()
+    await pickFiles(page, disk.file('team/index.html', 'Ours'))
+    await page.getByText("and we'll finish publishing").waitFor()
+    await visitor.assertReadable()
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+    await other.askForCode(page, account.email)
+    await other.writeCode(page, account.email)
+    assert.equal(await visited(await liveAt(page)), 'Ours')
+    assert.equal((await account.client.list()).publishes.length, 1)
+  })
+
   test('loads few bytes and sends no API request before a drop', async () => {
     // Options make a context of its own, with an empty cache.
     const { page } = await web.asVisitor(undefined, { locale: 'en-GB' })

@@ -5,7 +5,7 @@ import { VIEWPORTS } from '../support/browser.ts'
 import { Disk, pickFolder } from './file-drop.ts'
 import { sampleSite } from './sample-site.ts'
 import { seedAccount } from './seeded-account.ts'
-import { seedAdministration } from './seeded-administration.ts'
+import { seedAdministration, seedModeration } from './seeded-administration.ts'
 import { WebFixture } from './web-fixture.ts'
 
 // `npm run screenshots -- FOLDER`: every page of the dashboard of an account with a few sites, in both viewports and
@@ -18,6 +18,7 @@ await mkdir(folder, { recursive: true })
 await using web = await new WebFixture().start({ PORT: '8080' })
 const account = await web.createAccount()
 const { sites, claimPath, domain } = await seedAccount(web, account)
+await seedModeration(web, account)
 await seedAdministration(web, account)
 const [first] = sites
 const PAGES: [string, string][] = [
@@ -32,9 +33,10 @@ const PAGES: [string, string][] = [
   ['domains', '/domains'],
   ['domain', `/domains?domain=${domain}`],
   ['account', '/account'],
-  ...['', '/sites', '/accounts', '/domains', '/certificates', '/sweeps', '/nodes', '/audit'].map(
-    (view): [string, string] => [`admin${view.replace('/', '-')}`, `/admin${view}`],
-  ),
+  ...[
+    ...['', '/reports', '/sites', '/accounts', '/domains', '/blocks', '/policies'],
+    ...['/certificates', '/sweeps', '/nodes', '/audit'],
+  ].map((view): [string, string] => [`admin${view.replace('/', '-')}`, `/admin${view}`]),
   ['claim', claimPath],
   ['reference', '/docs'],
 ]

@@ -1,7 +1,9 @@
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { type Certificate, emptyCertificate } from '../../server/store/contract/certificates.ts'
+import { toFiles } from '../api/content.ts'
 import { openOperator } from '../support/service.ts'
 import type { Account, WebFixture } from './web-fixture.ts'
 
@@ -29,6 +31,39 @@ export async function seedAdministration({ service }: WebFixture, { email }: Acc
     for (const certificate of certificatesAt(now))
       if (!(await tx.certificates.find(certificate.name))) await tx.certificates.insert(certificate)
   })
+}
+
+/** Creates what the pages about abuse show: reports, a suspended site of the account, blocks and an invitation. */
+export async function seedModeration({ service }: WebFixture, { client }: Account): Promise<void> {
+  const visitor = service.client()
+  const publish = (title: string) => {
+    const page = `<title>${title}</title><h1>${title}</h1>`
+    return client.publish({ files: toFiles({ 'index.html': page }) })
+  }
+  const [bank, shop] = [await publish('Nordbank – Sign in'), await publish('Cheap watches')]
+  for (const [reason, url, text] of [
+    ['phishing', bank.siteUrl, 'Asks for the PIN of my card. Nordbank confirms that it is not theirs.'],
+    ['phishing', `${bank.siteUrl}login.html`, 'Copy of our page. Please take it offline.'],
+    ['other', bank.siteUrl, ''],
+    ['phishing', bank.siteUrl, 'I got the link by SMS.'],
+    ['copyright', shop.siteUrl, 'The photographs are ours.'],
+  ] as const)
+    await visitor.report({
+      url,
+      reason,
+      text,
+      ...(text.startsWith('Copy') && { email: 'abuse@nordbank.example' }),
+    })
+  await using operator = await openOperator(service, {})
+  const { suspensions, blocks, invitations } = operator
+  const statement = { reason: 'The photographs are not yours', note: 'Ticket 4711' }
+  await suspensions.suspendSite(COMMAND_LINE, shop.slug, statement)
+  for (const block of [
+    { kind: 'network', value: '198.51.100.0/24', reason: 'A flood of spam', seconds: 7 * 86_400 },
+    { kind: 'hash', value: 'ab'.repeat(32), reason: 'A login page of a phishing kit' },
+  ] as const)
+    await blocks.add(COMMAND_LINE, block)
+  await invitations.invite(COMMAND_LINE, 'colleague@example.com')
 }
 
 /** Issued ones, and one that fails. */

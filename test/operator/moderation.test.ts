@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AdminSite } from '../../protocol/api/admin/lists.ts'
 import { startApi } from '../api/api.ts'
 import { sha256 } from '../api/content.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -26,6 +27,12 @@ test('the operator stops abuse from the command line while the service runs, and
     await command('site', 'show', slug),
     new RegExp(`^URL +${siteUrl}\\n(.*\\n)*suspended +since .*: phishing$`),
   )
+  const { sites } = await command('site', 'list', '--search', owner.email, '--sort', 'visits', '--json')
+  assert.deepEqual(
+    sites.map((site: AdminSite) => [site.slug, site.suspension?.reason]),
+    [[slug, 'phishing']],
+  )
+  assert.match(await command('site', 'list'), new RegExp(`^${slug}  .*  suspended  .*  ${owner.email}$`, 'm'))
   assert.match(await command('site', 'resume', slug), /is not suspended/)
   await becomes(200)
   assert.deepEqual(await command('account', 'suspend', owner.email, '--reason', 'spam', '--json'), {

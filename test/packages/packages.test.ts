@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { buildPackages, type Packages } from '../../scripts/package/build-packages.ts'
 import { listModules } from '../../scripts/package/modules.ts'
+import { readRelease } from '../../scripts/package/release.ts'
 import { describeSettings, readConfig } from '../../server/config/settings.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -116,6 +117,22 @@ describe('the packages', requires('dpkg'), () => {
     const uncommented = file.replace(/^#(SLIPWAY_\w+=)/gm, '$1')
     const { parseEnv } = await import('node:util')
     assert.doesNotThrow(() => readConfig({ ...parseEnv(uncommented), SLIPWAY_DATA: folder }))
+  })
+
+  test('of a later commit are newer, even within a second', async () => {
+    const clone = join(folder, 'clone')
+    runProgram('git', 'init', '--quiet', clone)
+    const commit = () => {
+      const author = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test']
+      const options = ['commit', '--quiet', '--allow-empty', '--message=Change']
+      execFileSync('git', ['-C', clone, ...author, ...options], {
+        env: { ...process.env, GIT_COMMITTER_DATE: '1750000000 +0000' },
+      })
+      return readRelease({}, clone).version
+    }
+    const versions = Array.from({ length: 11 }, commit)
+    for (const [index, version] of versions.entries())
+      if (index > 0) runProgram('dpkg', '--compare-versions', versions[index - 1]!, 'lt', version)
   })
 
   test('have a bill of materials with each package, its hash and its license', async () => {

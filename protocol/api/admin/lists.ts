@@ -1,3 +1,5 @@
+import type { Exceptions } from '../account.ts'
+import type { AdminSuspension } from './moderation.ts'
 import type { AdminPage } from './page.ts'
 
 /** How a list is sorted: the newest, the largest or the most visited first. */
@@ -38,12 +40,20 @@ export interface AdminSite extends Counted {
   createdAt: string
   updatedAt: string
   expiresAt: string | null
+  /** Of the site itself; `null` while it is not suspended. */
+  suspension: AdminSuspension | null
+  /** Whether the account that it belongs to is suspended. */
+  isOwnerSuspended: boolean
 }
 
 export interface AdminAccount extends Counted {
   id: string
   email: string
   plan: string
+  /** The limits that differ from those of the plan. */
+  limits: Exceptions
+  /** `null` while it is not suspended. */
+  suspension: AdminSuspension | null
   administrator: boolean
   /** Whether its data are being deleted. */
   isBeingDeleted: boolean

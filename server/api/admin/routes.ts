@@ -4,6 +4,7 @@ import * as auditShape from '../schemas/admin/audit.ts'
 import * as invitationShape from '../schemas/admin/invitations.ts'
 import * as listShape from '../schemas/admin/lists.ts'
 import * as overviewShape from '../schemas/admin/overview.ts'
+import * as policyShape from '../schemas/admin/policies.ts'
 import type { ApiServices } from '../services.ts'
 import type { AdminRoute } from './admin-route.ts'
 import * as administrators from './administrators.ts'
@@ -35,6 +36,7 @@ function overviewRoutes(services: ApiServices): AdminRoute[] {
     { id: 'listCertificates', method: 'GET', url: '/api/admin/certificates', summary: 'List the certificates with their expiry and problems', query: listShape.certificateQuery, answer: [200, listShape.certificatePage], handle: lists.certificates(services) },
     { id: 'listSweeps', method: 'GET', url: '/api/admin/sweeps', summary: 'List the background tasks, which are called sweeps, with their last runs and failures', answer: [200, listShape.sweepList], handle: lists.sweeps(services) },
     { id: 'listNodes', method: 'GET', url: '/api/admin/nodes', summary: 'List the nodes of a fleet', answer: [200, listShape.nodeList], handle: lists.nodes(services) },
+    { id: 'getPolicies', method: 'GET', url: '/api/admin/policies', summary: 'Get the plans, who can create an account, and the limits of sites without an account', answer: [200, policyShape.policies], handle: async () => services.policies },
   ]
 }
 

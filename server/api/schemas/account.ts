@@ -56,24 +56,25 @@ export const newKeyResponse = named(
   object({ apiKey: text('Shown once'), warning: text('A reminder that the key is shown once') }),
 )
 export const keyEndedResponse = named('EndedKey', object({ ended: bool('Always true') }))
+const limitFields = {
+  requestsPerHour: integer(
+    `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
+  ),
+  sites: integer('Sites, those in the trash included'),
+  bytes: integer('Size of all versions of all sites, each content once'),
+  domains: integer('Custom domains'),
+  filesPerSite: integer('Files in a site'),
+  fileBytes: integer('Largest file'),
+  siteBytes: integer('Largest site'),
+  previews: integer('Previews of a site'),
+  versionsKept: integer('Versions kept'),
+  draftsKept: integer('Drafts kept'),
+}
 const limits = named(
   'Limits',
-  object({
-    requestsPerHour: integer(
-      `Requests per hour. Without a limit, this and the following limits are 2^53 − 1 (${UNLIMITED})`,
-    ),
-    sites: integer('Sites, those in the trash included'),
-    bytes: integer('Size of all versions of all sites, each content once'),
-    domains: integer('Custom domains'),
-    filesPerSite: integer('Files in a site'),
-    fileBytes: integer('Largest file'),
-    siteBytes: integer('Largest site'),
-    previews: integer('Previews of a site'),
-    versionsKept: integer('Versions kept'),
-    draftsKept: integer('Drafts kept'),
-    draftLifetimeSeconds: integer('Lifetime of a draft'),
-  }),
+  object({ ...limitFields, draftLifetimeSeconds: integer('Lifetime of a draft') }),
 )
+export const planLimits = named('PlanLimits', object(limitFields))
 
 /** A limit, or null for that of the plan. */
 const exception = { type: ['integer', 'null'], minimum: 0, maximum: UNLIMITED }
@@ -81,10 +82,9 @@ const exceptions = (schema: Schema) =>
   object({}, Object.fromEntries(EXCEPTIONS.map((name) => [name, schema])))
 
 export const planChange = named('PlanChange', object({}, { plan, limits: exceptions(exception) }))
-export const accountPlan = named(
-  'AccountPlan',
-  object({ plan, limits: exceptions(integer('In place of that of the plan')) }),
-)
+/** Limits in place of those of the plan. */
+export const accountExceptions = exceptions(integer('In place of that of the plan'))
+export const accountPlan = named('AccountPlan', object({ plan, limits: accountExceptions }))
 const notices = Object.fromEntries(Object.entries(NOTICE_KINDS).map(([kind, label]) => [kind, bool(label)]))
 export const meChange = named(
   'AccountChange',

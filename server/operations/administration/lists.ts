@@ -24,6 +24,7 @@ import {
 import type { Store } from '../../store/store.ts'
 import { isSilent } from '../fleet/node-list.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
+import { describeSuspension } from './suspension.ts'
 
 /** Matches of a search, which are sorted and shown in one page. */
 const MAX_MATCHES = 200
@@ -142,6 +143,8 @@ export class Lists {
       createdAt: toIso(site.createdAt),
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(expiresAt),
+      suspension: describeSuspension(site.suspension),
+      isOwnerSuspended: site.isOwnerSuspended,
       ...{ bytes, visits },
     }
   }
@@ -164,8 +167,13 @@ function compareBy(sort: ListOrder): (one: Sortable, other: Sortable) => number 
   return (one, other) => other[field] - one[field]
 }
 
-function showAccount({ createdAt, isAdministrator, ...rest }: ListedAccount): AdminAccount {
-  return { ...rest, administrator: isAdministrator, createdAt: toIso(createdAt) }
+function showAccount({ createdAt, isAdministrator, suspension, ...rest }: ListedAccount): AdminAccount {
+  return {
+    ...rest,
+    administrator: isAdministrator,
+    suspension: describeSuspension(suspension),
+    createdAt: toIso(createdAt),
+  }
 }
 
 function showDomain(domain: ListedDomain): AdminDomain {

@@ -131,6 +131,8 @@ async function copyFile(
   const body = await openFile(blobs, location)
   if (!body) return false
   if (signal) addAbortSignal(signal, body)
+  // `put` gets the error when it reads.
+  body.on('error', () => undefined)
   try {
     await target.put(toContentName(location.hash), body, location)
     return true

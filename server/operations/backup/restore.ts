@@ -21,9 +21,11 @@ const IGNORED = ['lost+found']
 
 /** A data folder that is being restored, with the database of the backup. */
 export interface RestoreFolder {
+  /** Where `fetchDatabase` stores the database. */
   database: string
   /** The secret to restore with: that of the backup, or one that is not stored. */
   secret: string
+  fetchDatabase(): Promise<void>
   /** Ends the restore. */
   finish(): Promise<void>
 }
@@ -42,12 +44,14 @@ export async function beginRestore(
   const workFolder = join(folder, WORK_FOLDER)
   await mkdir(workFolder, { recursive: true, mode: 0o700 })
   const database = join(workFolder, 'slipway.db')
-  for (const suffix of ['', '-wal', '-shm']) await rm(database + suffix, { force: true })
-  await fetchDatabase(target, manifest, database)
   if (manifest.secret !== undefined) await storeSecret(join(folder, 'secret'), manifest.secret)
   return {
     database,
     secret: manifest.secret ?? randomBytes(32).toString('hex'),
+    async fetchDatabase() {
+      for (const suffix of ['', '-wal', '-shm']) await rm(database + suffix, { force: true })
+      await fetchDatabase(target, manifest, database)
+    },
     finish: () => rm(workFolder, { recursive: true }),
   }
 }

@@ -131,9 +131,11 @@ async function checkMail({ checkMail: check, sendMail, config }: CheckOptions): 
     const accepted = ok('mail', `the server accepts the login; the sender is ${config.mailFrom}`)
     return sendMail ? [accepted, ok('mail', await sendMail())] : [accepted]
   } catch (error) {
-    return [failed('mail', `SLIPWAY_SMTP_URL: ${findReason(error)}`)]
+    return [failed('mail', `SLIPWAY_SMTP_URL: ${findReason(error)}; check the host, the port and the login`)]
   }
 }
+
+const DNS_ADVICE = 'create A and AAAA records with the public addresses of this machine'
 
 async function checkNames({ config, dns, label }: CheckOptions): Promise<CheckResult[]> {
   const { baseUrl, siteDomain, proxyHost } = config
@@ -149,7 +151,7 @@ async function checkNames({ config, dns, label }: CheckOptions): Promise<CheckRe
       const { values, error } = await dns.addresses(name)
       if (values.length > 0) return ok('DNS', `${setting}: ${name} has ${values.join(', ')}`)
       const found = error ?? 'it has no A or AAAA record'
-      return failed('DNS', `${setting}: ${name} cannot be resolved: ${found}`)
+      return failed('DNS', `${setting}: ${name} cannot be resolved: ${found}; ${DNS_ADVICE}`)
     }),
   )
 }

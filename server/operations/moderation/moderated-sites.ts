@@ -1,8 +1,8 @@
-import type { AdminSuspension, ModeratedSite } from '../../../protocol/api/admin/moderation.ts'
+import type { ModeratedSite } from '../../../protocol/api/admin/moderation.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import type { Suspension } from '../../store/contract/suspension.ts'
 import type { Store } from '../../store/store.ts'
+import { describeSuspension } from '../administration/suspension.ts'
 import { requirePresentSite } from './targets.ts'
 
 /** Sites as operators see them before they act. */
@@ -30,13 +30,9 @@ export class ModeratedSites {
       expiresAt: toIsoOrNull(site.expiresAt),
       deletedAt: toIsoOrNull(site.deletedAt),
       hosts: (await read.domains.bySite(slug)).map(({ domain }) => domain),
-      suspension: describe(site.suspension),
-      ownerSuspension: describe(owner?.suspension ?? null),
+      suspension: describeSuspension(site.suspension),
+      ownerSuspension: describeSuspension(owner?.suspension ?? null),
       reports: (await read.reports.find(site.visitsKey))?.count ?? 0,
     }
   }
-}
-
-function describe(suspension: Suspension | null): AdminSuspension | null {
-  return suspension && { ...suspension, since: toIso(suspension.since) }
 }

@@ -1,3 +1,6 @@
+import type { Exceptions } from '../../../protocol/api/account.ts'
+import type { Suspension } from './suspension.ts'
+
 export type ListKind = 'site' | 'account' | 'domain'
 
 /** How a list is sorted: the newest, the largest or the most visited first. */
@@ -46,6 +49,9 @@ export interface ListedSite {
   createdAt: number
   updatedAt: number
   expiresAt: number | null
+  /** Of the site itself. */
+  suspension: Suspension | null
+  isOwnerSuspended: boolean
   bytes: number
   visits: number
 }
@@ -54,6 +60,9 @@ export interface ListedAccount {
   id: string
   email: string
   plan: string
+  /** The limits that differ from those of the plan. */
+  limits: Exceptions
+  suspension: Suspension | null
   createdAt: number
   isAdministrator: boolean
   isBeingDeleted: boolean

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import type { Exceptions } from '../../../protocol/api/account.ts'
 import {
   type CountedFigures,
   domainId,
@@ -12,6 +13,7 @@ import {
   type ListPosition,
   type TableCount,
 } from '../contract/figures.ts'
+import type { Suspension } from '../contract/suspension.ts'
 import type { Schema } from '../schema.ts'
 
 /** Follows every text with the same beginning. */
@@ -144,19 +146,26 @@ export class SqlFigureQueries implements FigureQueries {
         'sites.created_at as createdAt',
         'sites.updated_at as updatedAt',
         'sites.expires_at as expiresAt',
+        'sites.suspension',
+        'accounts.suspension as ownerSuspension',
         'figures.bytes',
         'figures.visits',
       ])
       .where('sites.slug', 'in', [...slugs])
       .where('sites.gone_at', 'is', null)
       .execute()
-    return rows.map(({ ownTitle, versionTitle, live, password, bytes, visits, ...rest }) => ({
-      ...rest,
-      title: ownTitle ?? versionTitle,
-      isLive: live !== null,
-      hasPassword: password !== null,
-      ...{ bytes: bytes ?? 0, visits: visits ?? 0 },
-    }))
+    return rows.map(({ ownTitle, versionTitle, live, password, bytes, visits, ...others }) => {
+      const { suspension, ownerSuspension, ...rest } = others
+      return {
+        ...rest,
+        suspension: parse<Suspension>(suspension),
+        isOwnerSuspended: ownerSuspension !== null,
+        title: ownTitle ?? versionTitle,
+        isLive: live !== null,
+        hasPassword: password !== null,
+        ...{ bytes: bytes ?? 0, visits: visits ?? 0 },
+      }
+    })
   }
 
   async accounts(ids: readonly string[]): Promise<ListedAccount[]> {
@@ -170,6 +179,8 @@ export class SqlFigureQueries implements FigureQueries {
         'accounts.id',
         'accounts.email',
         'accounts.plan',
+        'accounts.limits',
+        'accounts.suspension',
         'accounts.created_at as createdAt',
         'accounts.administrator_since as administratorSince',
         'accounts.leaving_since as leavingSince',
@@ -179,12 +190,16 @@ export class SqlFigureQueries implements FigureQueries {
       ])
       .where('accounts.id', 'in', [...ids])
       .execute()
-    return rows.map(({ administratorSince, leavingSince, sites, bytes, visits, ...rest }) => ({
-      ...rest,
-      isAdministrator: administratorSince !== null,
-      isBeingDeleted: leavingSince !== null,
-      ...{ sites: sites ?? 0, bytes: bytes ?? 0, visits: visits ?? 0 },
-    }))
+    return rows.map(
+      ({ administratorSince, leavingSince, sites, bytes, visits, limits, suspension, ...rest }) => ({
+        ...rest,
+        limits: parse<Exceptions>(limits) ?? {},
+        suspension: parse<Suspension>(suspension),
+        isAdministrator: administratorSince !== null,
+        isBeingDeleted: leavingSince !== null,
+        ...{ sites: sites ?? 0, bytes: bytes ?? 0, visits: visits ?? 0 },
+      }),
+    )
   }
 
   async domains(ids: readonly string[]): Promise<ListedDomain[]> {
@@ -405,4 +420,8 @@ export class SqlFigureQueries implements FigureQueries {
     if (ownerIds.length > 0) found.push(...(await domains.where('account_id', 'in', ownerIds).execute()))
     return found.map(({ domain, account_id }) => domainId(domain, account_id))
   }
+}
+
+function parse<T>(json: string | null): T | null {
+  return json === null ? null : (JSON.parse(json) as T)
 }

@@ -1,5 +1,7 @@
 import { LIST_ORDERS } from '../../../../protocol/api/admin/lists.ts'
+import { accountExceptions } from '../account.ts'
 import { bool, integer, list, named, nullable, object, type Schema, text, time } from '../schema.ts'
+import { adminSuspension } from './moderation.ts'
 import { page, pageQuery } from './page.ts'
 
 const search = {
@@ -46,6 +48,8 @@ export const sitePage = page(
       createdAt,
       updatedAt: time('Last change'),
       expiresAt: nullable(time('When it expires; null if it does not')),
+      suspension: adminSuspension,
+      isOwnerSuspended: bool('Whether the account it belongs to is suspended'),
       ...counted,
     }),
   ),
@@ -60,6 +64,8 @@ export const accountPage = page(
       id: text('Identifier'),
       email: text('Email address'),
       plan: text('Plan'),
+      limits: accountExceptions,
+      suspension: adminSuspension,
       administrator: bool('Whether it administers the service'),
       isBeingDeleted: bool('Whether its data are being deleted'),
       createdAt,

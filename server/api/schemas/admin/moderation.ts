@@ -17,7 +17,7 @@ const siteUrl = text('URL')
 const title = nullable(text('Title'))
 const ownerEmail = nullable(text('The email address of the owner; null for an anonymous site'))
 
-const suspension: Schema = {
+export const adminSuspension: Schema = {
   ...object({
     reason,
     publicReason: nullable(notes.publicReason),
@@ -42,8 +42,8 @@ export const moderatedSite = named(
     expiresAt: nullable(time('When it expires; null if it does not')),
     deletedAt: nullable(time('When it was moved to the trash')),
     hosts: list(text('A domain'), 'Its custom domains'),
-    suspension,
-    ownerSuspension: suspension,
+    suspension: adminSuspension,
+    ownerSuspension: adminSuspension,
     reports: integer('Reports by visitors'),
   }),
 )

@@ -1,0 +1,79 @@
+import type { AdminAccount, AdminSite } from '../../protocol/api/admin/lists.ts'
+import type {
+  AccountModerated,
+  AdminSuspension,
+  SuspensionRequest,
+} from '../../protocol/api/admin/moderation.ts'
+import { toDisplayError } from '../api/display-error.ts'
+import { signedInAs } from '../api/session.ts'
+import { showToast } from '../kit/toast.tsx'
+import { changeAdmin } from './admin-client.ts'
+
+/** A site or an account, as an administrator acts on it. */
+export interface ModerationTarget {
+  kind: 'site' | 'account'
+  /** Slug or email address. */
+  name: string
+  /** Of its routes, below `/api/admin/`. */
+  path: string
+  /** `null` while it is not suspended. */
+  suspension: AdminSuspension | null
+  /** Whether it is the account of the administrator. */
+  isOwn?: boolean
+}
+
+export function siteTarget({ slug, suspension }: Pick<AdminSite, 'slug' | 'suspension'>): ModerationTarget {
+  return { kind: 'site', name: slug, path: `sites/${slug}`, suspension }
+}
+
+/** `id` is the id of the account, or its email address. */
+export function accountTarget({
+  id,
+  email,
+  suspension,
+}: Pick<AdminAccount, 'id' | 'email' | 'suspension'>): ModerationTarget {
+  const path = `accounts/${encodeURIComponent(id)}`
+  return { kind: 'account', name: email, path, suspension, isOwn: email === signedInAs.value }
+}
+
+/** Suspends, or changes the texts of a suspension. The toast undoes the first one. */
+export async function suspend(
+  target: ModerationTarget,
+  statement: SuspensionRequest,
+  onChanged: () => void,
+): Promise<void> {
+  const { name, path, suspension } = target
+  const { message } = await changeAdmin<Partial<AccountModerated>>('PUT', `${path}/suspension`, statement)
+  onChanged()
+  if (suspension) return showToast(`The suspension of ${name} is changed.`)
+  showToast(`${name} is suspended. ${message ?? ''}`.trim(), () =>
+    undo(() => resume(target, undefined, onChanged)),
+  )
+}
+
+/** Ends a suspension. The toast starts it again, as it was. */
+export async function resume(
+  { name, path }: ModerationTarget,
+  before: AdminSuspension | undefined,
+  onChanged: () => void,
+): Promise<void> {
+  await changeAdmin('DELETE', `${path}/suspension`)
+  onChanged()
+  const again = async () => {
+    const { reason, publicReason, note } = before!
+    const statement = { reason, ...(publicReason && { publicReason }), ...(note && { note }) }
+    await changeAdmin('PUT', `${path}/suspension`, statement)
+    onChanged()
+    showToast(`${name} is suspended.`)
+  }
+  showToast(`${name} is not suspended.`, before && (() => undo(again)))
+}
+
+/** Runs what a toast offers; an error is shown in its place. */
+export async function undo(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    showToast(`Couldn't undo it. ${toDisplayError(error).title}`)
+  }
+}

@@ -1,0 +1,8 @@
+import type { AdminSuspension } from '../../../protocol/api/admin/moderation.ts'
+import { toIso } from '../../lib/time.ts'
+import type { Suspension } from '../../store/contract/suspension.ts'
+
+/** A suspension as operators see it. */
+export function describeSuspension(suspension: Suspension | null): AdminSuspension | null {
+  return suspension && { ...suspension, since: toIso(suspension.since) }
+}
