@@ -2,10 +2,11 @@ import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
+import { DAY_MS } from '../lib/time.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/contract/usage.ts'
-import type { Queries, WriteTransaction } from '../store/store.ts'
+import type { Queries, Store, WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Plans } from './plans.ts'
 
 /** What sites without an account may hold: all together, and those of one network. */
@@ -60,7 +61,20 @@ export class Quotas {
   }
 
   /**
-   * Within a write, after its other changes: adds what a site gets to what its holders have. QUOTA_EXCEEDED when a part
+   * A durable write with charges. When the quota of an account refuses it, the account is notified, at most once a day for
+   * each quota.
+   */
+  async write<T>(store: Store, scope: WriteScope, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    try {
+      return await store.write('durable', scope, work)
+    } catch (error) {
+      if (error instanceof AccountQuotaError) await this.#noticeRefusal(store, error)
+      throw error
+    }
+  }
+
+  /**
+   * Within `write`, after its other changes: adds what a site gets to what its holders have. QUOTA_EXCEEDED when a part
    * that grows would exceed its limit.
    */
   async charge(tx: WriteTransaction, site: SiteHolder, change: Charge): Promise<void> {
@@ -107,6 +121,15 @@ export class Quotas {
       const id = `limit-reached ${accountId} ${part} ${percent} ${limit}`
       await tx.notices.add({ id, accountId, event, createdAt: this.#options.clock() })
     }
+  }
+
+  /** The write that was refused has left nothing behind, so that this is a write of its own. */
+  async #noticeRefusal(store: Store, { accountId, quota: { quota, used, limit } }: AccountQuotaError) {
+    const createdAt = this.#options.clock()
+    const part = quota === 'account-sites' ? 'sites' : 'bytes'
+    const event = { kind: 'limit-reached', part, percent: 100, used, limit, refused: true } as const
+    const id = `limit-reached ${accountId} ${part} refused ${Math.floor(createdAt / DAY_MS)}`
+    await store.execute('relaxed', ({ notices }) => notices.add({ id, accountId, event, createdAt }))
   }
 
   /**
@@ -180,7 +203,21 @@ async function quotaExceeded(
     part === 'sites'
       ? `${subject} has ${formatNumber(used)} of ${formatCountLimit(limit)} sites`
       : `${subject} has ${formatBytes(used)} of ${formatLimit(limit)}, and this publish needs ${formatBytes(requested)} more`
-  return new ApiError('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })
+  return ownerId === null
+    ? new ApiError('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })
+    : new AccountQuotaError(message, { accountId: ownerId, quota: details })
+}
+
+/** QUOTA_EXCEEDED by a quota of an account. */
+class AccountQuotaError extends ApiError {
+  readonly accountId: string
+  readonly quota: QuotaDetails
+
+  constructor(message: string, { accountId, quota }: { accountId: string; quota: QuotaDetails }) {
+    super('QUOTA_EXCEEDED', message, { details: quota, hint: describeRoom(quota) })
+    this.accountId = accountId
+    this.quota = quota
+  }
 }
 
 function describeRoom({ trashedSites, pendingVersions }: QuotaDetails): string {

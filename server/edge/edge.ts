@@ -132,6 +132,10 @@ export class Edge implements HttpHandler {
     return ERROR_RESPONSES[status].for()
   }
 
+  countRejected(response: EdgeResponse): void {
+    this.#requestMetrics.countRejected(response)
+  }
+
   trackClient(socket: RequestLike['socket']): ClientTracker {
     return new ClientTracker(socket)
   }

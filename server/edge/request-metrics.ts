@@ -1,6 +1,6 @@
 import type { Counter, Histogram, Metrics } from '../lib/metrics.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
-import { bodyBytes, type EdgeResult } from './response.ts'
+import { bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 
 /** Classes of status codes, 1xx to 5xx; index 0 is unused. */
 const STATUS_CLASSES = [1, 2, 3, 4, 5]
@@ -9,17 +9,23 @@ const STATUS_CLASSES = [1, 2, 3, 4, 5]
 export class RequestMetrics {
   /** By cache state, then by status class. */
   readonly #requests: Record<'hit' | 'miss' | 'stale', Counter[]>
+  readonly #rejected: Counter[]
   readonly #bytes: Counter
   readonly #duration: Histogram
 
   constructor({ metrics }: { metrics: Metrics }) {
-    const find = (cache: string) =>
+    const find = (cache: string, side = 'edge') =>
       [0, ...STATUS_CLASSES].map((digit) =>
-        metrics.counter('slipway_http_requests_total', { side: 'edge', status: `${digit || 1}xx`, cache }),
+        metrics.counter('slipway_http_requests_total', { side, status: `${digit || 1}xx`, cache }),
       )
     this.#requests = { hit: find('hit'), miss: find('miss'), stale: find('stale') }
+    this.#rejected = find('none', 'api')
     this.#bytes = metrics.counter('slipway_http_response_body_bytes_total', { side: 'edge' })
     this.#duration = metrics.histogram('slipway_http_request_duration_seconds', { side: 'edge' })
+  }
+
+  countRejected({ status }: EdgeResponse): void {
+    this.#rejected[Math.trunc(status / 100)]!.value++
   }
 
   count({ isHead }: HttpRequest, { response, cache, startedAt }: EdgeResult): void {

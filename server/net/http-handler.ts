@@ -101,6 +101,8 @@ export interface HttpHandler {
   respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<HttpResponse>
   /** The response to a request that a protocol rejects. */
   errorResponse(status: 400 | 404 | 421): HttpResponse
+  /** Counts the response to a request that HTTP/2 rejects before it is known whose it is, as requests of the service. */
+  countRejected(response: HttpResponse): void
   /** The body of a response when it is in memory. */
   peekBody(response: HttpResponse): Buffer | undefined
   /**

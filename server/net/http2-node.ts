@@ -131,8 +131,7 @@ class NodeHttp2Session {
     const { handler } = this.#options
     const found = interpretRequest({ fields, ended, socket: this.#socket, handler })
     if (found.kind === 'malformed') return void stream.close(NGHTTP2_PROTOCOL_ERROR)
-    if (found.kind === 'rejected')
-      return void this.#send(stream, found.response, found.isHead ? undefined : found.response.body)
+    if (found.kind === 'rejected') return void this.#reject(stream, found.response, found.isHead)
     const { head, plain } = found
     const result = plain && handler.respond(plain)
     if (plain && result)
@@ -222,8 +221,13 @@ class NodeHttp2Session {
         if (!bridge.write(bytes, 0, bytes.length)) abort(stream)
       })
     } catch {
-      this.#send(stream, handler.errorResponse(400), handler.errorResponse(400).body)
+      this.#reject(stream, handler.errorResponse(400), head.method === 'HEAD')
     }
+  }
+
+  #reject(stream: ServerHttp2Stream, response: HttpResponse, isHead: boolean): void {
+    this.#options.handler.countRejected(response)
+    this.#send(stream, response, isHead ? undefined : response.body)
   }
 
   /** A reservation that ends with the stream. */

@@ -171,10 +171,10 @@ export class Finalizer implements AsyncDisposable {
   }
 
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
-    const { store, addresses, blobReader } = this.#options
+    const { store, quotas, addresses, blobReader } = this.#options
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found) : undefined
-    const outcome = await store.write('durable', { site: call.slug }, async (tx) =>
+    const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
     this.#followUp(call, outcome)

@@ -163,7 +163,7 @@ export class PendingVersionStore {
     const version = pendingVersion(slug, files, { caller, metadata, message, now, id: versionId, preview })
     const network = caller.account ? null : quotas.hashNetwork(caller.address)
     const site = pendingSite(slug, caller, { claimToken, expiresAt, network, now })
-    await store.write('durable', { site: slug, account: caller.account?.id ?? [] }, async (tx) => {
+    await quotas.write(store, { site: slug, account: caller.account?.id ?? [] }, async (tx) => {
       if (caller.account) await assertNotBeingDeleted(tx, caller.account)
       if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
       await tx.sites.insert(site, version)
@@ -203,7 +203,7 @@ export class PendingVersionStore {
     const { store, blocklist, clock, plans, quotas } = this.#options
     if (request.name !== undefined) throw notNew()
     await blocklist.assertFiles(request.files)
-    return store.write('durable', { site: slug }, async (tx) => {
+    return quotas.write(store, { site: slug }, async (tx) => {
       const now = clock()
       const { metadata, preview } = this.#separatePreview(request, now)
       const { claimToken } = request

@@ -155,7 +155,7 @@ export class Sites {
     await this.#blobs.assertSpace()
     const now = this.#clock()
     const [copy, versionId] = [newSlug(), newId(now)]
-    await this.#store.write('durable', { site: [slug, copy], account: account.id }, async (tx) => {
+    await this.#quotas.write(this.#store, { site: [slug, copy], account: account.id }, async (tx) => {
       const site = await requireAccess(tx, 'publish', { slug, account, now })
       const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
       if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
@@ -179,7 +179,7 @@ export class Sites {
   /** Contract, "Sites": an anonymous site becomes the account's and no longer expires. */
   async claim(account: Account, slug: string, claimToken: string): Promise<ClaimResponse> {
     const answer = { success: true, slug, siteUrl: this.#addresses.site(slug), expiresAt: null } as const
-    return this.#store.write('durable', { site: slug, account: account.id }, async (tx) => {
+    return this.#quotas.write(this.#store, { site: slug, account: account.id }, async (tx) => {
       const now = this.#clock()
       const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
       if (site.ownerId === account.id) return { ...answer, alreadyOwned: true as const }

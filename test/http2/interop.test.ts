@@ -202,6 +202,19 @@ for (const [title, options] of ROWS) {
       fixture.edge.logged.length = 0
     })
 
+    test('counts a request that it rejects as one of the service', async () => {
+      const count = () =>
+        fixture.edge.options.metrics.counter('slipway_http_requests_total', {
+          side: 'api',
+          status: '4xx',
+          cache: 'none',
+        }).value
+      const before = count()
+      const head = { ':path': '/', ':authority': host, host: 'another.test' }
+      assert.equal((await sendRequest(session, head)).status, 400)
+      assert.equal(count(), before + 1)
+    })
+
     test('logs no errors', () => {
       assert.deepEqual(fixture.logged, [])
     })

@@ -18,6 +18,7 @@ const PAIRS = process.env.PAIRS ?? '12'
 const NOT_CALLED: Record<string, readonly string[]> = {
   'one statement, correct independently of others': [
     'server/accounts/account.ts #mailCode',
+    'server/accounts/quotas.ts #noticeRefusal',
     'server/accounts/named-keys.ts #recordUse',
     'server/accounts/device-sign-in.ts #slowDown',
     'server/accounts/oauth/oauth-records.ts oauthAdapter',

@@ -9,7 +9,7 @@ import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import type { NoticeEvent } from '../../server/store/contract/notices.ts'
-import { Api } from '../api/api.ts'
+import { Api, expectFailure } from '../api/api.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { type ReadLetter, readLetter } from '../tools/letter.ts'
@@ -141,7 +141,7 @@ describe('emails about events', () => {
   })
 })
 
-test('an account gets one email when 80 % of its sites are used, and one when all are', async () => {
+test('an account gets one email when 80 % of its sites are used, one when all are, and one a day when more are refused', async () => {
   await using api = await Api.start({ PLANS: JSON.stringify({ free: { sites: 5 } }) })
   const { client } = await api.account()
   const subjects = async () => {
@@ -150,12 +150,22 @@ test('an account gets one email when 80 % of its sites are used, and one when al
     const letters = await Promise.all(
       (await readdir(folder)).map(async (name) => readLetter(await readFile(join(folder, name), 'utf8'))),
     )
-    return letters.map(({ subject }) => subject).filter((subject) => subject.includes('used'))
+    return letters.map(({ subject }) => subject).filter((subject) => /\bused?/.test(subject))
   }
   for (let count = 1; count <= 3; count++) await api.publish(client, { 'index.html': `${count}` })
   assert.deepEqual(await subjects(), [])
   for (let count = 4; count <= 5; count++) await api.publish(client, { 'index.html': `${count}` })
-  assert.deepEqual((await subjects()).sort(), ['100 % of your sites are used', '80 % of your sites are used'])
+  const reached = ['100 % of your sites are used', '80 % of your sites are used']
+  assert.deepEqual((await subjects()).sort(), reached)
+  const refused = 'A publish was refused: your sites are used up'
+  for (const day of [1, 2]) {
+    for (let count = 0; count < 2; count++) {
+      api.pass()
+      await expectFailure(api.publish(client, { 'index.html': `${count}` }), 'QUOTA_EXCEEDED')
+    }
+    assert.deepEqual((await subjects()).sort(), [...reached, ...Array(day).fill(refused)])
+    api.pass(DAY_MS)
+  }
 })
 
 test('an address that the mail server refuses gets no further emails until a code arrives there', async () => {

@@ -101,16 +101,18 @@ export class RequestReader {
     { fields, tooLong }: FieldList,
   ): HttpRequest | undefined {
     const { server, streams, responder } = this.#options
-    if (tooLong) return void responder.respondShort(id, HEADERS_TOO_LARGE, { ended, head: false })
+    const reject = (response: HttpResponse, isHead: boolean) => {
+      server.handler.countRejected(response)
+      responder.respondShort(id, response, { ended, head: isHead })
+    }
+    if (tooLong) return void reject(HEADERS_TOO_LARGE, false)
     const { socket } = responder
     const found = interpretRequest({ fields, ended, socket, handler: server.handler })
     if (found.kind === 'malformed') return void streams.streamErrorById(id, CODE.protocol)
-    if (found.kind === 'rejected')
-      return void responder.respondShort(id, found.response, { ended, head: found.isHead })
+    if (found.kind === 'rejected') return void reject(found.response, found.isHead)
     const { head, plain } = found
     if (plain && responder.respond(id, plain)) return plain
-    if (!responder.relay(id, head, ended))
-      responder.respondShort(id, server.handler.errorResponse(400), { ended, head: head.method === 'HEAD' })
+    if (!responder.relay(id, head, ended)) reject(server.handler.errorResponse(400), head.method === 'HEAD')
     return undefined
   }
 

@@ -155,17 +155,22 @@ function certificateFails(event: EventOf<'certificate-fails'>, addresses: UrlBui
 }
 
 function limitReached(
-  { part, percent, used, limit }: EventOf<'limit-reached'>,
+  { part, percent, used, limit, refused }: EventOf<'limit-reached'>,
   addresses: UrlBuilder,
 ): Content {
   const [what, amount] =
     part === 'bytes'
       ? ['storage', `${formatBytes(used)} of ${formatLimit(limit)}`]
       : ['sites', `${formatNumber(used)} of ${formatCountLimit(limit)} sites`]
+  const consequence = refused
+    ? 'A publish that needs more was refused; published sites stay online.'
+    : 'Once the limit is reached, publishing more is refused; published sites stay online.'
   return {
-    subject: `${percent} % of your ${what} ${part === 'bytes' ? 'is' : 'are'} used`,
+    subject: refused
+      ? `A publish was refused: your ${what} ${part === 'bytes' ? 'is' : 'are'} used up`
+      : `${percent} % of your ${what} ${part === 'bytes' ? 'is' : 'are'} used`,
     blocks: [
-      `Your account at ${addresses.base} uses ${amount}. Once the limit is reached, publishing more is refused; published sites stay online.`,
+      `Your account at ${addresses.base} uses ${amount}. ${consequence}`,
       'Drafts, previews, earlier versions and the trash count too. Delete what you no longer need:',
       { label: 'Open your sites', url: `${addresses.base}/sites` },
     ],

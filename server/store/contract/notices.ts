@@ -25,6 +25,8 @@ export type NoticeEvent =
       percent: 80 | 100
       used: number
       limit: number
+      /** Whether a publish was refused because it needed more. */
+      refused?: true
     }
   | { kind: 'new-browser'; browser: string | null; network?: string; at: number }
 
