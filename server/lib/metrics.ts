@@ -1,4 +1,11 @@
 import { type LabelsOf, METRICS, type MetricFamily, type MetricName } from './metric-table.ts'
+import { settlesWithin } from './settles-within.ts'
+
+/**
+ * How long a collection waits for a database or a disk. It then has the values of the one before, because the metrics
+ * show why these hang. Less than workers have to report.
+ */
+const REFRESH_TIMEOUT_MS = 500
 
 /** A count that only increases while the process runs. On a hot path, the caller keeps it. */
 export class Counter {
@@ -114,7 +121,7 @@ export class Metrics {
   }
 
   async collect(): Promise<MetricsSnapshot> {
-    await Promise.allSettled(this.#refreshes.map((refresh) => refresh()))
+    await settlesWithin(REFRESH_TIMEOUT_MS, Promise.allSettled(this.#refreshes.map((refresh) => refresh())))
     const samples = FAMILIES.map(([name]) => [name, this.#samples(name)] as const)
     return Object.fromEntries(samples.filter(([, found]) => found.length > 0))
   }

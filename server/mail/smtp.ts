@@ -6,8 +6,11 @@ import { toMessage } from './message.ts'
 
 const MAX_ATTEMPTS = 2
 
-/** Milliseconds for each step of a delivery; all attempts together stay below the contract's 15 seconds. */
+/** Milliseconds without a byte from the server. */
 const STEP_TIMEOUT_MS = 3500
+
+/** Milliseconds for all attempts, also with a server that sends a byte now and then. */
+const SEND_TIMEOUT_MS = 15_000
 
 /** Between two attempts: a server that restarts or is busy gets time. */
 const RETRY_DELAY_MS = 500
@@ -28,20 +31,23 @@ interface SmtpMailOptions {
   log: Log
   /** Resolves after these milliseconds. */
   pause?: (milliseconds: number) => Promise<unknown>
+  /** Aborts after these milliseconds. */
+  createTimeout?: (milliseconds: number) => AbortSignal
 }
 
 /** Mail over SMTP or SMTPS, with STARTTLS where the server offers it. */
 export function smtpMail(options: SmtpMailOptions): Mail {
-  const { pause = sleep } = options
+  const { pause = sleep, createTimeout = (milliseconds) => AbortSignal.timeout(milliseconds) } = options
   return {
     delivery: 'email',
     async send(email) {
       const { kind } = email
       const startedAt = performance.now()
+      const signal = createTimeout(SEND_TIMEOUT_MS)
       const transport = await openTransport(options.url)
       for (let attempt = 1; ; attempt++) {
         try {
-          await transport.sendMail(toMessage(email, options.from))
+          await transport.sendMail({ ...toMessage(email, options.from), signal })
           options.log.info('email sent', { kind, durationMs: Math.round(performance.now() - startedAt) })
           return
         } catch (error) {
@@ -49,7 +55,7 @@ export function smtpMail(options: SmtpMailOptions): Mail {
           const to = maskEmail(email.to)
           const cause = (error as Error).message.replaceAll(email.to, to)
           options.log.warn(event, { kind, to, attempt, cause })
-          if (attempt === MAX_ATTEMPTS || isFinal(error)) {
+          if (attempt === MAX_ATTEMPTS || signal.aborted || isFinal(error)) {
             const sentence = `The email could not be sent: ${reason}`
             const rejection = findRejection(error, cause)
             throw rejection === undefined

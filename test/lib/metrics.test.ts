@@ -31,6 +31,16 @@ test('an observation counts into the buckets whose bound it does not exceed', as
   assert.equal(samples['slipway_http_request_duration_seconds_sum{side="api"}'], 21.0021)
 })
 
+test('a database or a disk that hangs does not hold the metrics that show it', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const metrics = new Metrics()
+  metrics.gauge('slipway_disk_free_bytes').set(7)
+  metrics.addRefresh(() => new Promise(() => undefined))
+  const collected = metrics.collect()
+  context.mock.timers.tick(500)
+  assert.deepEqual((await collected).slipway_disk_free_bytes, [['slipway_disk_free_bytes', '', 7]])
+})
+
 test('samples of several processes have the number of their process', async () => {
   const [one, other] = [new Metrics(), new Metrics()]
   one.counter('slipway_s3_retries_total').add(3)

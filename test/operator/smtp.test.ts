@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { makeLog } from '../../server/lib/log.ts'
 import { smtpMail } from '../../server/mail/smtp.ts'
+import { silentLog } from '../support/silent-log.ts'
+
+const EMAIL = { kind: 'sign-in-code', to: 'owner@slip.test', subject: 'Code', text: 'Code', html: 'Code' }
 
 test('an email that no server accepts is tried again after a pause, and the log has neither its address nor a stack', async () => {
   const lines: string[] = []
@@ -14,8 +18,7 @@ test('an email that no server accepts is tried again after a pause, and the log 
     log,
     pause: async (milliseconds) => pauses.push(milliseconds),
   })
-  const email = { kind: 'sign-in-code', to: 'owner@slip.test', subject: 'Code', text: 'Code', html: 'Code' }
-  await assert.rejects(mail.send(email), { code: 'UNAVAILABLE' })
+  await assert.rejects(mail.send(EMAIL), { code: 'UNAVAILABLE' })
   assert.deepEqual(pauses, [500])
   const entries = lines.map((line) => JSON.parse(line))
   assert.deepEqual(
@@ -27,4 +30,29 @@ test('an email that no server accepts is tried again after a pause, and the log 
   )
   for (const { cause } of entries) assert.match(cause, /ECONNREFUSED/)
   assert.doesNotMatch(lines.join(), /owner@|\\n +at /)
+})
+
+test('a mail server that never ends its reply delays a request for 15 seconds at most', async () => {
+  const timeout = new AbortController()
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).write('220 ready\r\n')
+    socket.on('data', () => {
+      socket.write('250-more\r\n')
+      timeout.abort()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const timeouts: number[] = []
+  const mail = smtpMail({
+    ...{ url: `smtp://127.0.0.1:${port}`, from: 'slipway@slip.test', log: silentLog },
+    createTimeout: (milliseconds) => {
+      timeouts.push(milliseconds)
+      return timeout.signal
+    },
+  })
+  await assert.rejects(mail.send(EMAIL), { code: 'UNAVAILABLE' })
+  assert.deepEqual(timeouts, [15_000])
+  // The connection has ended.
+  await new Promise((resolve) => server.close(resolve))
 })

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Log } from '../../lib/log.ts'
 import type { Counter } from '../../lib/metrics.ts'
+import { settlesWithin } from '../../lib/settles-within.ts'
 import { SummarizedWarning } from '../../lib/summarized-warning.ts'
 import { SECOND_MS } from '../../lib/time.ts'
 
@@ -66,10 +67,7 @@ export class LogFile implements AsyncDisposable {
   /** Writes what waits, for a limited time. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
-    const { promise: timeout, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)
-    await Promise.race([this.#drain(), timeout])
-    clearTimeout(timer)
+    await settlesWithin(CLOSE_TIMEOUT_MS, this.#drain())
     // A write that has not returned still uses the descriptor of a file that the process closes when it exits.
     if (this.#writing || typeof this.#options.target !== 'string') return
     closeSync(this.#fd)

@@ -18,6 +18,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { Log } from '../../lib/log.ts'
+import { settlesWithin } from '../../lib/settles-within.ts'
 import { SummarizedWarning } from '../../lib/summarized-warning.ts'
 import type { Span, SpanOptions, Tracer } from '../../lib/telemetry.ts'
 
@@ -70,13 +71,8 @@ export class OtlpTracer implements Tracer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { promise: timeout, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(() => {
+    if (!(await settlesWithin(CLOSE_TIMEOUT_MS, this.#provider.shutdown())))
       this.#failed.add({ cause: 'timeout' })
-      resolve()
-    }, CLOSE_TIMEOUT_MS)
-    await Promise.race([this.#provider.shutdown().catch(() => undefined), timeout])
-    clearTimeout(timer)
   }
 
   async run<T>(options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
