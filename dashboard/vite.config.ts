@@ -27,7 +27,14 @@ const BASE_URL = 'https://base-url.invalid'
 const prerenderFrontPage: Plugin = {
   name: 'prerender-front-page',
   writeBundle({ dir }) {
-    const props = { baseUrl: BASE_URL, lead: '{lead}', lifetime: '{lifetime}', version: '{version}' }
+    const props = {
+      name: '{service_name}',
+      baseUrl: BASE_URL,
+      lead: '{lead}',
+      lifetime: '{lifetime}',
+      version: '{version}',
+      legalLinks: '{legal_links}',
+    }
     const content = renderToHtml(h(StaticFrontPage, props))
     const page = readFileSync(`${dir}/index.html`, 'utf8')
       .replace(/<noscript>.*?<\/noscript>/s, '')

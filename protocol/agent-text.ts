@@ -1,15 +1,17 @@
 import { npxCommand } from './client-package.ts'
 
 interface AgentTextOptions {
+  /** The name of the service. */
+  name: string
   baseUrl: string
   /** Lifetime of a site without an owner, as text. */
   lifetime: string
 }
 
 /** Instructions for a coding agent: the dashboard shows them, and the server has them in `/llms.txt` and `/skill.md`. */
-export function agentText({ baseUrl, lifetime }: AgentTextOptions): string {
+export function agentText({ name, baseUrl, lifetime }: AgentTextOptions): string {
   const tar = "tar -C FOLDER --exclude=.git --exclude=node_modules --exclude='.env*' -cz ."
-  return `Publish the finished site with Slipway at ${baseUrl}. No account and no API key are needed. FOLDER is the folder that contains index.html. It must not contain secrets.
+  return `Publish the finished site with ${name} at ${baseUrl}. No account and no API key are needed. FOLDER is the folder that contains index.html. It must not contain secrets.
 
 Publish the folder with one request:
 

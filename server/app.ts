@@ -24,6 +24,7 @@ import { type Config, ConfigError } from './config/settings.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
+import { ErrorPages } from './edge/respond/pages/error-pages.ts'
 import { type SweepOptions, sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
 import { SweepList } from './jobs/sweep-list.ts'
@@ -180,12 +181,15 @@ export async function startService(config: Config, given: StartOptions): Promise
   if (https) stack.use(https)
   const requestLog = openAccessLog(config, { clientIp: getClientIp, clock, metrics, log })
   if (requestLog) stack.use(requestLog)
+  const { branding } = config
+  const pages = new ErrorPages(branding)
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
     ...lookupLimits,
     blobs,
     addresses: services.addresses,
+    pages,
     injectedDocuments: services.injectedDocuments,
     clock,
     log,
@@ -221,6 +225,8 @@ export async function startService(config: Config, given: StartOptions): Promise
     overviews: new Overviews({ store, reserve: backends.reserve, budget, release: startOptions.version }),
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
     baseUrl,
+    branding,
+    pages,
     version: startOptions.version,
     manifestBytes: config.manifestBytes,
     builtSite: new BuiltSite({
@@ -401,6 +407,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
   return {
     baseUrl,
     version,
+    branding: config.branding,
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
     anonymousPublishing: config.anonymousPublishing === 'on',

@@ -151,10 +151,10 @@ export function createServices(
   })
   const sessions = new Sessions({ store, clock })
   const auditLog = new AuditLog(store)
-  const { serviceName } = config
+  const { branding } = config
   const accounts = new Accounts({
     ...{ store, mail, sessions, signUp: config.signUp },
-    ...{ baseUrl, serviceName, secret, clock },
+    ...{ baseUrl, branding, secret, clock },
   })
   const unsubscribeLinks = new UnsubscribeLinks({ baseUrl, secret, accounts })
   const blocks = new Blocks({ store, clock })
@@ -164,7 +164,16 @@ export function createServices(
     signIn: config.rateSignIn,
   }
   const limits = new RateLimits({ store, clock, rates, plans })
-  const reports = new Reports({ store, mail, addresses, limits, clock, log, email: config.reportEmail })
+  const reports = new Reports({
+    store,
+    mail,
+    addresses,
+    branding,
+    limits,
+    clock,
+    log,
+    email: config.reportEmail,
+  })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
@@ -175,7 +184,7 @@ export function createServices(
     accounts,
     unsubscribeLinks,
     accountPlans: new AccountPlans({ store, plans, clock }),
-    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, serviceName, clock }),
+    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, branding, clock }),
     administrators: new Administrators({ store, clock }),
     auditLog,
     blocklist,
@@ -266,7 +275,7 @@ export function createServices(
       blocks,
       contentScan,
       reports,
-      notices: new Notices({ store, mail, addresses, serviceName, unsubscribeLinks, clock, log }),
+      notices: new Notices({ store, mail, addresses, branding, unsubscribeLinks, clock, log }),
       certificates,
       clock,
       log,

@@ -1,4 +1,5 @@
 import { useLocation } from 'preact-iso'
+import { legalLinks } from '../../protocol/branding.ts'
 import { rateLimit } from '../api/rate-limit.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
@@ -26,7 +27,7 @@ export function AppShell() {
       <OriginMismatchNotice />
       <Pages />
       <FewRequestsLeft />
-      <Footer version={settings.version} />
+      <ServiceFooter />
       <SignInAgain />
       <Toast />
       <WindowDrop />
@@ -47,8 +48,8 @@ function Header() {
   const links = isSignedIn ? ownLinks : PUBLIC_LINKS
   return (
     <header class="top">
-      <HomeLink />
-      <nav aria-label="Slipway">
+      <HomeLink name={settings.branding.name} />
+      <nav aria-label={settings.branding.name}>
         {links.map(([href, name]) => (
           <a key={href} href={href} aria-current={path === href ? 'page' : undefined}>
             {name}
@@ -58,6 +59,16 @@ function Header() {
       </nav>
     </header>
   )
+}
+
+function ServiceFooter() {
+  const { branding, version } = settings
+  const links = legalLinks(branding).map(({ kind, label, url }) => (
+    <a key={kind} href={url}>
+      {label}
+    </a>
+  ))
+  return <Footer name={branding.name} version={version} links={links} />
 }
 
 /** Sessions are bound to one host name, and the service uses its own in links. */

@@ -1,4 +1,5 @@
 /** @jsxImportSource preact */
+import type { ComponentChildren } from 'preact'
 
 // Parts of the frame of every page. They have no state, because the build renders them into the front page too
 // (`dashboard/prerender.ts`).
@@ -11,11 +12,11 @@ export function SkipLink() {
   )
 }
 
-export function HomeLink() {
+export function HomeLink({ name }: { name: string }) {
   return (
     <a class="home" href="/">
       <img src="/favicon.svg" alt="" width={24} height={24} />
-      <span>Slipway</span>
+      <span>{name}</span>
     </a>
   )
 }
@@ -26,14 +27,24 @@ export const PUBLIC_LINKS = [
   ['/sign-in', 'Sign in'],
 ] as const
 
-export function Footer({ version }: { version: string }) {
+interface FooterProps {
+  name: string
+  version: string
+  /** Links to documents of the operator. */
+  links: ComponentChildren
+}
+
+export function Footer({ name, version, links }: FooterProps) {
   return (
     <footer class="foot">
       <nav aria-label="About this service">
         <a href="/docs">Docs</a>
         <a href="/health">Status</a>
+        {links}
       </nav>
-      <span>Slipway {version}</span>
+      <span>
+        {name} {version}
+      </span>
     </footer>
   )
 }

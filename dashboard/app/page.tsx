@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { setDocumentTitle } from '../kit/document-title.ts'
 import { isClientNavigation } from './route-focus.ts'
 
 interface PageProps {
@@ -21,7 +22,7 @@ interface PageProps {
 export function Page({ title, heading, actions, narrow = false, above, below, children }: PageProps) {
   const head = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} · Slipway`
+    setDocumentTitle(title)
   }, [title])
   useEffect(() => {
     if (isClientNavigation()) head.current?.focus()

@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useRef } from 'preact/hooks'
+import { setDocumentTitle } from '../kit/document-title.ts'
 
 /** Whether a publication is the content of its page, rather than a part of it. */
 export const IsWholePage = createContext(false)
@@ -16,7 +17,7 @@ export function StepHeading({ focused = false, children }: StepHeadingProps) {
   const head = useRef<HTMLHeadingElement>(null)
   const Level = isWholePage ? 'h1' : 'h2'
   useEffect(() => {
-    if (isWholePage) document.title = `${head.current!.textContent} · Slipway`
+    if (isWholePage) setDocumentTitle(head.current!.textContent)
     if (focused) head.current!.focus()
   }, [])
   return (

@@ -6,7 +6,11 @@ import { Panel } from '../kit/panel.tsx'
 
 /** Instructions for those who publish by a program. */
 export function AgentInstructions() {
-  const text = agentText({ baseUrl: settings.baseUrl, lifetime: formatDuration(settings.anonymousLifetime) })
+  const text = agentText({
+    name: settings.branding.name,
+    baseUrl: settings.baseUrl,
+    lifetime: formatDuration(settings.anonymousLifetime),
+  })
   return (
     <Panel
       title="Tell your coding agent"

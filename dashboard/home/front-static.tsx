@@ -44,6 +44,8 @@ export function Proofs() {
 }
 
 interface StaticFrontPageProps {
+  /** The name of the service. */
+  name: string
   baseUrl: string
   /** See `frontLead`. */
   lead: string
@@ -51,19 +53,28 @@ interface StaticFrontPageProps {
   lifetime: string
   /** The version of the service. */
   version: string
+  /** Links to documents of the operator. */
+  legalLinks: string
 }
 
 /** The front page without scripts; the application takes its place. */
-export function StaticFrontPage({ baseUrl, lead, lifetime, version }: StaticFrontPageProps) {
+export function StaticFrontPage({
+  name,
+  baseUrl,
+  lead,
+  lifetime,
+  version,
+  legalLinks,
+}: StaticFrontPageProps) {
   return (
     <>
       <SkipLink />
       <header class="top">
-        <HomeLink />
-        <nav aria-label="Slipway">
-          {PUBLIC_LINKS.map(([href, name]) => (
+        <HomeLink name={name} />
+        <nav aria-label={name}>
+          {PUBLIC_LINKS.map(([href, label]) => (
             <a key={href} href={href}>
-              {name}
+              {label}
             </a>
           ))}
         </nav>
@@ -92,7 +103,7 @@ export function StaticFrontPage({ baseUrl, lead, lifetime, version }: StaticFron
           <Way
             title="AI agent"
             sentence="Give this text to your coding agent."
-            code={agentText({ baseUrl, lifetime })}
+            code={agentText({ name, baseUrl, lifetime })}
           />
           <Proofs />
           <p>
@@ -101,7 +112,7 @@ export function StaticFrontPage({ baseUrl, lead, lifetime, version }: StaticFron
           </p>
         </div>
       </main>
-      <Footer version={version} />
+      <Footer name={name} version={version} links={legalLinks} />
     </>
   )
 }

@@ -42,6 +42,11 @@ export function EmailStep({ only, focused, onMail }: EmailStepProps) {
         />
       )}
       {!wrong && <ErrorNotice error={mail.error} />}
+      {settings.branding.termsUrl !== '' && (
+        <p class="quiet">
+          By signing in you accept the <a href={settings.branding.termsUrl}>terms</a>.
+        </p>
+      )}
       <Button variant="main" class="long-words" busy={mail.busy}>
         {sendsEmails
           ? only === undefined

@@ -1,3 +1,4 @@
+import type { Branding } from '../branding.ts'
 import type { Banner } from './banner.ts'
 import type { FileLimits } from './publish.ts'
 
@@ -7,6 +8,7 @@ export interface PageSettings {
   baseUrl: string
   /** The version of the service, such as `0.1.0`. */
   version: string
+  branding: Branding
   /** Between a slug and the port: `.localhost`. */
   siteDomain: string
   /** Publishing limits without and with an account. */

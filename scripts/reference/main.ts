@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { openApiDocument } from '../../server/api/openapi.ts'
 import { routes } from '../../server/api/routes.ts'
 import type { ApiServices } from '../../server/api/services.ts'
@@ -18,7 +19,11 @@ const folder = process.argv[2]!
 const pendingVersions = { maxFiles: readConfig({}).ownedFiles }
 const table = routes({ baseUrl: 'http://localhost', pendingVersions } as ApiServices)
 mkdirSync(join(folder, 'docs'), { recursive: true })
-const document = openApiDocument(table, { baseUrl: '{base_url}', version: '{version}' })
+const document = openApiDocument(table, {
+  baseUrl: '{base_url}',
+  branding: DEFAULT_BRANDING,
+  version: '{version}',
+})
 const docs = join(import.meta.dirname, '../../docs')
 const names = readdirSync(docs)
   .filter((name) => name.endsWith('.md'))

@@ -9,6 +9,7 @@ import type {
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
+import type { Branding } from '../../protocol/branding.ts'
 import { rateLimitSubnet, shortenAddress } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -75,7 +76,7 @@ interface AccountsOptions {
   signUp: SignUpPolicy
   baseUrl: string
   /** Shown in emails. */
-  serviceName: string
+  branding: Branding
   secret: Secrets
   clock: () => number
 }
@@ -87,7 +88,7 @@ export class Accounts {
   readonly #sessions: Sessions
   readonly #signUp: SignUpPolicy
   readonly #baseUrl: string
-  readonly #serviceName: string
+  readonly #branding: Branding
   readonly #codes: Signer
   readonly #sources: Signer
   readonly #messages = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
@@ -99,7 +100,7 @@ export class Accounts {
     this.#sessions = options.sessions
     this.#signUp = options.signUp
     this.#baseUrl = options.baseUrl
-    this.#serviceName = options.serviceName
+    this.#branding = options.branding
     this.#codes = new Signer(options.secret, 'verification codes')
     this.#sources = new Signer(options.secret, 'sign-in sources')
     this.#clock = options.clock
@@ -129,7 +130,7 @@ export class Accounts {
       else ({ apiKey } = await mintKey(tx, { accountId, name, grant: FULL_GRANT }, this.#clock()))
     })
     return {
-      message: isNewUser ? 'Welcome to Slipway' : 'Welcome back',
+      message: isNewUser ? `Welcome to ${this.#branding.name}` : 'Welcome back',
       apiKey,
       email: account.email,
       plan: account.plan,
@@ -207,7 +208,7 @@ export class Accounts {
       return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
     })
     if (issued) {
-      const service = { baseUrl: this.#baseUrl, serviceName: this.#serviceName }
+      const service = { baseUrl: this.#baseUrl, branding: this.#branding }
       // In either case one email is sent, so that the response and its time are the same.
       const message = isAdmitted
         ? codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, ...service })
@@ -289,7 +290,7 @@ export class Accounts {
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
     const notice = lockEmail({
       ...{ to: email, lock, hours: LOCK_HOURS },
-      ...{ baseUrl: this.#baseUrl, serviceName: this.#serviceName },
+      ...{ baseUrl: this.#baseUrl, branding: this.#branding },
     })
     await this.#mail.send(notice).catch(() => undefined)
   }

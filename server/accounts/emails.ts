@@ -1,3 +1,4 @@
+import type { Branding } from '../../protocol/branding.ts'
 import type { Email } from '../mail/mail.ts'
 import { renderEmail } from '../mail/template.ts'
 
@@ -13,23 +14,23 @@ export function codeEmail(o: {
   code: string
   minutes: number
   baseUrl: string
-  serviceName: string
+  branding: Branding
 }): Email {
   const content = {
     kind: 'sign-in-code',
     to: o.to,
-    subject: `${o.code} is your ${o.serviceName} sign-in code`,
+    subject: `${o.code} is your ${o.branding.name} sign-in code`,
     code: o.code,
     blocks: [
       `Your sign-in code for ${o.baseUrl}:`,
       { code: o.code },
       `It expires in ${o.minutes} minutes. In the browser where you requested it, you can also use this link:`,
-      { label: `Sign in to ${o.serviceName}`, url: `${o.baseUrl}${SIGN_IN_PATH}${o.code}` },
+      { label: `Sign in to ${o.branding.name}`, url: `${o.baseUrl}${SIGN_IN_PATH}${o.code}` },
       "Didn't request it? Ignore this email. Never share this code.",
     ],
     footer: `This address was entered to sign in at ${o.baseUrl}.`,
   }
-  return renderEmail(content, o.serviceName)
+  return renderEmail(content, o.branding)
 }
 
 /** The email to an owner that sign-in is locked after many wrong codes, and for which sources. */
@@ -38,7 +39,7 @@ export function lockEmail(o: {
   lock: 'caller' | 'unknown sources'
   hours: number
   baseUrl: string
-  serviceName: string
+  branding: Branding
 }): Email {
   const where =
     o.lock === 'caller'
@@ -47,38 +48,33 @@ export function lockEmail(o: {
   const content = {
     kind: 'sign-in-paused',
     to: o.to,
-    subject: `Sign-in to ${o.serviceName} is paused for your address`,
+    subject: `Sign-in to ${o.branding.name} is paused for your address`,
     blocks: [
       `Many wrong sign-in codes were entered for your address at ${o.baseUrl}. To protect your account, sign-in is paused ${where}. It works again in ${o.hours} hours.`,
       "Your sites stay online, and your API key keeps working. If it wasn't you, you don't need to do anything: none of the codes was correct.",
     ],
     footer: `You receive this email because of your account at ${o.baseUrl}.`,
   }
-  return renderEmail(content, o.serviceName)
+  return renderEmail(content, o.branding)
 }
 
 /** The email to an address that may create an account. */
-export function invitationEmail(o: {
-  to: string
-  days: number
-  baseUrl: string
-  serviceName: string
-}): Email {
+export function invitationEmail(o: { to: string; days: number; baseUrl: string; branding: Branding }): Email {
   const content = {
     kind: 'invitation',
     to: o.to,
-    subject: `You are invited to ${o.serviceName}`,
+    subject: `You are invited to ${o.branding.name}`,
     blocks: [
       `You can create an account at ${o.baseUrl}, where websites are published. Sign in with this email address within ${o.days} days:`,
       { label: 'Sign in', url: `${o.baseUrl}/sign-in` },
     ],
     footer: `An administrator of ${o.baseUrl} entered this address. Without an account you get no further emails.`,
   }
-  return renderEmail(content, o.serviceName)
+  return renderEmail(content, o.branding)
 }
 
 /** The email in place of a sign-in code to an address that cannot create an account. */
-export function signUpClosedEmail(o: { to: string; baseUrl: string; serviceName: string }): Email {
+export function signUpClosedEmail(o: { to: string; baseUrl: string; branding: Branding }): Email {
   const content = {
     kind: 'sign-up-closed',
     to: o.to,
@@ -89,5 +85,5 @@ export function signUpClosedEmail(o: { to: string; baseUrl: string; serviceName:
     ],
     footer: `This address was entered to sign in at ${o.baseUrl}.`,
   }
-  return renderEmail(content, o.serviceName)
+  return renderEmail(content, o.branding)
 }

@@ -1,6 +1,7 @@
 import type { Invitation as ListedInvitation } from '../../protocol/api/admin/invitations.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
+import type { Branding } from '../../protocol/branding.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -16,7 +17,7 @@ interface InvitationsOptions {
   mail: Mail
   policy: SignUpPolicy
   baseUrl: string
-  serviceName: string
+  branding: Branding
   clock: () => number
 }
 
@@ -30,7 +31,7 @@ export class Invitations {
 
   /** Invites an address, again if it was invited before. VALIDATION_ERROR when it has an account, or with sign-up closed. */
   async invite(actor: AuditActor, typed: string): Promise<ListedInvitation> {
-    const { store, mail, policy, baseUrl, serviceName, clock } = this.#options
+    const { store, mail, policy, baseUrl, branding, clock } = this.#options
     const email = readEmail(typed)
     if (policy.kind === 'closed') throw refuse('cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')
     const now = clock()
@@ -45,7 +46,7 @@ export class Invitations {
       await tx.invitations.put(invitation)
       await tx.audit.add({ at: now, actor, action: 'invitation.add', target: email })
     })
-    await mail.send(invitationEmail({ to: email, days: INVITATION_DAYS, baseUrl, serviceName }))
+    await mail.send(invitationEmail({ to: email, days: INVITATION_DAYS, baseUrl, branding }))
     return toListed(invitation)
   }
 

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify'
 import { BANNER_HEADER, encodeBanner } from '../../protocol/api/banner.ts'
+import type { Branding } from '../../protocol/branding.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
+import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { readForwardedFor } from '../lib/client-ip.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -38,6 +40,9 @@ import { unsubscribe } from './unsubscribe.ts'
 
 export interface ApiOptions extends ApiServices {
   baseUrl: string
+  branding: Branding
+  /** The pages for visitors. */
+  pages: ErrorPages
   version: string
   /** Maximum size of a JSON body in bytes. */
   manifestBytes: number
@@ -114,7 +119,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   await app.register(reportPage, options)
   const handle: RequestListener = (request, response) => app.routing(request, response)
   await app.register((api) => addRoutes(api, options, handle))
-  app.setNotFoundHandler(answerUnknown(allowed, notFoundPage))
+  app.setNotFoundHandler(answerUnknown(allowed, notFoundPage(options.pages)))
   await app.ready()
   return app
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { PROGRAM_SCOPES } from '../../protocol/api/programs.ts'
+import type { Branding } from '../../protocol/branding.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { OAUTH_ROUTES } from '../accounts/oauth/authorization-server.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
@@ -28,20 +29,21 @@ const CLIENT_FIELDS = ['client_name', 'redirect_uris', 'grant_types', 'response_
 
 interface OAuthOptions {
   baseUrl: string
+  branding: Branding
   programs: Programs
   limits: RateLimits
 }
 
 /** Authorization of programs: the metadata, and the requests that the library handles. */
 export async function oauth(app: FastifyInstance, options: OAuthOptions): Promise<void> {
-  const { baseUrl } = options
+  const { baseUrl, branding } = options
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: FastifyRequest['raw']) =>
     (await readBody(request, payload)).toString(),
   )
   const metadata = {
     resource: baseUrl + MCP_PATH,
-    resource_name: 'Slipway',
+    resource_name: branding.name,
     authorization_servers: [baseUrl],
     scopes_supported: PROGRAM_SCOPES,
     bearer_methods_supported: ['header'],

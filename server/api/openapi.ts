@@ -1,3 +1,4 @@
+import type { Branding } from '../../protocol/branding.ts'
 import { example, requestExamples, responseExamples } from './openapi-examples.ts'
 import type { Route } from './route.ts'
 import { integer, type Schema, text } from './schemas/schema.ts'
@@ -6,6 +7,7 @@ import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 
 interface DocumentOptions {
   baseUrl: string
+  branding: Branding
   version: string
 }
 
@@ -45,7 +47,10 @@ const RETRY_AFTER = { 'Retry-After': integer('Seconds until a retry makes sense'
  * The OpenAPI 3.1 document of the routes. A schema with a `title` becomes a component of this name. A wildcard in a URL
  * becomes the parameter `{path}`.
  */
-export function openApiDocument(table: readonly Route[], { baseUrl, version }: DocumentOptions): object {
+export function openApiDocument(
+  table: readonly Route[],
+  { baseUrl, branding, version }: DocumentOptions,
+): object {
   const schemas = new SchemaComponents()
   const paths: Record<string, Record<string, object>> = {}
   for (const route of table) {
@@ -56,9 +61,10 @@ export function openApiDocument(table: readonly Route[], { baseUrl, version }: D
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Slipway',
+      title: branding.name,
       version,
       description: 'Publish static sites: send a manifest, upload to signed URLs, finalize, live.',
+      ...(branding.termsUrl !== '' && { termsOfService: branding.termsUrl }),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],

@@ -2,15 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { MAX_REPORT_TEXT_LENGTH, REPORT_REASONS, type ReportRequest } from '../../protocol/api/reports.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
-import { renderPage } from '../edge/respond/pages/error-pages.ts'
+import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { ApiError, STATUS, validationError } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
+import { sendPage } from '../web/pages.ts'
 import { readBody } from './bodies.ts'
 
 interface ReportPageOptions {
   reports: Reports
   blocklist: Blocklist
+  pages: ErrorPages
   clientIp: (request: IncomingMessage) => string
 }
 
@@ -30,7 +32,11 @@ const LABELS: Record<(typeof REPORT_REASONS)[number], string> = {
 
 /** The form for reports of visitors: a page without scripts. */
 export async function reportPage(app: FastifyInstance, options: ReportPageOptions): Promise<void> {
-  const { reports, blocklist, clientIp } = options
+  const { reports, blocklist, pages, clientIp } = options
+  const send = (reply: FastifyReply, status: number, main: Html) =>
+    sendPage(reply, pages.render({ status, language: 'en', title: 'Report a page', main }))
+  const sendForm = (reply: FastifyReply, content: FormContent) =>
+    send(reply, content.problem ? STATUS[content.problem.code] : 200, renderForm(content))
   app.addContentTypeParser(FORM_TYPE, readBody)
   app.get(PATH, async (request, reply) => {
     const { url } = request.query as Record<string, unknown>
@@ -46,11 +52,7 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
       if (!(problem instanceof ApiError) || STATUS[problem.code] >= 500) throw problem
       return sendForm(reply, { fields, problem })
     }
-    return sendPage(
-      reply,
-      200,
-      html`<h1>Report received</h1>\n<p>Thank you. The operator will look into it.</p>`,
-    )
+    return send(reply, 200, html`<h1>Report received</h1>\n<p>Thank you. The operator will look into it.</p>`)
   })
 }
 
@@ -72,17 +74,13 @@ interface FormContent {
   problem?: ApiError
 }
 
-function sendForm(reply: FastifyReply, { fields, problem }: FormContent): FastifyReply {
+function renderForm({ fields, problem }: FormContent): Html {
   const { url = '', reason, text = '', email = '' } = fields
   const choices = REPORT_REASONS.map((one) => {
     const selected = one === reason ? html` selected` : undefined
     return html`<option value="${one}"${selected}>${LABELS[one]}</option>\n`
   })
-  const status = problem ? STATUS[problem.code] : 200
-  return sendPage(
-    reply,
-    status,
-    html`<h1>Report a page</h1>
+  return html`<h1>Report a page</h1>
 <p>The operator of this service receives your report.</p>
 <form method="post" action="${PATH}">${problem && html`\n<p class="wrong" role="alert">${problem.message}</p>`}
 <label for="url">Address of the page</label>
@@ -95,13 +93,5 @@ ${choices}</select>
 <label for="email">Your email address, if the operator may ask you</label>
 <input id="email" name="email" type="email" maxlength="250" value="${email}">
 <button>Send report</button>
-</form>`,
-  )
-}
-
-function sendPage(reply: FastifyReply, status: number, main: Html): FastifyReply {
-  const { headers, body } = renderPage({ status, language: 'en', title: 'Report a page', main })
-  reply.code(status)
-  for (let at = 0; at < headers.length; at += 2) reply.header(headers[at]!, headers[at + 1])
-  return reply.send(body)
+</form>`
 }

@@ -50,10 +50,10 @@ async function samples({ config }: CommandContext): Promise<Email[]> {
 }
 
 /** What all emails of the service have in common. */
-async function letterhead({ baseUrl, port, siteDomain, serviceName }: CommandContext['config']) {
+async function letterhead({ baseUrl, port, siteDomain, branding }: CommandContext['config']) {
   const { UrlBuilder } = await import('../sites/urls.ts')
   const addresses = new UrlBuilder({ baseUrl: baseUrl || `http://localhost:${port}`, siteDomain })
-  return { addresses, serviceName }
+  return { addresses, branding }
 }
 
 async function writeFiles(folder: string, emails: readonly Email[], from: string): Promise<void> {

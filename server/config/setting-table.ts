@@ -1,7 +1,7 @@
+import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
-import { DEFAULT_SERVICE_NAME } from '../mail/template.ts'
 import { planTable } from './plan-settings.ts'
 import {
   address,
@@ -12,6 +12,7 @@ import {
   bytesOrPercent,
   certificateFile,
   databaseUrl,
+  displayName,
   dnsServers,
   duration,
   file,
@@ -19,6 +20,7 @@ import {
   integer,
   issuers,
   labels,
+  link,
   mailAddress,
   networks,
   oneOf,
@@ -55,7 +57,16 @@ export const settings = {
     'localhost',
     'Domain of published sites: each site is at SLUG.DOMAIN.',
   ),
-  serviceName: planName('SLIPWAY_NAME', DEFAULT_SERVICE_NAME, 'Name of the service in its emails.'),
+  serviceName: displayName(
+    'SLIPWAY_NAME',
+    DEFAULT_BRANDING.name,
+    'Name of the service on its pages, in its emails and in its documents for programs.',
+  ),
+  termsUrl: link(
+    'SLIPWAY_TERMS_URL',
+    'URL of the terms of service, which pages, emails and the sign-in form link to.',
+  ),
+  imprintUrl: link('SLIPWAY_IMPRINT_URL', 'URL of the imprint, which pages and emails link to.'),
   proxyHost: hostName(
     'SLIPWAY_PROXY_HOST',
     '',

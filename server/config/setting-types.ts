@@ -54,16 +54,28 @@ export function text(name: string, defaultValue: string, description: string): S
   return { name, defaultValue, description, read: (given) => given }
 }
 
-/** The name of a plan or of the service, shown to people. */
-export function planName(name: string, defaultValue: string, description: string): Setting<string> {
+/** A name that is shown to people. */
+export function displayName(name: string, defaultValue: string, description: string): Setting<string> {
   return {
     name,
     defaultValue,
     description,
     read(given) {
-      if (!/^[^\p{C}<>]{1,40}$/u.test(given) || given.trim() === '')
+      if (!/^[^\p{C}]{1,40}$/u.test(given) || given.trim() === '')
         throw new Error('it must be a name of 1 to 40 characters')
       return given
+    },
+  }
+}
+
+/** The name of a plan. */
+export function planName(name: string, defaultValue: string, description: string): Setting<string> {
+  const setting = displayName(name, defaultValue, description)
+  return {
+    ...setting,
+    read(given) {
+      if (/[<>]/.test(given)) throw new Error('it must be a name of 1 to 40 characters without < and >')
+      return setting.read(given)
     },
   }
 }
@@ -304,6 +316,12 @@ export function origin(name: string, description: string): Setting<string> {
       return given.replace(/\/$/, '')
     },
   }
+}
+
+/** The URL of a page of the operator, '' for none. */
+export function link(name: string, description: string): Setting<string> {
+  const { read, ...setting } = address(name, description, ['http:', 'https:'])
+  return { ...setting, read: (given) => new URL(read(given)).href }
 }
 
 export function sender(name: string, description: string): Setting<string> {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { Branding } from '../../protocol/branding.ts'
 import { findNearest } from '../../protocol/nearest.ts'
 import type { PlanTable } from '../accounts/plans.ts'
 import { deploymentWarnings } from './deployment-warnings.ts'
@@ -35,6 +36,7 @@ type SettingValues = {
 export type Config = Readonly<
   SettingValues & {
     plans: PlanTable
+    branding: Branding
     readySeconds: number
     /** The target of `move`, whose arguments other users of the machine can see. */
     moveDatabaseUrl: string
@@ -116,16 +118,17 @@ function isSetByFormerName(
 const FLEET_READY_SECONDS = 5
 
 function withDefaults(values: SettingValues, environment: Record<string, string | undefined>): Config {
-  const { siteDomain } = values
+  const { siteDomain, serviceName, termsUrl, imprintUrl } = values
   return Object.freeze({
     ...values,
     data: resolve(values.data),
     plans: resolvePlans(values),
+    branding: Object.freeze({ name: serviceName, termsUrl, imprintUrl }),
     readySeconds: values.readySeconds ?? (values.databaseUrl === '' ? 0 : FLEET_READY_SECONDS),
     moveDatabaseUrl: environment.SLIPWAY_MOVE_DATABASE_URL ?? '',
     otlpUrl: values.otlpUrl || readCollector(environment),
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
-    mailFrom: values.mailFrom || `Slipway <slipway@${siteDomain}>`,
+    mailFrom: values.mailFrom || `${toPhrase(serviceName)} <slipway@${siteDomain}>`,
     dnsHookEnvironment: hookEnvironment(environment, {
       prefix: 'DNS_HOOK_',
       names: values.dnsHookVariables,
@@ -136,6 +139,11 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
       ...deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
     ],
   })
+}
+
+/** A name as the display name of an address (RFC 5322, 3.2.5): quoted unless it has only letters, digits and spaces. */
+function toPhrase(name: string): string {
+  return /^[\p{L}\p{N} ]+$/u.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`
 }
 
 /** The variable of OpenTelemetry, which platforms set for all services. */

@@ -5,7 +5,7 @@ import type { EdgeOptions } from './edge-options.ts'
 import { readForm } from './password/form.ts'
 import { safeRedirectTarget } from './password/redirect-target.ts'
 import { isPageRequest } from './resolve/navigation.ts'
-import { FORM_TOO_LARGE, FORM_UNSUPPORTED, NOTICE_PATH, noticePage } from './respond/pages/error-pages.ts'
+import { type ErrorPages, NOTICE_PATH } from './respond/pages/error-pages.ts'
 import type { EdgeResponse } from './response.ts'
 
 /** Over HTTPS no script of a sibling site can set it (draft-ietf-httpbis-rfc6265bis, `__Host-`). */
@@ -16,12 +16,14 @@ const COOKIE_TTL_SECONDS = 365 * DAY_SECONDS
 /** The page that a browser shows before the pages of an anonymous site, until its visitor continues. */
 export class AnonymousNotice {
   readonly #service: string
+  readonly #pages: ErrorPages
   /** Whether a proxy terminates TLS: no connection is encrypted here. */
   readonly #isSecure: boolean
 
-  constructor({ addresses, https }: Pick<EdgeOptions, 'addresses' | 'https'>) {
+  constructor({ addresses, https, pages }: Pick<EdgeOptions, 'addresses' | 'https' | 'pages'>) {
     const base = new URL(addresses.base)
     this.#service = base.host
+    this.#pages = pages
     this.#isSecure = base.protocol === 'https:' && !https
   }
 
@@ -30,16 +32,17 @@ export class AnonymousNotice {
     const { headers, target } = request
     if (!isPageRequest(headers) || this.#hasContinued(request)) return undefined
     const next = target.path === NOTICE_PATH ? '/' : safeRedirectTarget(target.path + target.query)
-    return noticePage({ service: this.#service, next }, headers)
+    return this.#pages.notice({ service: this.#service, next }, headers)
   }
 
   /** Handles the posted form. A form of another site shows the page: its link must not open the site directly. */
   async accept(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
     const form = await readForm(message)
-    if (form === 413) return FORM_TOO_LARGE.for(request.headers)
-    if (form === 415) return FORM_UNSUPPORTED.for(request.headers)
+    if (form === 413) return this.#pages.formTooLarge.for(request.headers)
+    if (form === 415) return this.#pages.formUnsupported.for(request.headers)
     const next = safeRedirectTarget(form.get('next'))
-    if (!isOwnForm(request, message)) return noticePage({ service: this.#service, next }, request.headers)
+    if (!isOwnForm(request, message))
+      return this.#pages.notice({ service: this.#service, next }, request.headers)
     return {
       status: 303,
       headers: [

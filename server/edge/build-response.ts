@@ -3,13 +3,13 @@ import { NAVIGATION_HEADERS } from './resolve/navigation.ts'
 import { matchRoute, type RouteMatch } from './resolve/route.ts'
 import type { RouteTable } from './resolve/route-table.ts'
 import { conditionalResponse, fileResponse } from './respond/file-response.ts'
-import { ASSET_NOT_FOUND, BAD_REQUEST, FILE_BLOCKED, PAGE_NOT_FOUND } from './respond/pages/error-pages.ts'
+import { ASSET_NOT_FOUND } from './respond/pages/error-pages.ts'
 import { type EdgeResponse, withHeaders } from './response.ts'
 
 /** The response to a GET at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
 export function buildResponse(table: RouteTable, request: HttpRequest, now: number): EdgeResponse {
   const match = matchRoute(table, request, now)
-  if (match.kind === 'malformed') return BAD_REQUEST.for(request.headers)
+  if (match.kind === 'malformed') return table.pages.badRequest.for(request.headers)
   const response = matchResponse(table, match, request)
   const { headers, entries } = table
   if (!headers) return response
@@ -27,7 +27,7 @@ function matchResponse(
   const { target, headers } = request
   switch (match.kind) {
     case 'file':
-      if (match.isBlocked) return FILE_BLOCKED.for(headers)
+      if (match.isBlocked) return table.pages.fileBlocked.for(headers)
       return fileResponse(match.representation(headers['accept-encoding']), request)
     case 'implied-redirect':
       return match.toResponse(target.query)
@@ -40,7 +40,7 @@ function matchResponse(
     case 'missing-asset':
       return ASSET_NOT_FOUND
     case 'missing':
-      if (!match.page || match.page.isBlocked) return PAGE_NOT_FOUND.for(headers)
+      if (!match.page || match.page.isBlocked) return table.pages.pageNotFound.for(headers)
       return match.page.representation(headers['accept-encoding']).notFound
   }
 }

@@ -13,6 +13,7 @@ import type { Secrets } from '../lib/tokens.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { Store } from '../store/store.ts'
+import type { ErrorPages } from './respond/pages/error-pages.ts'
 
 /**
  * The settings and services of the edge: one frozen object, which `server/app.ts` builds and each part of the edge
@@ -27,6 +28,8 @@ export interface EdgeOptions {
   readonly missLimiter: MissLimiter
   readonly blobs: Blobs
   readonly addresses: UrlBuilder
+  /** The pages of the service that visitors see. */
+  readonly pages: ErrorPages
   readonly injectedDocuments: InjectedDocuments
   /** Milliseconds since 1970. */
   readonly clock: () => number

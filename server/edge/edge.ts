@@ -20,27 +20,18 @@ import { type Host, Hosts } from './resolve/host.ts'
 import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
 import { SiteResolver } from './resolve/site-resolver.ts'
 import {
-  BAD_REQUEST,
-  INTERNAL_ERROR,
-  METHOD_NOT_ALLOWED,
-  MISDIRECTED,
+  type ErrorPages,
   NOTICE_PATH,
   OPTIONS_RESPONSE,
-  PAGE_NOT_FOUND,
-  PASSWORD_METHOD_NOT_ALLOWED,
   PASSWORD_OPTIONS_RESPONSE,
   PASSWORD_PATH,
-  REPORT_PATH,
-  SITE_EXPIRED,
-  SITE_NOT_FOUND,
-  SITE_NOT_PUBLISHED,
-  unavailable,
-  VERSION_NOT_FOUND,
 } from './respond/pages/error-pages.ts'
+import { REPORT_PATH } from './respond/pages/page-frame.ts'
 import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
-const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTED }
+/** The pages of requests that no site handles. */
+const ERROR_NAMES = { 400: 'badRequest', 404: 'siteNotFound', 421: 'misdirected' } as const
 
 /**
  * Serves visitors: host → site → version → path → bytes (contract, "Serving"). Cached data is served
@@ -48,6 +39,7 @@ const ERROR_RESPONSES = { 400: BAD_REQUEST, 404: SITE_NOT_FOUND, 421: MISDIRECTE
  */
 export class Edge implements HttpHandler {
   readonly #options: EdgeOptions
+  readonly #pages: ErrorPages
   readonly #hosts: Hosts
   readonly #siteResolver: SiteResolver
   readonly #challenges: AcmeHttpChallenges
@@ -60,6 +52,7 @@ export class Edge implements HttpHandler {
 
   constructor(options: EdgeOptions) {
     this.#options = options
+    this.#pages = options.pages
     this.#hosts = new Hosts(options.addresses)
     this.#siteResolver = new SiteResolver(options)
     this.#challenges = new AcmeHttpChallenges(options)
@@ -121,15 +114,17 @@ export class Edge implements HttpHandler {
     if (isForm && method === 'POST') return this.#submitPassword(request, message)
     if (isForm)
       return Promise.resolve(
-        method === 'OPTIONS' ? PASSWORD_OPTIONS_RESPONSE : PASSWORD_METHOD_NOT_ALLOWED.for(request.headers),
+        method === 'OPTIONS'
+          ? PASSWORD_OPTIONS_RESPONSE
+          : this.#pages.formMethodNotAllowed.for(request.headers),
       )
     return method === 'OPTIONS'
       ? this.#optionsResponse(request)
-      : Promise.resolve(METHOD_NOT_ALLOWED.for(request.headers))
+      : Promise.resolve(this.#pages.methodNotAllowed.for(request.headers))
   }
 
-  errorResponse(status: keyof typeof ERROR_RESPONSES): EdgeResponse {
-    return ERROR_RESPONSES[status].for()
+  errorResponse(status: keyof typeof ERROR_NAMES): EdgeResponse {
+    return this.#pages[ERROR_NAMES[status]].for()
   }
 
   countRejected(response: EdgeResponse): void {
@@ -190,7 +185,7 @@ export class Edge implements HttpHandler {
       return inline(this.#failure(request, error), visit)
     }
     reportCorruptBlob(new Error('the blob is missing or has another length'))
-    if (!content.encoding) return inline(INTERNAL_ERROR.for(request.headers), visit)
+    if (!content.encoding) return inline(this.#pages.internalError.for(request.headers), visit)
     return { ...(await this.#identityFallback(request, memory)), visit }
   }
 
@@ -222,7 +217,7 @@ export class Edge implements HttpHandler {
       )
     } catch (error) {
       // A client that disconnects before the form is complete is not an error.
-      if (message.destroyed && !message.complete) return BAD_REQUEST.for(request.headers)
+      if (message.destroyed && !message.complete) return this.#pages.badRequest.for(request.headers)
       return this.#failure(request, error)
     }
   }
@@ -282,7 +277,7 @@ export class Edge implements HttpHandler {
     } catch (error) {
       this.#failure(request, error)
     }
-    if (host.kind === 'service') return PAGE_NOT_FOUND.for(request.headers)
+    if (host.kind === 'service') return this.#pages.pageNotFound.for(request.headers)
     return (await this.#serve(host, { ...request, isSecure: true })).response
   }
 
@@ -290,15 +285,17 @@ export class Edge implements HttpHandler {
     const notServable = this.#notServable(resolution, request)
     if (notServable) return uncounted(notServable)
     if (host.kind !== 'domain' && isValidation(request.target.path))
-      return uncounted(PAGE_NOT_FOUND.for(request.headers))
+      return uncounted(this.#pages.pageNotFound.for(request.headers))
     const site = resolution as ResolvedSite
     if (!this.#gate.isAuthorized(site, request.headers.cookie))
       return uncounted(this.#gate.showForm(site, request))
     if (!site.table)
-      return uncounted((site.preview ? VERSION_NOT_FOUND : SITE_NOT_PUBLISHED).for(request.headers))
+      return uncounted(
+        (site.preview ? this.#pages.versionNotFound : this.#pages.siteNotPublished).for(request.headers),
+      )
     const now = this.#options.clock()
     if (site.previewUntil !== undefined && now >= site.previewUntil)
-      return uncounted(VERSION_NOT_FOUND.for(request.headers))
+      return uncounted(this.#pages.versionNotFound.for(request.headers))
     if (site.liveReload !== undefined) {
       const reply = this.#respondToReload(host, site, request)
       if (reply !== undefined) return reply
@@ -322,12 +319,12 @@ export class Edge implements HttpHandler {
   }
 
   #notServable(resolution: Resolution, { target, headers }: HttpRequest): EdgeResponse | undefined {
-    if (resolution.kind === 'not-found') return SITE_NOT_FOUND.for(headers)
+    if (resolution.kind === 'not-found') return this.#pages.siteNotFound.for(headers)
     if (resolution.kind === 'redirect')
-      return isChallenge(target.path) ? PAGE_NOT_FOUND.for(headers) : redirectTo(resolution, target)
+      return isChallenge(target.path) ? this.#pages.pageNotFound.for(headers) : redirectTo(resolution, target)
     if (resolution.kind === 'suspended') return resolution.page.for(headers)
     return resolution.kind === 'expired' || this.#isExpired(resolution)
-      ? SITE_EXPIRED.for(headers)
+      ? this.#pages.siteExpired.for(headers)
       : undefined
   }
 
@@ -343,7 +340,7 @@ export class Edge implements HttpHandler {
     const identityHeaders = { ...headers, 'accept-encoding': 'identity' }
     const identityRequest = { host, isSecure, target, headers: identityHeaders, socket }
     const result = await this.respond(identityRequest)
-    return this.openBody(identityRequest, result ?? uncounted(SITE_NOT_FOUND.for(headers)), memory)
+    return this.openBody(identityRequest, result ?? uncounted(this.#pages.siteNotFound.for(headers)), memory)
   }
 
   #failure({ host, target, headers }: HttpRequest, error: unknown): EdgeResponse {
@@ -354,7 +351,9 @@ export class Edge implements HttpHandler {
         path: target.path,
         error,
       })
-    return (isUnavailable ? unavailable(error.retryAfterSeconds ?? 5) : INTERNAL_ERROR).for(headers)
+    return (
+      isUnavailable ? this.#pages.unavailable(error.retryAfterSeconds ?? 5) : this.#pages.internalError
+    ).for(headers)
   }
 }
 

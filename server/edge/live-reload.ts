@@ -2,7 +2,8 @@ import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 import type { EdgeOptions } from './edge-options.ts'
-import { inlineResponse, PAGE_NOT_FOUND } from './respond/pages/error-pages.ts'
+import { DEFAULT_PAGES } from './respond/pages/error-pages.ts'
+import { inlineResponse } from './respond/pages/page-frame.ts'
 import type { EdgeResponse } from './response.ts'
 
 /** Paths of previews with live reload that the site does not own. */
@@ -122,7 +123,7 @@ export class LiveReload {
         for (;;) {
           watch.isChanged = false
           const versionId = await findVersionId()
-          if (versionId === undefined) return PAGE_NOT_FOUND.for(request.headers)
+          if (versionId === undefined) return DEFAULT_PAGES.pageNotFound.for(request.headers)
           if (versionId !== known) return CHANGED
           await watch.wait()
           if (!watch.isChanged) return UNCHANGED

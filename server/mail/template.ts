@@ -1,3 +1,4 @@
+import { type Branding, legalLinks } from '../../protocol/branding.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Email } from './mail.ts'
 
@@ -15,9 +16,6 @@ interface EmailContent {
   unsubscribeUrl?: string | undefined
 }
 
-/** The name of the service, as letters show it. */
-export const DEFAULT_SERVICE_NAME = 'Slipway'
-
 /** Lines of the text part have at most this length, unless a word is longer (RFC 3676, 4.2). */
 const MAX_LINE_LENGTH = 76
 
@@ -26,16 +24,14 @@ const MAX_LINE_LENGTH = 76
  * legible in light and dark mail clients. It is one table, whose width all of them respect, and begins with the text
  * that lists of emails show beside the subject.
  */
-export function renderEmail(
-  { subject, blocks, footer, ...email }: EmailContent,
-  serviceName = DEFAULT_SERVICE_NAME,
-): Email {
-  const text = [...blocks.map(toText), `--\n${wrap(footer)}`].join('\n\n')
+export function renderEmail({ subject, blocks, footer, ...email }: EmailContent, branding: Branding): Email {
+  const links = legalLinks(branding).map(({ label, url }) => `\n${label}: ${url}`)
+  const text = [...blocks.map(toText), `--\n${wrap(footer)}${links.join('')}`].join('\n\n')
   return {
     ...email,
     subject: singleLine(subject),
     text: `${text}\n`,
-    html: toDocument({ subject, blocks, footer, serviceName }),
+    html: toDocument({ subject, blocks, footer, branding }),
   }
 }
 
@@ -66,8 +62,9 @@ function toDocument({
   subject,
   blocks,
   footer,
-  serviceName,
-}: Pick<EmailContent, 'subject' | 'blocks' | 'footer'> & { serviceName: string }): string {
+  branding,
+}: Pick<EmailContent, 'subject' | 'blocks' | 'footer'> & { branding: Branding }): string {
+  const links = legalLinks(branding).map(({ label, url }) => html`<br><a href="${url}">${label}</a>`)
   const [preheader = ''] = blocks.filter((block) => typeof block === 'string')
   return html`<!doctype html>
 <html lang="en">
@@ -81,8 +78,8 @@ function toDocument({
 <body style="margin:0;padding:24px;${FONT};font-size:16px;line-height:1.5">
 <div style="display:none;max-height:0;overflow:hidden">${preheader}</div>
 <table role="presentation" width="100%" style="max-width:544px;margin:0 auto;border-spacing:0"><tr><td style="padding:0;${FONT};font-size:16px;line-height:1.5">
-<p style="margin:0 0 24px;font-weight:600">${serviceName}</p>
-${blocks.map(toHtml)}<p style="margin:32px 0 0;font-size:13px;opacity:.75">${footer}</p>
+<p style="margin:0 0 24px;font-weight:600">${branding.name}</p>
+${blocks.map(toHtml)}<p style="margin:32px 0 0;font-size:13px;opacity:.75">${footer}${links}</p>
 </td></tr></table>
 </body>
 </html>

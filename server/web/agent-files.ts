@@ -1,5 +1,6 @@
 import { agentText } from '../../protocol/agent-text.ts'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
+import { legalLinks } from '../../protocol/branding.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { formatDuration, formatNumber, UNLIMITED } from '../../protocol/format.ts'
 import { type StaticFile, staticFile } from './static-file.ts'
@@ -24,15 +25,16 @@ const MARKDOWN = 'text/markdown; charset=utf-8'
 /** The files by which programs find the API and how to use it, by path; `/` is the front page as text, `/docs` the list of guides. */
 export function agentFiles(options: AgentFilesOptions): ReadonlyMap<string, StaticFile> {
   const { settings, clock } = options
-  const { baseUrl } = settings
-  const text = agentText({ baseUrl, lifetime: formatDuration(settings.anonymousLifetime) })
+  const { baseUrl, branding } = settings
+  const { name } = branding
+  const text = agentText({ name, baseUrl, lifetime: formatDuration(settings.anonymousLifetime) })
   const recipe = uploadRecipe(options)
-  const overview = llmsText(baseUrl, text + recipe)
+  const overview = llmsText(settings, text + recipe)
   const files: [path: string, type: string, content: string][] = [
-    ['/', TEXT, frontPage(baseUrl, recipe)],
+    ['/', TEXT, frontPage(settings, recipe)],
     ['/docs', MARKDOWN, overview],
     ['/llms.txt', TEXT, overview],
-    ['/skill.md', MARKDOWN, skill(baseUrl, text)],
+    ['/skill.md', MARKDOWN, skill(settings, text)],
     ['/robots.txt', TEXT, 'User-agent: *\nAllow: /api/openapi.json\nDisallow: /api/\n'],
     ['/.well-known/api-catalog', CATALOG_TYPE, JSON.stringify(apiCatalog(baseUrl))],
     ['/.well-known/mcp/server-card.json', 'application/json', JSON.stringify(serverCard(settings))],
@@ -94,8 +96,8 @@ Or get the slug, the token and the link as JSON; excluded lists the files that w
 `
 }
 
-function frontPage(baseUrl: string, recipe: string): string {
-  return `Slipway publishes static sites. No account is needed.
+function frontPage({ baseUrl, branding }: PageSettings, recipe: string): string {
+  return `${branding.name} publishes static sites. No account is needed.
 ${recipe}
 Publish a folder (Node.js 18 or later):
   ${npxCommand(baseUrl)} publish ./folder
@@ -114,8 +116,9 @@ OpenAPI document:   ${baseUrl}/api/openapi.json
 }
 
 /** In the format of https://llmstxt.org. */
-function llmsText(baseUrl: string, text: string): string {
-  return `# Slipway
+function llmsText({ baseUrl, branding }: PageSettings, text: string): string {
+  const links = legalLinks(branding).map(({ label, url }) => `- [${label}](${url})\n`)
+  return `# ${branding.name}
 
 > A publishing service for static sites: send files, get a live URL.
 
@@ -129,11 +132,11 @@ ${text}
 - [All guides in one file](${baseUrl}/llms-full.txt)
 - [OpenAPI document](${baseUrl}/api/openapi.json): every operation with schemas and examples
 - [API reference](${baseUrl}/docs): the same for people, with all error codes
-`
+${links.join('')}`
 }
 
 /** In the format of agent skills: a front matter with name and description. */
-function skill(baseUrl: string, text: string): string {
+function skill({ baseUrl, branding }: PageSettings, text: string): string {
   return `---
 name: publish-site
 description: Publish a static site, page or folder and get a public URL. Use when the user wants to publish, deploy or share HTML or a built front end.
@@ -144,7 +147,7 @@ description: Publish a static site, page or folder and get a public URL. Use whe
 ${text}
 ## With the Model Context Protocol
 
-With tools of Slipway (publish_site, update_files and others), use them in place of the requests above. To add them to a client: the address is ${baseUrl}/mcp (Streamable HTTP), and it signs in by OAuth. On a computer with the files, the command ${npxCommand(baseUrl)} mcp serves the same tools over stdio, and publish_folder. Guide: ${baseUrl}/docs/agents.md
+With tools of ${branding.name} (publish_site, update_files and others), use them in place of the requests above. To add them to a client: the address is ${baseUrl}/mcp (Streamable HTTP), and it signs in by OAuth. On a computer with the files, the command ${npxCommand(baseUrl)} mcp serves the same tools over stdio, and publish_folder. Guide: ${baseUrl}/docs/agents.md
 
 ## From CI
 
@@ -181,9 +184,9 @@ function apiCatalog(baseUrl: string): object {
 }
 
 /** Where the MCP server is, for clients that look for it. The protocol itself describes its tools. */
-function serverCard({ baseUrl, version }: PageSettings): object {
+function serverCard({ baseUrl, branding, version }: PageSettings): object {
   return {
-    serverInfo: { name: 'slipway', title: 'Slipway', version },
+    serverInfo: { name: 'slipway', title: branding.name, version },
     description: 'Publishes static sites: send files, get a live URL.',
     documentationUrl: `${baseUrl}/docs/agents`,
     transport: { type: 'streamable-http', endpoint: `${baseUrl}/mcp` },

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
 import type { Banner } from '../../protocol/api/banner.ts'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
+import { DEFAULT_BRANDING, legalLinks } from '../../protocol/branding.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { frontLead } from '../../protocol/front-lead.ts'
@@ -13,7 +14,7 @@ import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
 import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
 import { ApiError } from '../lib/errors.ts'
-import { escapeHtml } from '../lib/html.ts'
+import { escapeHtml, html } from '../lib/html.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 import { type PageResponse, type StaticFile, toPageResponse } from './static-file.ts'
 
@@ -160,6 +161,8 @@ function getContent(name: string, { built, reference }: Builds, options: BuiltSi
   const content = String(reference.get(name))
   if (/\.(md|txt)$/.test(name) && name.startsWith(GUIDES))
     return Buffer.from(replacePlaceholders(content, options, (text) => text))
+  if (name.endsWith('.webmanifest'))
+    return Buffer.from(replacePlaceholders(String(built.get(name)), options, escapeJson))
   if (!name.endsWith('.html')) return built.get(name)!
   if (!name.startsWith(GUIDES)) return fillIn(String(built.get(name)), content, options)
   const title = /<h1[^>]*>(.*?)<\/h1>/.exec(content)?.[1] ?? ''
@@ -169,26 +172,43 @@ function getContent(name: string, { built, reference }: Builds, options: BuiltSi
 
 /** Replaces the placeholders of a page. */
 function fillIn(page: string, reference: string, options: BuiltSiteOptions): Buffer {
-  const filled = page.replace('<!-- reference -->', () => reference)
+  const filled = withOwnCard(page, options).replace('<!-- reference -->', () => reference)
   return Buffer.from(replacePlaceholders(filled, options, escapeHtml))
 }
+
+/** The picture of link previews shows the default name. */
+function withOwnCard(page: string, { settings }: BuiltSiteOptions): string {
+  if (settings.branding.name === DEFAULT_BRANDING.name) return page
+  return page.replace(/<meta (?:property="og:image|name="twitter:card)[^<>]*>/g, '')
+}
+
+function escapeJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}
+
+const PLACEHOLDERS = /\{(base_url|lead|legal_links|lifetime|npx|service_name|settings|version)\}/g
 
 function replacePlaceholders(
   text: string,
   { settings }: BuiltSiteOptions,
   encode: (value: string) => string,
 ): string {
+  const { branding } = settings
+  const links = legalLinks(branding).map(({ label, url }) => html`<a href="${url}">${label}</a>`)
   const values = {
     base_url: settings.baseUrl,
     lead: frontLead(settings.anonymousPublishing),
+    legal_links: html`${links}`,
     lifetime: formatDuration(settings.anonymousLifetime),
     npx: npxCommand(settings.baseUrl),
+    service_name: branding.name,
     settings: JSON.stringify(settings),
     version: settings.version,
   }
-  return text.replace(/\{(base_url|lead|lifetime|npx|settings|version)\}/g, (_, name: keyof typeof values) =>
-    encode(values[name]),
-  )
+  return text.replace(PLACEHOLDERS, (_, name: keyof typeof values) => {
+    const value = values[name]
+    return typeof value === 'string' ? encode(value) : value.text
+  })
 }
 
 /**

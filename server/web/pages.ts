@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
 import { CLIENT_PACKAGE_PATH } from '../../protocol/client-package.ts'
-import { PAGE_NOT_FOUND } from '../edge/respond/pages/error-pages.ts'
+import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
+import type { EdgeResponse } from '../edge/response.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { HttpRequest, RequestHeaders } from '../net/http-handler.ts'
 import { prefersMarkdown, prefersText, SERVICE_LINKS } from './agent-files.ts'
@@ -81,7 +82,7 @@ export async function pages(
       handler: async ({ headers, method, params }, reply) => {
         const request = { headers: headers as RequestHeaders, isHead: method === 'HEAD' }
         const found = await findResponse(request, params)
-        return found ? send(reply, found) : reply.callNotFound()
+        return found ? sendPage(reply, found.response, found) : reply.callNotFound()
       },
     })
   const serveFile = (url: string, name: string) =>
@@ -126,16 +127,22 @@ export async function pages(
  * The response to an unknown path: a page in the visitor's language to callers that ask for HTML, otherwise an error of
  * the API.
  */
-export const notFoundPage: RouteHandlerMethod = async ({ headers }, reply) => {
-  if (!headers.accept?.includes('text/html')) {
-    reply.header('Vary', 'Accept')
-    throw new ApiError('NOT_FOUND', 'Unknown path. See /docs for the API.', { hint: PUBLISH_HINT })
+export function notFoundPage(pages: ErrorPages): RouteHandlerMethod {
+  return async ({ headers }, reply) => {
+    if (!headers.accept?.includes('text/html')) {
+      reply.header('Vary', 'Accept')
+      throw new ApiError('NOT_FOUND', 'Unknown path. See /docs for the API.', { hint: PUBLISH_HINT })
+    }
+    return sendPage(reply, pages.pageNotFound.for(headers))
   }
-  const response = PAGE_NOT_FOUND.for(headers)
-  return send(reply, { response, body: response.body })
 }
 
-function send(reply: FastifyReply, { response, body, headers: added = {} }: RoutedResponse): FastifyReply {
+/** Sends a response of the edge, with another body or more headers. */
+export function sendPage(
+  reply: FastifyReply,
+  response: EdgeResponse,
+  { body = response.body, headers: added = {} }: Partial<Omit<RoutedResponse, 'response'>> = {},
+): FastifyReply {
   const { headers, status } = response
   reply.code(status)
   for (let at = 0; at < headers.length; at += 2) reply.header(headers[at]!, headers[at + 1])

@@ -61,7 +61,7 @@ describe('the pages about the API', () => {
   })
 
   test('are found by programs: llms.txt, a skill, the catalog of APIs, robots.txt', async () => {
-    const text = agentText({ baseUrl: api.baseUrl, lifetime: '24 hours' })
+    const text = agentText({ name: 'Slipway', baseUrl: api.baseUrl, lifetime: '24 hours' })
     const llms = await api.request('GET', '/llms.txt')
     assert.ok(llms.text.startsWith('# Slipway\n\n> ') && llms.text.includes(text))
     for (const [, url = ''] of llms.text.matchAll(/\]\((.+?)\)/g)) {

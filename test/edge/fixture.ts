@@ -15,6 +15,7 @@ import type { Encoding } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { Edge } from '../../server/edge/edge.ts'
 import type { EdgeOptions } from '../../server/edge/edge-options.ts'
+import { DEFAULT_PAGES } from '../../server/edge/respond/pages/error-pages.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
@@ -132,6 +133,7 @@ export class EdgeFixture {
       ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, metrics }),
       blobs: this.blobs,
       addresses: this.addresses,
+      pages: DEFAULT_PAGES,
       injectedDocuments: new InjectedDocuments({
         blobs: new BlobReader(this.blobs, this.store.watched.read.blobs),
         budget,

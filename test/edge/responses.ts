@@ -4,7 +4,7 @@ import type { Encoding } from '../../server/blobs/encoding.ts'
 import { createObjectName } from '../../server/blobs/object-names.ts'
 import { buildResponse } from '../../server/edge/build-response.ts'
 import { buildRouteTable, type RouteTable, type SiteInput } from '../../server/edge/resolve/route-table.ts'
-import { ASSET_NOT_FOUND, PAGE_NOT_FOUND } from '../../server/edge/respond/pages/error-pages.ts'
+import { ASSET_NOT_FOUND, DEFAULT_PAGES } from '../../server/edge/respond/pages/error-pages.ts'
 import { publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import type { RequestHeaders } from '../../server/net/http-handler.ts'
@@ -42,6 +42,7 @@ export function buildTable(
   const publishedAt = toLastModified(LIVE)
   return buildRouteTable({
     files,
+    pages: DEFAULT_PAGES,
     policy: publicPolicy({ publishedAt, metadataChangedAt: publishedAt }),
     rules: rules ?? undefined,
     metadata: { title: null, description: null, ogImagePath: null },
@@ -109,6 +110,6 @@ export function describeResponse(
   if (to !== undefined) return status === 301 ? `→ ${to}` : `→ ${status} ${to}`
   if (status === 200) return content ? content.path : 'a page'
   if (answer === ASSET_NOT_FOUND) return '404 text'
-  if (answer === PAGE_NOT_FOUND.for()) return '404 plain'
+  if (answer === DEFAULT_PAGES.pageNotFound.for()) return '404 plain'
   return content ? `${status} ${content.path}` : body ? `${status}` : `${status} without a body`
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { Accounts } from '../../server/accounts/account.ts'
 import { Sessions } from '../../server/accounts/session.ts'
 import { ConcurrencyLimiter } from '../../server/lib/concurrency-limiter.ts'
@@ -53,7 +54,7 @@ test('a network with many codes queued at a slow mail server leaves capacity for
   const secret = 'a secret of thirty-two characters'
   const sessions = new Sessions({ store, clock })
   const accounts = new Accounts({
-    serviceName: 'Slipway',
+    branding: DEFAULT_BRANDING,
     store,
     mail: { delivery: 'email', send },
     signUp: { kind: 'open' },

@@ -14,6 +14,7 @@ export interface Mutation {
 
 type Row = [breaks: string, file: string, find: string, replace: string, ...tests: string[]]
 
+const BRANDING = 'test/api/branding.test.ts'
 const BACKUP = 'test/backup/backup.test.ts'
 const CHECK = 'test/operator/check.test.ts'
 const QUOTAS = 'test/api/quotas.test.ts'
@@ -48,7 +49,9 @@ const ROWS: readonly Row[] = [
   // Pages for visitors
   ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'best = language as Language', '', EDGE],
   ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'let highest = 0', 'let highest = -1', EDGE],
-  ['sends the title of a link preview unescaped', 'server/edge/respond/pages/error-pages.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  ['sends the name of the service unescaped', 'server/edge/respond/pages/page-frame.ts', '<span>${name}</span>', '<span>${new Html(name)}</span>', BRANDING],
+  ['sends emails without the documents of the operator', 'server/mail/template.ts', '${footer}${links}</p>', '${footer}</p>', BRANDING],
+  ['sends the title of a link preview unescaped', 'server/edge/respond/pages/page-frame.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
   // Watching the service, and its emails
   ['logs upload signatures and claim tokens', 'server/net/observe-request.ts', "path: url.split('?', 1)[0]!,", 'path: url,', 'test/operator/access-log.test.ts'],
   ['lets a visitor end a field of the access log', 'server/operations/access-log/format.ts', '/[^\\x20-\\x7e]|["\\\\]/g', '/[^\\x20-\\x7e]/g', 'test/operator/access-log.test.ts'],

@@ -175,7 +175,9 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   RATE_HOBBY: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_SESSION: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   RATE_SIGN_IN: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
-  NAME: { values: [' ', '<b>', 'x'.repeat(41)], allowed: /a name of 1 to 40 characters/ },
+  NAME: { values: [' ', 'a\nb', 'x'.repeat(41)], allowed: /a name of 1 to 40 characters/ },
+  TERMS_URL: { values: ['terms', 'javascript:alert(1)', 'data:text/html,x'], allowed: /a URL that begins/ },
+  IMPRINT_URL: { values: ['/imprint', 'mailto:a@b.example'], allowed: /a URL that begins/ },
   PLANS: {
     values: [
       'no-such-file.json',

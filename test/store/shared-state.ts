@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { Accounts } from '../../server/accounts/account.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
@@ -219,7 +220,7 @@ export function storeSharedState(promises: Promises): void {
 function accounts(store: Store, sent: Email[]): Accounts {
   const { clock } = store
   return new Accounts({
-    serviceName: 'Slipway',
+    branding: DEFAULT_BRANDING,
     store,
     clock,
     mail: { delivery: 'log', send: async (message) => void sent.push(message) },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { Accounts } from '../../server/accounts/account.ts'
 import { Sessions } from '../../server/accounts/session.ts'
 import type { DnsRecords } from '../../server/domains/dns/dns.ts'
@@ -107,7 +108,7 @@ test('a code sent before the upgrade still signs in, and a lock remains', async 
   await using store = await sqliteStore({ file: database.file, clock: () => clock.now })
   const letters: string[] = []
   const accounts = new Accounts({
-    serviceName: 'Slipway',
+    branding: DEFAULT_BRANDING,
     store,
     mail: { delivery: 'email', send: async ({ to }) => void letters.push(to) },
     signUp: { kind: 'open' },

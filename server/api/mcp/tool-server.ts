@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http'
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import type { FastifyRequest } from 'fastify'
 import type { KeyScope } from '../../../protocol/api/keys.ts'
+import type { Branding } from '../../../protocol/branding.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { errorBody, validationError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -19,6 +20,7 @@ import { VERSION_TOOLS } from './version-tools.ts'
 
 export interface ToolServerOptions {
   baseUrl: string
+  branding: Branding
   version: string
   routes: readonly Route[]
   /** The largest number of files that a plan allows. */
@@ -46,9 +48,16 @@ export interface ToolServer {
 }
 
 const INSTRUCTIONS =
-  'Slipway publishes static sites. publish_site needs no account; without one, show the user claimUrl. Show the user siteUrl. Pass the versionId that you last saw as baseVersionId, so that you do not overwrite the changes of others.'
+  'This service publishes static sites. publish_site needs no account; without one, show the user claimUrl. Show the user siteUrl. Pass the versionId that you last saw as baseVersionId, so that you do not overwrite the changes of others.'
 
-export function openToolServer({ baseUrl, version, log, handle, ...options }: ToolServerOptions): ToolServer {
+export function openToolServer({
+  baseUrl,
+  branding,
+  version,
+  log,
+  handle,
+  ...options
+}: ToolServerOptions): ToolServer {
   const routes = new Map(options.routes.map((route) => [route.id, route]))
   const all = [...publishTools(options.maxFiles), ...SITE_TOOLS, ...VERSION_TOOLS, ...DOMAIN_TOOLS]
   const tools = new Map<unknown, Tool>(all.map((tool) => [tool.name, tool]))
@@ -62,7 +71,7 @@ export function openToolServer({ baseUrl, version, log, handle, ...options }: To
   }))
   const createServer = (exchange: Exchange) => {
     const server = new Server(
-      { name: 'slipway', title: 'Slipway', version, websiteUrl: baseUrl },
+      { name: 'slipway', title: branding.name, version, websiteUrl: baseUrl },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     )
     server.setRequestHandler('tools/list', () => ({ tools: listed }))

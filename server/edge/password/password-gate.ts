@@ -6,13 +6,7 @@ import type { HttpRequest } from '../../net/http-handler.ts'
 import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import type { ResolvedSite } from '../resolve/resolution.ts'
-import {
-  FORM_TOO_LARGE,
-  FORM_UNSUPPORTED,
-  PASSWORD_PATH,
-  type PasswordProblem,
-  passwordPage,
-} from '../respond/pages/error-pages.ts'
+import { PASSWORD_PATH, type PasswordProblem } from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
 import { readForm } from './form.ts'
@@ -20,7 +14,7 @@ import { safeRedirectTarget } from './redirect-target.ts'
 
 type PasswordGateOptions = Pick<
   EdgeOptions,
-  'store' | 'clock' | 'secret' | 'clientIp' | 'addresses' | 'https'
+  'store' | 'clock' | 'secret' | 'clientIp' | 'addresses' | 'https' | 'pages'
 >
 
 const COOKIE_TTL_SECONDS = 30 * DAY_SECONDS
@@ -77,8 +71,8 @@ export class PasswordGate {
   /** Handles a posted form: a cookie and a redirect to the requested page, or the form again. */
   async submit(message: IncomingMessage, site: ResolvedSite, request: HttpRequest): Promise<EdgeResponse> {
     const form = await readForm(message)
-    if (form === 413) return FORM_TOO_LARGE.for(request.headers)
-    if (form === 415) return FORM_UNSUPPORTED.for(request.headers)
+    if (form === 413) return this.#options.pages.formTooLarge.for(request.headers)
+    if (form === 415) return this.#options.pages.formUnsupported.for(request.headers)
     const next = safeRedirectTarget(form.get('next'))
     const password = form.get('password')
     if (site.passwordHash === null) return seeOther(next)
@@ -110,7 +104,8 @@ export class PasswordGate {
         ? ['Retry-After', `${problem.retryAfterSeconds}`]
         : ['WWW-Authenticate', challenge]
     const { host, headers: accepted } = request
-    return passwordPage({ site: { host, title: site.title }, next, problem, headers }, accepted)
+    const { pages } = this.#options
+    return pages.password({ site: { host, title: site.title }, next, problem, headers }, accepted)
   }
 
   #cookieName(secure: boolean): string {

@@ -20,7 +20,7 @@ import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.
 const PREVIOUS_FILES_TTL_MS = HOUR_MS
 
 /** What a route table is built with. */
-export type BuildOptions = Pick<EdgeOptions, 'addresses' | 'config' | 'injectedDocuments'>
+export type BuildOptions = Pick<EdgeOptions, 'addresses' | 'config' | 'injectedDocuments' | 'pages'>
 
 /** Manifests of previous versions are needed of sites that are live since later than this. */
 export function previousFilesSince(now: number): number {
@@ -73,7 +73,7 @@ interface VersionToBuild {
 
 async function loadSiteInput(
   { site, version, blobs, policy }: VersionToBuild,
-  { addresses, config, injectedDocuments }: BuildOptions,
+  { addresses, config, injectedDocuments, pages }: BuildOptions,
 ): Promise<SiteInput> {
   const injection = findInjection(site, version, addresses)
   const injectedIndex = injection && (await injectedDocuments.get(injection))
@@ -84,6 +84,7 @@ async function loadSiteInput(
   const reportUrl = addresses.report(addresses.site(site.slug))
   return {
     files,
+    pages,
     policy: isAnonymous ? anonymousPolicy(policy, reportUrl, config.anonymousNotice) : policy,
     tail: isAnonymous && config.anonymousNotice === 'link' ? reportLink(reportUrl) : undefined,
     rules: rules ?? undefined,

@@ -6,6 +6,7 @@ import type { HeadMetadata } from '../../sites/page-metadata/head-metadata.ts'
 import { appendToDocument, type InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import type { BlobRecord, BlobRecords } from '../../store/contract/blobs.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
+import type { ErrorPages } from '../respond/pages/error-pages.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView } from '../respond/pages/root-page.ts'
 import type { Policy } from '../respond/policy.ts'
@@ -36,6 +37,8 @@ export interface RouteTable {
   headers: SiteHeaders | undefined
   /** The response to navigations to unknown paths, with `spaMode`. */
   fallback: ServedFile | undefined
+  /** The pages for errors. */
+  pages: ErrorPages
   /** Estimated memory in bytes, including the responses when every file was requested. */
   bytes: number
 }
@@ -44,6 +47,8 @@ export interface RouteTable {
 export interface SiteInput {
   files: readonly StoredFile[]
   policy: Policy
+  /** The pages for errors. */
+  pages: ErrorPages
   rules?: SiteRules | undefined
   /** Replaces the root document. */
   injectedIndex?: InjectedDocument | undefined
@@ -74,7 +79,7 @@ const NOT_FOUND_PAGE = '404.html'
  * published and in NFC.
  */
 export function buildRouteTable(published: SiteInput): RouteTable {
-  const { policy, rules, previousFiles, spaMode } = published
+  const { policy, pages, rules, previousFiles, spaMode } = published
   const files = buildServedFiles(published)
   const entries = buildEntries(files, policy)
   const text = plainTextView(files)
@@ -92,6 +97,7 @@ export function buildRouteTable(published: SiteInput): RouteTable {
     redirects: rules?.redirects.length ? new SiteRedirects(rules.redirects, policy) : undefined,
     headers: rules?.headers.length ? new SiteHeaders(rules.headers, policy, entries.size) : undefined,
     fallback: spaMode ? findFile(entries, '/') : undefined,
+    pages,
   }
   const headBytes = published.injectedIndex?.head.length ?? 0
   return { ...table, bytes: estimateBytes(table, files.length) + headBytes }

@@ -7,7 +7,6 @@ import type { ServedSite, ServedVersion, VersionReference } from '../../store/co
 import type { Suspension } from '../../store/contract/suspension.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { reloadTag } from '../live-reload.ts'
-import { suspendedPage } from '../respond/pages/error-pages.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite, previousFilesSince } from './build-site.ts'
 import type { Host } from './host.ts'
 import type { Redirect, Resolution, SuspendedSite } from './resolution.ts'
@@ -186,9 +185,9 @@ export class SiteResolver {
   }
 
   #suspended({ publicReason }: Suspension): SuspendedSite {
-    const { addresses, config } = this.#options
+    const { addresses, config, pages } = this.#options
     const contact = config.reportEmail === '' ? addresses.base : `mailto:${config.reportEmail}`
-    const page = suspendedPage({ publicReason, contact, service: addresses.base })
+    const page = pages.suspended({ publicReason, contact, service: addresses.base })
     return { kind: 'suspended', preview: false, page }
   }
 

@@ -1,7 +1,7 @@
 import type { HttpRequest, RequestHeaders } from '../../net/http-handler.ts'
 import type { EdgeResponse } from '../response.ts'
 import { evaluatePreconditions, ifRangeMatches } from './conditional.ts'
-import { PRECONDITION_FAILED } from './pages/error-pages.ts'
+import { DEFAULT_PAGES } from './pages/error-pages.ts'
 import type { GeneratedPage } from './pages/generated-page.ts'
 import { parseRange } from './ranges.ts'
 import type { Representation } from './served-file.ts'
@@ -30,5 +30,5 @@ export function conditionalResponse(
 ): EdgeResponse {
   const status = evaluatePreconditions(headers, page)
   if (status === 200) return page.ok
-  return status === 304 ? page.notModified : PRECONDITION_FAILED.for(headers)
+  return status === 304 ? page.notModified : DEFAULT_PAGES.preconditionFailed.for(headers)
 }

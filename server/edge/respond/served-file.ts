@@ -4,7 +4,8 @@ import type { InjectedDocument } from '../../sites/page-metadata/injected-docume
 import { decodePath } from '../paths.ts'
 import { type BlobSlice, type EdgeResponse, withHeaders } from '../response.ts'
 import { parseAcceptEncoding } from './negotiation.ts'
-import { ERROR_HEADERS, type LanguageHeaders, RANGE_NOT_SATISFIABLE } from './pages/error-pages.ts'
+import { DEFAULT_PAGES, type LanguageHeaders } from './pages/error-pages.ts'
+import { ERROR_HEADERS } from './pages/page-frame.ts'
 import type { LastModified, Policy } from './policy.ts'
 
 /** Bytes in the store, or in the memory of the caller. */
@@ -213,7 +214,7 @@ export class Representation implements BlobSlice {
 
   /** RFC 9110, 15.5.17. */
   notSatisfiable(accepted: LanguageHeaders): EdgeResponse {
-    const page = RANGE_NOT_SATISFIABLE.for(accepted)
+    const page = DEFAULT_PAGES.rangeNotSatisfiable.for(accepted)
     return withHeaders(page, page.headers.concat('Content-Range', `bytes */${this.size}`))
   }
 

@@ -1,3 +1,4 @@
+import type { Branding } from '../../../protocol/branding.ts'
 import { pluralize } from '../../../protocol/format.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import type { Email } from '../../mail/mail.ts'
@@ -15,16 +16,18 @@ export function reportEmail({
   slug,
   reports,
   addresses,
+  branding,
 }: {
   to: string
   slug: string
   reports: Pick<ReportedSite, 'count' | 'mailedCount' | 'latest'>
   addresses: UrlBuilder
+  branding: Branding
 }): Email {
   const { count, mailedCount, latest } = reports
   const added = pluralize(count - mailedCount, 'new report')
   const quoted = latest.slice(0, Math.min(MAX_QUOTED, count - mailedCount))
-  return renderEmail({
+  const content = {
     kind: 'site-reported',
     to,
     subject: `${slug} was reported: ${latest[0]?.reason ?? 'other'}`,
@@ -36,5 +39,6 @@ export function reportEmail({
       { label: 'Open reports', url: `${addresses.base}/admin/reports` },
     ],
     footer: `You receive this email because SLIPWAY_REPORT_EMAIL of the service at ${addresses.base} is your address.`,
-  })
+  }
+  return renderEmail(content, branding)
 }

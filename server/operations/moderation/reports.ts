@@ -4,6 +4,7 @@ import {
   type ReportReason,
   type ReportRequest,
 } from '../../../protocol/api/reports.ts'
+import type { Branding } from '../../../protocol/branding.ts'
 import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts'
 import { Hosts } from '../../edge/resolve/host.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
@@ -24,6 +25,7 @@ interface ReportsOptions {
   store: Store
   mail: Mail
   addresses: UrlBuilder
+  branding: Branding
   limits: Pick<RateLimits, 'charge'>
   clock: () => number
   log: Log
@@ -136,11 +138,11 @@ export class Reports {
   }
 
   async #notify(store: Store, slug: string): Promise<boolean> {
-    const { mail, addresses, email, log } = this.#options
+    const { mail, addresses, branding, email, log } = this.#options
     const claimed = await store.write('durable', { site: slug }, (tx) => this.#claim(tx, slug))
     if (!claimed) return false
     try {
-      await mail.send(reportEmail({ to: email, slug, reports: claimed, addresses }))
+      await mail.send(reportEmail({ to: email, slug, reports: claimed, addresses, branding }))
       return true
     } catch (error) {
       log.warn('the email about reports was not sent; the next one follows in an hour', { site: slug, error })

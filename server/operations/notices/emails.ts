@@ -1,3 +1,4 @@
+import type { Branding } from '../../../protocol/branding.ts'
 import {
   formatBytes,
   formatCountLimit,
@@ -15,7 +16,7 @@ interface NoticeEmail {
   to: string
   event: NoticeEvent
   addresses: UrlBuilder
-  serviceName: string
+  branding: Branding
   unsubscribeUrl?: string | undefined
   now: number
 }
@@ -36,7 +37,7 @@ export function noticeEmail(o: NoticeEmail): Email {
   const { subject, blocks, reason } = toContent(event, addresses, o.now)
   const off = unsubscribeUrl === undefined ? '' : ` Turn these emails off: ${base}/account`
   const footer = `${reason ?? `You receive this email because of your account at ${base}.`}${off}`
-  return renderEmail({ kind: event.kind, to, subject, blocks, footer, unsubscribeUrl }, o.serviceName)
+  return renderEmail({ kind: event.kind, to, subject, blocks, footer, unsubscribeUrl }, o.branding)
 }
 
 function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Content {

@@ -1,3 +1,4 @@
+import type { Branding } from '../../../protocol/branding.ts'
 import { wantsNotice } from '../../accounts/notice-switches.ts'
 import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
 import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
@@ -21,7 +22,7 @@ interface NoticesOptions {
   store: Store
   mail: Mail
   addresses: UrlBuilder
-  serviceName: string
+  branding: Branding
   unsubscribeLinks: Pick<UnsubscribeLinks, 'create'>
   clock: () => number
   log: Log
@@ -167,11 +168,11 @@ export class Notices {
   }
 
   async #send({ id, event, attempts }: Notice, { id: account, email }: Account): Promise<boolean> {
-    const { store, mail, addresses, serviceName, unsubscribeLinks, clock, log } = this.#options
+    const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.#options
     try {
       const to = event.kind === 'site-shared' ? event.to : email
       const unsubscribeUrl = unsubscribeLinks.create(account, event.kind)
-      await mail.send(noticeEmail({ to, event, addresses, serviceName, unsubscribeUrl, now: clock() }))
+      await mail.send(noticeEmail({ to, event, addresses, branding, unsubscribeUrl, now: clock() }))
       return true
     } catch (error) {
       if (error instanceof MailRejectedError) {

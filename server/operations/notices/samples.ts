@@ -1,3 +1,4 @@
+import type { Branding } from '../../../protocol/branding.ts'
 import { codeEmail, invitationEmail, lockEmail, signUpClosedEmail } from '../../accounts/emails.ts'
 import { canTurnOff } from '../../accounts/notice-switches.ts'
 import { INVITATION_DAYS } from '../../accounts/sign-up.ts'
@@ -6,24 +7,27 @@ import type { Email } from '../../mail/mail.ts'
 import { renderEmail } from '../../mail/template.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { NoticeEvent } from '../../store/contract/notices.ts'
+import { reportEmail } from '../moderation/report-email.ts'
 import { noticeEmail } from './emails.ts'
 
 interface SampleOptions {
   to: string
   addresses: UrlBuilder
-  serviceName: string
+  branding: Branding
   now: number
 }
+
+const SAMPLE_SITE = { slug: 'amber-harbor-k7x3m2', title: 'Amber Harbor Bakery' }
 
 type Events = { [Kind in NoticeEvent['kind']]: NoticeEvent & { kind: Kind } }
 
 /** Every email that the service sends, with sample data. */
 export function sampleEmails(options: SampleOptions): Email[] {
-  const { to, addresses, serviceName, now } = options
-  const service = { baseUrl: addresses.base, serviceName }
+  const { to, addresses, branding, now } = options
+  const service = { baseUrl: addresses.base, branding }
   const notices = Object.values<NoticeEvent>(sampleEvents(now)).map((event) =>
     noticeEmail({
-      ...{ to, event, addresses, serviceName, now },
+      ...{ to, event, addresses, branding, now },
       unsubscribeUrl: canTurnOff(event.kind) ? `${addresses.base}/unsubscribe?kind=${event.kind}` : undefined,
     }),
   )
@@ -33,24 +37,32 @@ export function sampleEmails(options: SampleOptions): Email[] {
     invitationEmail({ to, days: INVITATION_DAYS, ...service }),
     lockEmail({ to, lock: 'caller', hours: 24, ...service }),
     ...notices,
+    sampleReport(options),
     testEmail(options),
   ]
 }
 
+function sampleReport({ to, addresses, branding, now }: SampleOptions): Email {
+  const { slug } = SAMPLE_SITE
+  const report = { at: now, reason: 'phishing', text: 'It copies the sign-in page of a bank', email: null }
+  const latest = [{ ...report, url: addresses.site(slug) }]
+  return reportEmail({ to, slug, reports: { count: 1, mailedCount: 0, latest }, addresses, branding })
+}
+
 /** The email of `slipway-server mail test` and `slipway-server check --mail`. */
-export function testEmail({ to, addresses, serviceName }: Omit<SampleOptions, 'now'>): Email {
+export function testEmail({ to, addresses, branding }: Omit<SampleOptions, 'now'>): Email {
   return renderEmail(
     {
-      ...{ kind: 'test', to, subject: `Test of the emails of ${serviceName}` },
-      blocks: [`The emails of ${serviceName} at ${addresses.base} arrive.`],
+      ...{ kind: 'test', to, subject: `Test of the emails of ${branding.name}` },
+      blocks: [`The emails of ${branding.name} at ${addresses.base} arrive.`],
       footer: `An operator of ${addresses.base} sent this email to test the mail server.`,
     },
-    serviceName,
+    branding,
   )
 }
 
 function sampleEvents(now: number): Events {
-  const site = { slug: 'amber-harbor-k7x3m2', title: 'Amber Harbor Bakery' }
+  const site = SAMPLE_SITE
   const { slug } = site
   const domain = 'www.example.com'
   const reason = 'The site copies the sign-in page of a bank'

@@ -18,6 +18,8 @@ export const CHINESE: VisitorTexts = {
   fileBlocked: { title: '文件已被屏蔽', text: '本服务的运营者已屏蔽此文件。' },
   homePage: '前往首页',
   reportAbuse: '举报滥用',
+  terms: '服务条款',
+  imprint: '法律声明',
   contactOperator: '联系运营者',
   anonymousNotice: {
     title: '此网站未经验证',

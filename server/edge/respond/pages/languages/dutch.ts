@@ -42,6 +42,8 @@ export const DUTCH: VisitorTexts = {
   },
   homePage: 'Naar de startpagina',
   reportAbuse: 'Misbruik melden',
+  terms: 'Voorwaarden',
+  imprint: 'Colofon',
   contactOperator: 'Contact met de beheerder',
   anonymousNotice: {
     title: 'Deze site is niet geverifieerd',

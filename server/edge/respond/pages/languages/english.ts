@@ -39,6 +39,8 @@ export const ENGLISH: VisitorTexts = {
   fileBlocked: { title: 'File blocked', text: 'The operator of this service has blocked this file.' },
   homePage: 'Go to the home page',
   reportAbuse: 'Report abuse',
+  terms: 'Terms',
+  imprint: 'Imprint',
   contactOperator: 'Contact the operator',
   anonymousNotice: {
     title: 'This site is not verified',

@@ -42,6 +42,8 @@ export const FRENCH: VisitorTexts = {
   fileBlocked: { title: 'Fichier bloqué', text: 'L’exploitant de ce service a bloqué ce fichier.' },
   homePage: 'Aller à la page d’accueil',
   reportAbuse: 'Signaler un abus',
+  terms: 'Conditions d’utilisation',
+  imprint: 'Mentions légales',
   contactOperator: 'Contacter l’exploitant',
   anonymousNotice: {
     title: 'Ce site n’est pas vérifié',

@@ -48,6 +48,8 @@ export const GERMAN: VisitorTexts = {
   fileBlocked: { title: 'Datei gesperrt', text: 'Der Betreiber dieses Dienstes hat diese Datei gesperrt.' },
   homePage: 'Zur Startseite',
   reportAbuse: 'Missbrauch melden',
+  terms: 'Nutzungsbedingungen',
+  imprint: 'Impressum',
   contactOperator: 'Betreiber kontaktieren',
   anonymousNotice: {
     title: 'Diese Website ist nicht geprüft',

@@ -42,6 +42,8 @@ export const ITALIAN: VisitorTexts = {
   fileBlocked: { title: 'File bloccato', text: 'Il gestore di questo servizio ha bloccato questo file.' },
   homePage: 'Vai alla pagina iniziale',
   reportAbuse: 'Segnala un abuso',
+  terms: 'Termini di servizio',
+  imprint: 'Note legali',
   contactOperator: 'Contatta il gestore',
   anonymousNotice: {
     title: 'Questo sito non è verificato',

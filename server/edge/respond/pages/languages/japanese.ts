@@ -45,6 +45,8 @@ export const JAPANESE: VisitorTexts = {
   },
   homePage: 'トップページへ',
   reportAbuse: '不正行為を報告',
+  terms: '利用規約',
+  imprint: '運営者情報',
   contactOperator: '運営者に連絡',
   anonymousNotice: {
     title: 'このサイトは確認されていません',

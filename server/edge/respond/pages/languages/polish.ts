@@ -30,6 +30,8 @@ export const POLISH: VisitorTexts = {
   fileBlocked: { title: 'Plik zablokowany', text: 'Operator tej usługi zablokował ten plik.' },
   homePage: 'Przejdź do strony głównej',
   reportAbuse: 'Zgłoś nadużycie',
+  terms: 'Regulamin',
+  imprint: 'Nota prawna',
   contactOperator: 'Kontakt z operatorem',
   anonymousNotice: {
     title: 'Ta witryna nie jest zweryfikowana',

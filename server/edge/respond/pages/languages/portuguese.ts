@@ -39,6 +39,8 @@ export const PORTUGUESE: VisitorTexts = {
   fileBlocked: { title: 'Ficheiro bloqueado', text: 'O operador deste serviço bloqueou este ficheiro.' },
   homePage: 'Ir para a página inicial',
   reportAbuse: 'Denunciar abuso',
+  terms: 'Termos',
+  imprint: 'Aviso legal',
   contactOperator: 'Contactar o operador',
   anonymousNotice: {
     title: 'Este site não foi verificado',

@@ -42,6 +42,8 @@ export const SPANISH: VisitorTexts = {
   },
   homePage: 'Ir a la página de inicio',
   reportAbuse: 'Denunciar un abuso',
+  terms: 'Condiciones',
+  imprint: 'Aviso legal',
   contactOperator: 'Contactar con el operador',
   anonymousNotice: {
     title: 'Este sitio no está verificado',

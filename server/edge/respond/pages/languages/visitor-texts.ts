@@ -25,6 +25,9 @@ export interface VisitorTexts {
   homePage: string
   /** The link from every page to the form for reports. */
   reportAbuse: string
+  /** The links from every page to documents of the operator. */
+  terms: string
+  imprint: string
   contactOperator: string
   /** Before the pages of an anonymous site; the text with `{service}`, a host name. */
   anonymousNotice: PageText & { button: string }

@@ -1,0 +1,113 @@
+import { hash } from 'node:crypto'
+import { type Branding, DEFAULT_BRANDING, legalLinks } from '../../../../protocol/branding.ts'
+import { Html, html } from '../../../lib/html.ts'
+import type { EdgeResponse } from '../../response.ts'
+import { type Language, TEXTS } from './language.ts'
+import { THEME } from './theme.ts'
+
+/** The path that leads to the form for reports. */
+export const REPORT_PATH = '/_slipway/report'
+
+/** Headers of error pages: they are never cached (contract, "Serving", 6). */
+export const ERROR_HEADERS = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const
+
+const CSS = `${THEME}
+body{min-height:100vh;display:grid;place-items:center;padding:1.5rem}
+main{width:100%;max-width:27rem;padding:2rem;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius-large)}
+.above{display:flex;gap:.5rem;align-items:center;margin:0 0 .75rem;color:var(--quiet);font-size:.875rem;overflow-wrap:anywhere}
+svg{flex:none;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
+h1{margin:0 0 .5rem;font-size:1.25rem;font-weight:600;line-height:1.3;letter-spacing:-.011em;text-wrap:balance}
+p{margin:0;color:var(--quiet)}
+p+p{margin-top:1rem}
+a{color:var(--accent);text-underline-offset:.2em}
+form{display:grid;gap:.5rem;margin-top:1.25rem}
+label{font-weight:500}
+input,button,select,textarea{min-height:2.75rem;font:inherit;padding:.5rem .75rem;border-radius:var(--radius)}
+input,select,textarea{width:100%;color:var(--ink);background:var(--surface);border:1px solid var(--edge)}
+button{margin-top:.5rem;border:0;background:var(--accent);color:var(--on-accent);font-weight:500;cursor:pointer}
+button:hover{background:var(--accent-strong)}
+.wrong{color:var(--wrong)}
+footer{margin-top:1.5rem;font-size:.8125rem}
+footer a{color:var(--quiet);margin-right:1rem}
+footer span{display:block;margin-bottom:.5rem;color:var(--quiet);overflow-wrap:anywhere}
+`
+
+/** Nothing runs and nothing is loaded: the only style sheet is inline, allowed by its hash. */
+const ERROR_PAGE_CSP = [
+  "default-src 'none'",
+  `style-src 'sha256-${hash('sha256', CSS, 'base64')}'`,
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ')
+
+export interface ServicePage {
+  status: number
+  language: Language
+  /** In the tab. */
+  title: string
+  /** HTML in `main`. */
+  main: Html
+  headers?: readonly string[]
+}
+
+/** What the pages of the service have in common: style sheet, policy and footer. */
+export class PageFrame {
+  readonly #branding: Branding
+
+  constructor(branding: Branding) {
+    this.#branding = branding
+  }
+
+  /** A page, never cached. */
+  render({ status, language, title, main, headers = [] }: ServicePage): EdgeResponse {
+    const document = html`<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${new Html(CSS)}</style>
+</head>
+<body>
+<main>
+${main}
+<footer>${this.#renderName()}<a href="${REPORT_PATH}" rel="nofollow">${TEXTS[language].reportAbuse}</a>${this.#renderLinks(language)}</footer>
+</main>
+</body>
+</html>
+`
+    return inlineResponse(status, 'text/html; charset=utf-8', document.text, [
+      ...['Content-Language', language],
+      ...['Content-Security-Policy', ERROR_PAGE_CSP],
+      ...headers,
+    ])
+  }
+
+  /** A service without a name of its own is not named on the pages of other people's sites. */
+  #renderName(): Html | undefined {
+    const { name } = this.#branding
+    return name === DEFAULT_BRANDING.name ? undefined : html`<span>${name}</span>`
+  }
+
+  #renderLinks(language: Language): Html[] {
+    return legalLinks(this.#branding).map(
+      ({ kind, url }) => html`<a href="${url}">${TEXTS[language][kind]}</a>`,
+    )
+  }
+}
+
+/** A response that is never cached. */
+export function inlineResponse(
+  status: number,
+  type: string,
+  text: string,
+  headers: readonly string[] = [],
+): EdgeResponse {
+  const body = Buffer.from(text)
+  return {
+    status,
+    headers: ['Content-Type', type, 'Content-Length', `${body.length}`, ...ERROR_HEADERS, ...headers],
+    body,
+  }
+}

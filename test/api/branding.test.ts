@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { buildMessage } from '../../server/mail/message.ts'
+import { sampleEmails } from '../../server/operations/notices/samples.ts'
+import { UrlBuilder } from '../../server/sites/urls.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { readLetter } from '../tools/letter.ts'
+import { DAY_MS, startApi } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
+
+const NAME = `<b>"&'s`
+const TERMS = 'https://legal.example/terms?a=1&b=%22'
+const IMPRINT = 'https://legal.example/imprint'
+const LINKS = [`Terms: ${TERMS}`, `Imprint: ${IMPRINT}`]
+const BROWSER = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+
+const api = await startApi({ NAME, TERMS_URL: TERMS, IMPRINT_URL: IMPRINT, ANONYMOUS_NOTICE: 'page' })
+
+/** What HTML shows of the branding; its attributes and texts must be escaped. */
+function readHtml(html: string) {
+  assert.ok(!html.includes(NAME) && !html.includes(TERMS), 'not escaped')
+  const text = html.replaceAll(/<meta name="slipway"[^>]*>/g, '').replaceAll(/&#(\d+);/g, decode)
+  const links = [...text.matchAll(/<a href="(https:\/\/legal[^>]*?)">([^<]+)<\/a>/g)]
+  return { isNamed: text.includes(NAME), links: links.map(([, url, label]) => `${label}: ${url}`) }
+}
+
+function decode(_: string, code: string): string {
+  return String.fromCharCode(Number(code))
+}
+
+describe('the name of the service and the documents of its operator', () => {
+  test('are on every page that visitors of sites get from the service', async () => {
+    const { client } = await api.account()
+    const publish = () => api.publish(client, { 'index.html': 'content' })
+    const [open, locked, suspended] = [await publish(), await publish(), await publish()]
+    const anonymous = await api.publish(api.anonymous, { 'index.html': 'content' })
+    await client.setMetadata(locked.slug, { password: 'open sesame' })
+    const { suspensions } = await api.operator()
+    await suspensions.suspendSite(COMMAND_LINE, suspended.slug, { reason: 'It imitates a bank' })
+    const visit = (url: string, path = '/') => api.visit(url, path, BROWSER)
+    await waitFor(async () => (await visit(suspended.siteUrl)).status === 451)
+    const pages: Record<string, [status: number, page: ApiResponse]> = {
+      'a missing page': [404, await visit(open.siteUrl, '/missing')],
+      'a missing site': [404, await visit(open.siteUrl.replace('//', '//x'))],
+      'the password form': [401, await visit(locked.siteUrl)],
+      'a suspended site': [451, await visit(suspended.siteUrl)],
+      'the notice before an anonymous site': [200, await visit(anonymous.siteUrl)],
+      'the form for reports': [200, await api.request('GET', '/report')],
+      'a link of an email': [404, await api.request('GET', '/unsubscribe')],
+      'an unknown path of the service': [404, await api.request('GET', '/missing', { headers: BROWSER })],
+    }
+    api.pass(2 * DAY_MS)
+    pages['an expired site'] = [410, await visit(anonymous.siteUrl)]
+    for (const [name, [status, page]] of Object.entries(pages)) {
+      assert.equal(page.status, status, name)
+      assert.deepEqual(readHtml(page.text), { isNamed: true, links: LINKS }, name)
+    }
+  })
+
+  test('are on the front page without scripts, and the dashboard and the reference have the name', async () => {
+    const front = await api.request('GET', '/', { headers: BROWSER })
+    assert.deepEqual(readHtml(front.text), { isNamed: true, links: LINKS })
+    assert.doesNotMatch(front.text, /[>"]Slipway[^-]|card\.png/)
+    for (const path of ['/sign-in', '/docs', '/docs/publish'])
+      assert.match((await api.request('GET', path)).text, /<title>[^<]*&#60;b&#62;&#34;&#38;&#39;s/, path)
+    const manifest = await api.request('GET', '/site.webmanifest')
+    const { name, short_name } = JSON.parse(manifest.text)
+    assert.deepEqual([name, short_name], [NAME, NAME])
+  })
+
+  test('are in the documents for programs', async () => {
+    const get = async (path: string) => (await api.request('GET', path, { headers: { accept: '*/*' } })).json
+    const { info } = await get('/api/openapi.json')
+    assert.deepEqual([info.title, info.termsOfService], [NAME, TERMS])
+    assert.equal((await get('/.well-known/mcp/server-card.json')).serverInfo.title, NAME)
+    assert.equal((await get('/.well-known/oauth-protected-resource')).resource_name, NAME)
+    const { text } = await api.request('GET', '/llms.txt')
+    assert.ok(text.startsWith(`# ${NAME}\n`))
+    for (const line of [`- [Terms](${TERMS})`, `- [Imprint](${IMPRINT})`])
+      assert.ok(text.includes(line), line)
+    const session = await api.anonymous.requestCode('new@example.com')
+    const code = await api.running.mailedCode('new@example.com')
+    const { message } = await api.anonymous.verifyCode('new@example.com', code)
+    assert.deepEqual([session.email, message], ['new@example.com', `Welcome to ${NAME}`])
+  })
+
+  test('are in every kind of email, with the name as its sender', async () => {
+    const { branding, mailFrom } = readConfig({
+      ...{ SLIPWAY_NAME: NAME, SLIPWAY_TERMS_URL: TERMS, SLIPWAY_IMPRINT_URL: IMPRINT },
+      SLIPWAY_SITE_DOMAIN: 'sites.example',
+    })
+    const addresses = new UrlBuilder({ baseUrl: 'https://pages.example', siteDomain: 'sites.example' })
+    const emails = sampleEmails({ to: 'ann@example.com', addresses, branding, now: api.clock.now })
+    assert.ok(emails.some(({ kind }) => kind === 'site-reported'))
+    for (const email of emails) {
+      assert.deepEqual(readHtml(email.html), { isNamed: true, links: LINKS }, email.kind)
+      assert.ok(email.text.endsWith(`\n${LINKS.join('\n')}\n`), email.kind)
+    }
+    const { from } = readLetter(String(await buildMessage(emails[0]!, mailFrom)))
+    assert.equal(from, `"<b>\\"&'s" <slipway@sites.example>`)
+  })
+
+  test('are absent by default from the pages of sites and from emails', async () => {
+    const plain = await startApi()
+    const { siteUrl } = await plain.publish(plain.anonymous, { 'index.html': 'content' })
+    const { text } = await plain.visit(siteUrl, '/missing', BROWSER)
+    assert.match(text, /<footer><a href="\/_slipway\/report" rel="nofollow">Report abuse<\/a><\/footer>/)
+    assert.equal(readConfig({}).mailFrom, 'Slipway <slipway@localhost>')
+    assert.deepEqual(readConfig({}).branding, DEFAULT_BRANDING)
+    const { json } = await plain.request('GET', '/api/openapi.json')
+    assert.deepEqual([json.info.title, 'termsOfService' in json.info], ['Slipway', false])
+  })
+})
