@@ -11,6 +11,7 @@ import {
   bytes,
   bytesOrPercent,
   certificateFile,
+  color,
   databaseUrl,
   displayName,
   dnsServers,
@@ -65,6 +66,10 @@ export const settings = {
   termsUrl: link(
     'SLIPWAY_TERMS_URL',
     'URL of the terms of service, which pages, emails and the sign-in form link to.',
+  ),
+  color: color(
+    'SLIPWAY_COLOR',
+    'Color of links and buttons, such as `#0b5a75`. Where its contrast does not suffice, a darker or lighter shade is used.',
   ),
   imprintUrl: link('SLIPWAY_IMPRINT_URL', 'URL of the imprint, which pages and emails link to.'),
   proxyHost: hostName(

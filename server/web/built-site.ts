@@ -13,6 +13,7 @@ import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
 import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
+import { type Accents, accentStyle, DEFAULT_ACCENT } from '../lib/accent.ts'
 import { ApiError } from '../lib/errors.ts'
 import { escapeHtml, html } from '../lib/html.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
@@ -20,6 +21,8 @@ import { type PageResponse, type StaticFile, toPageResponse } from './static-fil
 
 interface BuiltSiteOptions {
   settings: PageSettings
+  /** Undefined for the default colors. */
+  accents: Accents | undefined
   /** The message of the operator that is shown now. */
   banner: () => Banner | undefined
   /** The CSP source of sites: `https://*.{site_domain}`. */
@@ -126,7 +129,7 @@ async function fillFiles(
   const modified = toLastModified(options.clock())
   const policy = {
     ...publicPolicy({ publishedAt: modified, metadataChangedAt: modified }),
-    extraHeaders: securityHeaders(options.sites),
+    extraHeaders: securityHeaders(options),
   }
   const load = async (name: string): Promise<[string, StaticFile]> => {
     const bytes = getContent(name, builds, options)
@@ -172,30 +175,33 @@ function getContent(name: string, { built, reference }: Builds, options: BuiltSi
 
 /** Replaces the placeholders of a page. */
 function fillIn(page: string, reference: string, options: BuiltSiteOptions): Buffer {
-  const filled = withOwnCard(page, options).replace('<!-- reference -->', () => reference)
+  const filled = withBranding(page, options).replace('<!-- reference -->', () => reference)
   return Buffer.from(replacePlaceholders(filled, options, escapeHtml))
 }
 
-/** The picture of link previews shows the default name. */
-function withOwnCard(page: string, { settings }: BuiltSiteOptions): string {
-  if (settings.branding.name === DEFAULT_BRANDING.name) return page
-  return page.replace(/<meta (?:property="og:image|name="twitter:card)[^<>]*>/g, '')
+/** Adds the colors after the style sheet. The picture of link previews shows the default name. */
+function withBranding(page: string, { settings, accents }: BuiltSiteOptions): string {
+  const style = accents ? `<style>${accentStyle(accents)}</style>` : ''
+  const styled = page.replace('</head>', () => `${style}</head>`)
+  if (settings.branding.name === DEFAULT_BRANDING.name) return styled
+  return styled.replace(/<meta (?:property="og:image|name="twitter:card)[^<>]*>/g, '')
 }
 
 function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-const PLACEHOLDERS = /\{(base_url|lead|legal_links|lifetime|npx|service_name|settings|version)\}/g
+const PLACEHOLDERS = /\{(accent|base_url|lead|legal_links|lifetime|npx|service_name|settings|version)\}/g
 
 function replacePlaceholders(
   text: string,
-  { settings }: BuiltSiteOptions,
+  { settings, accents }: BuiltSiteOptions,
   encode: (value: string) => string,
 ): string {
   const { branding } = settings
   const links = legalLinks(branding).map(({ label, url }) => html`<a href="${url}">${label}</a>`)
   const values = {
+    accent: accents?.light.accent ?? DEFAULT_ACCENT,
     base_url: settings.baseUrl,
     lead: frontLead(settings.anonymousPublishing),
     legal_links: html`${links}`,
@@ -215,11 +221,12 @@ function replacePlaceholders(
  * Allows only our own files, images in URLs (thumbnails are drawn from them), and frames of sites. No referrer: the
  * URL of the claim page contains a secret.
  */
-function securityHeaders(sites: string): string[] {
+function securityHeaders({ sites, accents }: BuiltSiteOptions): string[] {
+  const ownStyle = accents ? ` 'sha256-${hash('sha256', accentStyle(accents), 'base64')}'` : ''
   const contentSecurityPolicy = [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
+    `style-src 'self'${ownStyle}`,
     "font-src 'self'",
     "manifest-src 'self'",
     `img-src 'self' data: ${sites}`,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { readConfig } from '../../server/config/settings.ts'
@@ -17,7 +18,13 @@ const IMPRINT = 'https://legal.example/imprint'
 const LINKS = [`Terms: ${TERMS}`, `Imprint: ${IMPRINT}`]
 const BROWSER = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
 
-const api = await startApi({ NAME, TERMS_URL: TERMS, IMPRINT_URL: IMPRINT, ANONYMOUS_NOTICE: 'page' })
+const api = await startApi({
+  NAME,
+  TERMS_URL: TERMS,
+  IMPRINT_URL: IMPRINT,
+  COLOR: '#742',
+  ANONYMOUS_NOTICE: 'page',
+})
 
 /** What HTML shows of the branding; its attributes and texts must be escaped. */
 function readHtml(html: string) {
@@ -90,7 +97,7 @@ describe('the name of the service and the documents of its operator', () => {
   test('are in every kind of email, with the name as its sender', async () => {
     const { branding, mailFrom } = readConfig({
       ...{ SLIPWAY_NAME: NAME, SLIPWAY_TERMS_URL: TERMS, SLIPWAY_IMPRINT_URL: IMPRINT },
-      SLIPWAY_SITE_DOMAIN: 'sites.example',
+      ...{ SLIPWAY_SITE_DOMAIN: 'sites.example', SLIPWAY_COLOR: '#742' },
     })
     const addresses = new UrlBuilder({ baseUrl: 'https://pages.example', siteDomain: 'sites.example' })
     const emails = sampleEmails({ to: 'ann@example.com', addresses, branding, now: api.clock.now })
@@ -99,8 +106,27 @@ describe('the name of the service and the documents of its operator', () => {
       assert.deepEqual(readHtml(email.html), { isNamed: true, links: LINKS }, email.kind)
       assert.ok(email.text.endsWith(`\n${LINKS.join('\n')}\n`), email.kind)
     }
+    assert.match(emails[0]!.html, /background:#774422;color:#ffffff/)
     const { from } = readLetter(String(await buildMessage(emails[0]!, mailFrom)))
     assert.equal(from, `"<b>\\"&'s" <slipway@sites.example>`)
+  })
+
+  test('come with the color of the operator, which the policies of the pages allow by its hash', async () => {
+    const { siteUrl } = await api.publish(api.anonymous, { 'a.txt': 'a', 'b.txt': 'b' })
+    const files = await api.visit(siteUrl)
+    for (const [name, { text, headers }] of Object.entries({
+      'the listing of a site': files,
+      'a missing page': await api.visit(siteUrl, '/missing', BROWSER),
+      'the front page': await api.request('GET', '/', { headers: BROWSER }),
+      'the dashboard': await api.request('GET', '/sign-in'),
+      'the documentation': await api.request('GET', '/docs'),
+    })) {
+      const [, style = ''] = /<style>(.*?)<\/style>/s.exec(text) ?? []
+      assert.match(style, /:root\{--accent:#774422;/, name)
+      const policy = String(headers['content-security-policy'])
+      assert.ok(policy.includes(`'sha256-${hash('sha256', style, 'base64')}'`), name)
+    }
+    assert.equal(JSON.parse((await api.request('GET', '/site.webmanifest')).text).theme_color, '#774422')
   })
 
   test('are absent by default from the pages of sites and from emails', async () => {

@@ -1,4 +1,5 @@
-import { type Branding, DEFAULT_BRANDING } from '../../../../protocol/branding.ts'
+import { DEFAULT_BRANDING } from '../../../../protocol/branding.ts'
+import type { ServiceBranding } from '../../../lib/branding.ts'
 import { Html, html } from '../../../lib/html.ts'
 import type { RequestHeaders } from '../../../net/http-handler.ts'
 import type { EdgeResponse } from '../../response.ts'
@@ -92,7 +93,7 @@ export class ErrorPages {
   readonly formUnsupported = this.#error(415, 'unreadableForm')
   readonly #frame: PageFrame
 
-  constructor(branding: Branding) {
+  constructor(branding: ServiceBranding) {
     this.#frame = new PageFrame(branding)
   }
 
@@ -155,6 +156,11 @@ export class ErrorPages {
 <button>${button}</button>
 </form>`
     return this.render({ status: 200, language, title, main, headers: ['X-Robots-Tag', 'noindex'] })
+  }
+
+  /** What pages with another layout add to the theme. */
+  get accentStyle(): string {
+    return this.#frame.accentStyle
   }
 
   /** Any page, never cached. */

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
-import { type Branding, DEFAULT_BRANDING, legalLinks } from '../../../../protocol/branding.ts'
+import { DEFAULT_BRANDING, legalLinks } from '../../../../protocol/branding.ts'
+import { accentStyle } from '../../../lib/accent.ts'
+import type { ServiceBranding } from '../../../lib/branding.ts'
 import { Html, html } from '../../../lib/html.ts'
 import type { EdgeResponse } from '../../response.ts'
 import { type Language, TEXTS } from './language.ts'
@@ -32,15 +34,6 @@ footer a{color:var(--quiet);margin-right:1rem}
 footer span{display:block;margin-bottom:.5rem;color:var(--quiet);overflow-wrap:anywhere}
 `
 
-/** Nothing runs and nothing is loaded: the only style sheet is inline, allowed by its hash. */
-const ERROR_PAGE_CSP = [
-  "default-src 'none'",
-  `style-src 'sha256-${hash('sha256', CSS, 'base64')}'`,
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ')
-
 export interface ServicePage {
   status: number
   language: Language
@@ -53,10 +46,24 @@ export interface ServicePage {
 
 /** What the pages of the service have in common: style sheet, policy and footer. */
 export class PageFrame {
-  readonly #branding: Branding
+  /** Declarations after the theme, for every page of the service. */
+  readonly accentStyle: string
+  readonly #branding: ServiceBranding
+  readonly #css: string
+  /** Nothing runs and nothing is loaded: the only style sheet is inline, allowed by its hash. */
+  readonly #securityPolicy: string
 
-  constructor(branding: Branding) {
+  constructor(branding: ServiceBranding) {
     this.#branding = branding
+    this.accentStyle = branding.accents ? accentStyle(branding.accents) : ''
+    this.#css = CSS + this.accentStyle
+    this.#securityPolicy = [
+      "default-src 'none'",
+      `style-src 'sha256-${hash('sha256', this.#css, 'base64')}'`,
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+    ].join('; ')
   }
 
   /** A page, never cached. */
@@ -67,7 +74,7 @@ export class PageFrame {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<style>${new Html(CSS)}</style>
+<style>${new Html(this.#css)}</style>
 </head>
 <body>
 <main>
@@ -79,7 +86,7 @@ ${main}
 `
     return inlineResponse(status, 'text/html; charset=utf-8', document.text, [
       ...['Content-Language', language],
-      ...['Content-Security-Policy', ERROR_PAGE_CSP],
+      ...['Content-Security-Policy', this.#securityPolicy],
       ...headers,
     ])
   }
