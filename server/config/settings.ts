@@ -142,8 +142,16 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
   })
 }
 
-function readBranding({ serviceName: name, termsUrl, imprintUrl, color }: SettingValues): ServiceBranding {
-  return Object.freeze({ name, termsUrl, imprintUrl, ...(color !== '' && { accents: deriveAccents(color) }) })
+function readBranding({
+  serviceName: name,
+  termsUrl,
+  imprintUrl,
+  color,
+  logo,
+}: SettingValues): ServiceBranding {
+  const accents = color === '' ? undefined : deriveAccents(color)
+  const branding = { name, termsUrl, imprintUrl, hasLogo: logo !== undefined }
+  return Object.freeze({ ...branding, ...(accents && { accents }), ...(logo && { logo }) })
 }
 
 /** A name as the display name of an address (RFC 5322, 3.2.5): quoted unless it has only letters, digits and spaces. */

@@ -93,8 +93,9 @@ export class ErrorPages {
   readonly formUnsupported = this.#error(415, 'unreadableForm')
   readonly #frame: PageFrame
 
-  constructor(branding: ServiceBranding) {
-    this.#frame = new PageFrame(branding)
+  /** `service` is its base URL. */
+  constructor(branding: ServiceBranding, service: string) {
+    this.#frame = new PageFrame(branding, service)
   }
 
   /** `seconds` until a retry makes sense. */
@@ -185,7 +186,7 @@ export class ErrorPages {
 }
 
 /** Of a service without a name of its own. */
-export const DEFAULT_PAGES = new ErrorPages(DEFAULT_BRANDING)
+export const DEFAULT_PAGES = new ErrorPages(DEFAULT_BRANDING, '')
 
 const LOCK = new Html(
   '<svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path d="M6 11h12v9H6zM8 11V8a4 4 0 0 1 8 0v3"/></svg>',
