@@ -4,9 +4,13 @@ export interface Branding {
   /** URLs of the operator's documents; '' for none. */
   termsUrl: string
   imprintUrl: string
+  /** Whether its mark is at `LOGO_PATH`. */
+  hasLogo: boolean
 }
 
-export const DEFAULT_BRANDING: Branding = { name: 'Slipway', termsUrl: '', imprintUrl: '' }
+export const LOGO_PATH = '/logo'
+
+export const DEFAULT_BRANDING: Branding = { name: 'Slipway', termsUrl: '', imprintUrl: '', hasLogo: false }
 
 /** A document of the operator that pages and emails link to. */
 export interface LegalLink {

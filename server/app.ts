@@ -182,7 +182,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const requestLog = openAccessLog(config, { clientIp: getClientIp, clock, metrics, log })
   if (requestLog) stack.use(requestLog)
   const { branding } = config
-  const pages = new ErrorPages(branding)
+  const pages = new ErrorPages(branding, baseUrl)
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
@@ -231,6 +231,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     manifestBytes: config.manifestBytes,
     builtSite: new BuiltSite({
       settings,
+      ...{ accents: branding.accents, logo: branding.logo },
       banner: () => services.banners.current(),
       sites: services.addresses.site('*').slice(0, -1),
       clock,
@@ -404,10 +405,11 @@ function createLookupLimits(
 
 /** Settings embedded into pages. */
 function pageSettings(config: Config, baseUrl: string, version: string): PageSettings {
+  const { name, termsUrl, imprintUrl, hasLogo } = config.branding
   return {
     baseUrl,
     version,
-    branding: config.branding,
+    branding: { name, termsUrl, imprintUrl, hasLogo },
     siteDomain: `.${config.siteDomain}`,
     ...publishLimits(config),
     anonymousPublishing: config.anonymousPublishing === 'on',

@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso'
-import { legalLinks } from '../../protocol/branding.ts'
+import { LOGO_PATH, legalLinks } from '../../protocol/branding.ts'
 import { rateLimit } from '../api/rate-limit.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
@@ -48,7 +48,7 @@ function Header() {
   const links = isSignedIn ? ownLinks : PUBLIC_LINKS
   return (
     <header class="top">
-      <HomeLink name={settings.branding.name} />
+      <HomeLink name={settings.branding.name} mark={settings.branding.hasLogo ? LOGO_PATH : undefined} />
       <nav aria-label={settings.branding.name}>
         {links.map(([href, name]) => (
           <a key={href} href={href} aria-current={path === href ? 'page' : undefined}>

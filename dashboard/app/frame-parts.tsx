@@ -12,10 +12,10 @@ export function SkipLink() {
   )
 }
 
-export function HomeLink({ name }: { name: string }) {
+export function HomeLink({ name, mark = '/favicon.svg' }: { name: string; mark?: string | undefined }) {
   return (
     <a class="home" href="/">
-      <img src="/favicon.svg" alt="" width={24} height={24} />
+      <img src={mark} alt="" width={24} height={24} />
       <span>{name}</span>
     </a>
   )

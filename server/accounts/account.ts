@@ -9,7 +9,7 @@ import type {
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
-import type { Branding } from '../../protocol/branding.ts'
+import type { ServiceBranding } from '../lib/branding.ts'
 import { rateLimitSubnet, shortenAddress } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -76,7 +76,7 @@ interface AccountsOptions {
   signUp: SignUpPolicy
   baseUrl: string
   /** Shown in emails. */
-  branding: Branding
+  branding: ServiceBranding
   secret: Secrets
   clock: () => number
 }
@@ -88,7 +88,7 @@ export class Accounts {
   readonly #sessions: Sessions
   readonly #signUp: SignUpPolicy
   readonly #baseUrl: string
-  readonly #branding: Branding
+  readonly #branding: ServiceBranding
   readonly #codes: Signer
   readonly #sources: Signer
   readonly #messages = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)

@@ -1,4 +1,4 @@
-import type { Branding } from '../../protocol/branding.ts'
+import type { ServiceBranding } from '../lib/branding.ts'
 import type { Email } from '../mail/mail.ts'
 import { renderEmail } from '../mail/template.ts'
 
@@ -14,7 +14,7 @@ export function codeEmail(o: {
   code: string
   minutes: number
   baseUrl: string
-  branding: Branding
+  branding: ServiceBranding
 }): Email {
   const content = {
     kind: 'sign-in-code',
@@ -39,7 +39,7 @@ export function lockEmail(o: {
   lock: 'caller' | 'unknown sources'
   hours: number
   baseUrl: string
-  branding: Branding
+  branding: ServiceBranding
 }): Email {
   const where =
     o.lock === 'caller'
@@ -59,7 +59,12 @@ export function lockEmail(o: {
 }
 
 /** The email to an address that may create an account. */
-export function invitationEmail(o: { to: string; days: number; baseUrl: string; branding: Branding }): Email {
+export function invitationEmail(o: {
+  to: string
+  days: number
+  baseUrl: string
+  branding: ServiceBranding
+}): Email {
   const content = {
     kind: 'invitation',
     to: o.to,
@@ -74,7 +79,7 @@ export function invitationEmail(o: { to: string; days: number; baseUrl: string; 
 }
 
 /** The email in place of a sign-in code to an address that cannot create an account. */
-export function signUpClosedEmail(o: { to: string; baseUrl: string; branding: Branding }): Email {
+export function signUpClosedEmail(o: { to: string; baseUrl: string; branding: ServiceBranding }): Email {
   const content = {
     kind: 'sign-up-closed',
     to: o.to,

@@ -1,7 +1,7 @@
 import type { Invitation as ListedInvitation } from '../../protocol/api/admin/invitations.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
-import type { Branding } from '../../protocol/branding.ts'
+import type { ServiceBranding } from '../lib/branding.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -17,7 +17,7 @@ interface InvitationsOptions {
   mail: Mail
   policy: SignUpPolicy
   baseUrl: string
-  branding: Branding
+  branding: ServiceBranding
   clock: () => number
 }
 

@@ -2,6 +2,7 @@ import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
+import { logoFile } from './logo-setting.ts'
 import { planTable } from './plan-settings.ts'
 import {
   address,
@@ -11,6 +12,7 @@ import {
   bytes,
   bytesOrPercent,
   certificateFile,
+  color,
   databaseUrl,
   displayName,
   dnsServers,
@@ -65,6 +67,14 @@ export const settings = {
   termsUrl: link(
     'SLIPWAY_TERMS_URL',
     'URL of the terms of service, which pages, emails and the sign-in form link to.',
+  ),
+  color: color(
+    'SLIPWAY_COLOR',
+    'Color of links and buttons, such as `#0b5a75`. Where its contrast does not suffice, a darker or lighter shade is used.',
+  ),
+  logo: logoFile(
+    'SLIPWAY_LOGO_FILE',
+    'SVG or PNG file with the mark of the service, at most 64 KiB; an SVG without scripts and references to other files.',
   ),
   imprintUrl: link('SLIPWAY_IMPRINT_URL', 'URL of the imprint, which pages and emails link to.'),
   proxyHost: hostName(

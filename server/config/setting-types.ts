@@ -324,6 +324,14 @@ export function link(name: string, description: string): Setting<string> {
   return { ...setting, read: (given) => new URL(read(given)).href }
 }
 
+/** A color as `#rgb` or `#rrggbb`. */
+export function color(name: string, description: string): Setting<string> {
+  return optionalText(name, description, (given) => {
+    if (!/^#(?:[\da-f]{3}){1,2}$/i.test(given)) throw new Error('it must be a color such as #0b5a75')
+    return (given.length === 4 ? given.replace(/[\da-f]/gi, '$&$&') : given).toLowerCase()
+  })
+}
+
 export function sender(name: string, description: string): Setting<string> {
   return optionalText(name, description, (given) => {
     if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))

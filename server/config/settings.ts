@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
-import type { Branding } from '../../protocol/branding.ts'
 import { findNearest } from '../../protocol/nearest.ts'
 import type { PlanTable } from '../accounts/plans.ts'
+import { deriveAccents } from '../lib/accent.ts'
+import type { ServiceBranding } from '../lib/branding.ts'
 import { deploymentWarnings } from './deployment-warnings.ts'
 import { hookEnvironment } from './hook-environment.ts'
 import { findPlanProblems, resolvePlans } from './plan-settings.ts'
@@ -36,7 +37,7 @@ type SettingValues = {
 export type Config = Readonly<
   SettingValues & {
     plans: PlanTable
-    branding: Branding
+    branding: ServiceBranding
     readySeconds: number
     /** The target of `move`, whose arguments other users of the machine can see. */
     moveDatabaseUrl: string
@@ -118,12 +119,12 @@ function isSetByFormerName(
 const FLEET_READY_SECONDS = 5
 
 function withDefaults(values: SettingValues, environment: Record<string, string | undefined>): Config {
-  const { siteDomain, serviceName, termsUrl, imprintUrl } = values
+  const { siteDomain, serviceName } = values
   return Object.freeze({
     ...values,
     data: resolve(values.data),
     plans: resolvePlans(values),
-    branding: Object.freeze({ name: serviceName, termsUrl, imprintUrl }),
+    branding: readBranding(values),
     readySeconds: values.readySeconds ?? (values.databaseUrl === '' ? 0 : FLEET_READY_SECONDS),
     moveDatabaseUrl: environment.SLIPWAY_MOVE_DATABASE_URL ?? '',
     otlpUrl: values.otlpUrl || readCollector(environment),
@@ -139,6 +140,18 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
       ...deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
     ],
   })
+}
+
+function readBranding({
+  serviceName: name,
+  termsUrl,
+  imprintUrl,
+  color,
+  logo,
+}: SettingValues): ServiceBranding {
+  const accents = color === '' ? undefined : deriveAccents(color)
+  const branding = { name, termsUrl, imprintUrl, hasLogo: logo !== undefined }
+  return Object.freeze({ ...branding, ...(accents && { accents }), ...(logo && { logo }) })
 }
 
 /** A name as the display name of an address (RFC 5322, 3.2.5): quoted unless it has only letters, digits and spaces. */

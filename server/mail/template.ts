@@ -1,4 +1,6 @@
-import { type Branding, legalLinks } from '../../protocol/branding.ts'
+import { legalLinks } from '../../protocol/branding.ts'
+import { DEFAULT_ACCENT } from '../lib/accent.ts'
+import type { ServiceBranding } from '../lib/branding.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Email } from './mail.ts'
 
@@ -24,7 +26,10 @@ const MAX_LINE_LENGTH = 76
  * legible in light and dark mail clients. It is one table, whose width all of them respect, and begins with the text
  * that lists of emails show beside the subject.
  */
-export function renderEmail({ subject, blocks, footer, ...email }: EmailContent, branding: Branding): Email {
+export function renderEmail(
+  { subject, blocks, footer, ...email }: EmailContent,
+  branding: ServiceBranding,
+): Email {
   const links = legalLinks(branding).map(({ label, url }) => `\n${label}: ${url}`)
   const text = [...blocks.map(toText), `--\n${wrap(footer)}${links.join('')}`].join('\n\n')
   return {
@@ -63,8 +68,9 @@ function toDocument({
   blocks,
   footer,
   branding,
-}: Pick<EmailContent, 'subject' | 'blocks' | 'footer'> & { branding: Branding }): string {
+}: Pick<EmailContent, 'subject' | 'blocks' | 'footer'> & { branding: ServiceBranding }): string {
   const links = legalLinks(branding).map(({ label, url }) => html`<br><a href="${url}">${label}</a>`)
+  const buttonColor = branding.accents?.light.accent ?? DEFAULT_ACCENT
   const [preheader = ''] = blocks.filter((block) => typeof block === 'string')
   return html`<!doctype html>
 <html lang="en">
@@ -79,20 +85,20 @@ function toDocument({
 <div style="display:none;max-height:0;overflow:hidden">${preheader}</div>
 <table role="presentation" width="100%" style="max-width:544px;margin:0 auto;border-spacing:0"><tr><td style="padding:0;${FONT};font-size:16px;line-height:1.5">
 <p style="margin:0 0 24px;font-weight:600">${branding.name}</p>
-${blocks.map(toHtml)}<p style="margin:32px 0 0;font-size:13px;opacity:.75">${footer}${links}</p>
+${blocks.map((block) => toHtml(block, buttonColor))}<p style="margin:32px 0 0;font-size:13px;opacity:.75">${footer}${links}</p>
 </td></tr></table>
 </body>
 </html>
 `.text
 }
 
-function toHtml(block: EmailBlock): Html {
+function toHtml(block: EmailBlock, buttonColor: string): Html {
   if (typeof block === 'string')
     return html`<p style="margin:0 0 16px">${block}</p>
 `
   if ('code' in block)
     return html`<p style="margin:24px 0;${CODE_FONT};font-size:28px;font-weight:600;letter-spacing:2px">${block.code}</p>
 `
-  return html`<p style="margin:24px 0"><a href="${block.url}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#0b5a75;color:#ffffff;font-weight:600;text-decoration:none">${block.label}</a></p>
+  return html`<p style="margin:24px 0"><a href="${block.url}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:${buttonColor};color:#ffffff;font-weight:600;text-decoration:none">${block.label}</a></p>
 `
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
 import type { Banner } from '../../protocol/api/banner.ts'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
-import { DEFAULT_BRANDING, legalLinks } from '../../protocol/branding.ts'
+import { DEFAULT_BRANDING, LOGO_PATH, legalLinks } from '../../protocol/branding.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { frontLead } from '../../protocol/front-lead.ts'
@@ -13,13 +13,19 @@ import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
 import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
+import { type Accents, accentStyle, DEFAULT_ACCENT } from '../lib/accent.ts'
+import type { Logo } from '../lib/branding.ts'
 import { ApiError } from '../lib/errors.ts'
 import { escapeHtml, html } from '../lib/html.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
-import { type PageResponse, type StaticFile, toPageResponse } from './static-file.ts'
+import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
 interface BuiltSiteOptions {
   settings: PageSettings
+  /** Undefined for the default colors. */
+  accents: Accents | undefined
+  /** Undefined for that of the build. */
+  logo: Logo | undefined
   /** The message of the operator that is shown now. */
   banner: () => Banner | undefined
   /** The CSP source of sites: `https://*.{site_domain}`. */
@@ -48,6 +54,12 @@ const ENCODERS: Record<Encoding, { suffix: string; encode: (bytes: Buffer) => Pr
   gzip: { suffix: '.gz', encode: promisify(gzip) },
 }
 
+/** Pages of sites load it too (Cross-Origin-Resource-Policy). */
+const LOGO_HEADERS = [
+  ...['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox"],
+  ...['Cross-Origin-Resource-Policy', 'cross-origin'],
+]
+
 /** The outputs of the builds by name. */
 interface Builds {
   built: ReadonlyMap<string, Buffer>
@@ -69,6 +81,7 @@ export class BuiltSite {
   readonly #options: BuiltSiteOptions
   #builds: Promise<Builds> | undefined
   #site: FilledSite | undefined
+  #logo: StaticFile | undefined
 
   constructor(options: BuiltSiteOptions) {
     this.#options = options
@@ -81,6 +94,14 @@ export class BuiltSite {
   ): Promise<PageResponse | undefined> {
     const file = (await this.#fill()).get(name)
     return file && toPageResponse(file, request)
+  }
+
+  /** The logo of the operator; undefined without one. Opened as a document, it is in a sandbox. */
+  findLogo(request: Pick<HttpRequest, 'headers' | 'isHead'>): PageResponse | undefined {
+    const { logo, clock } = this.#options
+    if (!logo) return undefined
+    this.#logo ??= staticFile({ path: LOGO_PATH, ...logo, modifiedAt: clock(), headers: LOGO_HEADERS })
+    return toPageResponse(this.#logo, request)
   }
 
   /** A failure is not cached. */
@@ -126,7 +147,7 @@ async function fillFiles(
   const modified = toLastModified(options.clock())
   const policy = {
     ...publicPolicy({ publishedAt: modified, metadataChangedAt: modified }),
-    extraHeaders: securityHeaders(options.sites),
+    extraHeaders: securityHeaders(options),
   }
   const load = async (name: string): Promise<[string, StaticFile]> => {
     const bytes = getContent(name, builds, options)
@@ -161,8 +182,7 @@ function getContent(name: string, { built, reference }: Builds, options: BuiltSi
   const content = String(reference.get(name))
   if (/\.(md|txt)$/.test(name) && name.startsWith(GUIDES))
     return Buffer.from(replacePlaceholders(content, options, (text) => text))
-  if (name.endsWith('.webmanifest'))
-    return Buffer.from(replacePlaceholders(String(built.get(name)), options, escapeJson))
+  if (name.endsWith('.webmanifest')) return Buffer.from(fillManifest(String(built.get(name)), options))
   if (!name.endsWith('.html')) return built.get(name)!
   if (!name.startsWith(GUIDES)) return fillIn(String(built.get(name)), content, options)
   const title = /<h1[^>]*>(.*?)<\/h1>/.exec(content)?.[1] ?? ''
@@ -172,30 +192,50 @@ function getContent(name: string, { built, reference }: Builds, options: BuiltSi
 
 /** Replaces the placeholders of a page. */
 function fillIn(page: string, reference: string, options: BuiltSiteOptions): Buffer {
-  const filled = withOwnCard(page, options).replace('<!-- reference -->', () => reference)
+  const filled = withBranding(page, options).replace('<!-- reference -->', () => reference)
   return Buffer.from(replacePlaceholders(filled, options, escapeHtml))
 }
 
-/** The picture of link previews shows the default name. */
-function withOwnCard(page: string, { settings }: BuiltSiteOptions): string {
-  if (settings.branding.name === DEFAULT_BRANDING.name) return page
-  return page.replace(/<meta (?:property="og:image|name="twitter:card)[^<>]*>/g, '')
+/** Adds the colors after the style sheet, and the logo in place of all icons. */
+function withBranding(page: string, { settings, accents, logo }: BuiltSiteOptions): string {
+  const style = accents ? `<style>${accentStyle(accents)}</style>` : ''
+  const styled = page.replace('</head>', () => `${style}</head>`)
+  const marked = logo ? withLogo(styled, logo) : styled
+  // The picture of link previews shows the default name and mark.
+  if (settings.branding.name === DEFAULT_BRANDING.name && !logo) return marked
+  return marked.replace(/<meta (?:property="og:image|name="twitter:card)[^<>]*>/g, '')
+}
+
+function withLogo(page: string, { type }: Logo): string {
+  return page
+    .replace(/<link rel="(?:icon" href="\/favicon\.ico|apple-touch-icon)"[^<>]*>/g, '')
+    .replace('href="/favicon.svg" type="image/svg+xml"', `href="${LOGO_PATH}" type="${type}"`)
+    .replaceAll('src="/favicon.svg"', `src="${LOGO_PATH}"`)
+}
+
+function fillManifest(manifest: string, options: BuiltSiteOptions): string {
+  const filled = replacePlaceholders(manifest, options, escapeJson)
+  const { logo } = options
+  if (!logo) return filled
+  const icons = [{ src: LOGO_PATH, type: logo.type, sizes: 'any', purpose: 'any' }]
+  return JSON.stringify({ ...JSON.parse(filled), icons })
 }
 
 function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-const PLACEHOLDERS = /\{(base_url|lead|legal_links|lifetime|npx|service_name|settings|version)\}/g
+const PLACEHOLDERS = /\{(accent|base_url|lead|legal_links|lifetime|npx|service_name|settings|version)\}/g
 
 function replacePlaceholders(
   text: string,
-  { settings }: BuiltSiteOptions,
+  { settings, accents }: BuiltSiteOptions,
   encode: (value: string) => string,
 ): string {
   const { branding } = settings
   const links = legalLinks(branding).map(({ label, url }) => html`<a href="${url}">${label}</a>`)
   const values = {
+    accent: accents?.light.accent ?? DEFAULT_ACCENT,
     base_url: settings.baseUrl,
     lead: frontLead(settings.anonymousPublishing),
     legal_links: html`${links}`,
@@ -215,11 +255,12 @@ function replacePlaceholders(
  * Allows only our own files, images in URLs (thumbnails are drawn from them), and frames of sites. No referrer: the
  * URL of the claim page contains a secret.
  */
-function securityHeaders(sites: string): string[] {
+function securityHeaders({ sites, accents }: BuiltSiteOptions): string[] {
+  const ownStyle = accents ? ` 'sha256-${hash('sha256', accentStyle(accents), 'base64')}'` : ''
   const contentSecurityPolicy = [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
+    `style-src 'self'${ownStyle}`,
     "font-src 'self'",
     "manifest-src 'self'",
     `img-src 'self' data: ${sites}`,

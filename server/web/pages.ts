@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
+import { LOGO_PATH } from '../../protocol/branding.ts'
 import { CLIENT_PACKAGE_PATH } from '../../protocol/client-package.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../edge/response.ts'
@@ -115,6 +116,7 @@ export async function pages(
     const found = await builtSite.findResponse(`docs/${guide}.${type}`, request)
     return found && { ...found, headers: NEGOTIATED }
   })
+  serve(LOGO_PATH, async (request) => builtSite.findLogo(request))
   for (const name of ICON_FILES) serveFile(`/${name}`, name)
   serve('/assets/:name', (request, params) =>
     builtSite.findResponse(`assets/${(params as { name: string }).name}`, request),

@@ -25,12 +25,15 @@ export function staticFile({
   type,
   bytes,
   modifiedAt,
+  headers = [],
 }: {
   path: string
   type: string
   bytes: Buffer
   /** Milliseconds since 1970. */
   modifiedAt: number
+  /** In addition to the usual ones, name before value. */
+  headers?: readonly string[]
 }): StaticFile {
   const modified = toLastModified(modifiedAt)
   const policy = publicPolicy({ publishedAt: modified, metadataChangedAt: modified })
@@ -39,7 +42,7 @@ export function staticFile({
     file: { hash: hash('sha256', bytes), size: bytes.length },
     type: toFileType(type),
     modified,
-    policy: { ...policy, cacheControl: 'no-cache' },
+    policy: { ...policy, cacheControl: 'no-cache', extraHeaders: headers },
   })
   return { served, bodies: new Map([[undefined, bytes]]) }
 }

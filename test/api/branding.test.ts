@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { hash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
 import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { buildMessage } from '../../server/mail/message.ts'
@@ -17,7 +21,20 @@ const IMPRINT = 'https://legal.example/imprint'
 const LINKS = [`Terms: ${TERMS}`, `Imprint: ${IMPRINT}`]
 const BROWSER = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
 
-const api = await startApi({ NAME, TERMS_URL: TERMS, IMPRINT_URL: IMPRINT, ANONYMOUS_NOTICE: 'page' })
+const LOGO =
+  '<?xml version="1.0"?><!-- drawn by hand --><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><defs><linearGradient id="a"><stop/></linearGradient></defs><style>path{fill:url(#a)}</style><path d="M0 0h8v8z"/></svg>'
+const folder = mkdtempSync(join(tmpdir(), 'slipway-logo-'))
+const LOGO_FILE = join(folder, 'logo.svg')
+writeFileSync(LOGO_FILE, LOGO)
+
+const api = await startApi({
+  NAME,
+  TERMS_URL: TERMS,
+  IMPRINT_URL: IMPRINT,
+  COLOR: '#742',
+  LOGO_FILE,
+  ANONYMOUS_NOTICE: 'page',
+})
 
 /** What HTML shows of the branding; its attributes and texts must be escaped. */
 function readHtml(html: string) {
@@ -32,6 +49,8 @@ function decode(_: string, code: string): string {
 }
 
 describe('the name of the service and the documents of its operator', () => {
+  after(() => rmSync(folder, { recursive: true }))
+
   test('are on every page that visitors of sites get from the service', async () => {
     const { client } = await api.account()
     const publish = () => api.publish(client, { 'index.html': 'content' })
@@ -90,7 +109,7 @@ describe('the name of the service and the documents of its operator', () => {
   test('are in every kind of email, with the name as its sender', async () => {
     const { branding, mailFrom } = readConfig({
       ...{ SLIPWAY_NAME: NAME, SLIPWAY_TERMS_URL: TERMS, SLIPWAY_IMPRINT_URL: IMPRINT },
-      SLIPWAY_SITE_DOMAIN: 'sites.example',
+      ...{ SLIPWAY_SITE_DOMAIN: 'sites.example', SLIPWAY_COLOR: '#742' },
     })
     const addresses = new UrlBuilder({ baseUrl: 'https://pages.example', siteDomain: 'sites.example' })
     const emails = sampleEmails({ to: 'ann@example.com', addresses, branding, now: api.clock.now })
@@ -99,8 +118,80 @@ describe('the name of the service and the documents of its operator', () => {
       assert.deepEqual(readHtml(email.html), { isNamed: true, links: LINKS }, email.kind)
       assert.ok(email.text.endsWith(`\n${LINKS.join('\n')}\n`), email.kind)
     }
+    assert.match(emails[0]!.html, /background:#774422;color:#ffffff/)
     const { from } = readLetter(String(await buildMessage(emails[0]!, mailFrom)))
     assert.equal(from, `"<b>\\"&'s" <slipway@sites.example>`)
+  })
+
+  test('come with the color of the operator, which the policies of the pages allow by its hash', async () => {
+    const { siteUrl } = await api.publish(api.anonymous, { 'a.txt': 'a', 'b.txt': 'b' })
+    const files = await api.visit(siteUrl)
+    for (const [name, { text, headers }] of Object.entries({
+      'the listing of a site': files,
+      'a missing page': await api.visit(siteUrl, '/missing', BROWSER),
+      'the front page': await api.request('GET', '/', { headers: BROWSER }),
+      'the dashboard': await api.request('GET', '/sign-in'),
+      'the documentation': await api.request('GET', '/docs'),
+    })) {
+      const [, style = ''] = /<style>(.*?)<\/style>/s.exec(text) ?? []
+      assert.match(style, /:root\{--accent:#774422;/, name)
+      const policy = String(headers['content-security-policy'])
+      assert.ok(policy.includes(`'sha256-${hash('sha256', style, 'base64')}'`), name)
+    }
+    assert.equal(JSON.parse((await api.request('GET', '/site.webmanifest')).text).theme_color, '#774422')
+  })
+
+  test('come with the logo of the operator, which pages of all hosts may load as an image', async () => {
+    const { siteUrl } = await api.publish(api.anonymous, { 'a.txt': 'a' })
+    const missing = await api.visit(siteUrl, '/_slipway/password', BROWSER)
+    assert.ok(missing.text.includes(`<img src="${api.baseUrl}/logo" alt=""`))
+    assert.ok(String(missing.headers['content-security-policy']).includes(`img-src ${api.baseUrl}/logo;`))
+    for (const path of ['/', '/docs']) {
+      const { text } = await api.request('GET', path, { headers: BROWSER })
+      assert.match(text, /<link rel="icon" href="\/logo" type="image\/svg\+xml">/, path)
+      assert.match(text, /<a class="home" href="\/"><img src="\/logo"/, path)
+      assert.doesNotMatch(text, /(?:href|src)="\/(?:favicon|apple-touch-icon)/, path)
+    }
+    const manifest = await api.request('GET', '/site.webmanifest')
+    assert.deepEqual(JSON.parse(manifest.text).icons[0].src, '/logo')
+    const { text, headers } = await api.request('GET', '/logo')
+    assert.deepEqual([text, headers['content-type']], [LOGO, 'image/svg+xml'])
+    assert.match(String(headers['content-security-policy']), /^default-src 'none'; .*sandbox$/)
+    assert.equal(headers['cross-origin-resource-policy'], 'cross-origin')
+  })
+
+  test('include no logo that could run or load anything, or that is large', () => {
+    const svg = (content: string) => `<svg xmlns="http://www.w3.org/2000/svg">${content}</svg>`
+    const refused: [content: string | Buffer, reason: RegExp][] = [
+      [svg('<script>1</script>'), /has <script>/],
+      [svg('<x:script xmlns:x="http://www.w3.org/2000/svg">1</x:script>'), /has <x:script>/],
+      [svg('<foreignObject><p>x</p></foreignObject>'), /has <foreignObject>/],
+      [svg('<image href="a.png"/>'), /has <image>/],
+      [svg('<a href="https://example.com"><path/></a>'), /has <a>/],
+      [svg('<path><set attributeName="href" to="x"/></path>'), /has <set>/],
+      [svg('<path d=">" onload="run()"/>'), /a script in an attribute/],
+      [svg('<path onclick\n="run()"/>'), /a script in an attribute/],
+      [svg('<use href="https://example.com/a.svg#a"/>'), /refers to another file/],
+      [svg('<use xlink:href = "a.svg#a"/>'), /refers to another file/],
+      [svg('<path fill="url(https://example.com/a)"/>'), /refers to another file/],
+      [svg('<path fill="&#117;rl(a.svg#a)"/>'), /refers to another file/],
+      [svg('<style>@import "a.css";</style>'), /@import/],
+      [svg('<style>path{fill:\\75rl(a)}</style>'), /a backslash/],
+      [svg('<style><![CDATA[path{}]]></style>'), /has <!\[CDATA\[path\{\}\]\]>/],
+      [`<!DOCTYPE svg [<!ENTITY a "x">]>${svg('&a;')}`, /does not begin with <svg>/],
+      [`<?xml-stylesheet href="a.css"?>${svg('')}`, /does not begin with <svg>/],
+      ['<html></html>', /does not begin with <svg>/],
+      ['', /does not begin with <svg>/],
+      [Buffer.from([0xff, 0xd8, 0xff]), /neither PNG nor text/],
+      [svg(' '.repeat(65_536)), /at most 65536 bytes, and has/],
+    ]
+    const file = join(folder, 'refused.svg')
+    for (const [content, reason] of refused) {
+      writeFileSync(file, content)
+      assert.throws(() => readConfig({ SLIPWAY_LOGO_FILE: file }), reason, String(content).slice(0, 100))
+    }
+    writeFileSync(file, Buffer.from('89504e470d0a1a0a0000', 'hex'))
+    assert.equal(readConfig({ SLIPWAY_LOGO_FILE: file }).branding.logo?.type, 'image/png')
   })
 
   test('are absent by default from the pages of sites and from emails', async () => {

@@ -49,6 +49,9 @@ const ROWS: readonly Row[] = [
   // Pages for visitors
   ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'best = language as Language', '', EDGE],
   ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'let highest = 0', 'let highest = -1', EDGE],
+  ['uses a color of the operator without contrast', 'server/lib/accent.ts', 'contrast(accent, other) >= MIN_CONTRAST', 'contrast(accent, other) >= 1', 'test/lib/accent.test.ts'],
+  ['accepts a logo with scripts', 'server/config/logo-setting.ts', 'if (problem !== undefined)', 'if (problem === \'\')', BRANDING],
+  ['serves a logo that is opened as a document outside of a sandbox', 'server/web/built-site.ts', '; sandbox"', '"', BRANDING],
   ['sends the name of the service unescaped', 'server/edge/respond/pages/page-frame.ts', '<span>${name}</span>', '<span>${new Html(name)}</span>', BRANDING],
   ['sends emails without the documents of the operator', 'server/mail/template.ts', '${footer}${links}</p>', '${footer}</p>', BRANDING],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/page-frame.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],

@@ -177,6 +177,8 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   RATE_SIGN_IN: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000000/ },
   NAME: { values: [' ', 'a\nb', 'x'.repeat(41)], allowed: /a name of 1 to 40 characters/ },
   TERMS_URL: { values: ['terms', 'javascript:alert(1)', 'data:text/html,x'], allowed: /a URL that begins/ },
+  LOGO_FILE: { values: [...NO_FILES, 'package.json'], allowed: /an SVG or PNG file|a file that can be read/ },
+  COLOR: { values: ['red', '0b5a75', '#0b5a7', '#0b5a75ff', '#ggg'], allowed: /a color such as #0b5a75/ },
   IMPRINT_URL: { values: ['/imprint', 'mailto:a@b.example'], allowed: /a URL that begins/ },
   PLANS: {
     values: [

@@ -1,5 +1,5 @@
-import type { Branding } from '../../../protocol/branding.ts'
 import { pluralize } from '../../../protocol/format.ts'
+import type { ServiceBranding } from '../../lib/branding.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import type { Email } from '../../mail/mail.ts'
 import { renderEmail } from '../../mail/template.ts'
@@ -22,7 +22,7 @@ export function reportEmail({
   slug: string
   reports: Pick<ReportedSite, 'count' | 'mailedCount' | 'latest'>
   addresses: UrlBuilder
-  branding: Branding
+  branding: ServiceBranding
 }): Email {
   const { count, mailedCount, latest } = reports
   const added = pluralize(count - mailedCount, 'new report')

@@ -4,9 +4,9 @@ import {
   type ReportReason,
   type ReportRequest,
 } from '../../../protocol/api/reports.ts'
-import type { Branding } from '../../../protocol/branding.ts'
 import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts'
 import { Hosts } from '../../edge/resolve/host.ts'
+import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
@@ -25,7 +25,7 @@ interface ReportsOptions {
   store: Store
   mail: Mail
   addresses: UrlBuilder
-  branding: Branding
+  branding: ServiceBranding
   limits: Pick<RateLimits, 'charge'>
   clock: () => number
   log: Log

@@ -1,4 +1,3 @@
-import type { Branding } from '../../../protocol/branding.ts'
 import {
   formatBytes,
   formatCountLimit,
@@ -6,6 +5,7 @@ import {
   formatLimit,
   formatNumber,
 } from '../../../protocol/format.ts'
+import type { ServiceBranding } from '../../lib/branding.ts'
 import { formatUtc } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'
 import { type EmailBlock, renderEmail } from '../../mail/template.ts'
@@ -16,7 +16,7 @@ interface NoticeEmail {
   to: string
   event: NoticeEvent
   addresses: UrlBuilder
-  branding: Branding
+  branding: ServiceBranding
   unsubscribeUrl?: string | undefined
   now: number
 }

@@ -1,7 +1,7 @@
-import type { Branding } from '../../../protocol/branding.ts'
 import { wantsNotice } from '../../accounts/notice-switches.ts'
 import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
 import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
+import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
@@ -22,7 +22,7 @@ interface NoticesOptions {
   store: Store
   mail: Mail
   addresses: UrlBuilder
-  branding: Branding
+  branding: ServiceBranding
   unsubscribeLinks: Pick<UnsubscribeLinks, 'create'>
   clock: () => number
   log: Log

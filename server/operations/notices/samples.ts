@@ -1,7 +1,7 @@
-import type { Branding } from '../../../protocol/branding.ts'
 import { codeEmail, invitationEmail, lockEmail, signUpClosedEmail } from '../../accounts/emails.ts'
 import { canTurnOff } from '../../accounts/notice-switches.ts'
 import { INVITATION_DAYS } from '../../accounts/sign-up.ts'
+import type { ServiceBranding } from '../../lib/branding.ts'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'
 import { renderEmail } from '../../mail/template.ts'
@@ -13,7 +13,7 @@ import { noticeEmail } from './emails.ts'
 interface SampleOptions {
   to: string
   addresses: UrlBuilder
-  branding: Branding
+  branding: ServiceBranding
   now: number
 }
 

@@ -1,4 +1,5 @@
-import { type Branding, DEFAULT_BRANDING } from '../../../../protocol/branding.ts'
+import { DEFAULT_BRANDING } from '../../../../protocol/branding.ts'
+import type { ServiceBranding } from '../../../lib/branding.ts'
 import { Html, html } from '../../../lib/html.ts'
 import type { RequestHeaders } from '../../../net/http-handler.ts'
 import type { EdgeResponse } from '../../response.ts'
@@ -92,8 +93,9 @@ export class ErrorPages {
   readonly formUnsupported = this.#error(415, 'unreadableForm')
   readonly #frame: PageFrame
 
-  constructor(branding: Branding) {
-    this.#frame = new PageFrame(branding)
+  /** `service` is its base URL. */
+  constructor(branding: ServiceBranding, service: string) {
+    this.#frame = new PageFrame(branding, service)
   }
 
   /** `seconds` until a retry makes sense. */
@@ -157,6 +159,11 @@ export class ErrorPages {
     return this.render({ status: 200, language, title, main, headers: ['X-Robots-Tag', 'noindex'] })
   }
 
+  /** What pages with another layout add to the theme. */
+  get accentStyle(): string {
+    return this.#frame.accentStyle
+  }
+
   /** Any page, never cached. */
   render(page: ServicePage): EdgeResponse {
     return this.#frame.render(page)
@@ -179,7 +186,7 @@ export class ErrorPages {
 }
 
 /** Of a service without a name of its own. */
-export const DEFAULT_PAGES = new ErrorPages(DEFAULT_BRANDING)
+export const DEFAULT_PAGES = new ErrorPages(DEFAULT_BRANDING, '')
 
 const LOCK = new Html(
   '<svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path d="M6 11h12v9H6zM8 11V8a4 4 0 0 1 8 0v3"/></svg>',

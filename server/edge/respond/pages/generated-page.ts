@@ -26,13 +26,15 @@ export interface PageContent {
 export class GeneratedPage {
   readonly #make: () => PageContent
   readonly #policy: Policy
+  readonly #accentStyle: string
   #etag: string | undefined
   #ok: EdgeResponse | undefined
   #notModified: EdgeResponse | undefined
 
-  constructor(make: () => PageContent, policy: Policy) {
+  constructor(make: () => PageContent, policy: Policy, accentStyle: string) {
     this.#make = make
     this.#policy = policy
+    this.#accentStyle = accentStyle
   }
 
   get kind(): 'page' {
@@ -65,7 +67,7 @@ export class GeneratedPage {
 
   #build(): EdgeResponse {
     const markup = this.#make()
-    const css = THEME + markup.css
+    const css = THEME + this.#accentStyle + markup.css
     const body = Buffer.from(renderDocument(markup, css))
     const headers = [
       'Content-Type',

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
-import { type Branding, DEFAULT_BRANDING, legalLinks } from '../../../../protocol/branding.ts'
+import { DEFAULT_BRANDING, LOGO_PATH, legalLinks } from '../../../../protocol/branding.ts'
+import { accentStyle } from '../../../lib/accent.ts'
+import type { ServiceBranding } from '../../../lib/branding.ts'
 import { Html, html } from '../../../lib/html.ts'
 import type { EdgeResponse } from '../../response.ts'
 import { type Language, TEXTS } from './language.ts'
@@ -29,17 +31,9 @@ button:hover{background:var(--accent-strong)}
 .wrong{color:var(--wrong)}
 footer{margin-top:1.5rem;font-size:.8125rem}
 footer a{color:var(--quiet);margin-right:1rem}
-footer span{display:block;margin-bottom:.5rem;color:var(--quiet);overflow-wrap:anywhere}
+footer span{display:flex;gap:.5rem;align-items:center;margin-bottom:.5rem;color:var(--quiet);overflow-wrap:anywhere}
+footer img{flex:none;object-fit:contain}
 `
-
-/** Nothing runs and nothing is loaded: the only style sheet is inline, allowed by its hash. */
-const ERROR_PAGE_CSP = [
-  "default-src 'none'",
-  `style-src 'sha256-${hash('sha256', CSS, 'base64')}'`,
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ')
 
 export interface ServicePage {
   status: number
@@ -53,10 +47,28 @@ export interface ServicePage {
 
 /** What the pages of the service have in common: style sheet, policy and footer. */
 export class PageFrame {
-  readonly #branding: Branding
+  /** Declarations after the theme, for every page of the service. */
+  readonly accentStyle: string
+  readonly #branding: ServiceBranding
+  readonly #logoUrl: string | undefined
+  readonly #css: string
+  /** Nothing runs, and nothing but the logo is loaded: the only style sheet is inline, allowed by its hash. */
+  readonly #securityPolicy: string
 
-  constructor(branding: Branding) {
+  /** `service` is the base URL, from which pages of all hosts load the logo. */
+  constructor(branding: ServiceBranding, service: string) {
     this.#branding = branding
+    this.#logoUrl = branding.hasLogo ? service + LOGO_PATH : undefined
+    this.accentStyle = branding.accents ? accentStyle(branding.accents) : ''
+    this.#css = CSS + this.accentStyle
+    this.#securityPolicy = [
+      "default-src 'none'",
+      `style-src 'sha256-${hash('sha256', this.#css, 'base64')}'`,
+      ...(this.#logoUrl === undefined ? [] : [`img-src ${this.#logoUrl}`]),
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+    ].join('; ')
   }
 
   /** A page, never cached. */
@@ -67,7 +79,7 @@ export class PageFrame {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<style>${new Html(CSS)}</style>
+<style>${new Html(this.#css)}</style>
 </head>
 <body>
 <main>
@@ -79,15 +91,17 @@ ${main}
 `
     return inlineResponse(status, 'text/html; charset=utf-8', document.text, [
       ...['Content-Language', language],
-      ...['Content-Security-Policy', ERROR_PAGE_CSP],
+      ...['Content-Security-Policy', this.#securityPolicy],
       ...headers,
     ])
   }
 
-  /** A service without a name of its own is not named on the pages of other people's sites. */
+  /** A service without a name and a logo of its own is not named on the pages of other people's sites. */
   #renderName(): Html | undefined {
     const { name } = this.#branding
-    return name === DEFAULT_BRANDING.name ? undefined : html`<span>${name}</span>`
+    if (this.#logoUrl === undefined)
+      return name === DEFAULT_BRANDING.name ? undefined : html`<span>${name}</span>`
+    return html`<span><img src="${this.#logoUrl}" alt="" width="20" height="20">${name}</span>`
   }
 
   #renderLinks(language: Language): Html[] {

@@ -3,6 +3,7 @@ import { basename, decodePath, dirname, toHref } from '../../paths.ts'
 import type { Policy } from '../policy.ts'
 import { RedirectResponse } from '../redirect-response.ts'
 import { type ServedFile, toFileType } from '../served-file.ts'
+import type { ErrorPages } from './error-pages.ts'
 import { GeneratedPage, type PageHead } from './generated-page.ts'
 import { listingPage } from './listing-page.ts'
 import { isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
@@ -13,7 +14,7 @@ import { isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
  */
 export function fallbackIndex(
   files: readonly ServedFile[],
-  { policy, metadata, toUrl }: PageMetadata & { policy: Policy },
+  { policy, pages, metadata, toUrl }: PageMetadata & { policy: Policy; pages: ErrorPages },
 ): GeneratedPage | RedirectResponse | undefined {
   const index = findNearestIndex(files)
   if (index) return new RedirectResponse(toHref(dirname(index.path)), 302, policy)
@@ -21,9 +22,10 @@ export function fallbackIndex(
   if (!file) return undefined
   // The page keeps what it is rendered from: no more than that.
   const published = { metadata, toUrl }
+  const { accentStyle } = pages
   if (files.length > 1)
-    return new GeneratedPage(() => listingPage(files, buildHead('Files', published)), policy)
-  return new GeneratedPage(() => viewerPage(file, singleFileHead(file, published)), policy)
+    return new GeneratedPage(() => listingPage(files, buildHead('Files', published)), policy, accentStyle)
+  return new GeneratedPage(() => viewerPage(file, singleFileHead(file, published)), policy, accentStyle)
 }
 
 /** The only file of a version as plain text, when its viewer shows it so. */
