@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { dashboard } from './dashboard/dashboard.ts'
 import { type Figure, type Report, table } from './figures.ts'
+import { contention } from './fleet/contention.ts'
 import { costs } from './fleet/costs.ts'
 import { engines } from './fleet/engines.ts'
 import { large } from './fleet/large.ts'
@@ -18,7 +19,7 @@ import { publishing } from './publish.ts'
 import { reports } from './reports.ts'
 import { ROOT } from './server-process.ts'
 import { serving } from './serving/serving.ts'
-import { visits } from './serving/visits.ts'
+import { metrics, visits } from './serving/visits.ts'
 import { tls } from './tls/tls.ts'
 import { watching } from './watch.ts'
 
@@ -33,12 +34,14 @@ const MEASUREMENTS = [
   serving,
   tls,
   visits,
+  metrics,
   dashboard,
   s3,
   engines,
   large,
   costs,
   shared,
+  contention,
   spread,
 ]
 

@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { administrator } from './administrator.ts'
 import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
-import { sha256 } from './content.ts'
+import { sha256, toPlainManifest } from './content.ts'
 import { mailsTo } from './sign-in-mails.ts'
 import { webp } from './webp.ts'
 
@@ -269,9 +269,14 @@ describe('a blocked file', () => {
     assert.equal((await api.visit(siteUrl, '/bad.txt')).status, 451)
     const { details } = await expectFailure(api.create(owner.client, { 'a/b.txt': bad }), 'CONTENT_REFUSED')
     assert.deepEqual(details, { path: 'a/b.txt' })
-    // Its hash is not declared before it was uploaded.
     const archive = { files: [{ path: 'c.txt', content: bad }] }
     await expectFailure(owner.client.publishContents(archive), 'CONTENT_REFUSED')
+    // Its hash is not declared before it was uploaded.
+    const undeclared = { files: toPlainManifest({ 'c.txt': bad }) }
+    const { slug: target, upload } = await owner.client.create(undeclared)
+    await api.upload(upload, { 'c.txt': bad })
+    const { versionId: pending } = upload
+    await expectFailure(owner.client.finalize(target, { versionId: pending }), 'CONTENT_REFUSED')
     await call('DELETE', 'blocks', { kind: 'hash', value: sha256(bad) })
     assert.equal((await api.visit(siteUrl, '/bad.txt')).text, bad)
     await owner.client.publishContents(archive)

@@ -91,6 +91,7 @@ const ROWS: readonly Row[] = [
   ['does not scan an accepted content at another path', 'server/publish/scan/program-scanner.ts', 'encodeFields([path, hash, contentType])', 'encodeFields([hash])', 'test/api/scan.test.ts'],
   ['sends emails about deleted sites', 'server/operations/moderation/reports.ts', 'if (!isPresent(site)) {', 'if (false) {', MODERATION],
   ['delays emails by reports of released names', 'server/operations/moderation/reports.ts', "await store.execute('relaxed', (tx) => tx.reports.put(withoutEmail(row)))", 'continue', MODERATION],
+  ['does not count the responses of sites in the metrics', 'server/edge/edge.ts', 'this.#requestMetrics.count(request, result)', '', 'test/operator/metrics.test.ts'],
   ['does not count requests that HTTP/2 rejects', 'server/edge/request-metrics.ts', 'this.#rejected[Math.trunc(status / 100)]!.value++', '', 'test/http2/interop.test.ts'],
   ['does not notify of a publish that a quota refuses', 'server/accounts/quotas.ts', 'if (error instanceof AccountQuotaError) await', 'if (false) await', 'test/operator/notices.test.ts'],
   ['notifies of each publish that a quota refuses', 'server/accounts/quotas.ts', 'refused ${Math.floor(createdAt / DAY_MS)}', 'refused ${createdAt}', 'test/operator/notices.test.ts'],
