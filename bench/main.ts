@@ -8,6 +8,7 @@ import { contention } from './fleet/contention.ts'
 import { costs } from './fleet/costs.ts'
 import { engines } from './fleet/engines.ts'
 import { large } from './fleet/large.ts'
+import { quotas } from './fleet/quotas.ts'
 import { s3 } from './fleet/s3.ts'
 import { shared } from './fleet/shared.ts'
 import { spread } from './fleet/spread.ts'
@@ -41,6 +42,7 @@ const MEASUREMENTS = [
   large,
   costs,
   shared,
+  quotas,
   contention,
   spread,
 ]

@@ -16,6 +16,9 @@ export interface Phases {
   total: number
 }
 
+/** Of the publisher, such as its credential. */
+export type Headers = Record<string, string>
+
 export interface Site {
   slug: string
   claimToken: string
@@ -37,13 +40,22 @@ export function touch(content: Content, bytes: number): void {
   content.set('assets/1/file-1.txt', noise(bytes))
 }
 
-/** Publishes a new anonymous site through the HTTP API alone, including hashing, and times it. */
-export async function publish(baseUrl: string, content: Content): Promise<{ phases: Phases; site: Site }> {
+/** Publishes a new site through the HTTP API alone, including hashing, and times it; anonymous without `headers`. */
+export async function publish(
+  baseUrl: string,
+  content: Content,
+  headers: Headers = {},
+): Promise<{ phases: Phases; site: Site }> {
   const clock = stopwatch()
-  const plan = await json<CreateResponse>('POST', `${baseUrl}/api/v1/publish`, { files: manifest(content) })
+  const plan = await stage(baseUrl, content, headers)
   const create = clock.lap()
-  const phases = await finish(plan, content, create, clock)
+  const phases = await finish(plan, { content, create, clock, headers })
   return { phases, site: { slug: plan.slug, claimToken: plan.claimToken! } }
+}
+
+/** The first request of a publish. */
+export function stage(baseUrl: string, content: Content, headers: Headers = {}): Promise<CreateResponse> {
+  return json('POST', `${baseUrl}/api/v1/publish`, { files: manifest(content) }, headers)
 }
 
 /** Publishes a new version, uploading what the server requests. */
@@ -51,12 +63,14 @@ export async function update(
   baseUrl: string,
   site: Site,
   content: Content,
+  headers: Headers = {},
 ): Promise<{ phases: Phases; uploaded: number }> {
   const clock = stopwatch()
   const body = { files: manifest(content), claimToken: site.claimToken }
-  const plan = await json<UpdateResponse>('PUT', `${baseUrl}/api/v1/publish/${site.slug}`, body)
+  const plan = await json<UpdateResponse>('PUT', `${baseUrl}/api/v1/publish/${site.slug}`, body, headers)
   const create = clock.lap()
-  return { phases: await finish(plan, content, create, clock), uploaded: plan.upload.uploads.length }
+  const phases = await finish(plan, { content, create, clock, headers })
+  return { phases, uploaded: plan.upload.uploads.length }
 }
 
 /** Publishes an archive in one request; milliseconds. */
@@ -90,12 +104,15 @@ export async function publishWithSdk(
   return { milliseconds, site: site ?? { slug, claimToken: claimToken! } }
 }
 
-async function finish(
-  plan: UpdateResponse,
-  content: Content,
-  create: number,
-  clock: Stopwatch,
-): Promise<Phases> {
+interface Started {
+  content: Content
+  /** Milliseconds until the plan. */
+  create: number
+  clock: Stopwatch
+  headers: Headers
+}
+
+async function finish(plan: UpdateResponse, { content, create, clock, headers }: Started): Promise<Phases> {
   const queue = [...plan.upload.uploads]
   const worker = async () => {
     for (let next = queue.pop(); next; next = queue.pop()) {
@@ -104,7 +121,8 @@ async function finish(
   }
   await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, worker))
   const upload = clock.lap()
-  await json<FinalizeResponse>('POST', plan.upload.finalizeUrl, { versionId: plan.upload.versionId })
+  const { finalizeUrl, versionId } = plan.upload
+  await json<FinalizeResponse>('POST', finalizeUrl, { versionId }, headers)
   return { create, upload, finalize: clock.lap(), total: clock.total() }
 }
 
@@ -117,17 +135,12 @@ function manifest(content: Content) {
   }))
 }
 
-async function json<T>(method: string, url: string, body: object): Promise<T> {
-  const text = await send(
-    method,
-    url,
-    { 'content-type': 'application/json' },
-    Buffer.from(JSON.stringify(body)),
-  )
-  return JSON.parse(text) as T
+async function json<T>(method: string, url: string, body: object, headers: Headers): Promise<T> {
+  const all = { ...headers, 'content-type': 'application/json' }
+  return JSON.parse(await send(method, url, all, Buffer.from(JSON.stringify(body)))) as T
 }
 
-function send(method: string, url: string, headers: Record<string, string>, body: Buffer): Promise<string> {
+function send(method: string, url: string, headers: Headers, body: Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const all = { ...headers, 'content-length': body.length }
     const request = http.request(url, { method, agent, headers: all }, (response) => {

@@ -110,7 +110,7 @@ async function startNodes(postgres: Postgres, count: number) {
     url,
     baseUrls,
     countRepeatedWrites: () =>
-      metrics.reduce((sum, counter) => sum + (counter.read()['store.write.repeated'] ?? 0), 0),
+      metrics.reduce((sum, counter) => sum + (counter.read().slipway_store_repeated_writes_total ?? 0), 0),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

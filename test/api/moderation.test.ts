@@ -217,7 +217,9 @@ describe('a blocked network', () => {
       const json = { kind: 'network', value: '127.0.0.1', ...REASON, ...more }
       return api.request('POST', '/api/admin/blocks', { key, json })
     }
-    assertInvalid(await add({}), 'value')
+    const refused = await add({})
+    assertInvalid(refused, 'value')
+    assert.match(refused.json.details[0].message, /the address of this request/)
     const { json: block } = await add({ seconds: 3600, force: true })
     assert.equal(block.value, '127.0.0.1/32')
     for (const client of [owner.client, api.anonymous])
