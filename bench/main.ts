@@ -15,6 +15,7 @@ import { growth } from './growth.ts'
 import { memory } from './memory.ts'
 import { programs } from './programs.ts'
 import { publishing } from './publish.ts'
+import { reports } from './reports.ts'
 import { ROOT } from './server-process.ts'
 import { serving } from './serving/serving.ts'
 import { visits } from './serving/visits.ts'
@@ -28,6 +29,7 @@ const MEASUREMENTS = [
   memory,
   growth,
   flood,
+  reports,
   serving,
   tls,
   visits,

@@ -56,8 +56,14 @@ describe('the routes for administrators', () => {
           [missing.status, missing.json],
           `${method} ${path}: ${name}`,
         )
-        for (const other of ['PROPFIND', 'OPTIONS'])
-          assert.equal((await api.request(other, path, given)).headers.allow, undefined, `${other} ${path}`)
+        for (const other of ['PROPFIND', 'OPTIONS', 'HEAD']) {
+          const [there, elsewhere] = [
+            await api.request(other, path, given),
+            await api.request(other, '/api/admin/nothing', given),
+          ]
+          assert.equal(there.headers.allow, undefined, `${other} ${path}`)
+          assert.equal(there.status, elsewhere.status, `${other} ${path}: ${name}`)
+        }
       }
     }
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { domainRow } from '../store/rows.ts'
+import { domainRow, reportedSite } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { administrator } from './administrator.ts'
@@ -375,6 +375,23 @@ describe('reports of visitors', () => {
     api.pass(181 * DAY_MS)
     await api.sweep('reports')
     assert.deepEqual(await list('open'), [])
+  })
+
+  test('of sites that no longer exist cause no email, and do not delay those of others', async () => {
+    api.pass(2 * HOUR_MS)
+    const [deleted, present] = [await publishedSite(), await publishedSite()]
+    await report(deleted.siteUrl)
+    await deleted.owner.client.delete(deleted.slug, { permanent: true })
+    await (await api.operator()).store.write('durable', {}, async ({ reports }) => {
+      const at = { firstAt: api.clock.now - 1, lastAt: api.clock.now - 1 }
+      for (let number = 0; number < 20; number++) await reports.put(reportedSite(`released-${number}`, at))
+    })
+    await report(present.siteUrl)
+    // Each run reads 20 rows.
+    for (let run = 0; run < 2; run++) await api.sweep('reports')
+    const mails = await mailsTo(api, 'abuse@example.com')
+    const about = ({ slug }: Published) => mails.filter((mail) => mail.includes(`Subject: ${slug}`)).length
+    assert.deepEqual([about(deleted), about(present)], [0, 1])
   })
 })
 

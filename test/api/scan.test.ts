@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -113,10 +113,12 @@ describe('the program that scans files', () => {
     ['crashes', 'kill -9 $$\n'],
     ['exits with another code', 'echo broken >&2; exit 2\n'],
     ['exceeds its time', 'sleep 60\n'],
+    ['is missing', ''],
   ] as const)
-    test(`that ${failure} refuses the version, or lets it pass by a setting`, async () => {
+    test(`that ${failure} refuses the version, or lets it pass by a setting, and scans the files again`, async () => {
       const settings = { SCAN_SECONDS: failure === 'exceeds its time' ? '1' : '30' }
       await using refusing = await scannedService(script, settings)
+      if (failure === 'is missing') await rm(refusing.program)
       const created = await refusing.api.create(refusing.owner.client, { 'index.html': 'x' })
       await refusing.api.upload(created.upload, { 'index.html': 'x' })
       const path = `/api/v1/publish/${created.slug}/finalize`
@@ -124,11 +126,14 @@ describe('the program that scans files', () => {
       const refused = await refusing.api.request('POST', path, { key: refusing.owner.key, json })
       assert.deepEqual([refused.status, refused.json.code], [503, 'SCAN_UNAVAILABLE'])
       assert.equal(refused.headers['retry-after'], '30')
-      await writeFile(refusing.program, '#!/bin/sh\n')
+      await writeFile(refusing.program, '#!/bin/sh\n', { mode: 0o755 })
       assert.equal((await refusing.api.request('POST', path, { key: refusing.owner.key, json })).status, 200)
       await using passing = await scannedService(script, { ...settings, SCAN_FAILURE: 'pass' })
+      if (failure === 'is missing') await rm(passing.program)
       const { siteUrl } = await passing.api.publish(passing.owner.client, { 'index.html': 'x' })
       assert.equal((await passing.api.visit(siteUrl)).text, 'x')
+      await writeFile(passing.program, '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+      await expectFailure(passing.api.publish(passing.owner.client, { 'index.html': 'x' }), 'CONTENT_REFUSED')
     })
 })
 

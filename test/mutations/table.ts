@@ -89,6 +89,12 @@ const ROWS: readonly Row[] = [
   ['keeps long reports of a site', 'server/operations/moderation/reports.ts', 'return characters <= MAX_LATEST_CHARACTERS', 'return true', MODERATION],
   ['keeps the reports of a site with a changed preview dismissed', 'server/operations/moderation/reports.ts', 'site.updatedAt > known.decidedAt', 'site.liveSince! > known.decidedAt', MODERATION],
   ['does not scan an accepted content at another path', 'server/publish/scan/program-scanner.ts', 'encodeFields([path, hash, contentType])', 'encodeFields([hash])', 'test/api/scan.test.ts'],
+  ['sends emails about deleted sites', 'server/operations/moderation/reports.ts', 'if (!isPresent(site)) {', 'if (false) {', MODERATION],
+  ['delays emails by reports of released names', 'server/operations/moderation/reports.ts', "await store.execute('relaxed', (tx) => tx.reports.put(withoutEmail(row)))", 'continue', MODERATION],
+  ['does not count requests that HTTP/2 rejects', 'server/edge/request-metrics.ts', 'this.#rejected[Math.trunc(status / 100)]!.value++', '', 'test/http2/interop.test.ts'],
+  ['does not notify of a publish that a quota refuses', 'server/accounts/quotas.ts', 'if (error instanceof AccountQuotaError) await', 'if (false) await', 'test/operator/notices.test.ts'],
+  ['notifies of each publish that a quota refuses', 'server/accounts/quotas.ts', 'refused ${Math.floor(createdAt / DAY_MS)}', 'refused ${createdAt}', 'test/operator/notices.test.ts'],
+  ['remembers files as accepted that a failing scanner let pass', 'server/publish/scan/content-scan.ts', "if (outcome === 'failed') return\n    if (outcome) throw", "if (outcome && outcome !== 'failed') throw", 'test/api/scan.test.ts'],
   ['sends an email about each report', 'server/operations/moderation/reports.ts', 'const EMAIL_INTERVAL_MS = HOUR_MS', 'const EMAIL_INTERVAL_MS = 0', MODERATION],
   // Tools for programs
   ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],

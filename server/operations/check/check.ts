@@ -128,10 +128,9 @@ function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptio
 
 /** Each node shows its own branding, and all store it when they start. */
 function checkBranding(stored: readonly SharedSetting[], { branding }: Config): CheckResult {
-  const different = compareBranding(stored, branding)
-  return different.length > 0
-    ? warning('branding', `not that of the node that started last: ${different.join(', ')}`)
-    : ok('branding', 'no other node has another one')
+  const names = compareBranding(stored, branding)
+  if (names.length === 0) return ok('branding', 'no other node has another one')
+  return warning('branding', `not that of the node that started last: ${names.join(', ')}`)
 }
 
 async function checkMail({ checkMail: check, sendMail, config }: CheckOptions): Promise<CheckResult[]> {

@@ -19,7 +19,7 @@ import type { Site } from '../../store/contract/sites.ts'
 import type { Queries, Store, WriteTransaction } from '../../store/store.ts'
 import { decodeCursor, type PageRequest, toPage } from '../administration/page.ts'
 import { reportEmail } from './report-email.ts'
-import { requirePresentSite } from './targets.ts'
+import { isPresent, requirePresentSite } from './targets.ts'
 
 interface ReportsOptions {
   store: Store
@@ -130,9 +130,11 @@ export class Reports {
     const due = await store.read.reports.unmailed(clock() - EMAIL_INTERVAL_MS, EMAILS_PER_RUN)
     const slugs = await currentSlugs(store.read, due)
     let sent = 0
-    for (const { site } of due) {
-      const slug = slugs.get(site)
-      if (slug !== undefined && (await this.#notify(store, slug))) sent++
+    for (const row of due) {
+      const slug = slugs.get(row.site)
+      // A site whose name was released gets no more reports. Its row would be due in each run.
+      if (slug === undefined) await store.execute('relaxed', (tx) => tx.reports.put(withoutEmail(row)))
+      else if (await this.#notify(store, slug)) sent++
     }
     return sent
   }
@@ -154,9 +156,14 @@ export class Reports {
   async #claim(tx: WriteTransaction, slug: string): Promise<ReportedSite | undefined> {
     const now = this.#options.clock()
     const site = await tx.sites.bySlug(slug)
-    const reports = site && (await tx.reports.find(site.visitsKey))
+    if (!site) return undefined
+    const reports = await tx.reports.find(site.visitsKey)
     if (reports?.state !== 'open' || reports.count <= reports.mailedCount) return undefined
     if (reports.mailedAt !== null && reports.mailedAt > now - EMAIL_INTERVAL_MS) return undefined
+    if (!isPresent(site)) {
+      await tx.reports.put(withoutEmail(reports))
+      return undefined
+    }
     const window = Math.floor(now / HOUR_MS) * HOUR_MS
     if ((await tx.counters.add('emails about reports', window)) > MAX_EMAILS_PER_HOUR) return undefined
     await tx.reports.put({ ...reports, mailedCount: reports.count, mailedAt: now })
@@ -232,6 +239,11 @@ function withReport(known: ReportedSite | undefined, site: Site, report: Report)
     lastAt: at,
     latest: selectLatest([report, ...known.latest]),
   }
+}
+
+/** The row of a site about which no email is due any more. */
+function withoutEmail(reports: ReportedSite): ReportedSite {
+  return { ...reports, mailedCount: reports.count }
 }
 
 /** The first of them, within the limits. */

@@ -8,8 +8,13 @@ import type { Queries } from '../../store/store.ts'
 /** The site of this slug, which may be in the trash; NOT_FOUND when there is none or it was deleted permanently. */
 export async function requirePresentSite(queries: Queries, slug: string): Promise<Site> {
   const site = await queries.sites.bySlug(slug)
-  if (site && (site.deletedAt === null || site.keptUntil !== null)) return site
+  if (site && isPresent(site)) return site
   throw new ApiError('NOT_FOUND', `There is no site ${slug}`)
+}
+
+/** Whether a site was not deleted permanently. */
+export function isPresent({ deletedAt, keptUntil }: Site): boolean {
+  return deletedAt === null || keptUntil !== null
 }
 
 /** The account of an id or an email address; NOT_FOUND. */
