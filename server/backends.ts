@@ -27,7 +27,7 @@ import type { BackupManifest } from './operations/backup/manifest.ts'
 import type { PruneResult } from './operations/backup/prune.ts'
 import type { BackupTarget } from './operations/backup/target.ts'
 import type { CheckResult } from './operations/check/check-result.ts'
-import { assertSharedSettings } from './operations/fleet/shared-settings.ts'
+import { assertSharedSettings, storeBranding } from './operations/fleet/shared-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import type { MoveOptions, MoveResult, Storage } from './operations/move.ts'
 import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
@@ -85,6 +85,7 @@ export function openSharedDatabase(config: Config, startOptions: StartOptions): 
   const open = async () => {
     const database = await openDatabase(config, startOptions)
     await assertSameFleet(config, database)
+    await storeBranding(database.store, config.branding)
     return database
   }
   return waitForDatabase(open, { log, signal })

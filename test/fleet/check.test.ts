@@ -76,6 +76,7 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
         'database connections: ok',
         'clock: ok',
         'shared settings: ok',
+        'branding: ok',
         'nodes: ok',
         'port: ok',
         'data folder: ok',

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import {
   assertSharedSettings,
+  compareBranding,
   findDifferentSettings,
   replaceSharedSettings,
+  storeBranding,
 } from '../../server/operations/fleet/shared-settings.ts'
 import { postgresServer } from '../store/postgres-server.ts'
 import { openStore } from '../store/test-database.ts'
@@ -51,6 +54,18 @@ describe('settings that all nodes have in common', requires('postgres'), () => {
     for (const value of Object.values(COMMON)) assert.ok(!stored.includes(value))
     await replaceSharedSettings(store, { ...COMMON, ...DIFFERENT[1]![1] })
     assert.deepEqual(await findDifferentSettings(store, COMMON), ['SLIPWAY_BASE_URL'])
+  })
+
+  test('do not include the branding, which `check` compares with that of the node that started last', async () => {
+    await using store = await freshStore()
+    const branding = { ...DEFAULT_BRANDING, name: 'Harbor' }
+    await storeBranding(store, DEFAULT_BRANDING)
+    const compare = async () => compareBranding(await store.read.sharedSettings.list(), branding)
+    assert.deepEqual(await compare(), ['SLIPWAY_NAME'])
+    assert.deepEqual(await findDifferentSettings(store, COMMON), [])
+    await storeBranding(store, branding)
+    assert.deepEqual(await compare(), [])
+    assert.deepEqual(compareBranding([], branding), [], 'an earlier release stores none')
   })
 
   test('of nodes that start at the same time are those of one of them', async () => {

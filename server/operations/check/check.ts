@@ -1,9 +1,10 @@
 import type { Config } from '../../config/settings.ts'
 import type { Dns } from '../../domains/dns/dns.ts'
 import type { Secrets } from '../../lib/tokens.ts'
+import type { SharedSetting } from '../../store/contract/shared-settings.ts'
 import type { DatabaseFacts, PrimaryFacts } from '../../store/postgres/inspect.ts'
 import { SILENT_MS } from '../fleet/node-list.ts'
-import { compareSharedSettings } from '../fleet/shared-settings.ts'
+import { compareBranding, compareSharedSettings } from '../fleet/shared-settings.ts'
 import { findReason } from '../fleet/wait-for-database.ts'
 import { checkClock } from './check-clock.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
@@ -118,10 +119,18 @@ function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptio
           'shared settings',
           sharedSettings.length > 0 ? 'those of the other nodes' : 'this node is the first',
         ),
+    checkBranding(sharedSettings, config),
     silent.length > 0
       ? warning('nodes', `${found}; ${silent.map(({ host }) => host).join(', ')} sent no report for 30 s`)
       : ok('nodes', found),
   ]
+}
+
+/** Each node shows its own branding, and all store it when they start. */
+function checkBranding(stored: readonly SharedSetting[], { branding }: Config): CheckResult {
+  const names = compareBranding(stored, branding)
+  if (names.length === 0) return ok('branding', 'no other node has another one')
+  return warning('branding', `not that of the node that started last: ${names.join(', ')}`)
 }
 
 async function checkMail({ checkMail: check, sendMail, config }: CheckOptions): Promise<CheckResult[]> {

@@ -1,5 +1,6 @@
 import { parseBucketUrl } from '../../blobs/s3/bucket-url.ts'
 import { type Config, ConfigError } from '../../config/settings.ts'
+import type { ServiceBranding } from '../../lib/branding.ts'
 import { hashToken, type Secrets, Signer } from '../../lib/tokens.ts'
 import type { SharedSetting } from '../../store/contract/shared-settings.ts'
 import type { Store } from '../../store/store.ts'
@@ -42,6 +43,42 @@ export function compareSharedSettings(stored: readonly SharedSetting[], settings
   return fingerprints(settings)
     .filter(isDifferent)
     .map(({ name }) => name)
+}
+
+/**
+ * Stores fingerprints of the branding, which does not keep a node from starting: it changes node by node. `check`
+ * compares it with that of the node that started last.
+ */
+export async function storeBranding(store: Store, branding: ServiceBranding): Promise<void> {
+  const stored = new Map((await store.read.sharedSettings.list()).map((one) => [one.name, one.fingerprint]))
+  const own = brandingFingerprints(branding).filter(
+    ({ name, fingerprint }) => stored.get(name) !== fingerprint,
+  )
+  if (own.length > 0) await store.execute('durable', (queries) => queries.sharedSettings.replace(own))
+}
+
+/** Names of the settings of the branding that differ from stored ones. */
+export function compareBranding(stored: readonly SharedSetting[], branding: ServiceBranding): string[] {
+  const known = new Map(stored.map((one) => [one.name, one.fingerprint]))
+  return brandingFingerprints(branding)
+    .filter(({ name, fingerprint }) => (known.get(name) ?? fingerprint) !== fingerprint)
+    .map(({ name }) => name)
+}
+
+function brandingFingerprints({
+  name,
+  termsUrl,
+  imprintUrl,
+  accents,
+  logo,
+}: ServiceBranding): SharedSetting[] {
+  return [
+    { name: 'SLIPWAY_NAME', fingerprint: hashToken(name) },
+    { name: 'SLIPWAY_TERMS_URL', fingerprint: hashToken(termsUrl) },
+    { name: 'SLIPWAY_IMPRINT_URL', fingerprint: hashToken(imprintUrl) },
+    { name: 'SLIPWAY_COLOR', fingerprint: hashToken(JSON.stringify(accents) ?? '') },
+    { name: 'SLIPWAY_LOGO_FILE', fingerprint: hashToken(logo?.bytes.toString('base64') ?? '') },
+  ]
 }
 
 /** Makes these settings those that all nodes must have from their next start on. */
