@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { dashboard } from './dashboard/dashboard.ts'
 import { type Figure, type Report, table } from './figures.ts'
-import { contention } from './fleet/contention.ts'
 import { costs } from './fleet/costs.ts'
 import { engines } from './fleet/engines.ts'
 import { large } from './fleet/large.ts'
@@ -43,7 +42,6 @@ const MEASUREMENTS = [
   costs,
   shared,
   quotas,
-  contention,
   spread,
 ]
 
