@@ -27,6 +27,13 @@ export class MailRejectedError extends ApiError {
   }
 }
 
+/** The mail server does not accept an email to this address for now; it may accept others (RFC 5321, 4.2.1). */
+export class MailDeferredError extends ApiError {
+  constructor(message: string) {
+    super('UNAVAILABLE', message, { retryAfterSeconds: 60 })
+  }
+}
+
 /**
  * Sends emails.
  *

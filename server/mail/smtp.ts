@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
-import { type Mail, MailRejectedError } from './mail.ts'
+import { type Mail, MailDeferredError, MailRejectedError } from './mail.ts'
 import { toMessage } from './message.ts'
 
 const MAX_ATTEMPTS = 2
@@ -57,10 +57,8 @@ export function smtpMail(options: SmtpMailOptions): Mail {
           options.log.warn(event, { kind, to, attempt, cause })
           if (attempt === MAX_ATTEMPTS || signal.aborted || isFinal(error)) {
             const sentence = `The email could not be sent: ${reason}`
-            const rejection = findRejection(error, cause)
-            throw rejection === undefined
-              ? new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
-              : new MailRejectedError(sentence, rejection)
+            if (!concernsEmail(error)) throw new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
+            throw isFinal(error) ? new MailRejectedError(sentence, cause) : new MailDeferredError(sentence)
           }
           await pause(RETRY_DELAY_MS)
         }
@@ -104,10 +102,10 @@ function describeFailure(error: unknown): { event: string; reason: string } {
   }
 }
 
-/** The permanent refusal of the address or of the email; not one of the sender or of its login. */
-function findRejection(error: unknown, reply: string): string | undefined {
-  const { command = '' } = error as SmtpFailure
-  return isFinal(error) && ['RCPT TO', 'DATA'].includes(command) ? reply : undefined
+/** Whether the server refused the address or the email; not the sender, its login or the connection (421). */
+function concernsEmail(error: unknown): boolean {
+  const { responseCode, command = '' } = error as SmtpFailure
+  return responseCode !== undefined && responseCode !== 421 && ['RCPT TO', 'DATA'].includes(command)
 }
 
 /** RFC 5321, 4.2.1: a 5xx reply is permanent. */

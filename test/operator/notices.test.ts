@@ -204,6 +204,34 @@ test('an address that the mail server refuses gets no further emails until a cod
   assert.equal((await again.me()).emailProblem, null)
 })
 
+test('an address that takes no emails for now delays its own emails only', async () => {
+  await using disposal = new AsyncDisposableStack()
+  const server = await RefusingServer.start()
+  disposal.defer(() => server.close())
+  const service = disposal.use(await startTestService({ SMTP_URL: server.url }))
+  const operator = disposal.use(await openOperator(service, { SMTP_URL: server.url }))
+  const { store } = operator
+  const emails = ['full@example.test', 'ann@example.test']
+  for (const email of emails) {
+    await signIn(service, server, email)
+    const { id: accountId } = (await store.read.accounts.byEmail(email))!
+    const event = { kind: 'site-deleted', slug: 'a', title: null, at: 0 } as const
+    await store.write('durable', {}, (tx) =>
+      tx.notices.add({ id: email, accountId, event, createdAt: service.clock.now++ }),
+    )
+  }
+  server.full.push('full@example.test')
+  server.recipients.length = 0
+  await sendDue(operator)
+  assert.match(server.recipients.at(-1)!, /ann@example\.test/)
+  server.full.length = 0
+  server.recipients.length = 0
+  service.clock.now += DAY_MS / 96
+  await sendDue(operator)
+  assert.equal(server.recipients.length, 1)
+  assert.match(server.recipients[0]!, /full@example\.test/)
+})
+
 test('each email has both parts and the usual headers, as the operator can see before', async () => {
   await using folder = await memoryFolder()
   const out = join(folder.path, 'emails')
@@ -237,9 +265,10 @@ async function signIn(service: RunningService, server: RefusingServer, email: st
   return apiKey
 }
 
-/** A mail server that gives one reply to each recipient. */
+/** A mail server that gives one reply to each recipient, and a temporary refusal to those in `full`. */
 class RefusingServer {
   reply = '250 ok'
+  readonly full: string[] = []
   readonly recipients: string[] = []
   lastCode: string | undefined
   readonly #server: Server
@@ -260,9 +289,15 @@ class RefusingServer {
         if (line.startsWith('RCPT')) this.recipients.push(line)
         if (isData && line !== '.') return
         isData = line === 'DATA'
-        socket.write(`${isData ? '354 continue' : line.startsWith('RCPT') ? this.reply : '250 ok'}\r\n`)
+        socket.write(
+          `${isData ? '354 continue' : line.startsWith('RCPT') ? this.#replyTo(line) : '250 ok'}\r\n`,
+        )
       })
     })
+  }
+
+  #replyTo(line: string): string {
+    return this.full.some((address) => line.includes(address)) ? '452 4.2.2 mailbox full' : this.reply
   }
 
   get url(): string {

@@ -5,7 +5,7 @@ import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import { type Mail, MailRejectedError } from '../../mail/mail.ts'
+import { type Mail, MailDeferredError, MailRejectedError } from '../../mail/mail.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Account } from '../../store/contract/accounts.ts'
 import {
@@ -54,8 +54,14 @@ const RETRY_INTERVAL_MS = 15 * MINUTE_MS
 /** Events that are found, and emails that are sent, per run. */
 const NOTICES_PER_RUN = 100
 
+/** Emails that the mail server accepts later, after which a run ends: it probably accepts none now. */
+const MAX_DEFERRED = 3
+
 /** How long a row prevents a second email about its event. */
 const RETENTION_MS = 90 * DAY_MS
+
+/** Of an email that was sent or refused permanently, that the mail server accepts later, or that did not reach it. */
+type SendOutcome = 'done' | 'deferred' | 'failed'
 
 /**
  * Emails about events of an account: at most one for each event. An event of the API adds its notice in its own
@@ -77,12 +83,14 @@ export class Notices {
     const { clock } = this.#options
     await this.#addNotices(store)
     let sent = 0
+    let deferred = 0
     for (const notice of await store.read.notices.due(clock(), NOTICES_PER_RUN)) {
       const account = await this.#claim(notice.id, store)
       if (!account) continue
-      // A mail server that does not accept one email now probably does not accept the next one either.
-      if (!(await this.#send(notice, account))) break
-      sent++
+      const outcome = await this.#send(notice, account)
+      if (outcome === 'done') sent++
+      // A mail server that does not respond now probably does not accept the next email either.
+      else if (outcome === 'failed' || ++deferred === MAX_DEFERRED) break
     }
     await store.execute('relaxed', ({ notices }) => notices.deleteBefore(clock() - RETENTION_MS))
     return sent
@@ -167,17 +175,17 @@ export class Notices {
     )
   }
 
-  async #send({ id, event, attempts }: Notice, { id: account, email }: Account): Promise<boolean> {
+  async #send({ id, event, attempts }: Notice, { id: account, email }: Account): Promise<SendOutcome> {
     const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.#options
     try {
       const to = event.kind === 'site-shared' ? event.to : email
       const unsubscribeUrl = unsubscribeLinks.create(account, event.kind)
       await mail.send(noticeEmail({ to, event, addresses, branding, unsubscribeUrl, now: clock() }))
-      return true
+      return 'done'
     } catch (error) {
       if (error instanceof MailRejectedError) {
         await this.#recordRefusal({ account, event }, error)
-        return true
+        return 'done'
       }
       const failed = attempts + 1
       const dueAt = failed < MAX_ATTEMPTS ? clock() + RETRY_INTERVAL_MS * 2 ** attempts : null
@@ -186,7 +194,7 @@ export class Notices {
         dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'
       const reason = error instanceof ApiError ? { cause: error.message } : { error }
       log.warn(outcome, { account, kind: event.kind, attempts: failed, ...reason })
-      return false
+      return error instanceof MailDeferredError ? 'deferred' : 'failed'
     }
   }
 }
