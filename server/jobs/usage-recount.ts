@@ -41,11 +41,10 @@ export async function recountUsage(options: UsageRecountOptions): Promise<number
     store.read.usage.listNetworks(after || networkHolder(''), HOLDERS_PER_PAGE),
   ))
     await recount(holder, { network: holder.slice(networkHolder('').length) })
-  const { bytes, sites } = await store.read.usage.anonymousDifference()
-  if (bytes !== 0 || sites !== 0) {
+  const difference = await correctAnonymous(store)
+  if (difference !== undefined) {
     corrections++
-    await store.execute('relaxed', ({ usage }) => usage.add(ANONYMOUS, { bytes: -bytes, sites: -sites }))
-    if (!isFirst) log.warn('usage was not counted correctly: corrected', { holder: ANONYMOUS, bytes, sites })
+    if (!isFirst) log.warn('usage was not counted correctly: corrected', { holder: ANONYMOUS, ...difference })
   }
   await store.execute('relaxed', ({ usage }) => usage.removeEmptyNetworks())
   if (isFirst) await store.execute('relaxed', ({ jobCursors }) => jobCursors.set(COUNTED, ''))
@@ -65,6 +64,19 @@ async function recountHolder(store: Store, holder: string, which: HeldSites): Pr
     const difference = { bytes: counted.bytes - held.bytes, sites: counted.sites - held.sites }
     if (difference.bytes === 0 && difference.sites === 0) return undefined
     if (await store.execute('relaxed', ({ usage }) => usage.replace(holder, held, revision)))
+      return difference
+  }
+  return undefined
+}
+
+/** Makes all anonymous sites the sum of their networks; returns as `recountHolder`. */
+async function correctAnonymous(store: Store): Promise<Holding | undefined> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { revision, ...counted } = await store.read.usage.find(ANONYMOUS)
+    const difference = await store.read.usage.anonymousDifference()
+    if (difference.bytes === 0 && difference.sites === 0) return undefined
+    const held = { bytes: counted.bytes - difference.bytes, sites: counted.sites - difference.sites }
+    if (await store.execute('relaxed', ({ usage }) => usage.replace(ANONYMOUS, held, revision)))
       return difference
   }
   return undefined
