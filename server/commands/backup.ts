@@ -1,6 +1,6 @@
 import { formatBytes, formatDuration, formatNumber, pluralize } from '../../protocol/format.ts'
 import type { BackupProgress } from '../operations/backup/backup.ts'
-import type { BackupManifest } from '../operations/backup/manifest.ts'
+import type { ListedBackup } from '../operations/backup/manifest.ts'
 import { BackupError } from '../operations/backup/target.ts'
 import { chooseTarget, describe, parseOptions, progressPrinter, takeTime } from './backup-options.ts'
 import { type Command, type CommandContext, print } from './command.ts'
@@ -62,26 +62,25 @@ function abortOnSignals(): AbortSignal {
   return controller.signal
 }
 
+/** Exit code 1 when a manifest is damaged or of a newer release. */
 async function list({ config }: CommandContext, args: string[]): Promise<number> {
   const { json, values } = parseOptions(args, 'backup list', ['--json'])
   const { openBackupTarget } = await import('../backends.ts')
-  const { listBackups, readManifest } = await import('../operations/backup/manifest.ts')
+  const { listManifests } = await import('../operations/backup/manifest.ts')
   const target = await openBackupTarget(chooseTarget(values, config.backupTarget))
-  const manifests: BackupManifest[] = []
-  for (const time of await listBackups(target)) manifests.push(await readManifest(target, time))
-  if (json) {
-    print(
-      JSON.stringify(
-        manifests.map(({ time, release, counts, damaged, secret }) => {
-          return { time, release, counts, damaged: damaged.length, hasSecret: secret !== undefined }
-        }),
-      ),
-    )
-    return 0
+  const listed = await listManifests(target)
+  if (json) print(JSON.stringify(listed.map(toRow)))
+  else {
+    if (listed.length === 0) print('The target has no complete backup.')
+    for (const one of listed) print(`${one.time}  ${'problem' in one ? one.problem : describe(one.manifest)}`)
   }
-  if (manifests.length === 0) print('The target has no complete backup.')
-  for (const manifest of manifests) print(`${manifest.time}  ${describe(manifest)}`)
-  return 0
+  return listed.some((one) => 'problem' in one) ? 1 : 0
+}
+
+function toRow(one: ListedBackup) {
+  if ('problem' in one) return one
+  const { time, release, counts, damaged, secret } = one.manifest
+  return { time, release, counts, damaged: damaged.length, hasSecret: secret !== undefined }
 }
 
 /** Exit code 1 when files are missing or damaged. */

@@ -459,4 +459,23 @@ describe('slipway-server backup', () => {
     assert.match(restored.lines.at(-1)!, /Start the service with SLIPWAY_DATA=/)
     assert.equal(restored.code, 0)
   })
+
+  test('lists the other backups of a target with a damaged manifest, and names that one', async () => {
+    await using folder = await memoryFolder()
+    const settings = { DATA: join(folder.path, 'data'), BACKUP_TARGET: folder.path, LOG: 'warn' }
+    {
+      await using _ = await startTestService({ DATA: settings.DATA })
+    }
+    assert.equal((await run(['backup'], settings)).code, 0)
+    const damaged = '2026-01-01T00-00-00.000Z'
+    await writeFile(join(folder.path, 'backups', `${damaged}.json`), '{"format": 1, "ti')
+    const listed = await run(['backup', 'list'], settings)
+    assert.equal(listed.code, 1)
+    assert.match(listed.lines[0]!, /0 sites/)
+    assert.match(listed.lines[1]!, new RegExp(`^${damaged} .*damaged manifest: backups/${damaged}`))
+    const { code, lines } = await run(['backup', 'list', '--json'], settings)
+    const [intact, other] = JSON.parse(lines[0]!)
+    assert.deepEqual([code, intact.hasSecret, other.time], [1, true, damaged])
+    assert.match(other.problem, /damaged manifest/)
+  })
 })

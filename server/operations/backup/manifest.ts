@@ -22,6 +22,9 @@ export interface BackupManifest {
   secret?: string
 }
 
+/** The target can be read, but not this backup. */
+class UnusableManifestError extends BackupTargetError {}
+
 export const FORMAT = 1
 
 const FOLDER = 'backups'
@@ -60,10 +63,27 @@ export async function readManifest(target: BackupTarget, time?: string): Promise
   if (bytes === undefined)
     throw new BackupTargetError(`has no backup ${newest}; \`slipway-server backup list\` lists those it has`)
   const manifest = parse(bytes)
-  if (manifest?.time !== newest) throw new BackupTargetError(`has a damaged manifest: ${toName(newest)}`)
+  if (manifest?.time !== newest) throw damagedManifest(toName(newest))
   if (manifest.format !== FORMAT)
-    throw new BackupTargetError(`has a backup of a newer release, ${manifest.release}: use that release`)
+    throw new UnusableManifestError(`has a backup of a newer release, ${manifest.release}: use that release`)
   return manifest
+}
+
+/** A complete backup of a target; `problem` says why it cannot be restored. */
+export type ListedBackup = { time: string } & ({ manifest: BackupManifest } | { problem: string })
+
+/** All complete backups, the newest first, also those whose manifest is damaged or of a newer release. */
+export async function listManifests(target: BackupTarget): Promise<ListedBackup[]> {
+  const listed: ListedBackup[] = []
+  for (const time of await listBackups(target)) {
+    try {
+      listed.push({ time, manifest: await readManifest(target, time) })
+    } catch (error) {
+      if (!(error instanceof UnusableManifestError)) throw error
+      listed.push({ time, problem: error.message })
+    }
+  }
+  return listed
 }
 
 export async function removeManifests(target: BackupTarget, times: readonly string[]): Promise<void> {
@@ -72,11 +92,16 @@ export async function removeManifests(target: BackupTarget, times: readonly stri
 
 async function readSmall(target: BackupTarget, name: string): Promise<Buffer | undefined> {
   for await (const file of target.list(FOLDER)) {
-    if (file.name !== name || file.size > MAX_MANIFEST_BYTES) continue
+    if (file.name !== name) continue
+    if (file.size > MAX_MANIFEST_BYTES) throw damagedManifest(name)
     const body = await target.read(file)
     return body && buffer(body)
   }
   return undefined
+}
+
+function damagedManifest(name: string): UnusableManifestError {
+  return new UnusableManifestError(`has a damaged manifest: ${name}`)
 }
 
 function parse(bytes: Buffer): BackupManifest | undefined {
