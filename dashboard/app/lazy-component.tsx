@@ -12,19 +12,18 @@ export function lazyComponent<Props extends object>(what: string, load: () => Pr
   }
 
   function Later(props: Props) {
+    const [Shown, show] = useState(() => Part)
     const [isBroken, setBroken] = useState(false)
-    const [, draw] = useState(0)
     const get = () => {
       setBroken(false)
       fetch().then(
-        () => draw((count) => count + 1),
+        () => show(() => Part),
         () => setBroken(true),
       )
     }
-    useEffect(() => {
-      if (!Part) get()
-    }, [])
-    if (Part) return <Part {...props} />
+    // Also when the script was loaded after the first render and before this effect.
+    useEffect(get, [])
+    if (Shown) return <Shown {...props} />
     if (!isBroken) return <Loading what={what} />
     return (
       <Notice tone="wrong" title={`Couldn't load ${what}.`}>

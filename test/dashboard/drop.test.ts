@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page, Request, Response, Route } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
-import { dragOver, dropOn, liveAt, pickFiles, pickFolder, recordCalls, visited } from './file-drop.ts'
+import {
+  dragOver,
+  dropOn,
+  liveAt,
+  pickFiles,
+  pickFolder,
+  recordCalls,
+  toUpload,
+  visited,
+} from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { requiresBrowser, undone } from './web-fixture.ts'
 
@@ -53,6 +62,32 @@ describe('the front page publishes', requiresBrowser, () => {
       'PUT /api/v1/_upload',
       'PUT /api/v1/_upload',
     ])
+  })
+
+  test('files that are picked just before the script that publishes arrives', async () => {
+    const { page } = await web.asVisitor()
+    await page.addInitScript(() => {
+      globalThis.requestIdleCallback = (load) => addEventListener('load-script', () => load(null!)) as never
+    })
+    await page.goto(web.url('/'))
+    // The effects of components are called in a frame or by a timer.
+    await page.evaluate(() => {
+      const { setTimeout, requestAnimationFrame } = globalThis
+      const held: (() => void)[] = []
+      const hold = ((callback: () => void) => held.push(callback)) as never
+      Object.assign(globalThis, { setTimeout: hold, requestAnimationFrame: hold })
+      addEventListener('run-effects', () => {
+        Object.assign(globalThis, { setTimeout, requestAnimationFrame })
+        for (const callback of held) callback()
+      })
+    })
+    await page.getByLabel('Files or a zip').setInputFiles([toUpload('index.html', PAGE)])
+    await page.getByRole('button', { name: 'Choose a folder' }).waitFor({ state: 'detached' })
+    const script = page.waitForResponse(/\/publishing-[^/]*\.js$/)
+    await page.evaluate(() => dispatchEvent(new Event('load-script')))
+    await page.evaluate((url) => import(url), (await script).url())
+    await page.evaluate(() => dispatchEvent(new Event('run-effects')))
+    assert.equal(await visited(await liveAt(page)), PAGE)
   })
 
   test('files and folders that are dropped together, by their names', async () => {

@@ -116,8 +116,13 @@ export async function visited(siteUrl: string, path = ''): Promise<string> {
   return (await getUrl(siteUrl + path)).text
 }
 
-/** Waits until the site is live and returns its address. */
+/** Waits until the site is live and returns its address; fails with the text of the page. */
 export async function liveAt(page: Page): Promise<string> {
-  await page.getByRole('heading', { name: /^(Your site is live|Update published)$/ }).waitFor()
+  const heading = page.getByRole('heading', { name: /^(Your site is live|Update published)$/ })
+  try {
+    await heading.waitFor()
+  } catch (cause) {
+    throw new Error(`not live at ${page.url()}: ${await page.locator('main').textContent()}`, { cause })
+  }
   return (await page.locator('.result .address').getAttribute('href'))!
 }
