@@ -34,6 +34,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/fleet/node-reporter.ts Symbol.asyncDispose',
     'server/operations/fleet/shared-settings.ts findDifferentSettings',
     'server/operations/fleet/shared-settings.ts replaceSharedSettings',
+    'server/operations/fleet/shared-settings.ts storeBranding',
     'server/operations/notices/notices.ts #recordRefusal',
     'server/operations/notices/notices.ts #send',
     'server/publish/archive-upload.ts #discard',
