@@ -171,7 +171,6 @@ export function createServices(
     branding,
     limits,
     clock,
-    log,
     email: config.reportEmail,
   })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
