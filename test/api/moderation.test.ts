@@ -110,6 +110,21 @@ describe('a suspended site', () => {
     assert.equal(about(/ticket 7/).length, 0)
   })
 
+  test('shows its thumbnails, and those of a suspended account, only to its owner and collaborators', async () => {
+    const { owner, colleague, slug, older } = await publishedSite()
+    await owner.client.putThumbnail(slug, older, webp(1, 1))
+    const path = `/api/v1/publish/${slug}/versions/${older}/thumbnail`
+    const seenBy = async (key?: string) => (await api.request('GET', path, { key })).status
+    for (const target of [`sites/${slug}`, `accounts/${await accountId(owner.email)}`]) {
+      await call('PUT', `${target}/suspension`, REASON)
+      const statuses = [await seenBy(), await seenBy((await api.account()).key)]
+      assert.deepEqual(statuses, [404, 404], target)
+      assert.deepEqual([await seenBy(owner.key), await seenBy(colleague.key)], [200, 200], target)
+      await call('DELETE', `${target}/suspension`)
+      assert.equal(await seenBy(), 200)
+    }
+  })
+
   test('is suspended by another process within a second', async () => {
     const { slug, siteUrl } = await publishedSite()
     assert.equal((await api.visit(siteUrl)).status, 200)
@@ -285,6 +300,23 @@ describe('a blocked file', () => {
     await call('DELETE', 'blocks', { kind: 'hash', value: sha256(bad) })
     assert.equal((await api.visit(siteUrl, '/bad.txt')).text, bad)
     await owner.client.publishContents(archive)
+  })
+
+  test('is not shown as a thumbnail either', async () => {
+    const { owner, slug, older, live } = await publishedSite()
+    const picture = webp(1, 2)
+    await owner.client.putThumbnail(slug, older, picture)
+    const get = async () => {
+      const path = `/api/v1/publish/${slug}/versions/${older}/thumbnail`
+      return (await api.request('GET', path)).status
+    }
+    assert.equal(await get(), 200)
+    const target = { kind: 'hash', value: sha256(picture) }
+    await call('POST', 'blocks', { ...target, ...REASON })
+    assert.equal(await get(), 404)
+    await expectFailure(owner.client.putThumbnail(slug, live.versionId, picture), 'CONTENT_REFUSED')
+    await call('DELETE', 'blocks', target)
+    assert.equal(await get(), 200)
   })
 })
 
