@@ -171,7 +171,6 @@ export function createServices(
     branding,
     limits,
     clock,
-    log,
     email: config.reportEmail,
   })
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
@@ -248,7 +247,7 @@ export function createServices(
     names,
     previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
-    thumbnails: new Thumbnails({ store, blobs, addresses, clock }),
+    thumbnails: new Thumbnails({ store, blocklist, blobs, addresses, clock }),
     sites: new Sites({ store, blobs, addresses, precompressor, quotas, clock }),
     trash: new Trash({
       store,

@@ -40,6 +40,10 @@ export class Blocklist {
     })
   }
 
+  async hasHash(hash: string): Promise<boolean> {
+    return (await this.#read()).hashes.has(hash)
+  }
+
   /** A failed read is repeated by the next call. */
   #read(): Promise<Lists> {
     if (this.#lists) return this.#lists

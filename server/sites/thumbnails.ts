@@ -7,15 +7,18 @@ import {
   requireNotExpired,
   requirePublisher,
 } from '../accounts/authorization.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
-import type { Store } from '../store/store.ts'
+import type { Site } from '../store/contract/sites.ts'
+import type { Queries, Store } from '../store/store.ts'
 import type { UrlBuilder } from './urls.ts'
 import { requireFinalized, requireVersion } from './version.ts'
 import { assertThumbnail } from './webp.ts'
 
 interface ThumbnailsOptions {
   store: Store
+  blocklist: Blocklist
   blobs: Pick<Blobs, 'assertSpace'>
   addresses: UrlBuilder
   clock: () => number
@@ -51,30 +54,34 @@ export class Thumbnails {
       throw error
     })
     if (!isFirst) await charge()
-    await this.#options.blobs.assertSpace(bytes.length)
-    const { slug, versionId } = target
+    const { store, blocklist, blobs, addresses } = this.#options
     const thumbnailHash = hash('sha256', bytes)
-    const version = await this.#options.store.write('durable', { site: slug }, async (tx) => {
+    await blocklist.assertFiles([{ path: 'thumbnail.webp', hash: thumbnailHash }])
+    await blobs.assertSpace(bytes.length)
+    const { slug, versionId } = target
+    const version = await store.write('durable', { site: slug }, async (tx) => {
       const found = requireVersion(await tx.versions.header(versionId), slug)
       await tx.versions.setThumbnail(versionId, thumbnailHash, bytes)
       return { ...found, thumbnailHash }
     })
-    return { slug, versionId, thumbnailUrl: this.#options.addresses.thumbnail(version)! }
+    return { slug, versionId, thumbnailUrl: addresses.thumbnail(version)! }
   }
 
   /**
-   * The picture of a version. NOT_FOUND without one; the pictures of a site with a password are shown only to its
-   * owner and its collaborators.
+   * The picture of a version. NOT_FOUND without one, and for a picture that the operator has blocked; the pictures of a
+   * site that has a password, is suspended or is of a suspended account are shown only to its owner and its collaborators.
    */
   async get({ account }: Caller, { slug, versionId }: ThumbnailTarget): Promise<Buffer> {
-    const { store, clock } = this.#options
-    const found = await store.read.sites.bySlug(slug)
+    const { store, blocklist, clock } = this.#options
+    const { read } = store
+    const found = await read.sites.bySlug(slug)
     if (!found || isRetired(found)) throw siteNotFound()
     const site = requireNotExpired(found, clock())
-    const isShown = site.passwordHash === null || (account && (await findRole(store.read, site, account)))
+    const isShown = (account && (await findRole(read, site, account))) || (await isPublic(read, site))
     if (!isShown) throw siteNotFound()
-    const version = requireVersion(await store.read.versions.header(versionId), slug)
-    const bytes = await store.read.versions.findThumbnail(version.id)
+    const { id, thumbnailHash } = requireVersion(await read.versions.header(versionId), slug)
+    const isBlocked = thumbnailHash !== null && (await blocklist.hasHash(thumbnailHash))
+    const bytes = isBlocked ? undefined : await read.versions.findThumbnail(id)
     if (!bytes) throw new ApiError('NOT_FOUND', 'The version has no thumbnail')
     return bytes
   }
@@ -91,4 +98,13 @@ export class Thumbnails {
     assertThumbnail(bytes)
     return version.thumbnailHash === null
   }
+}
+
+/** Whether every visitor sees the pages of a site. */
+async function isPublic(
+  { accounts }: Queries,
+  { passwordHash, suspension, ownerId }: Site,
+): Promise<boolean> {
+  if (passwordHash !== null || suspension) return false
+  return ownerId === null || !(await accounts.byId(ownerId))?.suspension
 }

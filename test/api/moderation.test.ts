@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { rename, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, describe, test } from 'node:test'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import { domainRow, reportedSite } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -105,6 +108,21 @@ describe('a suspended site', () => {
     assert.equal(about(/Subject: .* was suspended[\s\S]*The reason: It imitates a bank/).length, 1)
     assert.equal(about(/Subject: .* is online again/).length, 1)
     assert.equal(about(/ticket 7/).length, 0)
+  })
+
+  test('shows its thumbnails, and those of a suspended account, only to its owner and collaborators', async () => {
+    const { owner, colleague, slug, older } = await publishedSite()
+    await owner.client.putThumbnail(slug, older, webp(1, 1))
+    const path = `/api/v1/publish/${slug}/versions/${older}/thumbnail`
+    const seenBy = async (key?: string) => (await api.request('GET', path, { key })).status
+    for (const target of [`sites/${slug}`, `accounts/${await accountId(owner.email)}`]) {
+      await call('PUT', `${target}/suspension`, REASON)
+      const statuses = [await seenBy(), await seenBy((await api.account()).key)]
+      assert.deepEqual(statuses, [404, 404], target)
+      assert.deepEqual([await seenBy(owner.key), await seenBy(colleague.key)], [200, 200], target)
+      await call('DELETE', `${target}/suspension`)
+      assert.equal(await seenBy(), 200)
+    }
   })
 
   test('is suspended by another process within a second', async () => {
@@ -283,6 +301,23 @@ describe('a blocked file', () => {
     assert.equal((await api.visit(siteUrl, '/bad.txt')).text, bad)
     await owner.client.publishContents(archive)
   })
+
+  test('is not shown as a thumbnail either', async () => {
+    const { owner, slug, older, live } = await publishedSite()
+    const picture = webp(1, 2)
+    await owner.client.putThumbnail(slug, older, picture)
+    const get = async () => {
+      const path = `/api/v1/publish/${slug}/versions/${older}/thumbnail`
+      return (await api.request('GET', path)).status
+    }
+    assert.equal(await get(), 200)
+    const target = { kind: 'hash', value: sha256(picture) }
+    await call('POST', 'blocks', { ...target, ...REASON })
+    assert.equal(await get(), 404)
+    await expectFailure(owner.client.putThumbnail(slug, live.versionId, picture), 'CONTENT_REFUSED')
+    await call('DELETE', 'blocks', target)
+    assert.equal(await get(), 200)
+  })
 })
 
 describe('reports of visitors', () => {
@@ -361,44 +396,89 @@ describe('reports of visitors', () => {
     assert.equal((await find('open', slug)).count, 6)
   })
 
-  test('reach the operator by email, at most once an hour for a site', async () => {
-    const { slug, siteUrl } = await publishedSite()
+  describe('reach the operator by email', () => {
     const mails = async () => {
       await api.sweep('reports')
-      const all = await mailsTo(api, 'abuse@example.com')
-      return all.filter((mail) => mail.includes(`Subject: ${slug}`))
+      return mailsTo(api, 'abuse@example.com')
     }
-    api.pass(HOUR_MS)
-    await report(siteUrl, 'It asks for\r\n\r\ncard numbers')
-    const [mail = '', ...others] = await mails()
-    const text = mail.replace(/\s+/g, ' ')
-    assert.match(text, /1 new report, 1 in total.*It asks for card numbers .*\/admin\/reports/)
-    assert.equal(others.length, 0)
-    await report(siteUrl)
-    assert.equal((await mails()).length, 1)
-    api.pass(HOUR_MS)
-    assert.equal((await mails()).length, 2)
-    assert.equal((await mails()).length, 2)
-    api.pass(181 * DAY_MS)
-    await api.sweep('reports')
-    assert.deepEqual(await list('open'), [])
-  })
+    /** The emails of the next run about sites, without line feeds. */
+    const next = async (...sites: Published[]) => {
+      const earlier = (await mailsTo(api, 'abuse@example.com')).length
+      const texts = (await mails()).slice(earlier).map((mail) => mail.replace(/=?\s+/g, ' '))
+      return texts.filter((text) => sites.some(({ slug }) => text.includes(slug)))
+    }
 
-  test('of sites that no longer exist cause no email, and do not delay those of others', async () => {
-    api.pass(2 * HOUR_MS)
-    const [deleted, present] = [await publishedSite(), await publishedSite()]
-    await report(deleted.siteUrl)
-    await deleted.owner.client.delete(deleted.slug, { permanent: true })
-    await (await api.operator()).store.write('durable', {}, async ({ reports }) => {
-      const at = { firstAt: api.clock.now - 1, lastAt: api.clock.now - 1 }
-      for (let number = 0; number < 20; number++) await reports.put(reportedSite(`released-${number}`, at))
+    // About what earlier tests reported.
+    before(() => api.sweep('reports'))
+
+    test('at most once an hour for a site', async () => {
+      const site = await publishedSite()
+      api.pass(HOUR_MS)
+      await report(site.siteUrl, 'It asks for\r\n\r\ncard numbers')
+      const [mail = '', ...others] = await next(site)
+      assert.match(mail, new RegExp(`Subject: ${site.slug} was reported: phishing`))
+      assert.match(mail, /1 new report, 1 in total.*It asks for card numbers .*\/admin\/reports/)
+      assert.equal(others.length, 0)
+      await report(site.siteUrl)
+      for (const emails of [0, 0, 0, 0, 0, 1, 0]) {
+        api.pass(10 * MINUTE_MS)
+        assert.equal((await next(site)).length, emails)
+      }
+      api.pass(181 * DAY_MS)
+      await api.sweep('reports')
+      assert.deepEqual(await list('open'), [])
     })
-    await report(present.siteUrl)
-    // Each run reads 20 rows.
-    for (let run = 0; run < 2; run++) await api.sweep('reports')
-    const mails = await mailsTo(api, 'abuse@example.com')
-    const about = ({ slug }: Published) => mails.filter((mail) => mail.includes(`Subject: ${slug}`)).length
-    assert.deepEqual([about(deleted), about(present)], [0, 1])
+
+    test('at most every ten minutes, with one about many sites', async () => {
+      const sites = [await publishedSite(), await publishedSite(), await publishedSite()]
+      api.pass(HOUR_MS)
+      for (const { siteUrl } of sites) await report(siteUrl, 'first')
+      for (const { siteUrl } of sites) await report(siteUrl, 'second')
+      const [mail = '', ...others] = await next(...sites)
+      assert.equal(others.length, 0)
+      assert.match(mail, /Subject: 3 sites were reported/)
+      for (const { siteUrl } of sites) {
+        const at = new URL(siteUrl).href
+        assert.match(
+          mail,
+          new RegExp(`The site at ${at} has 2 new reports, 2 in total\\..*: second .*: first`),
+        )
+      }
+      const late = await publishedSite()
+      await report(late.siteUrl)
+      assert.equal((await next(late)).length, 0)
+      api.pass(10 * MINUTE_MS)
+      assert.equal((await next(late)).length, 1)
+    })
+
+    test('later when the mail server was away', async () => {
+      const site = await publishedSite()
+      api.pass(HOUR_MS)
+      await report(site.siteUrl)
+      const folder = join(api.data, 'mail')
+      await rename(folder, `${folder}-away`)
+      await writeFile(folder, '')
+      await assert.rejects(api.sweep('reports'))
+      await unlink(folder)
+      await rename(`${folder}-away`, folder)
+      api.pass(10 * MINUTE_MS)
+      assert.equal((await next(site)).length, 1)
+    })
+
+    test('not about sites that no longer exist, which do not delay it', async () => {
+      api.pass(2 * HOUR_MS)
+      const [deleted, present] = [await publishedSite(), await publishedSite()]
+      await report(deleted.siteUrl)
+      await deleted.owner.client.delete(deleted.slug, { permanent: true })
+      await (await api.operator()).store.write('durable', {}, async ({ reports }) => {
+        const at = { firstAt: api.clock.now - 1, lastAt: api.clock.now - 1 }
+        for (let number = 0; number < 20; number++) await reports.put(reportedSite(`released-${number}`, at))
+      })
+      await report(present.siteUrl)
+      // Each run reads 20 rows.
+      assert.equal((await next(deleted, present)).length, 0)
+      assert.match((await next(deleted, present)).join(), new RegExp(`Subject: ${present.slug}`))
+    })
   })
 })
 

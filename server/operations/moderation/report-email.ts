@@ -6,39 +6,54 @@ import { renderEmail } from '../../mail/template.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { ReportedSite } from '../../store/contract/reports.ts'
 
-/** Reports that an email quotes, and characters of each. */
+/** Reports that an email quotes, but at least one of each site, and characters of each. */
 const MAX_QUOTED = 5
 const MAX_QUOTED_CHARACTERS = 300
 
-/** The email to the operator about the reports of a site. */
+interface SiteReports {
+  slug: string
+  reports: Pick<ReportedSite, 'count' | 'mailedCount' | 'latest'>
+}
+
+/** The email to the operator about new reports of sites. */
 export function reportEmail({
   to,
-  slug,
-  reports,
+  sites,
   addresses,
   branding,
 }: {
   to: string
-  slug: string
-  reports: Pick<ReportedSite, 'count' | 'mailedCount' | 'latest'>
+  sites: readonly SiteReports[]
   addresses: UrlBuilder
   branding: ServiceBranding
 }): Email {
-  const { count, mailedCount, latest } = reports
-  const added = pluralize(count - mailedCount, 'new report')
-  const quoted = latest.slice(0, Math.min(MAX_QUOTED, count - mailedCount))
+  const maxQuoted = Math.ceil(MAX_QUOTED / sites.length)
+  const [{ slug, reports }] = sites as [SiteReports]
   const content = {
     kind: 'site-reported',
     to,
-    subject: `${slug} was reported: ${latest[0]?.reason ?? 'other'}`,
+    subject:
+      sites.length === 1
+        ? `${slug} was reported: ${reports.latest[0]?.reason ?? 'other'}`
+        : `${sites.length} sites were reported`,
     blocks: [
-      `The site at ${addresses.site(slug)} has ${added}, ${count} in total.`,
-      ...quoted.map(({ reason, url, text }) =>
-        toPlainLine(`${reason}, ${url}: ${text || 'no text'}`, MAX_QUOTED_CHARACTERS),
-      ),
+      ...sites.flatMap((site) => describeReports(site, addresses, maxQuoted)),
       { label: 'Open reports', url: `${addresses.base}/admin/reports` },
     ],
     footer: `You receive this email because SLIPWAY_REPORT_EMAIL of the service at ${addresses.base} is your address.`,
   }
   return renderEmail(content, branding)
+}
+
+/** The paragraphs about one site. */
+function describeReports({ slug, reports }: SiteReports, addresses: UrlBuilder, maxQuoted: number): string[] {
+  const { count, mailedCount, latest } = reports
+  const added = pluralize(count - mailedCount, 'new report')
+  const quoted = latest.slice(0, Math.min(maxQuoted, count - mailedCount))
+  return [
+    `The site at ${addresses.site(slug)} has ${added}, ${count} in total.`,
+    ...quoted.map(({ reason, url, text }) =>
+      toPlainLine(`${reason}, ${url}: ${text || 'no text'}`, MAX_QUOTED_CHARACTERS),
+    ),
+  ]
 }

@@ -8,15 +8,14 @@ import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts
 import { Hosts } from '../../edge/resolve/host.ts'
 import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
-import { DAY_MS, HOUR_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { AuditActor } from '../../store/contract/audit.ts'
 import type { Report, ReportedSite, ReportState } from '../../store/contract/reports.ts'
 import type { Site } from '../../store/contract/sites.ts'
-import type { Queries, Store, WriteTransaction } from '../../store/store.ts'
+import type { Queries, Store } from '../../store/store.ts'
 import { decodeCursor, type PageRequest, toPage } from '../administration/page.ts'
 import { reportEmail } from './report-email.ts'
 import { isPresent, requirePresentSite } from './targets.ts'
@@ -28,7 +27,6 @@ interface ReportsOptions {
   branding: ServiceBranding
   limits: Pick<RateLimits, 'charge'>
   clock: () => number
-  log: Log
   /** The address of the operator; '' for none. */
   email: string
 }
@@ -42,10 +40,10 @@ const MAX_URL_LENGTH = 2000
 /** Except line feeds. In JSON they take six bytes. */
 const CONTROLS = /[^\P{Cc}\n]/gu
 
-/** Emails to the operator: about one site, and in total. */
-const EMAIL_INTERVAL_MS = HOUR_MS
-const MAX_EMAILS_PER_HOUR = 20
-const EMAILS_PER_RUN = 20
+/** Between emails to the operator, and between those about one site. */
+const EMAIL_INTERVAL_MS = 10 * MINUTE_MS
+const SITE_EMAIL_INTERVAL_MS = HOUR_MS
+const SITES_PER_EMAIL = 20
 
 /** Reports contain email addresses, so they are not kept for ever. */
 const RETENTION_MS = 180 * DAY_MS
@@ -116,58 +114,57 @@ export class Reports {
   }
 
   /**
-   * Notifies the operator, and deletes old reports, for a job with its store; returns the number of emails. Safe to run
-   * twice, and on two nodes concurrently.
+   * Deletes old reports, and sends the operator one email about sites with new ones, for a job with its store. Returns
+   * the number of emails. Safe to run twice, and on two nodes concurrently. An email that was not sent rejects, and is
+   * sent again by a later run.
    */
   async run(store: Store): Promise<number> {
-    const { clock, email } = this.#options
+    const { clock, mail, addresses, branding, email: to } = this.#options
     await repeatUntilEmpty(() =>
       store.execute('relaxed', ({ reports }) =>
         reports.deleteBefore(clock() - RETENTION_MS, ROWS_PER_STATEMENT),
       ),
     )
-    if (email === '') return 0
-    const due = await store.read.reports.unmailed(clock() - EMAIL_INTERVAL_MS, EMAILS_PER_RUN)
-    const slugs = await currentSlugs(store.read, due)
-    let sent = 0
-    for (const row of due) {
-      const slug = slugs.get(row.site)
-      // A site whose name was released gets no more reports. Its row would be due in each run.
-      if (slug === undefined) await store.execute('relaxed', (tx) => tx.reports.put(withoutEmail(row)))
-      else if (await this.#notify(store, slug)) sent++
-    }
-    return sent
+    if (to === '') return 0
+    const sites = await this.#findDue(store)
+    if (sites.length === 0 || !(await this.#claimEmail(store))) return 0
+    await mail.send(reportEmail({ to, sites, addresses, branding }))
+    for (const { slug, reports } of sites) await this.#recordEmail(store, slug, reports)
+    return 1
   }
 
-  async #notify(store: Store, slug: string): Promise<boolean> {
-    const { mail, addresses, branding, email, log } = this.#options
-    const claimed = await store.write('durable', { site: slug }, (tx) => this.#claim(tx, slug))
-    if (!claimed) return false
-    try {
-      await mail.send(reportEmail({ to: email, slug, reports: claimed, addresses, branding }))
-      return true
-    } catch (error) {
-      log.warn('the email about reports was not sent; the next one follows in an hour', { site: slug, error })
-      return false
+  /** Sites with reports that the operator was not notified of; records those of deleted sites as notified. */
+  async #findDue(store: Store): Promise<{ slug: string; reports: ReportedSite }[]> {
+    const { read } = store
+    const rows = await read.reports.unmailed(this.#options.clock() - SITE_EMAIL_INTERVAL_MS, SITES_PER_EMAIL)
+    const slugs = await currentSlugs(read, rows)
+    const due = []
+    for (const reports of rows) {
+      // A site whose name was released gets no more reports.
+      const slug = slugs.get(reports.site) ?? reports.site
+      const site = await read.sites.bySlug(slug)
+      if (site?.visitsKey === reports.site && isPresent(site)) due.push({ slug, reports })
+      else await this.#recordEmail(store, slug, reports)
     }
+    return due
   }
 
-  /** Marks the reports of a site as notified before the email is sent; undefined when none is due. */
-  async #claim(tx: WriteTransaction, slug: string): Promise<ReportedSite | undefined> {
-    const now = this.#options.clock()
-    const site = await tx.sites.bySlug(slug)
-    if (!site) return undefined
-    const reports = await tx.reports.find(site.visitsKey)
-    if (reports?.state !== 'open' || reports.count <= reports.mailedCount) return undefined
-    if (reports.mailedAt !== null && reports.mailedAt > now - EMAIL_INTERVAL_MS) return undefined
-    if (!isPresent(site)) {
-      await tx.reports.put(withoutEmail(reports))
-      return undefined
-    }
-    const window = Math.floor(now / HOUR_MS) * HOUR_MS
-    if ((await tx.counters.add('emails about reports', window)) > MAX_EMAILS_PER_HOUR) return undefined
-    await tx.reports.put({ ...reports, mailedCount: reports.count, mailedAt: now })
-    return reports
+  /** Whether an email may be sent now. */
+  async #claimEmail(store: Store): Promise<boolean> {
+    const window = Math.floor(this.#options.clock() / EMAIL_INTERVAL_MS) * EMAIL_INTERVAL_MS
+    const emails = await store.execute('relaxed', ({ counters }) =>
+      counters.add('emails about reports', window),
+    )
+    return emails === 1
+  }
+
+  /** Records that the operator was notified of reports, except those that were added since they were read. */
+  async #recordEmail(store: Store, slug: string, { site, count }: ReportedSite): Promise<void> {
+    await store.write('relaxed', { site: slug }, async (tx) => {
+      const mailedAt = this.#options.clock()
+      const known = await tx.reports.find(site)
+      if (known) await tx.reports.put({ ...known, mailedCount: count, mailedAt })
+    })
   }
 
   async #charge(address: string): Promise<void> {
@@ -239,11 +236,6 @@ function withReport(known: ReportedSite | undefined, site: Site, report: Report)
     lastAt: at,
     latest: selectLatest([report, ...known.latest]),
   }
-}
-
-/** The row of a site about which no email is due any more. */
-function withoutEmail(reports: ReportedSite): ReportedSite {
-  return { ...reports, mailedCount: reports.count }
 }
 
 /** The first of them, within the limits. */

@@ -46,7 +46,12 @@ function sampleReport({ to, addresses, branding, now }: SampleOptions): Email {
   const { slug } = SAMPLE_SITE
   const report = { at: now, reason: 'phishing', text: 'It copies the sign-in page of a bank', email: null }
   const latest = [{ ...report, url: addresses.site(slug) }]
-  return reportEmail({ to, slug, reports: { count: 1, mailedCount: 0, latest }, addresses, branding })
+  return reportEmail({
+    to,
+    sites: [{ slug, reports: { count: 1, mailedCount: 0, latest } }],
+    addresses,
+    branding,
+  })
 }
 
 /** The email of `slipway-server mail test` and `slipway-server check --mail`. */
