@@ -567,7 +567,7 @@ const ROWS: readonly Row[] = [
   ['verifies lost files as intact', 'server/operations/backup/verify.ts', 'if (!body) result.missing.push(identity.hash)', 'if (!body) return', BACKUP],
   ['restores a damaged database', 'server/operations/backup/restore.ts', "if (hash.digest('hex') !== database.hash || bytes !== database.bytes) throw failed", '', BACKUP],
   ['completes a backup after its lease has ended', 'server/operations/backup/backup.ts', 'await lease.assertHeld()', '', BACKUP],
-  ['restores a backup of a newer release', 'server/operations/backup/manifest.ts', 'if (manifest.format !== FORMAT)', 'if (false as boolean)', BACKUP],
+  ['restores a backup of a newer release', 'server/operations/backup/manifest.ts', "if (typeof manifest.format === 'number' && manifest.format > FORMAT)", 'if (false as boolean)', BACKUP],
   ['creates the folder of a disk that is absent', 'server/operations/backup/folder-target.ts', 'if (parent !== this.#folder) await this.#createFolder(parent)', "if (path !== '/') await this.#createFolder(parent)", BACKUP],
   ['deletes backups by a wrong clock', 'server/operations/backup/prune.ts', 'if (newest !== time)', 'if (false as boolean)', BACKUP],
   ['stores backups that other users can read', 'server/operations/backup/folder-target.ts', "open(path, 'w', 0o600)\n  }", "open(path, 'w', 0o644)\n  }", BACKUP],
