@@ -13,6 +13,8 @@ type Message =
   | { kind: 'reported'; id: number; snapshot: MetricsSnapshot }
   | { kind: 'collected'; id: number; processes: ProcessSnapshot[] }
   | { kind: 'ready'; baseUrl: string }
+  | { kind: 'ping' }
+  | { kind: 'pong' }
   | { kind: 'stop' }
 
 /** Milliseconds that a change waits for other workers; one that hangs catches up through the store. */
@@ -20,6 +22,10 @@ const INVALIDATION_TIMEOUT_MS = 1000
 
 /** Milliseconds that a collection of metrics waits for other workers; one that hangs is missing in the result. */
 const REPORT_TIMEOUT_MS = 1000
+
+/** Interval of the pings to each worker, in milliseconds, and how many in a row may have no answer. */
+const PING_INTERVAL_MS = 5000
+const MAX_UNANSWERED_PINGS = 4
 
 /** Delay before a worker that ended is started again, in milliseconds: doubles up to half a minute. */
 const INITIAL_RESTART_DELAY_MS = 100
@@ -30,12 +36,14 @@ interface SupervisorOptions {
   args: string[]
   log: Log
   onReady: (baseUrl: string) => void
+  pingIntervalMs?: number
 }
 
 /**
  * Runs `workers` processes that share the port, and relays invalidations between them: a change is
  * acknowledged once every other worker has invalidated its caches. Collects their metrics for the worker that has to
- * show them. Resolves with an exit code after `stop`.
+ * show them. Kills and restarts a worker that does not answer: the system would still give it connections. Resolves with
+ * an exit code after `stop`.
  */
 export function supervise(options: SupervisorOptions): { stop(): void; ended: Promise<number> } {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
@@ -45,6 +53,8 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   const numbers = new Map<Worker, number>()
   const metrics = new Metrics()
   const restarts = metrics.counter('slipway_worker_restarts_total')
+  /** Pings since the last answer, of the workers that have been ready. */
+  const unanswered = new Map<Worker, number>()
   let stopping = false
   let nextId = 0
   let ready = 0
@@ -54,6 +64,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
 
   cluster.setupPrimary({ args: options.args })
   for (let index = 0; index < options.workers; index++) start(index + 1)
+  setInterval(pingAll, options.pingIntervalMs ?? PING_INTERVAL_MS).unref()
 
   function start(number: number): void {
     const worker = cluster.fork()
@@ -61,12 +72,26 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     worker.on('message', (message: Message) => onMessage(worker, message))
     worker.on('exit', (code, signal) => {
       numbers.delete(worker)
+      unanswered.delete(worker)
       for (const id of [...waiting.keys()]) settle(id, worker)
       for (const id of [...collections.keys()]) addReport(id, worker, {})
       if (stopping) endAfterTheLast()
       else if (everReady) restart(number, code, signal)
       else exit(code ?? 1)
     })
+  }
+
+  /** Counts pings, not time: a machine that was suspended has sent none. */
+  function pingAll(): void {
+    for (const [worker, count] of unanswered) {
+      if (!worker.isConnected()) continue
+      unanswered.set(worker, count + 1)
+      if (count < MAX_UNANSWERED_PINGS) send(worker, { kind: 'ping' })
+      else {
+        options.log.error('worker does not respond; killing it', { pid: worker.process.pid, pings: count })
+        worker.process.kill('SIGKILL')
+      }
+    }
   }
 
   function restart(number: number, code: number, signal: string): void {
@@ -99,7 +124,9 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     else if (message.kind === 'invalidated') settle(message.id, worker)
     else if (message.kind === 'collect') void collect(worker, message)
     else if (message.kind === 'reported') addReport(message.id, worker, message.snapshot)
+    else if (message.kind === 'pong') unanswered.set(worker, 0)
     else if (message.kind === 'ready') {
+      unanswered.set(worker, 0)
       pause = INITIAL_RESTART_DELAY_MS
       if (++ready === options.workers && !everReady) {
         everReady = true
@@ -183,6 +210,7 @@ export class WorkerChannel {
         this.#waiting.get(message.id)?.(message)
       else if (message.kind === 'invalidate') void this.#acknowledge(message)
       else if (message.kind === 'report') void this.#report(message)
+      else if (message.kind === 'ping') send(process, { kind: 'pong' })
     })
   }
 

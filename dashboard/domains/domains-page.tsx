@@ -7,6 +7,7 @@ import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
 import { markNavigated } from '../app/route-focus.ts'
 import { SignedIn } from '../app/signed-in.tsx'
+import { SuspensionNotice } from '../app/suspension-notice.tsx'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -28,6 +29,7 @@ export function DomainsPage() {
 function OwnDomains() {
   const { query } = useLocation()
   const domains = useResource('domains', () => slipway.domains())
+  const { value: me } = useResource('me', () => slipway.me())
   const known = knownIn(domains)
   const { value, error, loading } = domains
   const wanted = query.domain
@@ -45,7 +47,14 @@ function OwnDomains() {
       </Page>
     )
   return (
-    <List key={query.site} site={query.site} all={value?.domains} known={known}>
+    <List
+      key={query.site}
+      site={query.site}
+      all={value?.domains}
+      known={known}
+      canAdd={settings.customDomains && me?.suspension === undefined}
+    >
+      <SuspensionNotice of="account" suspension={me?.suspension} />
       <ErrorNotice error={error} onRetry={domains.reload} />
       {!value && loading && <Loading what="your domains" />}
     </List>
@@ -67,14 +76,15 @@ interface ListProps {
   site: string | undefined
   all: readonly DomainRecord[] | undefined
   known: KnownDomains
+  canAdd: boolean
   children: preact.ComponentChildren
 }
 
-function List({ site, all, known, children }: ListProps) {
+function List({ site, all, known, canAdd, children }: ListProps) {
   const [wants, want] = useState(site !== undefined)
   const isEmpty = all?.length === 0
   const adds = wants || isEmpty
-  const add = settings.customDomains && all && !adds && (
+  const add = canAdd && all && !adds && (
     <Button variant="main" icon="globe" onClick={() => want(true)}>
       Add domain
     </Button>
@@ -82,7 +92,7 @@ function List({ site, all, known, children }: ListProps) {
   return (
     <Page title="Domains" actions={add}>
       {children}
-      {isEmpty && settings.customDomains && (
+      {isEmpty && canAdd && (
         <p class="lead">
           {settings.issuesCertificates
             ? 'Connect your own domain. Add two DNS records and HTTPS is set up automatically.'
@@ -97,7 +107,7 @@ function List({ site, all, known, children }: ListProps) {
         </ul>
       )}
       {all && !settings.customDomains && <NotAvailable />}
-      {all && settings.customDomains && adds && <AddDomain site={site} known={known} moves={!isEmpty} />}
+      {all && canAdd && adds && <AddDomain site={site} known={known} moves={!isEmpty} />}
     </Page>
   )
 }

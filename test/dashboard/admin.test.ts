@@ -239,7 +239,8 @@ describe('the administration', requiresBrowser, () => {
 
 describe('a suspension', requiresBrowser, () => {
   test('is explained to the owner, who is offered nothing that would be refused', async () => {
-    await using other = await web.another({ REPORT_EMAIL: 'abuse@example.test' })
+    const contact = { REPORT_EMAIL: 'abuse@example.test' }
+    await using other = await web.another({ ...contact, PROXY_HOST: 'proxy.example.test' })
     await using owner = await other.owner()
     const { page, client } = owner
     const { slug } = await client.publish({ files: toFiles({ 'index.html': '<title>First</title>' }) })
@@ -269,7 +270,7 @@ describe('a suspension', requiresBrowser, () => {
 
     await suspensions.resumeSite(actor, slug)
     await suspensions.suspendAccount(actor, owner.email, { reason: 'Spam' })
-    for (const path of ['/sites', '/account']) {
+    for (const path of ['/sites', '/account', '/domains', `/domains?site=${slug}`]) {
       await page.goto(other.url(path))
       await page.getByText('Your account is suspended').waitFor()
       await assertOffersNothing()

@@ -108,7 +108,8 @@ describe('nodes of one database', requires('postgres'), () => {
     await using stack = new AsyncDisposableStack()
     const [first, second] = await fleetSettings(stack)
     const proxy = stack.use(await TcpProxy.open(await freePort()))
-    const waiting = [first, second, { ...first, PORT: '0' }].map((settings) => {
+    first.INTERNAL_PORT = `${await freePort()}`
+    const waiting = [first, second, { ...first, PORT: '0', INTERNAL_PORT: '0' }].map((settings) => {
       const url = new URL(settings.DATABASE_URL!)
       url.port = `${proxy.port}`
       return stack.use(Program.start({ ...settings, DATABASE_URL: url.href }))
@@ -117,7 +118,8 @@ describe('nodes of one database', requires('postgres'), () => {
       const line = await program.waitForLine(/the start waits for it/)
       assert.match(JSON.parse(line).reason, /ECONNRESET|Connection terminated/)
     }
-    await assert.rejects(sendRequest(Number(first.PORT), { path: '/health' }), { code: 'ECONNREFUSED' })
+    for (const port of [first.PORT, first.INTERNAL_PORT])
+      await assert.rejects(sendRequest(Number(port), { path: '/health' }), { code: 'ECONNREFUSED' })
     for (const program of waiting.slice(1)) assert.equal((await program.stop()).code, 0)
     proxy.upstreamPort = (await postgresServer()).port
     await waiting[0].waitForLine(/runs at http/)

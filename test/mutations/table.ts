@@ -52,10 +52,11 @@ const ROWS: readonly Row[] = [
   ['uses a color of the operator without contrast', 'server/lib/accent.ts', 'contrast(accent, other) >= MIN_CONTRAST', 'contrast(accent, other) >= 1', 'test/lib/accent.test.ts'],
   ['accepts a logo with scripts', 'server/config/logo-setting.ts', 'if (problem !== undefined)', 'if (problem === \'\')', BRANDING],
   ['serves a logo that is opened as a document outside of a sandbox', 'server/web/built-site.ts', '; sandbox"', '"', BRANDING],
-  ['sends the name of the service unescaped', 'server/edge/respond/pages/page-frame.ts', '<span>${name}</span>', '<span>${new Html(name)}</span>', BRANDING],
+  ['sends the name of the service unescaped', 'server/edge/respond/pages/page-frame.ts', '${logo}${name}</span>', '${logo}${new Html(name)}</span>', BRANDING],
   ['sends emails without the documents of the operator', 'server/mail/template.ts', '${footer}${links}</p>', '${footer}</p>', BRANDING],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/page-frame.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
   // Watching the service, and its emails
+  ['ends the metrics before the last request of a service that stops', 'server/app.ts', 'await Promise.all([ended, listener.drain', 'await internalServer?.[Symbol.asyncDispose]()\n      await Promise.all([ended, listener.drain', 'test/database-faults/metrics.test.ts'],
   ['logs upload signatures and claim tokens', 'server/net/observe-request.ts', "path: url.split('?', 1)[0]!,", 'path: url,', 'test/operator/access-log.test.ts'],
   ['lets a visitor end a field of the access log', 'server/operations/access-log/format.ts', '/[^\\x20-\\x7e]|["\\\\]/g', '/[^\\x20-\\x7e]/g', 'test/operator/access-log.test.ts'],
   ['logs whole addresses', 'server/operations/access-log/access-log.ts', "addresses === 'full' ?", 'true ?', 'test/operator/access-log.test.ts'],

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { METRICS, type MetricName } from '../../server/lib/metric-table.ts'
 import { tar } from '../archive/tar-file.ts'
@@ -12,6 +8,7 @@ import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
+import { promtool } from './promtool.ts'
 import { scrape } from './scrape.ts'
 
 const DEPLOY = join(import.meta.dirname, '..', '..', 'deploy')
@@ -88,22 +85,6 @@ describe('the metrics of a service', () => {
   })
 })
 
-test('a scrape is answered while a service stops, until its requests in progress have ended', async () => {
-  await using disposal = new AsyncDisposableStack()
-  const service = disposal.use(await startTestService({ INTERNAL_PORT: '0', DRAIN_SECONDS: '60' }))
-  const internalPort = service.service.internalPort!
-  // The body of a request that does not end.
-  const upload = connect(service.port, '127.0.0.1')
-  upload.write('POST /api/v1/publish HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n')
-  upload.write('Content-Length: 100\r\nExpect: 100-continue\r\n\r\n')
-  await once(upload, 'data')
-  const stopped = service.service[Symbol.asyncDispose]()
-  assert.ok((await scrape(internalPort)).get('slipway_connections') >= 1)
-  upload.destroy()
-  await stopped
-  await assert.rejects(sendRequest(internalPort, { path: '/metrics' }), { code: 'ECONNREFUSED' })
-})
-
 describe('for Prometheus', requires('promtool'), () => {
   test('each alert rule is valid, and fires when it should', async () => {
     for (const args of [
@@ -133,15 +114,6 @@ describe('for Prometheus', requires('promtool'), () => {
     assert.equal(code, 0, output)
   })
 })
-
-/** Runs promtool; `output` is what it prints to both streams. */
-async function promtool(args: string[], input = ''): Promise<{ code: number; output: string }> {
-  const program = execFile('promtool', args)
-  const [output, errors] = [text(program.stdout!), text(program.stderr!)]
-  program.stdin!.end(input)
-  const [code] = (await once(program, 'close')) as [number]
-  return { code, output: (await output) + (await errors) }
-}
 
 async function publish(port: number, page: string): Promise<{ slug: string }> {
   const { json } = await sendRequest(port, {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
 import { type HttpResponse, sendRequest } from '../support/http-client.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -184,4 +185,42 @@ test('a worker acknowledges a change after it has refreshed the affected caches,
     ['ready', 'refreshing', 'refreshed', 'invalidated'],
   )
   assert.equal(messages.at(-1)!.id, 7)
+})
+
+const SUPERVISED = join(import.meta.dirname, 'supervised-workers.ts')
+
+describe('a worker that does not respond', () => {
+  const started = new AsyncDisposableStack()
+  let supervisor: ReturnType<typeof spawn>
+  let lines: AsyncIterator<string>
+  before(() => {
+    supervisor = spawn(process.execPath, [SUPERVISED], { stdio: ['ignore', 'pipe', 'inherit'] })
+    started.defer(() => void supervisor.kill('SIGKILL'))
+    lines = createInterface({ input: supervisor.stdout! })[Symbol.asyncIterator]()
+  })
+  after(() => started.disposeAsync())
+
+  /** The first group of the next line that matches. */
+  async function waitForLine(expected: RegExp): Promise<string> {
+    for (;;) {
+      const line: string = (await lines.next()).value ?? assert.fail(`no line: ${expected}`)
+      const match = expected.exec(line)
+      if (match) return match[1]!
+    }
+  }
+
+  test('is logged and replaced', async () => {
+    const [stopped, other] = [await waitForLine(/^ready (\d+)/), await waitForLine(/^ready (\d+)/)]
+    process.kill(Number(stopped), 'SIGSTOP')
+    assert.equal(await waitForLine(/"worker does not respond; killing it","pid":(\d+)/), stopped)
+    assert.equal(await waitForLine(/"worker exited; restarting it",.*"signal":"(\w+)"/), 'SIGKILL')
+    assert.ok(![stopped, other].includes(await waitForLine(/^ready (\d+)/)))
+    process.kill(Number(other), 'SIGSTOP')
+  })
+
+  test('does not keep a service from stopping', async () => {
+    supervisor.kill('SIGTERM')
+    const [code] = await once(supervisor, 'exit')
+    assert.equal(code, 0)
+  })
 })

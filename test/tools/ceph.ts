@@ -74,7 +74,8 @@ async function startStorage(
   run: (name: string, ...args: string[]) => Promise<void>,
 ): Promise<Daemon> {
   const id = randomUUID()
-  await run('ceph', 'osd', 'new', id, '0')
+  // The new leader accepts clients before it has stored their capabilities.
+  await retry(5, /EPERM/, () => run('ceph', 'osd', 'new', id, '0'))
   await run('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', id)
   return startDaemon({
     name: 'ceph-osd',
@@ -84,6 +85,17 @@ async function startStorage(
     // Ceph 16 reads the map of the monitors while another thread replaces it: one start of ten fails.
     isTransient: true,
   })
+}
+
+/** Repeats `work` when it rejects with a message that matches. */
+async function retry(attempts: number, transient: RegExp, work: () => Promise<void>): Promise<void> {
+  for (let failures = 1; ; failures++)
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (failures === attempts || !transient.test((error as Error).message)) throw error
+    }
 }
 
 function startGateway(config: string): Promise<Daemon> {

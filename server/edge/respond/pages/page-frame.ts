@@ -99,9 +99,9 @@ ${main}
   /** A service without a name and a logo of its own is not named on the pages of other people's sites. */
   #renderName(): Html | undefined {
     const { name } = this.#branding
-    if (this.#logoUrl === undefined)
-      return name === DEFAULT_BRANDING.name ? undefined : html`<span>${name}</span>`
-    return html`<span><img src="${this.#logoUrl}" alt="" width="20" height="20">${name}</span>`
+    const logo = this.#logoUrl && html`<img src="${this.#logoUrl}" alt="" width="20" height="20">`
+    if (!logo && name === DEFAULT_BRANDING.name) return undefined
+    return html`<span>${logo}${name}</span>`
   }
 
   #renderLinks(language: Language): Html[] {

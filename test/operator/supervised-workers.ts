@@ -1,0 +1,28 @@
+import cluster from 'node:cluster'
+import { makeLog } from '../../server/lib/log.ts'
+import { supervise, WorkerChannel } from '../../server/workers.ts'
+
+/** Short, so that a test of a worker that hangs need not wait long. */
+const PING_INTERVAL_MS = 100
+
+// Two workers under a supervisor, which ends on SIGTERM. Each prints its process id when it is ready.
+if (cluster.isPrimary) {
+  const supervisor = supervise({
+    workers: 2,
+    args: [],
+    log: makeLog({ level: 'info', text: false, write: (line) => void process.stdout.write(line) }),
+    onReady: () => undefined,
+    pingIntervalMs: PING_INTERVAL_MS,
+  })
+  process.on('SIGTERM', () => supervisor.stop())
+  process.exitCode = await supervisor.ended
+} else {
+  const keepAlive = setInterval(() => undefined, 1000)
+  const channel = new WorkerChannel(() => {
+    clearInterval(keepAlive)
+    cluster.worker!.disconnect()
+  })
+  const { Metrics } = await import('../../server/lib/metrics.ts')
+  channel.ready({ baseUrl: 'http://localhost', metrics: new Metrics(), invalidate: () => undefined })
+  console.log(`ready ${process.pid}`)
+}
