@@ -93,7 +93,7 @@ describe('what an account holds', () => {
     await using api = await startWith({ draftsKept: 2, previews: 1 })
     const owner = await api.account()
     const { slug } = await api.publish(owner.client, page('live'))
-    const { slug: other, claimToken = '' } = await api.publish(api.anonymous, page('of nobody'))
+    const { slug: other, claimToken = '' } = await api.publish(api.anonymous, page('without an account'))
     for (const [client, site, more, kept] of [
       [owner.client, slug, {}, 3],
       [api.anonymous, other, { claimToken }, 2],
