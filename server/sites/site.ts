@@ -191,11 +191,9 @@ export class Sites {
       const owned = { ownerId: account.id, network: null }
       await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
       await tx.notifyChanged(slug)
-      await this.#quotas.charge(tx, owned, {
-        bytes: own + (await sumVersions(tx, { slug, ...owned })),
-        sites: 1,
-      })
-      await releaseHolding(tx, site, { bytes: bytes + (await sumVersions(tx, site)), sites: 1 })
+      const [charged, released] = [await sumVersions(tx, { slug, ...owned }), await sumVersions(tx, site)]
+      await this.#quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
+      await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })
       return answer
     })
   }
