@@ -25,6 +25,14 @@ const call = async (method: string, path: string, json?: object) => {
 }
 const REASON = { reason: 'It imitates a bank' }
 const lastAudit = async () => (await call('GET', 'audit?limit=1')).rows[0]
+/** The last action is in the audit log, and its reason in an email to the owner. */
+const assertExplained = async (owner: string, expected: { action: string; target: string }) => {
+  const { action, target, details } = await lastAudit()
+  assert.deepEqual({ action, target, details }, { ...expected, details: REASON })
+  await api.sweep('emails')
+  const mails = await mailsTo(api, owner)
+  assert.equal(mails.filter((mail) => mail.includes(`The reason: ${REASON.reason}`)).length, 1)
+}
 const accountId = async (email: string) =>
   (await (await api.operator()).store.read.accounts.byEmail(email))!.id
 
@@ -199,9 +207,7 @@ describe('what an operator takes away', () => {
       await call('DELETE', `sites/${slug}`, REASON)
       assert.equal((await api.visit(siteUrl)).status, 404)
       await expectFailure(owner.client.undelete(slug), 'NOT_FOUND')
-      assert.deepEqual((await lastAudit()).details, REASON)
-      await api.sweep('emails')
-      assert.equal((await mailsTo(api, owner.email)).filter((mail) => /was removed/.test(mail)).length, 1)
+      await assertExplained(owner.email, { action: 'site.delete', target: slug })
     }
   })
 
@@ -214,6 +220,7 @@ describe('what an operator takes away', () => {
     await call('DELETE', `domains/${domain}`, REASON)
     assert.deepEqual((await owner.client.domains()).domains, [])
     assert.equal(await store.read.domains.reservation(domain, api.clock.now), undefined)
+    await assertExplained(owner.email, { action: 'domain.release', target: domain })
   })
 
   test('is an account with its sites', async () => {
@@ -221,7 +228,7 @@ describe('what an operator takes away', () => {
     await call('DELETE', `accounts/${await accountId(owner.email)}`, REASON)
     assert.equal((await api.visit(siteUrl)).status, 404)
     await expectFailure(owner.client.me(), 'UNAUTHORIZED')
-    assert.deepEqual((await lastAudit()).target, owner.email)
+    await assertExplained(owner.email, { action: 'account.delete', target: owner.email })
   })
 })
 
