@@ -260,6 +260,7 @@ export async function checkService(
   const { checkConfiguration } = await import('./operations/check/check.ts')
   const { checkPorts } = await import('./operations/check/check-ports.ts')
   const { checkFolder } = await import('./operations/check/check-folder.ts')
+  const { checkAccessLog } = await import('./operations/check/check-access-log.ts')
   const { checkSecret, readSecret } = await import('./operations/check/check-secret.ts')
   const { checkProxies } = await import('./operations/check/check-proxies.ts')
   const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
@@ -273,6 +274,7 @@ export async function checkService(
     checkMachine: async () => [
       ...(await checkPorts(config)),
       ...(await checkFolder(config)),
+      ...checkAccessLog(config),
       checkSecret(config),
       ...(await checkBlobsUrl(config)),
     ],
