@@ -17,10 +17,10 @@ interface Assignment {
   line: number
 }
 
-const ASSIGNMENT = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(.*)$/
+const ASSIGNMENT = /^(?:export\s+)?([\w.-]+)\s*=(.*)$/s
 
 /** A line within a quoted value that sets another setting: the quote was not closed. */
-const SETTING = /^\s*(?:export\s+)?SLIPWAY_\w+\s*=/
+const SETTING = /^(?:export\s+)?SLIPWAY_\w+\s*=/
 
 /** The settings files in the arguments of Node, those of higher precedence first. */
 export function readSettingsFiles(nodeArguments: readonly string[]): SettingsFile[] {
@@ -44,7 +44,10 @@ function inspect(path: string, bytes: Buffer): SettingsFile {
   const lines = new Map<string, number>()
   const problems: string[] = []
   const report = (line: number, problem: string) => problems.push(`${path}, line ${line + 1}: ${problem}`)
-  for (const { name, value, line } of readAssignments(text.split(/\r?\n/), report)) {
+  for (const { name, value, line } of readAssignments(
+    text.split('\n').map((line) => line.trim()),
+    report,
+  )) {
     const first = lines.get(name)
     if (first !== undefined) report(line, `${name} is set in line ${first + 1} already`)
     else lines.set(name, line)
@@ -67,12 +70,13 @@ function* readAssignments(
 ): Generator<Assignment> {
   for (let line = 0; line < lines.length; line++) {
     const text = lines[line]!
-    if (/^\s*(#|$)/.test(text)) continue
-    const [, name, value = ''] = ASSIGNMENT.exec(text) ?? []
+    if (text === '' || text.startsWith('#')) continue
+    const [, name, given = ''] = ASSIGNMENT.exec(text) ?? []
     if (name === undefined) {
       report(line, 'it is neither NAME=value nor a comment')
       continue
     }
+    const value = given.trimStart()
     yield { name, value, line }
     const end = findEndOfQuotes(lines, line, value)
     if (end === undefined) report(line, `the quote of ${name} is not closed`)
