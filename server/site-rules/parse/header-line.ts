@@ -9,10 +9,8 @@ export type HeaderLine = { set: [name: string, value: string] } | { remove: stri
 /** RFC 9110, 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-const RESERVED_COOKIE = new RegExp(
-  `^[\\s=]*(?:__Host-)?(${PASSWORD_COOKIE}|${NOTICE_COOKIE})\\s*(?:=|$)`,
-  'i',
-)
+const RESERVED_NAMES = [PASSWORD_COOKIE, NOTICE_COOKIE].join('|')
+const RESERVED_COOKIE = new RegExp(`^[\\s=]*(?:__Host-)?(${RESERVED_NAMES})\\s*(?:=|$)`, 'i')
 
 /** Parses a line of `_headers` below a path, or returns a description of the error. */
 export function readHeaderLine(text: string): HeaderLine | string {
