@@ -551,7 +551,7 @@ const ROWS: readonly Row[] = [
   ['logs the queries of referring pages', 'server/operations/access-log/format.ts', '?.split(/[?#]/, 1)[0]', '', 'test/operator/access-log.test.ts'],
   ['continues in a log file that was renamed', 'server/operations/access-log/log-file.ts', 'await this.#reopenIfMoved()', '', 'test/operator/access-log.test.ts'],
   ['keeps any number of lines that wait for a disk', 'server/operations/access-log/log-file.ts', 'if (this.#waitingCharacters + line.length > maxWaitingCharacters) return void this.#drop(1)', '', 'test/operator/access-log.test.ts'],
-  ['creates an access log that other users can read', 'server/operations/access-log/log-file.ts', 'FILE_MODE = 0o600', 'FILE_MODE = 0o644', 'test/operator/access-log.test.ts', 'test/operator/file-modes.test.ts'],
+  ['creates an access log that other users can read', 'server/operations/access-log/log-file.ts', 'FILE_MODE = 0o600', 'FILE_MODE = 0o644', 'test/operator/access-log.test.ts'],
   ['records traces of requests that are not sampled', 'server/operations/telemetry/otlp.ts', 'samplePercent / 100', '1', 'test/operator/traces.test.ts'],
   ['sends emails of kinds that are turned off', 'server/operations/notices/notices.ts', ' || !wantsNotice(account, event.kind)', '', 'test/operator/notices.test.ts'],
   ['always sends emails about actions of the operator', 'server/accounts/notice-switches.ts', "return 'moderation'", 'return undefined', 'test/operator/notices.test.ts'],

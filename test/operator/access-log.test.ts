@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, createReadStream, openSync } from 'node:fs'
-import { readFile, rename } from 'node:fs/promises'
+import { readFile, rename, stat } from 'node:fs/promises'
 import { connect as connectHttp2 } from 'node:http2'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -105,7 +105,7 @@ describe('the access log', () => {
     assert.ok(!(await readFile(file, 'utf8')).includes(token))
   })
 
-  test('continues in a new file after it was renamed, and loses no line', async () => {
+  test('continues in a new file after it was renamed, for the user of the service only, and loses no line', async () => {
     const before = (await readLines()).length
     const request = (number: number) =>
       sendRequest(service.running.port, {
@@ -118,6 +118,7 @@ describe('the access log', () => {
     for (let number = 20; number < 40; number++) await request(number)
     await waitFor(async () => (await readLines().catch(() => [])).length === 20)
     assert.equal((await readLines(`${file}.1`)).length, before + 20)
+    for (const path of [`${file}.1`, file]) assert.equal((await stat(path)).mode & 0o777, 0o600, path)
   })
 })
 
