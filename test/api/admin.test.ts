@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AuditPage } from '../../protocol/api/admin/audit.ts'
-import type { AdminAccount, AdminDomain, AdminSite, AdminSweeps } from '../../protocol/api/admin/lists.ts'
+import type {
+  AdminAccount,
+  AdminCertificates,
+  AdminDomain,
+  AdminNodes,
+  AdminSite,
+  AdminSweeps,
+} from '../../protocol/api/admin/lists.ts'
 import type { Activity, Overview } from '../../protocol/api/admin/overview.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.ts'
 import { NamedKeys } from '../../server/accounts/named-keys.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { SweepRunRecorder } from '../../server/jobs/sweep-runs.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import { ActivityRecorder } from '../../server/operations/administration/activity.ts'
 import { Program } from '../mcp/program.ts'
+import { certificateRow } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { administrator } from './administrator.ts'
@@ -381,5 +390,61 @@ describe('the overview of administrators', () => {
     const { failures, failedAt, lastRun } = await find()
     assert.deepEqual([failures, lastRun?.items, lastRun?.error], [0, 3, null])
     assert.equal(failedAt, new Date(run.startedAt).toISOString())
+  })
+
+  test('has the certificates with their renewals, the first to expire first', async () => {
+    const { key } = await administrator(api)
+    const { store } = await api.operator()
+    const at = api.clock.now
+    const valid = { chain: 'chain', key: 'key', notBefore: at, issuedAt: at }
+    const rows = [
+      certificateRow('later.example', { ...valid, notAfter: at + 90 * DAY_MS, renewAt: at + 60 * DAY_MS }),
+      certificateRow('soon.example', { ...valid, notAfter: at + DAY_MS, failures: 3, problem: 'refused' }),
+    ]
+    await store.write('durable', {}, async (tx) => {
+      for (const row of rows) await tx.certificates.insert(row)
+    })
+    const list = async (query: string) =>
+      (await api.request('GET', `/api/admin/certificates?${query}`, { key })).json as AdminCertificates
+    const first = await list('limit=1')
+    const [soon] = first.rows
+    const { name, expiresAt, failures, problem } = soon!
+    const expected = ['soon.example', new Date(at + DAY_MS).toISOString(), 3, 'refused']
+    assert.deepEqual([name, expiresAt, failures, problem], expected)
+    const { rows: others } = await list(`limit=1&cursor=${first.nextCursor}`)
+    assert.deepEqual(
+      others.map(({ name, renewsAt }) => [name, renewsAt]),
+      [['later.example', new Date(at + 60 * DAY_MS).toISOString()]],
+    )
+  })
+
+  test('has the nodes of a fleet, how far each is behind, and those that report no more', async () => {
+    const { key } = await administrator(api)
+    const { store } = await api.operator()
+    const now = api.clock.now
+    const node = {
+      release: '1.2.3',
+      startedAt: now - HOUR_MS,
+      numbers: { slipway_store_feed_lag_seconds: 2 },
+    }
+    const reports = [
+      { ...node, id: 'one', host: 'a:8080', seenAt: now },
+      { ...node, id: 'two', host: 'b:8080', seenAt: now - 2 * MINUTE_MS, numbers: {} },
+    ]
+    await store.write('durable', {}, async (tx) => {
+      for (const report of reports) await tx.nodes.report(report)
+    })
+    const { nodes } = (await api.request('GET', '/api/admin/nodes', { key })).json as AdminNodes
+    assert.deepEqual(
+      nodes
+        .filter(({ id }) => id === 'one' || id === 'two')
+        .map(({ host, isSilent, lagSeconds }) => [host, isSilent, lagSeconds]),
+      [
+        ['a:8080', false, 2],
+        ['b:8080', true, null],
+      ],
+    )
+    const { problems } = (await api.request('GET', '/api/admin/overview', { key })).json as Overview
+    assert.equal(problems.silentNodes, 1)
   })
 })

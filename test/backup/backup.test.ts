@@ -9,6 +9,7 @@ import { type BackupRun, backUpData, openBackupTarget, restoreData } from '../..
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import { type BackupOptions, backUp as makeBackup } from '../../server/operations/backup/backup.ts'
 import { BackupLease } from '../../server/operations/backup/backup-lease.ts'
 import { toContentName } from '../../server/operations/backup/file-list.ts'
@@ -81,6 +82,19 @@ function atSecondPage(action: () => void): () => undefined {
   return () => {
     if (++reports === 2) action()
   }
+}
+
+/** Other bytes of this length that are decompressed without an error. */
+function changeCompressed(compressed: Buffer): Buffer {
+  const original = zstdDecompressSync(compressed)
+  for (let at = compressed.length - 1; at > 0; at--) {
+    const changed = Buffer.from(compressed)
+    changed[at]! ^= 1
+    try {
+      if (!zstdDecompressSync(changed).equals(original)) return changed
+    } catch {}
+  }
+  return assert.fail('each change is an error of the compression')
 }
 
 function fail(): never {
@@ -213,11 +227,13 @@ describe('a backup', () => {
   })
 
   test('that lost its lease is not completed', async () => {
-    await using operator = await openOperator(service, SETTINGS)
-    await using lease = await BackupLease.acquire(operator.store)
-    await lease.assertHeld()
-    service.clock.now += 11 * 60_000
-    await assert.rejects(lease.assertHeld(), /interrupted for ten minutes/)
+    const target = await newFolder()
+    let now = Date.now()
+    const report = atSecondPage(() => {
+      now += 11 * MINUTE_MS
+    })
+    await assert.rejects(backUp(data, target, { report, clock: () => now }), /interrupted for ten minutes/)
+    assert.deepEqual(await listBackups(await openBackupTarget(target)), [])
   })
 
   test('is readable by its owner only, and has the secret unless it is left out', async () => {
@@ -369,10 +385,13 @@ describe('a backup', () => {
   test('whose database is damaged leaves a folder on which no service starts', async () => {
     const target = await newFolder()
     const { database } = await backUp(data, target)
-    await writeFile(join(target, toContentName(database.hash)), Buffer.alloc(database.size))
-    const folder = await newFolder()
-    await assert.rejects(restore(target, folder), /has a damaged database/)
-    await assert.rejects(startTestService({ DATA: folder }), /only a part of the data/)
+    const stored = join(target, toContentName(database.hash))
+    for (const damaged of [Buffer.alloc(database.size), changeCompressed(await readFile(stored))]) {
+      await writeFile(stored, damaged)
+      const folder = await newFolder()
+      await assert.rejects(restore(target, folder), /has a damaged database/)
+      await assert.rejects(startTestService({ DATA: folder }), /only a part of the data/)
+    }
   })
 
   test('of a newer release is not restored', async () => {

@@ -534,6 +534,8 @@ const ROWS: readonly Row[] = [
   ['blocks networks of proxies', 'server/operations/moderation/blocks.ts', 'LOCAL_NETWORKS.some((local) => overlaps(network, local))', 'false', MODERATION],
   ['keeps blocks for ever', 'server/operations/moderation/blocks.ts', 'for (const block of expired)', 'for (const block of expired.slice(1))', MODERATION],
   ['shows the banner on the node of the operator only', 'server/operations/administration/banners.ts', "await tx.operatorSettings.put('banner', banner)\n      await tx.notifyChanged(OPERATOR_SETTINGS_CHANGED)", "await tx.operatorSettings.put('banner', banner)", 'test/api/banner.test.ts'],
+  ['shows no node as silent', 'server/operations/fleet/node-list.ts', 'now - seenAt > SILENT_MS', 'now < 0', ADMIN],
+  ['lists certificates without their order', 'server/operations/administration/lists.ts', 'page({ limit: limit + 1, after, prefix })', 'page({ limit: limit + 1, prefix })', ADMIN],
   ['locks an administrator out who suspends itself', 'server/api/auth.ts', "if (access === 'admin') return assertAdministration(request, options.administrators)", "if (access === 'admin') assertAdministration(request, options.administrators)", MODERATION],
   ['locks an administrator out who blocks its own network', 'server/api/auth.ts', "if (access !== 'admin') await options.blocklist", 'await options.blocklist', MODERATION],
   ['generates pages without a link for reports', 'server/edge/respond/pages/page-frame.ts', '<a href="${REPORT_PATH}" rel="nofollow">${TEXTS[language].reportAbuse}</a>', '', ABUSE],
