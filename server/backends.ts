@@ -260,6 +260,7 @@ export async function checkService(
   const { checkConfiguration } = await import('./operations/check/check.ts')
   const { checkPorts } = await import('./operations/check/check-ports.ts')
   const { checkFolder } = await import('./operations/check/check-folder.ts')
+  const { checkAccessLog } = await import('./operations/check/check-access-log.ts')
   const { checkSecret, readSecret } = await import('./operations/check/check-secret.ts')
   const { checkProxies } = await import('./operations/check/check-proxies.ts')
   const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
@@ -273,6 +274,7 @@ export async function checkService(
     checkMachine: async () => [
       ...(await checkPorts(config)),
       ...(await checkFolder(config)),
+      ...checkAccessLog(config),
       checkSecret(config),
       ...(await checkBlobsUrl(config)),
     ],
@@ -343,16 +345,23 @@ export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
  * Copies the database and the files that it names to a backup target, and then deletes earlier backups there. BackupError
  * when the target fails; the reason of `signal` when it aborts.
  */
-export async function backUpData(
+export async function backUpData(config: Config, run: BackupRun): Promise<BackupResult> {
+  assertBackedUpHere(config, run.target)
+  const { withSpaceErrors } = await import('./operations/backup/space-errors.ts')
+  return withSpaceErrors(config.data, () => backUpInto(config, run))
+}
+
+type BackupResult = BackupManifest & BackupProgress & { pruned: PruneResult | undefined }
+
+async function backUpInto(
   config: Config,
   { target: to, withSecret, keep, report, ...startOptions }: BackupRun,
-): Promise<BackupManifest & BackupProgress & { pruned: PruneResult | undefined }> {
+): Promise<BackupResult> {
   const { BackupLease } = await import('./operations/backup/backup-lease.ts')
   const { backUp } = await import('./operations/backup/backup.ts')
   const { pruneAfter } = await import('./operations/backup/prune.ts')
   const { copySqlite } = await import('./store/sqlite-copy.ts')
   const { Snapshot } = await import('./store/snapshot.ts')
-  assertBackedUpHere(config, to)
   const target = await openBackupTarget(to)
   await using stack = new AsyncDisposableStack()
   const database = await openDatabase(config, startOptions)
@@ -412,15 +421,20 @@ function isBucketUrl(target: string): boolean {
   return target.startsWith('s3:')
 }
 
+export interface RestoreRun extends StartOptions, Pick<MoveOptions, 'report'> {
+  target: BackupTarget
+  manifest: BackupManifest
+}
+
 /** Copies a backup into a new data folder. A second run continues one that was interrupted. */
-export async function restoreData(
+export async function restoreData(config: Config, run: RestoreRun): Promise<MoveResult> {
+  const { withSpaceErrors } = await import('./operations/backup/space-errors.ts')
+  return withSpaceErrors(config.data, () => restoreInto(config, run))
+}
+
+async function restoreInto(
   config: Config,
-  {
-    target,
-    manifest,
-    report,
-    ...startOptions
-  }: StartOptions & { target: BackupTarget; manifest: BackupManifest } & Pick<MoveOptions, 'report'>,
+  { target, manifest, report, ...startOptions }: RestoreRun,
 ): Promise<MoveResult> {
   const { beginRestore, toBlobSource } = await import('./operations/backup/restore.ts')
   const { Snapshot } = await import('./store/snapshot.ts')

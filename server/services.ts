@@ -188,7 +188,7 @@ export function createServices(
     auditLog,
     blocklist,
     suspensions: new Suspensions({ store, clock }),
-    removals: new Removals({ store, clock, certificates, accountDeletion }),
+    removals: new Removals({ store, clock, certificates, accountDeletion, mail, baseUrl, branding }),
     blocks,
     reports,
     moderatedSites: new ModeratedSites({ store, addresses }),

@@ -33,7 +33,6 @@ export function Emails({ me, onChanged }: { me: Me; onChanged: (change: MeChange
           onSwitch={(isOn) => set(kind, isOn)}
         />
       ))}
-      <p class="quiet small">Emails about a suspension of a site or of the account are always sent.</p>
       <ErrorNotice error={set.error} />
     </Panel>
   )

@@ -47,6 +47,7 @@ export const NOTICE_KINDS = {
   'certificate-fails': 'A domain has a problem with its certificate',
   'new-browser': 'A sign-in from a new place',
   'limit-reached': '80 % or 100 % of a limit is used',
+  moderation: 'The operator has suspended or removed a site, a domain or the account',
 } as const
 
 export type NoticeKind = keyof typeof NOTICE_KINDS

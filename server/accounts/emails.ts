@@ -92,3 +92,23 @@ export function signUpClosedEmail(o: { to: string; baseUrl: string; branding: Se
   }
   return renderEmail(content, o.branding)
 }
+
+/** The email to the owner of an account that the operator has deleted. */
+export function accountDeletedEmail(o: {
+  to: string
+  reason: string
+  baseUrl: string
+  branding: ServiceBranding
+}): Email {
+  const content = {
+    kind: 'account-deleted',
+    to: o.to,
+    subject: 'Your account was deleted',
+    blocks: [
+      `The operator of ${o.baseUrl} has deleted your account with all of its sites permanently.`,
+      `The reason: ${o.reason}`,
+    ],
+    footer: `You receive this email because you had an account at ${o.baseUrl}.`,
+  }
+  return renderEmail(content, o.branding)
+}

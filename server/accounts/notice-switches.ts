@@ -1,28 +1,45 @@
 import { type MeChange, NOTICE_KINDS, type NoticeKind } from '../../protocol/api/account.ts'
 import type { Account } from '../store/contract/accounts.ts'
+import type { NoticeEvent } from '../store/contract/notices.ts'
 
 /** The kinds that `reminders` of an account and of earlier clients stands for. */
 const REMINDERS: readonly NoticeKind[] = ['site-expires', 'site-deleted']
+
+/** Events that an operator causes: one switch stands for all of them. */
+const MODERATION: readonly NoticeEvent['kind'][] = [
+  'account-suspended',
+  'account-resumed',
+  'site-suspended',
+  'site-resumed',
+  'site-removed',
+  'domain-released',
+]
 
 const KINDS = Object.keys(NOTICE_KINDS) as NoticeKind[]
 
 type Switches = Pick<Account, 'reminders' | 'noticesOff'>
 
-/** Whether the account gets emails of this kind; true for kinds that cannot be turned off. */
-export function wantsNotice({ reminders, noticesOff }: Switches, kind: string): boolean {
-  const isReminder = (REMINDERS as readonly string[]).includes(kind)
-  return !(noticesOff as readonly string[] | null)?.includes(kind) && (reminders || !isReminder)
+/** The kind that turns emails about an event off; undefined for those that are always sent. */
+export function findSwitch(event: NoticeEvent['kind']): NoticeKind | undefined {
+  if (MODERATION.includes(event)) return 'moderation'
+  return isNoticeKind(event) ? event : undefined
 }
 
-export function canTurnOff(kind: string): kind is NoticeKind {
+export function isNoticeKind(kind: string): kind is NoticeKind {
   return Object.hasOwn(NOTICE_KINDS, kind)
+}
+
+/** Whether the account gets emails about such an event. */
+export function wantsNotice(account: Switches, event: NoticeEvent['kind']): boolean {
+  const kind = findSwitch(event)
+  return kind === undefined || isOn(account, kind)
 }
 
 export function readSwitches(account: Switches): {
   reminders: boolean
   notices: Record<NoticeKind, boolean>
 } {
-  const notices = Object.fromEntries(KINDS.map((kind) => [kind, wantsNotice(account, kind)]))
+  const notices = Object.fromEntries(KINDS.map((kind) => [kind, isOn(account, kind)]))
   return {
     reminders: REMINDERS.some((kind) => notices[kind]),
     notices: notices as Record<NoticeKind, boolean>,
@@ -32,13 +49,15 @@ export function readSwitches(account: Switches): {
 /** The switches after a change. A single kind takes precedence over `reminders`. */
 export function changeSwitches(account: Switches, { reminders, notices = {} }: MeChange): Switches {
   const before = readSwitches(account).notices
-  const isOff = (kind: NoticeKind) => {
-    const asked = notices[kind] ?? (REMINDERS.includes(kind) ? reminders : undefined)
-    return !(asked ?? before[kind])
-  }
-  const off = KINDS.filter(isOff)
+  const isWanted = (kind: NoticeKind) =>
+    notices[kind] ?? (REMINDERS.includes(kind) ? reminders : undefined) ?? before[kind]
+  const off = KINDS.filter((kind) => !isWanted(kind))
   return {
     reminders: !REMINDERS.every((kind) => off.includes(kind)),
     noticesOff: off.length === 0 ? null : off,
   }
+}
+
+function isOn({ reminders, noticesOff }: Switches, kind: NoticeKind): boolean {
+  return !noticesOff?.includes(kind) && (reminders || !REMINDERS.includes(kind))
 }

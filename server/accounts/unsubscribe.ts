@@ -1,7 +1,8 @@
 import { ApiError } from '../lib/errors.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
+import type { NoticeEvent } from '../store/contract/notices.ts'
 import type { Accounts } from './account.ts'
-import { canTurnOff } from './notice-switches.ts'
+import { findSwitch, isNoticeKind } from './notice-switches.ts'
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe'
 
@@ -28,9 +29,10 @@ export class UnsubscribeLinks {
     this.#signer = new Signer(options.secret, 'unsubscribe')
   }
 
-  /** Undefined for a kind that cannot be turned off. */
-  create(accountId: string, kind: string): string | undefined {
-    if (!canTurnOff(kind)) return undefined
+  /** For an email about an event; undefined when it cannot be turned off. */
+  create(accountId: string, event: NoticeEvent['kind']): string | undefined {
+    const kind = findSwitch(event)
+    if (kind === undefined) return undefined
     const query = new URLSearchParams({
       ...{ account: accountId, kind },
       signature: this.#signer.sign([accountId, kind]),
@@ -42,7 +44,7 @@ export class UnsubscribeLinks {
   verify({ account, kind, signature }: UnsubscribeQuery) {
     if (typeof account !== 'string' || typeof kind !== 'string' || typeof signature !== 'string')
       return undefined
-    return canTurnOff(kind) && this.#signer.verify([account, kind], signature) ? kind : undefined
+    return isNoticeKind(kind) && this.#signer.verify([account, kind], signature) ? kind : undefined
   }
 
   /** Turns the kind of a link off; false for a link that is not valid. */

@@ -56,9 +56,12 @@ export class CommandContext {
 /** Wrong arguments: the message is printed with the help, and the exit code is 2. */
 export class UsageError extends Error {}
 
-/** Writes a line to stdout. */
+/** Writes a line to stdout. Control characters are escaped as in JSON: a terminal may obey those of external text. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  const escaped = text.replace(/[^\P{Cc}\n\t]/gu, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+  process.stdout.write(`${escaped}\n`)
 }
 
 /** A reader such as `head` may close the pipe before the end of a list. */

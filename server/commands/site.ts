@@ -2,7 +2,9 @@ import { type AdminSite, LIST_ORDERS } from '../../protocol/api/admin/lists.ts'
 import type { ModeratedSite } from '../../protocol/api/admin/moderation.ts'
 import { ADMIN_PAGE_SIZES } from '../../protocol/api/admin/page.ts'
 import { formatAlternatives, formatBytes } from '../../protocol/format.ts'
+import { toPlainLine } from '../lib/plain-line.ts'
 import type { ListRequest, Lists } from '../operations/administration/lists.ts'
+import { MAX_TITLE_LENGTH } from '../sites/site-metadata.ts'
 import { COMMAND_LINE } from '../store/contract/audit.ts'
 import { type Action, runAction } from './actions.ts'
 import { type Command, print, UsageError } from './command.ts'
@@ -111,7 +113,7 @@ function formatSite(site: ModeratedSite): string[] {
   const { siteUrl, owner, title, createdAt, expiresAt, deletedAt, hosts, reports } = site
   const rows: [string, string | null][] = [
     ['URL', siteUrl],
-    ['title', title],
+    ['title', title && toPlainLine(title, MAX_TITLE_LENGTH)],
     ['owner', owner?.email ?? 'none (anonymous)'],
     ['created', createdAt],
     ['expires', expiresAt],

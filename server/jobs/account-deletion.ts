@@ -37,9 +37,13 @@ export class AccountDeletion {
 
   /**
    * Deletes everything of an account; returns when all is deleted. VALIDATION_ERROR unless `typed` is its
-   * address, LAST_ADMINISTRATOR for the only administrator of the service.
+   * address, LAST_ADMINISTRATOR for the only administrator of the service. `record` adds to the write that closes it.
    */
-  async deleteAccount(account: Account, typed: string): Promise<DeleteAccountResponse> {
+  async deleteAccount(
+    account: Account,
+    typed: string,
+    record?: (tx: WriteTransaction) => Promise<void>,
+  ): Promise<DeleteAccountResponse> {
     const { store, clock } = this.#options
     if (readEmail(typed) !== account.email)
       throw validationError([
@@ -53,6 +57,7 @@ export class AccountDeletion {
       await tx.trusts.deleteOfAccount(account.id)
       await tx.signIns.dropCodes(account.email)
       await tx.signIns.dropSources(account.email)
+      await record?.(tx)
     })
     try {
       await this.#deleteInSteps(account, store)

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
-import { sumPendingUploads } from '../sites/blob-references.ts'
+import { sumVersions } from '../sites/blob-references.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/contract/usage.ts'
 import type { Store } from '../store/store.ts'
 
@@ -89,7 +89,7 @@ async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites
   for (const slug of slugs) {
     if (ownerId !== null) await repairOwner(store, slug, ownerId)
     const { bytes, own } = await store.read.references.sum(slug, ownerId, '<')
-    sum += (ownerId === null ? bytes : own) + (await sumPendingUploads(store.read, slug))
+    sum += (ownerId === null ? bytes : own) + (await sumVersions(store.read, { slug, ownerId }))
     await turn()
   }
   return sum

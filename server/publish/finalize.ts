@@ -19,7 +19,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { type Telemetry, trace } from '../lib/telemetry.ts'
-import { countNewBytes } from '../sites/blob-references.ts'
+import { countNewBytes, countRecord } from '../sites/blob-references.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
@@ -272,6 +272,7 @@ export class Finalizer implements AsyncDisposable {
       const { previews: max } = await this.#options.plans.limitsOfOwner(tx, site.ownerId)
       await assertPreviewLimit(tx, { slug: site.slug, name, max, now })
     }
+    const before = await countRecord(tx, site, id)
     const replaced = name === null ? undefined : await tx.versions.findPreview(site.slug, name)
     const ready = version.state === 'pending' ? await makeReady(tx, found, promoted!) : undefined
     const change = { ...ready?.change, ...(name === null ? {} : renewedPreview(version, now)) }
@@ -284,7 +285,7 @@ export class Finalizer implements AsyncDisposable {
     const uploads = sumUploads(version.state, version.files)
     if (ready)
       await this.#options.quotas.charge(tx, site, {
-        bytes: ready.newBytes - uploads,
+        bytes: ready.newBytes - uploads + (await countRecord(tx, site, id)) - before,
         sites: 0,
         versionId: id,
       })

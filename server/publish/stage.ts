@@ -26,6 +26,7 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
+import { countRecord } from '../sites/blob-references.ts'
 import { type SiteNames, takeNewName } from '../sites/names.ts'
 import { assertPreviewLimit, findReplacedId } from '../sites/preview.ts'
 import {
@@ -42,7 +43,7 @@ import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsCurrent, deleteVersions } from '../sites/version.ts'
 import { emptySite, type Site } from '../store/contract/sites.ts'
 import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/contract/versions.ts'
-import type { Queries, Store } from '../store/store.ts'
+import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
 
 interface PendingVersionStoreOptions {
@@ -167,7 +168,8 @@ export class PendingVersionStore {
       if (caller.account) await assertNotBeingDeleted(tx, caller.account)
       if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
       await tx.sites.insert(site, version)
-      await quotas.charge(tx, site, { bytes: version.totalBytes, sites: 1, versionId: version.id })
+      const bytes = version.totalBytes + (await countRecord(tx, site, version.id))
+      await quotas.charge(tx, site, { bytes, sites: 1, versionId: version.id })
     })
     const anonymous = caller.account
       ? undefined
@@ -241,11 +243,24 @@ export class PendingVersionStore {
         changes: versionChanges(site, files, compareManifests(live, files).changes),
         preview,
       })
+      await this.#endOldestUploads(tx, site, now)
       await tx.versions.insert(version)
-      const bytes = sumUploads('pending', version.files)
+      const bytes = sumUploads('pending', version.files) + (await countRecord(tx, site, version.id))
       await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
       return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }
     })
+  }
+
+  /**
+   * Makes room for one more pending version: a site has as many as drafts and previews, which need an account. More would
+   * be stored for a day, and take a claim or a deletion of the site long.
+   */
+  async #endOldestUploads(tx: WriteTransaction, { slug, ownerId }: Site, now: number): Promise<void> {
+    const { draftsKept, previews } = await this.#options.plans.limitsOfOwner(tx, ownerId)
+    const max = draftsKept + (ownerId === null ? 0 : previews)
+    const pending = (await tx.versions.bySlug(slug)).filter(({ state }) => state === 'pending')
+    const oldest = pending.slice(max - 1).map(({ id }) => id)
+    if (oldest.length > 0) await deleteVersions(tx, slug, oldest, now)
   }
 
   /** With `preview`, the time to live is that of the preview, not of the site. */

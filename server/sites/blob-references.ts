@@ -36,25 +36,44 @@ export async function removeVersions(
 ): Promise<number> {
   const counted = new Set<string>()
   const documents: string[] = []
-  let uploads = 0
+  let versionBytes = 0
   for (const id of ids) {
-    const { hashes, injectedDocumentHash, uploadBytes } = await tx.versions.remove(id)
+    const { hashes, injectedDocumentHash, uploadBytes, recordBytes } = await tx.versions.remove(id)
     for (const hash of hashes) counted.add(hash)
     if (injectedDocumentHash !== null) documents.push(injectedDocumentHash)
-    uploads += uploadBytes
+    versionBytes += uploadBytes + (ownerId === null ? recordBytes : 0)
   }
   const released = await releaseBlobs(tx, slug, { hashes: [...new Set([...counted, ...documents])], now })
   const contents = released.filter(({ hash }) => counted.has(hash))
   return (
-    uploads + (await sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size]))))
+    versionBytes +
+    (await sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size]))))
   )
 }
 
-/** The bytes of the versions of a site whose upload is not finalized. */
-export async function sumPendingUploads({ versions }: Queries, slug: string): Promise<number> {
+/**
+ * What the manifest and the rules of a version count for the holder of its site. Nothing for an account; a network
+ * without an account could otherwise store any number of long manifests of short files.
+ */
+export async function countRecord(
+  { versions }: Queries,
+  { ownerId }: Pick<Site, 'ownerId'>,
+  id: string,
+): Promise<number> {
+  return ownerId === null ? versions.recordBytes(id) : 0
+}
+
+/** What the versions of a site count beside its contents: uploads that are not finalized, and `countRecord`. */
+export async function sumVersions(
+  queries: Queries,
+  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+): Promise<number> {
+  const { versions } = queries
   let sum = 0
-  for (const { id, state } of await versions.bySlug(slug))
+  for (const { id, state } of await versions.bySlug(slug)) {
     if (state === 'pending') sum += sumUploads(state, (await versions.findFiles(id)) ?? [])
+    sum += await countRecord(queries, { ownerId }, id)
+  }
   return sum
 }
 

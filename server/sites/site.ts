@@ -27,7 +27,7 @@ import type { Account } from '../store/contract/accounts.ts'
 import type { Site, SiteCursor } from '../store/contract/sites.ts'
 import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { countNewBytes, sumPendingUploads } from './blob-references.ts'
+import { countNewBytes, sumVersions } from './blob-references.ts'
 import { hashPassword } from './password.ts'
 import {
   hasImage,
@@ -187,13 +187,13 @@ export class Sites {
         throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
       await assertNotBeingDeleted(tx, account)
       await tx.references.setOwner(slug, account.id)
-      const uploads = await sumPendingUploads(tx, slug)
       const { bytes, own } = await tx.references.sum(slug, account.id)
       const owned = { ownerId: account.id, network: null }
       await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
       await tx.notifyChanged(slug)
-      await this.#quotas.charge(tx, owned, { bytes: own + uploads, sites: 1 })
-      await releaseHolding(tx, site, { bytes: bytes + uploads, sites: 1 })
+      const [charged, released] = [await sumVersions(tx, { slug, ...owned }), await sumVersions(tx, site)]
+      await this.#quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
+      await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })
       return answer
     })
   }

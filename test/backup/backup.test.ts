@@ -460,22 +460,48 @@ describe('slipway-server backup', () => {
     assert.equal(restored.code, 0)
   })
 
-  test('lists the other backups of a target with a damaged manifest, and names that one', async () => {
+  test('with a damaged manifest is listed beside the others, and no earlier one is deleted in its place', async () => {
     await using folder = await memoryFolder()
     const settings = { DATA: join(folder.path, 'data'), BACKUP_TARGET: folder.path, LOG: 'warn' }
     {
       await using _ = await startTestService({ DATA: settings.DATA })
     }
-    assert.equal((await run(['backup'], settings)).code, 0)
-    const damaged = '2026-01-01T00-00-00.000Z'
-    await writeFile(join(folder.path, 'backups', `${damaged}.json`), '{"format": 1, "ti')
-    const listed = await run(['backup', 'list'], settings)
-    assert.equal(listed.code, 1)
-    assert.match(listed.lines[0]!, /0 sites/)
-    assert.match(listed.lines[1]!, new RegExp(`^${damaged} .*damaged manifest: backups/${damaged}`))
+    for (const _ of [1, 2]) assert.equal((await run(['backup'], settings)).code, 0)
+    const [damaged] = await listBackups(await openBackupTarget(folder.path))
+    const named = new RegExp(`^${damaged} .*damaged manifest: backups/${damaged}`)
+    for (const text of ['{"format": 1, "ti', 'null', `{"format": 1, "time": "${damaged}"}`]) {
+      await writeFile(join(folder.path, 'backups', `${damaged}.json`), text)
+      const { code, lines } = await run(['backup', 'list'], settings)
+      assert.equal(code, 1, text)
+      assert.match(lines[0]!, named)
+      assert.match(lines[1]!, /0 sites/)
+    }
     const { code, lines } = await run(['backup', 'list', '--json'], settings)
-    const [intact, other] = JSON.parse(lines[0]!)
+    const [other, intact] = JSON.parse(lines[0]!)
     assert.deepEqual([code, intact.hasSecret, other.time], [1, true, damaged])
     assert.match(other.problem, /damaged manifest/)
+    const next = await run(['backup', '--keep', '2'], settings)
+    assert.equal(next.code, 1)
+    assert.match(
+      next.stderr,
+      /backup \S+ is complete, but earlier ones could not be deleted.*damaged manifest/,
+    )
+    assert.equal((await run(['backup', 'list'], settings)).lines.length, 3)
+  })
+
+  test('says what lacks room when the disk of the data folder is full', requires('small-disk'), async () => {
+    await using disk = await mountSmallDisk(16 * 2 ** 20)
+    await using target = await memoryFolder()
+    const settings = { DATA: join(disk.folder, 'data'), BACKUP_TARGET: target.path, LOG: 'warn' }
+    {
+      await using _ = await startTestService({ DATA: settings.DATA })
+    }
+    const full = /The disk of \S+ has too little free space besides SLIPWAY_DISK_RESERVE\. Make room there/
+    const refused = await run(['backup'], { ...settings, DISK_RESERVE: '16MB' })
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, full)
+    await disk.fill(400_000)
+    assert.match((await run(['backup'], { ...settings, DISK_RESERVE: '0' })).stderr, full)
+    assert.ok(!(await readdir(settings.DATA)).includes('backup'), 'the copy of the database is deleted')
   })
 })

@@ -15,6 +15,8 @@ import { silentLog } from '../support/silent-log.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { BASE, issuer, SecureService, SITES } from '../tls/secure-service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
 
 const DOMAIN = 'www.example.test'
 
@@ -146,6 +148,39 @@ test('a disk that is full drops lines and counts them, and visits are answered',
     return /^slipway_access_log_lines_total\{outcome="dropped"\} [1-9]/m.test(text)
   })
   assert.ok(service.log.some(({ message }) => message === 'access log: lines dropped'))
+})
+
+test('a line that a full disk has cut is not continued by another one', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(2 ** 20)
+  const target = join(disk.folder, 'access.log')
+  const [written, dropped] = [new Counter(), new Counter()]
+  const open = () => new LogFile({ target, log: silentLog, written, dropped })
+  /** Writes a line longer than a flush waits for. */
+  const write = async (file: LogFile, letter: string) => {
+    const before = written.value + dropped.value
+    file.add(`${letter.repeat(70_000)}\n`)
+    await waitFor(() => written.value + dropped.value > before)
+  }
+  const file = open()
+  await write(file, 'a')
+  await disk.fill(8192)
+  await write(file, 'b')
+  await write(file, 'c')
+  assert.equal(dropped.value, 2)
+  await disk.clear()
+  await write(file, 'd')
+  await disk.fill(8192)
+  await write(file, 'e')
+  await file[Symbol.asyncDispose]()
+  await disk.clear()
+  await using restarted = open()
+  await write(restarted, 'f')
+  const lines = (await readFile(target, 'utf8')).split('\n').filter(Boolean)
+  for (const line of lines) assert.match(line, /^(.)\1*$/)
+  assert.deepEqual(
+    lines.filter(({ length }) => length === 70_000).map(([letter]) => letter),
+    ['a', 'd', 'f'],
+  )
 })
 
 test('lines that a pipe does not take are dropped at a limit, and counted; the others stay whole', async () => {

@@ -122,6 +122,16 @@ describe('a check of one machine', () => {
     assert.match(line, /^FAILED {2}disk space: .* are free of .*less than SLIPWAY_DISK_RESERVE .*make room/)
   })
 
+  test('fails when the access log cannot be written', async () => {
+    const missing = await findLine('access log', { ACCESS_LOG: join(data, 'absent', 'access.log') })
+    assert.match(
+      missing,
+      /^FAILED {2}access log: SLIPWAY_ACCESS_LOG: .* cannot write to .*: create its folder/,
+    )
+    assert.match(await findLine('access log', { ACCESS_LOG: data }), /^FAILED/)
+    assert.match(await findLine('access log', { ACCESS_LOG: join(data, 'access.log') }), /^ok/)
+  })
+
   test('fails when other users can read the secret, and warns of a short one', async () => {
     await using folder = await memoryFolder()
     const file = join(folder.path, 'secret')

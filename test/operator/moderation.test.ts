@@ -63,6 +63,21 @@ test('the operator stops abuse from the command line while the service runs, and
   )
 })
 
+test('what publishers choose neither begins a line nor controls the terminal of the operator', async () => {
+  const owner = await api.account()
+  const title = '\u001b]0;x\u0007Bank\nowner  other@example.com\u009b31m \u202ehtap'
+  const { slug } = await api.publish(owner.client, { 'index.html': 'x' }, { title })
+  const shown = await command('site', 'show', slug)
+  assert.doesNotMatch(shown, /[^\P{C}\n]/u)
+  assert.deepEqual(shown.match(/^owner .*$/gm), [`owner            ${owner.email}`])
+  const { code, lines } = await run(['site', 'show', slug, '--json'], {
+    DATA: api.data,
+    BASE_URL: api.baseUrl,
+  })
+  assert.deepEqual([code, JSON.parse(lines[0]!).title], [0, title])
+  assert.doesNotMatch(lines[0]!, /\p{Cc}/u)
+})
+
 test('the operator sets, shows and ends a message to all users from the command line', async () => {
   const text = 'Maintenance <tonight> & tomorrow'
   const until = '2100-01-01'

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, write } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync, write } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -48,8 +48,8 @@ export class LogFile implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout
   #fd: number
   #inode: bigint
-  /** Whether a failed write has left a part of a line. */
-  #isCut = false
+  /** Whether the file ends within a line, because the disk was full. */
+  #isCut: boolean
   #waiting: string[] = []
   #waitingCharacters = 0
   #writing: Promise<void> | undefined
@@ -60,6 +60,7 @@ export class LogFile implements AsyncDisposable {
     const { target } = options
     this.#fd = typeof target === 'string' ? openSync(target, 'a', FILE_MODE) : target.fd
     this.#inode = fstatSync(this.#fd, { bigint: true }).ino
+    this.#isCut = typeof target === 'string' && endsWithinLine(target)
     this.#failed = new SummarizedWarning(options.log, 'access log: lines dropped')
     this.#timer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
   }
@@ -105,12 +106,11 @@ export class LogFile implements AsyncDisposable {
   /** One write at a time, so that the lines keep their order. */
   async #write(): Promise<void> {
     const lines = this.#waiting
-    if (this.#isCut) lines[0] = `\n${lines[0]}`
-    this.#isCut = false
     this.#waiting = []
     this.#waitingCharacters = 0
     try {
       await this.#reopenIfMoved()
+      if (this.#isCut) lines[0] = `\n${lines[0]}`
       for (const piece of this.#toPieces(lines)) await this.#writePiece(piece)
       this.#options.written.add(lines.length)
     } catch (error) {
@@ -135,13 +135,11 @@ export class LogFile implements AsyncDisposable {
       try {
         const { bytesWritten } = await writeAsync(this.#fd, piece, offset, piece.length - offset, null)
         offset += bytesWritten
+        this.#isCut = offset < piece.length
       } catch (error) {
         // The reader of a pipe is slow; lines that arrive until then are dropped at the limit.
         if ((error as NodeJS.ErrnoException).code === 'EAGAIN') await pause(RETRY_INTERVAL_MS)
-        else {
-          this.#isCut = offset > 0
-          throw error
-        }
+        else throw error
       }
     }
   }
@@ -154,6 +152,17 @@ export class LogFile implements AsyncDisposable {
     const opened = openSync(target, 'a', FILE_MODE)
     closeSync(this.#fd)
     this.#fd = opened
+    this.#isCut = endsWithinLine(target)
     this.#inode = fstatSync(opened, { bigint: true }).ino
   }
+}
+
+function endsWithinLine(path: string): boolean {
+  const stats = statSync(path)
+  if (!stats.isFile() || stats.size === 0) return false
+  const last = Buffer.alloc(1)
+  const fd = openSync(path, 'r')
+  readSync(fd, last, 0, 1, stats.size - 1)
+  closeSync(fd)
+  return last.toString() !== '\n'
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { parseJsonObject } from '../../lib/json-object.ts'
 import type { SnapshotCounts } from '../../store/snapshot.ts'
 import { type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
 
@@ -28,6 +29,8 @@ class UnusableManifestError extends BackupTargetError {}
 export const FORMAT = 1
 
 const FOLDER = 'backups'
+
+const COUNTS = ['accounts', 'sites', 'versions', 'files', 'bytes'] as const
 
 const MAX_MANIFEST_BYTES = 2 ** 26
 
@@ -62,11 +65,7 @@ export async function readManifest(target: BackupTarget, time?: string): Promise
   const bytes = TIME.test(newest) ? await readSmall(target, toName(newest)) : undefined
   if (bytes === undefined)
     throw new BackupTargetError(`has no backup ${newest}; \`slipway-server backup list\` lists those it has`)
-  const manifest = parse(bytes)
-  if (manifest?.time !== newest) throw damagedManifest(toName(newest))
-  if (manifest.format !== FORMAT)
-    throw new UnusableManifestError(`has a backup of a newer release, ${manifest.release}: use that release`)
-  return manifest
+  return parseManifest(bytes, newest)
 }
 
 /** A complete backup of a target; `problem` says why it cannot be restored. */
@@ -100,16 +99,39 @@ async function readSmall(target: BackupTarget, name: string): Promise<Buffer | u
   return undefined
 }
 
-function damagedManifest(name: string): UnusableManifestError {
-  return new UnusableManifestError(`has a damaged manifest: ${name}`)
+/** UnusableManifestError when a program or a person has changed it, or a newer release wrote it. */
+function parseManifest(bytes: Buffer, time: string): BackupManifest {
+  const manifest = parseJsonObject(bytes.toString())
+  if (manifest?.time !== time) throw damagedManifest(toName(time))
+  if (typeof manifest.format === 'number' && manifest.format > FORMAT)
+    throw new UnusableManifestError(`has a backup of a newer release, ${manifest.release}: use that release`)
+  if (!isManifest(manifest)) throw damagedManifest(toName(time))
+  return manifest
 }
 
-function parse(bytes: Buffer): BackupManifest | undefined {
-  try {
-    return JSON.parse(bytes.toString()) as BackupManifest
-  } catch {
-    return undefined
-  }
+function isManifest(given: object): given is BackupManifest {
+  const { format, release, database, list, counts, damaged, secret = '' }: Partial<BackupManifest> = given
+  return (
+    format === FORMAT &&
+    [release, secret].every((text) => typeof text === 'string') &&
+    [database, list].every(isIdentity) &&
+    [database?.bytes, ...COUNTS.map((name) => counts?.[name])].every(isCount) &&
+    Array.isArray(damaged)
+  )
+}
+
+function isIdentity(given?: Partial<ContentIdentity>): boolean {
+  return /^[0-9a-f]{64}$/.test(String(given?.hash)) && isCount(given?.size)
+}
+
+function isCount(given: unknown): boolean {
+  return Number.isSafeInteger(given) && (given as number) >= 0
+}
+
+function damagedManifest(name: string): UnusableManifestError {
+  return new UnusableManifestError(
+    `has a damaged manifest: ${name}. Use another backup; delete this file if it cannot be repaired`,
+  )
 }
 
 function toName(time: string): string {

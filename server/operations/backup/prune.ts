@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { CONTENTS, parseFileList, toContentName } from './file-list.ts'
 import { type BackupManifest, listBackups, readManifest, removeManifests } from './manifest.ts'
-import { type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
+import { BackupError, type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
 import { hashBody, openContent } from './verify.ts'
 
 export interface PruneResult {
@@ -28,10 +28,22 @@ export async function pruneAfter(
     throw new BackupTargetError(
       `has the new backup ${time}, and also one of a later time, ${newest}, which would be restored: correct the clock of this machine, or delete backups/${newest}.json. No backup was deleted`,
     )
-  return keep === 0 ? undefined : await prune(target, keep)
+  if (keep === 0) return undefined
+  try {
+    return await prune(target, keep)
+  } catch (error) {
+    if (!(error instanceof BackupError)) throw error
+    throw new BackupError(
+      `The backup ${time} is complete, but earlier ones could not be deleted. ${error.message}`,
+      { cause: error },
+    )
+  }
 }
 
-/** Keeps the newest `keep` backups, and the contents that they have. Nothing is removed when a list cannot be read. */
+/**
+ * Keeps the newest `keep` backups, and the contents that they have. Nothing is removed when the manifest or the list of
+ * one of them cannot be read: it may be that of the last backup that can be restored.
+ */
 export async function prune(target: BackupTarget, keep: number): Promise<PruneResult> {
   const times = await listBackups(target)
   const kept: BackupManifest[] = []

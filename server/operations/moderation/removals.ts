@@ -1,11 +1,14 @@
+import { accountDeletedEmail } from '../../accounts/emails.ts'
 import { parseHostName } from '../../domains/name.ts'
 import { writeWithDomains } from '../../domains/site-domains.ts'
 import { type DomainCertificates, removeDomain } from '../../domains/status.ts'
+import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError } from '../../lib/errors.ts'
+import type { Mail } from '../../mail/mail.ts'
 import { deleteSite } from '../../sites/trash.ts'
 import type { Account } from '../../store/contract/accounts.ts'
 import type { AuditActor } from '../../store/contract/audit.ts'
-import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
+import type { Queries, Store, WriteTransaction } from '../../store/store.ts'
 import { markActed, notify } from './suspensions.ts'
 import { requireAccountOf, requirePresentSite } from './targets.ts'
 
@@ -13,7 +16,16 @@ interface RemovalsOptions {
   store: Store
   clock: () => number
   certificates?: DomainCertificates | undefined
-  accountDeletion: { deleteAccount(account: Account, typed: string): Promise<unknown> }
+  accountDeletion: {
+    deleteAccount(
+      account: Account,
+      typed: string,
+      record: (tx: WriteTransaction) => Promise<void>,
+    ): Promise<unknown>
+  }
+  mail: Mail
+  baseUrl: string
+  branding: ServiceBranding
 }
 
 /** What operators take away permanently, each action with its reason in the audit log and in an email to the owner. */
@@ -58,12 +70,14 @@ export class Removals {
 
   /** Deletes an account with all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
   async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<string> {
-    const { store, clock, accountDeletion } = this.#options
+    const { store, clock, accountDeletion, mail, baseUrl, branding } = this.#options
     const account = await requireAccountOf(store.read, target)
     const { email } = account
-    await accountDeletion.deleteAccount(account, email)
-    const record = { actor, action: 'account.delete', target: email, details: { reason } }
-    await store.write('durable', INDEPENDENT, (tx) => tx.audit.add({ at: clock(), ...record }))
+    await accountDeletion.deleteAccount(account, email, (tx) =>
+      tx.audit.add({ at: clock(), actor, action: 'account.delete', target: email, details: { reason } }),
+    )
+    // The notices of the account are deleted with it. A failure is logged; the account is deleted in any case.
+    await mail.send(accountDeletedEmail({ to: email, reason, baseUrl, branding })).catch(() => undefined)
     return email
   }
 }

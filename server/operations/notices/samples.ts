@@ -1,5 +1,11 @@
-import { codeEmail, invitationEmail, lockEmail, signUpClosedEmail } from '../../accounts/emails.ts'
-import { canTurnOff } from '../../accounts/notice-switches.ts'
+import {
+  accountDeletedEmail,
+  codeEmail,
+  invitationEmail,
+  lockEmail,
+  signUpClosedEmail,
+} from '../../accounts/emails.ts'
+import { findSwitch } from '../../accounts/notice-switches.ts'
 import { INVITATION_DAYS } from '../../accounts/sign-up.ts'
 import type { ServiceBranding } from '../../lib/branding.ts'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
@@ -19,24 +25,26 @@ interface SampleOptions {
 
 const SAMPLE_SITE = { slug: 'amber-harbor-k7x3m2', title: 'Amber Harbor Bakery' }
 
+const SAMPLE_REASON = 'The site copies the sign-in page of a bank'
+
 type Events = { [Kind in NoticeEvent['kind']]: NoticeEvent & { kind: Kind } }
 
 /** Every email that the service sends, with sample data. */
 export function sampleEmails(options: SampleOptions): Email[] {
   const { to, addresses, branding, now } = options
   const service = { baseUrl: addresses.base, branding }
-  const notices = Object.values<NoticeEvent>(sampleEvents(now)).map((event) =>
-    noticeEmail({
-      ...{ to, event, addresses, branding, now },
-      unsubscribeUrl: canTurnOff(event.kind) ? `${addresses.base}/unsubscribe?kind=${event.kind}` : undefined,
-    }),
-  )
+  const notices = Object.values<NoticeEvent>(sampleEvents(now)).map((event) => {
+    const kind = findSwitch(event.kind)
+    const unsubscribeUrl = kind && `${addresses.base}/unsubscribe?kind=${kind}`
+    return noticeEmail({ to, event, addresses, branding, now, unsubscribeUrl })
+  })
   return [
     codeEmail({ to, code: 'ABCD-EFGH', minutes: 10, ...service }),
     signUpClosedEmail({ to, ...service }),
     invitationEmail({ to, days: INVITATION_DAYS, ...service }),
     lockEmail({ to, lock: 'caller', hours: 24, ...service }),
     ...notices,
+    accountDeletedEmail({ to, reason: SAMPLE_REASON, ...service }),
     sampleReport(options),
     testEmail(options),
   ]
@@ -70,7 +78,7 @@ function sampleEvents(now: number): Events {
   const site = SAMPLE_SITE
   const { slug } = site
   const domain = 'www.example.com'
-  const reason = 'The site copies the sign-in page of a bank'
+  const reason = SAMPLE_REASON
   return {
     'site-expires': { kind: 'site-expires', ...site, expiresAt: now + 6 * HOUR_MS },
     'site-deleted': { kind: 'site-deleted', ...site, at: now, keptUntil: now + 30 * DAY_MS },

@@ -124,6 +124,8 @@ export interface RemovedVersion {
   injectedDocumentHash: string | null
   /** See `sumUploads`. */
   uploadBytes: number
+  /** See `VersionQueries.recordBytes`. */
+  recordBytes: number
 }
 
 /** The bytes that a pending version may still receive or has received; 0 of a finalized one. */
@@ -182,6 +184,9 @@ export interface VersionQueries {
   bySlug(slug: string): Promise<VersionHeader[]>
 
   findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
+
+  /** The bytes of the manifest and the rules of a version, as they are stored. */
+  recordBytes(id: string): Promise<number>
 
   /** The finalized version that a preview of the site shows, the newest one of this name. */
   findPreview(slug: string, name: string): Promise<VersionHeader | undefined>

@@ -59,6 +59,8 @@ export const versionMapper = new RowMapper<Version, VersionRow>({
   },
 })
 
+const RECORD_BYTES = sql<number>`octet_length(files) + coalesce(octet_length(rules), 0)`.as('record_bytes')
+
 /** Whether a content is known and referenced by the site of the version, for which a row of `arrivals` was received. */
 const IS_REFERENCED = sql<boolean | number>`exists (
   select 1 from versions join blobs on blobs.hash = arrivals.hash
@@ -116,14 +118,15 @@ export class SqlVersionQueries implements VersionQueries {
     const row = await this.#db
       .deleteFrom('versions')
       .where('id', '=', id)
-      .returning(['state', 'files', 'front'])
+      .returning(['state', 'files', 'front', RECORD_BYTES])
       .executeTakeFirst()
-    if (!row) return { hashes: [], injectedDocumentHash: null, uploadBytes: 0 }
+    if (!row) return { hashes: [], injectedDocumentHash: null, uploadBytes: 0, recordBytes: 0 }
     const files = JSON.parse(row.files) as ManifestFile[]
     return {
       hashes: listFileHashes(files),
       injectedDocumentHash: injectedHash(row.front),
       uploadBytes: sumUploads(row.state, files),
+      recordBytes: Number(row.record_bytes),
     }
   }
 
@@ -160,6 +163,11 @@ export class SqlVersionQueries implements VersionQueries {
   async findFiles(id: string) {
     const row = await this.#db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
     return row && (JSON.parse(row.files) as ManifestFile[])
+  }
+
+  async recordBytes(id: string) {
+    const found = this.#db.selectFrom('versions').select(RECORD_BYTES).where('id', '=', id)
+    return Number((await found.executeTakeFirst())?.record_bytes ?? 0)
   }
 
   async findPreview(slug: string, name: string) {
