@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { DAY_SECONDS } from '../lib/time.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
+import { NOTICE_COOKIE, SECURE_NOTICE_COOKIE } from '../sites/notice-cookie.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { readForm } from './password/form.ts'
 import { safeRedirectTarget } from './password/redirect-target.ts'
@@ -8,9 +9,6 @@ import { isPageRequest } from './resolve/navigation.ts'
 import { type ErrorPages, NOTICE_PATH } from './respond/pages/error-pages.ts'
 import type { EdgeResponse } from './response.ts'
 
-/** Over HTTPS no script of a sibling site can set it (draft-ietf-httpbis-rfc6265bis, `__Host-`). */
-const COOKIE = 'slipway-notice'
-const SECURE_COOKIE = `__Host-${COOKIE}`
 const COOKIE_TTL_SECONDS = 365 * DAY_SECONDS
 
 /** The page that a browser shows before the pages of an anonymous site, until its visitor continues. */
@@ -60,11 +58,11 @@ export class AnonymousNotice {
   #cookie({ isSecure }: HttpRequest): string {
     const name = this.#cookieName(isSecure)
     const attributes = `Path=/; Max-Age=${COOKIE_TTL_SECONDS}; HttpOnly; SameSite=Lax`
-    return `${name}=1; ${attributes}${name === SECURE_COOKIE ? '; Secure' : ''}`
+    return `${name}=1; ${attributes}${name === SECURE_NOTICE_COOKIE ? '; Secure' : ''}`
   }
 
   #cookieName(isSecure: boolean): string {
-    return isSecure || this.#isSecure ? SECURE_COOKIE : COOKIE
+    return isSecure || this.#isSecure ? SECURE_NOTICE_COOKIE : NOTICE_COOKIE
   }
 }
 

@@ -208,6 +208,8 @@ describe('an invalid line below a path gets a warning with the reason', () => {
           '__Host-slipway_password=x',
           'Slipway_Password =x; Path=/',
           '=slipway_password=x',
+          'slipway-notice=1; Path=/',
+          ' = __Host-slipway-NOTICE=1; Secure; SameSite=None',
         ],
       ].map((value) => `Set-Cookie: ${value}`),
     ],

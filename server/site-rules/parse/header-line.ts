@@ -1,4 +1,5 @@
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
+import { NOTICE_COOKIE } from '../../sites/notice-cookie.ts'
 import { PASSWORD_COOKIE } from '../../sites/password.ts'
 import { findHeaderProblem, findNameProblem } from './header-policy.ts'
 
@@ -8,7 +9,8 @@ export type HeaderLine = { set: [name: string, value: string] } | { remove: stri
 /** RFC 9110, 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-const PASSWORD_COOKIE_PATTERN = new RegExp(`^[\\s=]*(__Host-)?${PASSWORD_COOKIE}\\s*(=|$)`, 'i')
+const RESERVED_NAMES = [PASSWORD_COOKIE, NOTICE_COOKIE].join('|')
+const RESERVED_COOKIE = new RegExp(`^[\\s=]*(?:__Host-)?(${RESERVED_NAMES})\\s*(?:=|$)`, 'i')
 
 /** Parses a line of `_headers` below a path, or returns a description of the error. */
 export function readHeaderLine(text: string): HeaderLine | string {
@@ -50,7 +52,8 @@ function validateValue(value: string): string | undefined {
 function validateCookie(name: string, value: string): string | undefined {
   if (!isSetCookie(name)) return undefined
   const [pair = '', ...attributes] = value.split(';')
-  if (PASSWORD_COOKIE_PATTERN.test(pair)) return `the cookie name '${PASSWORD_COOKIE}' is reserved`
+  const [, reserved] = RESERVED_COOKIE.exec(pair) ?? []
+  if (reserved) return `the cookie name '${reserved.toLowerCase()}' is reserved`
   const domain = attributes.some((attribute) => attribute.split('=')[0]!.trim().toLowerCase() === 'domain')
   return domain
     ? 'cookies with a Domain attribute are not allowed: other sites would receive them'
