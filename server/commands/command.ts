@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { assertDataFolder } from '../config/data-folder.ts'
 import { type Config, readConfig } from '../config/settings.ts'
+import { readSettingsFiles } from '../config/settings-file.ts'
 import { type Log, makeLog } from '../lib/log.ts'
 
 /** A command of `slipway-server`. */
@@ -23,7 +24,7 @@ export class CommandContext {
   }
 
   get config(): Config {
-    this.#config ??= readConfig(process.env)
+    this.#config ??= readConfig(process.env, readSettingsFiles(process.execArgv))
     return this.#config
   }
 

@@ -8,6 +8,7 @@ import { hookEnvironment } from './hook-environment.ts'
 import { findPlanProblems, resolvePlans } from './plan-settings.ts'
 import { settings } from './setting-table.ts'
 import { readValue, type Setting } from './setting-types.ts'
+import type { SettingsFile } from './settings-file.ts'
 
 const renamedSettings = Object.values<Setting<unknown>>(settings).filter(
   ({ formerName }) => formerName !== undefined,
@@ -52,10 +53,13 @@ export type Config = Readonly<
 export class ConfigError extends Error {}
 
 /**
- * Reads the settings from `environment` and freezes them; throws ConfigError with a line for each invalid
- * one. A former name counts where the present one is not set.
+ * Reads the settings from `environment`, of which Node has read a part from `files`, and freezes them; throws ConfigError
+ * with a line for each invalid one. A former name counts where the present one is not set.
  */
-export function readConfig(environment: Record<string, string | undefined>): Config {
+export function readConfig(
+  environment: Record<string, string | undefined>,
+  files: readonly SettingsFile[] = [],
+): Config {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
@@ -70,7 +74,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const known = new Set(Object.values(settings).map((setting) => setting.name as string))
   const former = new Set(renamedSettings.map(({ formerName }) => formerName))
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('SLIPWAY_') && !known.has(name) && !former.has(name) && !OTHER_VARIABLES.has(name))
+    if (/^slipway_/i.test(name) && !known.has(name) && !former.has(name) && !OTHER_VARIABLES.has(name))
       problems.push(unknownSetting(name, known))
   }
   for (const [one, other] of REQUIRED_PAIRS)
@@ -78,7 +82,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   problems.push(...missingWithDatabase(values as SettingValues), ...twoKindsOfProxies(values))
   problems.push(...duplicatePorts(values))
   if (problems.length === 0) problems.push(...findPlanProblems(values as SettingValues, environment))
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  const located = [
+    ...files.flatMap((file) => file.problems),
+    ...problems.map((problem) => withPlace(problem, environment, files)),
+  ]
+  if (located.length > 0) throw new ConfigError(located.join('\n'))
   return withDefaults(values as SettingValues, environment)
 }
 
@@ -212,8 +220,22 @@ function twoKindsOfProxies({ trustedProxies, proxyProtocol }: Record<string, unk
 
 const withoutPrefix = (name: string) => name.slice('SLIPWAY_'.length)
 
+/** Adds where the setting that a problem begins with was set. */
+function withPlace(
+  problem: string,
+  environment: Record<string, string | undefined>,
+  files: readonly SettingsFile[],
+): string {
+  const [name = ''] = /^\w+/.exec(problem) ?? []
+  for (const file of files) {
+    const place = file.findPlace(name, environment[name])
+    if (place !== undefined) return `${problem} (${place})`
+  }
+  return problem
+}
+
 function unknownSetting(name: string, known: Set<string>): string {
-  const near = findNearest(withoutPrefix(name), [...known].map(withoutPrefix))
+  const near = findNearest(withoutPrefix(name.toUpperCase()), [...known].map(withoutPrefix))
   const suggestion = near === undefined ? '' : ` Did you mean SLIPWAY_${near}?`
-  return `${name} is not a setting.${suggestion} To list all settings, run: node_modules/.bin/slipway-server settings`
+  return `${name} is not a setting.${suggestion} All settings: slipway-server settings`
 }

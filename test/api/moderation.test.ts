@@ -186,7 +186,10 @@ describe('a suspended account', () => {
     const suspended = await api.request('PUT', path, { key: own.key, json: REASON })
     assert.match(suspended.json.message, /your own account.*\/admin/)
     await expectFailure(api.create(api.client(own.key), { 'index.html': 'x' }), 'ACCOUNT_SUSPENDED')
-    assert.equal((await api.request('DELETE', path, { key: own.key })).status, 200)
+    for (const method of ['PUT', 'DELETE']) {
+      const { status } = await api.request(method, path, { key: own.key, json: REASON })
+      assert.equal(status, 200, method)
+    }
     await api.create(api.client(own.key), { 'index.html': 'x' })
   })
 })
@@ -388,14 +391,16 @@ describe('reports of visitors', () => {
   const report = (url: string, text = '') => api.anonymous.report({ url, reason: 'phishing', text })
 
   test('are counted in one row of the site, with the last texts, at any of its addresses', async () => {
-    const { owner, slug, siteUrl, live } = await publishedSite()
+    const { owner, slug, siteUrl } = await publishedSite()
+    const files = { 'index.html': '<title>A bank</title>' }
+    const live = await api.publish(owner.client, files, { slug })
     const version = siteUrl.replace('//', `//${live.versionId}--`)
     for (let number = 0; number < 25; number++) {
       if (number % 10 === 0) api.pass(HOUR_MS)
       await report(number % 2 === 0 ? `${siteUrl}login?a=1` : version, `text ${number}`)
     }
-    const { count, latest, ownerEmail, isSuspended } = await find('open', slug)
-    assert.deepEqual([count, ownerEmail, isSuspended], [25, owner.email, false])
+    const { count, latest, title, ownerEmail, isSuspended } = await find('open', slug)
+    assert.deepEqual([count, title, ownerEmail, isSuspended], [25, 'A bank', owner.email, false])
     const newest = Array.from({ length: 20 }, (_, index) => `text ${24 - index}`)
     assert.deepEqual(pluck(latest, 'text' as never), newest)
     assert.equal((await call('GET', `sites/${slug}`)).reports, 25)

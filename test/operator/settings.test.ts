@@ -356,7 +356,8 @@ test('a misspelled setting is reported with a suggestion and without its value',
     ['SLIPWAY_MAIL_FORM', /Did you mean SLIPWAY_MAIL_FROM\?/],
     ['SLIPWAY_TRASH', /Did you mean SLIPWAY_TRASH_LIFETIME\?/],
     ['SLIPWAY_SEKRET', /Did you mean SLIPWAY_SECRET\?/],
-    ['SLIPWAY_port', /setting\. To list all settings, run: node_modules\/\.bin\/slipway-server settings$/],
+    ['slipway_trash_lifetime', /Did you mean SLIPWAY_TRASH_LIFETIME\?/],
+    ['SLIPWAY_port', /Did you mean SLIPWAY_PORT\? All settings: slipway-server settings$/],
   ] as const) {
     const [line = '', ...more] = refusal({ [name]: 'hush' })
     assert.deepEqual(more, [])

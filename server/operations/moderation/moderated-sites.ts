@@ -3,7 +3,7 @@ import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Store } from '../../store/store.ts'
 import { describeSuspension } from '../administration/suspension.ts'
-import { requirePresentSite } from './targets.ts'
+import { findTitle, requirePresentSite } from './targets.ts'
 
 /** Sites as operators see them before they act. */
 export class ModeratedSites {
@@ -20,11 +20,10 @@ export class ModeratedSites {
     const { read } = this.#store
     const site = await requirePresentSite(read, slug)
     const owner = site.ownerId === null ? undefined : await read.accounts.byId(site.ownerId)
-    const live = site.liveVersionId === null ? undefined : await read.versions.header(site.liveVersionId)
     return {
       slug,
       siteUrl: this.#addresses.site(slug),
-      title: site.title ?? live?.title ?? null,
+      title: await findTitle(read, site),
       owner: owner ? { id: owner.id, email: owner.email } : null,
       createdAt: toIso(site.createdAt),
       expiresAt: toIsoOrNull(site.expiresAt),

@@ -18,7 +18,7 @@ import type { Site } from '../../store/contract/sites.ts'
 import type { Queries, Store } from '../../store/store.ts'
 import { decodeCursor, type PageRequest, toPage } from '../administration/page.ts'
 import { reportEmail } from './report-email.ts'
-import { isPresent, requirePresentSite } from './targets.ts'
+import { findTitle, isPresent, requirePresentSite } from './targets.ts'
 
 interface ReportsOptions {
   store: Store
@@ -200,7 +200,7 @@ export class Reports {
     return {
       slug,
       siteUrl: addresses.site(slug),
-      title: site?.title ?? null,
+      title: site ? await findTitle(read, site) : null,
       ownerEmail: owner?.email ?? null,
       isSuspended: Boolean(site?.suspension ?? owner?.suspension),
       ...{ state, count, firstAt: toIso(firstAt), lastAt: toIso(lastAt), decidedAt: toIsoOrNull(decidedAt) },

@@ -17,6 +17,15 @@ export function isPresent({ deletedAt, keptUntil }: Site): boolean {
   return deletedAt === null || keptUntil !== null
 }
 
+/** The title that its owner has set, or that of its live page; null without both. */
+export async function findTitle(
+  { versions }: Queries,
+  { title, liveVersionId }: Pick<Site, 'title' | 'liveVersionId'>,
+): Promise<string | null> {
+  if (title !== null || liveVersionId === null) return title
+  return (await versions.header(liveVersionId))?.title ?? null
+}
+
 /** The account of an id or an email address; NOT_FOUND. */
 export async function requireAccountOf({ accounts }: Queries, target: string): Promise<Account> {
   const account = await (target.includes('@') ? accounts.byEmail(readEmail(target)) : accounts.byId(target))
