@@ -43,7 +43,7 @@ export interface ReportQueries {
 
   /**
    * Open ones with reports that the operator was not notified of, and no notification since `mailedBefore`, the last
-   * reported site first: many reports at once do not delay the notification of later ones.
+   * reported site first: a flood of reports does not delay the notification of later ones.
    */
   unmailed(mailedBefore: number, limit: number): Promise<ReportedSite[]>
 
