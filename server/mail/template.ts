@@ -27,21 +27,23 @@ const MAX_LINE_LENGTH = 76
  * that lists of emails show beside the subject.
  */
 export function renderEmail(
-  { subject, blocks, footer, ...email }: EmailContent,
+  { subject: typedSubject, blocks: typedBlocks, footer, ...email }: EmailContent,
   branding: ServiceBranding,
 ): Email {
+  const subject = singleLine(typedSubject)
+  const blocks = typedBlocks.map((block) => (typeof block === 'string' ? singleLine(block) : block))
   const links = legalLinks(branding).map(({ label, url }) => `\n${label}: ${url}`)
   const text = [...blocks.map(toText), `--\n${wrap(footer)}${links.join('')}`].join('\n\n')
   return {
     ...email,
-    subject: singleLine(subject),
+    subject,
     text: `${text}\n`,
     html: toDocument({ subject, blocks, footer, branding }),
   }
 }
 
 function toText(block: EmailBlock): string {
-  if (typeof block === 'string') return wrap(singleLine(block))
+  if (typeof block === 'string') return wrap(block)
   return 'code' in block ? `    ${block.code}` : `${block.label}:\n${block.url}`
 }
 

@@ -517,6 +517,19 @@ describe('reports of visitors', () => {
       assert.equal((await next(late)).length, 1)
     })
 
+    test('before older ones about more sites than an email names', async () => {
+      api.pass(HOUR_MS)
+      for (let number = 0; number < 20; number++)
+        await report((await api.publish(api.anonymous, { 'index.html': `${number}` })).siteUrl)
+      api.pass(HOUR_MS)
+      const site = await publishedSite()
+      await report(site.siteUrl)
+      assert.equal((await next(site)).length, 1)
+      // The others.
+      api.pass(HOUR_MS)
+      await mails()
+    })
+
     test('later when the mail server was away', async () => {
       const site = await publishedSite()
       api.pass(HOUR_MS)
@@ -537,7 +550,7 @@ describe('reports of visitors', () => {
       await report(deleted.siteUrl)
       await deleted.owner.client.delete(deleted.slug, { permanent: true })
       await (await api.operator()).store.write('durable', {}, async ({ reports }) => {
-        const at = { firstAt: api.clock.now - 1, lastAt: api.clock.now - 1 }
+        const at = { firstAt: api.clock.now + 1, lastAt: api.clock.now + 1 }
         for (let number = 0; number < 20; number++) await reports.put(reportedSite(`released-${number}`, at))
       })
       await report(present.siteUrl)

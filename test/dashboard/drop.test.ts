@@ -66,9 +66,12 @@ describe('the front page publishes', requiresBrowser, () => {
 
   test('files that are picked just before the script that publishes arrives', async () => {
     const { page } = await web.asVisitor()
-    await page.addInitScript(() => {
-      globalThis.requestIdleCallback = (load) => addEventListener('load-script', () => load(null!)) as never
+    const picked = Promise.withResolvers<void>()
+    await page.route('**/assets/publishing-*.js', async (route) => {
+      await picked.promise
+      await route.continue()
     })
+    const script = page.waitForResponse(/\/publishing-[^/]*\.js$/)
     await page.goto(web.url('/'))
     // The effects of components are called in a frame or by a timer.
     await page.evaluate(() => {
@@ -83,8 +86,7 @@ describe('the front page publishes', requiresBrowser, () => {
     })
     await page.getByLabel('Files or a zip').setInputFiles([toUpload('index.html', PAGE)])
     await page.getByRole('button', { name: 'Choose a folder' }).waitFor({ state: 'detached' })
-    const script = page.waitForResponse(/\/publishing-[^/]*\.js$/)
-    await page.evaluate(() => dispatchEvent(new Event('load-script')))
+    picked.resolve()
     await page.evaluate((url) => import(url), (await script).url())
     await page.evaluate(() => dispatchEvent(new Event('run-effects')))
     assert.equal(await visited(await liveAt(page)), PAGE)

@@ -116,6 +116,16 @@ describe('emails about events', () => {
     await client.updateMe({ reminders: true })
   })
 
+  test('have no control characters and marks of text direction from titles in any part', async () => {
+    const [letter] = await notice({
+      ...deleted,
+      title: 'moc.knab\u202e\u2066\u0007\u200b\nBcc: x@example.com',
+    })
+    for (const part of [letter!.subject, letter!.text, letter!.html])
+      assert.doesNotMatch(part, /[^\P{C}\r\n]/u)
+    assert.match(letter!.html, /moc\.knab +Bcc/)
+  })
+
   test('report that a domain works again only after they reported that it does not', async () => {
     const domain = { domain: 'www.example.test', slug: 'a' }
     const works = { kind: 'domain-works', ...domain, failingSince: 7 } as const

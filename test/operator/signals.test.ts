@@ -57,6 +57,14 @@ for (const { signal, workers } of [
   })
 }
 
+for (const WORKERS of ['1', '2'])
+  test(`a stopped service exits also while something keeps its processes alive: ${WORKERS} workers`, async () => {
+    await using folder = await memoryFolder()
+    const modules = ['data:text/javascript,setInterval(() => undefined, 3_600_000)']
+    await using service = await Program.serve({ DATA: folder.path, WORKERS }, { modules })
+    assert.equal((await service.stop()).code, 0)
+  })
+
 test('a second SIGINT exits immediately, with 130', async () => {
   await using fixture = await startFixture(LONG_DRAIN)
   using _ = (await beginUpload(fixture, LARGE)).held

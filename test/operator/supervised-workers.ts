@@ -3,7 +3,7 @@ import { makeLog } from '../../server/lib/log.ts'
 import { supervise, WorkerChannel } from '../../server/workers.ts'
 
 /** Short, so that a test of a worker that hangs need not wait long. */
-const PING_INTERVAL_MS = 100
+const PING_INTERVAL_MS = 300
 
 // Two workers under a supervisor, which ends on SIGTERM. Each prints its process id when it is ready.
 if (cluster.isPrimary) {

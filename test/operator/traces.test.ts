@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { tar } from '../archive/tar-file.ts'
@@ -75,6 +78,21 @@ test('a collector that is away delays no request, and is reported', async () => 
   assert.equal((await sendRequest(service.port, { path: '/health' })).status, 200)
   await service.service[Symbol.asyncDispose]()
   assert.ok(service.log.some(({ message }) => message === 'traces not exported'))
+})
+
+test('a collector that refuses traces is named with its status, without the body of its response', async () => {
+  const collector = createServer((request, response) => {
+    request.resume()
+    response.writeHead(400).end('x'.repeat(1_000_000))
+  })
+  await once(collector.listen(0, '127.0.0.1'), 'listening')
+  const { port } = collector.address() as AddressInfo
+  await using service = await startTestService({ OTLP_URL: `http://127.0.0.1:${port}/otlp` })
+  assert.equal((await sendRequest(service.port, { path: '/health' })).status, 200)
+  await service.service[Symbol.asyncDispose]()
+  collector.close()
+  const line = service.log.find(({ message }) => message === 'traces not exported')
+  assert.deepEqual([line?.collector, line?.cause], [`http://127.0.0.1:${port}`, 'Bad Request 400'])
 })
 
 test('the packages of OpenTelemetry are loaded with their setting only', async () => {

@@ -19,7 +19,10 @@ export function decodeCursor(cursor: string, types: readonly ('string' | 'number
   const isValid =
     Array.isArray(position) &&
     position.length === types.length &&
-    position.every((value, index) => typeof value === types[index])
+    position.every((value, index) => {
+      // All numbers of positions are integers, and stored as such.
+      return typeof value === types[index] && (typeof value === 'string' || Number.isSafeInteger(value))
+    })
   if (isValid) return position
   throw validationError([{ field: 'cursor', message: 'must be a nextCursor from an earlier response' }])
 }

@@ -17,7 +17,9 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
+import { parseJsonObject } from '../../lib/json-object.ts'
 import type { Log } from '../../lib/log.ts'
+import { toPlainLine } from '../../lib/plain-line.ts'
 import { settlesWithin } from '../../lib/settles-within.ts'
 import { SummarizedWarning } from '../../lib/summarized-warning.ts'
 import type { Span, SpanOptions, Tracer } from '../../lib/telemetry.ts'
@@ -35,6 +37,8 @@ interface OtlpOptions {
 const MAX_WAITING_SPANS = 2048
 const EXPORT_TIMEOUT_MS = 10_000
 
+const MAX_CAUSE_CHARACTERS = 300
+
 /** Time for the last export when the service stops. */
 const CLOSE_TIMEOUT_MS = 2000
 
@@ -47,16 +51,19 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT }
 export class OtlpTracer implements Tracer {
   readonly #provider: TracerProvider
   readonly #failed: SummarizedWarning
+  /** Without the login that the URL may have. */
+  readonly #collector: string
   readonly #tracer: OtlpApi
   /** The operation in progress. */
   readonly #current = new AsyncLocalStorage<LazySpan>()
 
   constructor({ url, samplePercent, version, log }: OtlpOptions) {
     this.#failed = new SummarizedWarning(log, 'traces not exported')
+    this.#collector = new URL(url).origin
     const ignore = () => undefined
     diag.setLogger({
       ...{ debug: ignore, info: ignore, verbose: ignore, warn: ignore },
-      error: (cause) => this.#failed.add({ cause }),
+      error: (cause) => this.#report(cause),
     })
     const exporter = new OTLPTraceExporter({
       url: `${url.replace(/\/$/, '')}/v1/traces`,
@@ -71,8 +78,8 @@ export class OtlpTracer implements Tracer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!(await settlesWithin(CLOSE_TIMEOUT_MS, this.#provider.shutdown())))
-      this.#failed.add({ cause: 'timeout' })
+    const closed = this.#provider.shutdown().catch((error: unknown) => this.#report(error))
+    if (!(await settlesWithin(CLOSE_TIMEOUT_MS, closed))) this.#report('timeout')
   }
 
   async run<T>(options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
@@ -104,6 +111,14 @@ export class OtlpTracer implements Tracer {
     const span = this.#current.getStore()
     span?.setName(name)
     for (const [attribute, value] of Object.entries(attributes)) span?.set(attribute, value)
+  }
+
+  /** `cause` is an error, its fields as JSON, or a text. The response of the collector is not logged. */
+  #report(cause: unknown): void {
+    const fields = cause instanceof Error ? cause : parseJsonObject(String(cause))
+    const { message = cause, code = '' } = (fields ?? {}) as { message?: unknown; code?: unknown }
+    const reason = toPlainLine(`${message} ${code}`, MAX_CAUSE_CHARACTERS)
+    this.#failed.add({ collector: this.#collector, cause: reason })
   }
 
   #begin(options: SpanOptions): LazySpan {

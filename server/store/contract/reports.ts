@@ -41,7 +41,10 @@ export interface ReportQueries {
     page: { limit: number; before?: Pick<ReportedSite, 'lastAt' | 'site'> | undefined },
   ): Promise<ReportedSite[]>
 
-  /** Open ones with reports that the operator was not notified of, and no notification since `mailedBefore`. */
+  /**
+   * Open ones with reports that the operator was not notified of, and no notification since `mailedBefore`, the last
+   * reported site first: a flood of reports does not delay the notification of later ones.
+   */
   unmailed(mailedBefore: number, limit: number): Promise<ReportedSite[]>
 
   /** Deletes those last reported before that time; returns their number. */

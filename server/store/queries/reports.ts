@@ -50,7 +50,7 @@ export class SqlReportQueries implements ReportQueries {
       // Written literally, because it must match a partial index.
       .where(sql<boolean>`state = 'open' and count > mailed_count`)
       .where((e) => e.or([e('mailed_at', 'is', null), e('mailed_at', '<=', mailedBefore)]))
-    return mapper.toEntities(await query.orderBy('last_at').limit(limit).execute())
+    return mapper.toEntities(await query.orderBy('last_at', 'desc').limit(limit).execute())
   }
 
   async deleteBefore(lastAt: number, limit: number) {
