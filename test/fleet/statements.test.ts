@@ -66,7 +66,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     assert.deepEqual(takeStatements(), ['select accounts', 'insert counters', 'select domains'])
   })
 
-  test('a publish of 1,000 files costs four statements to create it, one for each of its quotas, and twelve to finalize it', async (t) => {
+  test('an anonymous publish of 1,000 files costs five statements to create it, one for each of its quotas, and fourteen to finalize it', async (t) => {
     withoutSweeps(t)
     await using service = await startTestService(await settings())
     const { create, upload, finalize } = anonymousPublisher(service.port)
@@ -74,14 +74,21 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     const site = await create(1000)
     const created = takeStatements()
     // Those of its network, and of all sites without an account.
-    assert.deepEqual(created.splice(3, 2), ['insert usage', 'insert usage'])
-    assert.deepEqual(created, ['insert counters', 'begin', 'insert sites and versions', 'commit'])
+    assert.deepEqual(created.splice(4, 2), ['insert usage', 'insert usage'])
+    // `select versions` counts the manifest.
+    assert.deepEqual(created, [
+      'insert counters',
+      'begin',
+      'insert sites and versions',
+      'select versions',
+      'commit',
+    ])
     await upload(site)
     takeStatements()
     await finalize(site)
     const finalized = takeStatements()
     // What follows the response is not counted.
-    assert.equal(finalized.indexOf('commit'), 11, finalized.join('\n'))
+    assert.equal(finalized.indexOf('commit'), 13, finalized.join('\n'))
   })
 })
 
