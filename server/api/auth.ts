@@ -62,7 +62,8 @@ interface AdmissionOptions {
 
 /**
  * Authenticates the caller, charges the rate limit and checks the permissions of the credential before the body is
- * read. Every response under /api/ carries the three headers of spec 8.1.
+ * read. Every response under /api/ carries the three headers of spec 8.1, and is not stored by caches unless its handler
+ * sets another `Cache-Control`.
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   const { limits, clientIp } = options
@@ -70,7 +71,10 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   app.decorateRequest('sessionToken')
 
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', EXPOSED)
+    reply
+      .header('Access-Control-Allow-Origin', '*')
+      .header('Access-Control-Expose-Headers', EXPOSED)
+      .header('Cache-Control', 'no-store')
     const { charge = 'api', auth = 'required', access, ends } = request.routeOptions.config
     if (access === undefined) throw new Error('The route does not declare its access')
     const internal = findInternalRequest(request.raw)
@@ -100,6 +104,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       if (isFree) setRateLimitHeaders(reply, await limits.peek(caller, kind))
       else await applyCharge(reply, { limits, caller, kind })
     }
+    if (access === 'admin' && !mayAdminister(caller)) await options.blocklist.assertCaller(caller.address)
     if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new key.')
     if (access === 'public') return
     if (access === 'admin') return assertAdministration(request, options.administrators)

@@ -50,6 +50,7 @@ describe('the routes for administrators', () => {
     const { headers: session } = await browser(api, stranger)
     const credentials = {
       none: {},
+      'an invalid key': { key: `sl_live_${'0'.repeat(32)}` },
       'the key of another account': { key: stranger.key },
       'the session of another account': { headers: session },
       'the unnamed key of an administrator': { key: admin.key },

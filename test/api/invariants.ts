@@ -19,6 +19,7 @@ export function assertInvariants(
   const about = `${answer.method} ${answer.target.slice(0, 200)} → ${answer.status}`
   assertRateLimitHeaders(answer, now, about)
   assertOpenToAnyOrigin(answer, about)
+  assert.match(answer.headers['cache-control'] ?? '', /no-store|private/, `${about} is in no shared cache`)
   if (answer.status >= 400 && answer.method !== 'HEAD') assertError(answer, about)
   if (answer.status === 429 || answer.status === 503) assertRetryAfter(answer, about)
   if (answer.status === 405) assert.match(answer.headers.allow ?? '', /^[A-Z]+(, [A-Z]+)*$/, about)

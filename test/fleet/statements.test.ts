@@ -8,13 +8,13 @@ import { JobLease } from '../../server/jobs/job-lease.ts'
 import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import { DAY_MS } from '../../server/lib/time.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { postgresServer } from '../store/postgres-server.ts'
 import { accountRow } from '../store/rows.ts'
 import { recordStatements } from '../store/statements.ts'
 import { openStore } from '../store/test-database.ts'
 import { startTestService } from '../support/service.ts'
+import { withoutSweeps } from '../support/without-sweeps.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 
@@ -51,7 +51,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
   })
 
   test('a request to the API costs two statements: the lookup of its key, and the charge', async (t) => {
-    withoutSweeps(t)
+    withoutSweeps(t.mock)
     const given = await settings()
     await using service = await startTestService(given)
     const key = `sl_live_${'0'.repeat(32)}`
@@ -67,7 +67,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
   })
 
   test('an anonymous publish of 1,000 files costs five statements to create it, one for each of its quotas, and fourteen to finalize it', async (t) => {
-    withoutSweeps(t)
+    withoutSweeps(t.mock)
     await using service = await startTestService(await settings())
     const { create, upload, finalize } = anonymousPublisher(service.port)
     const takeStatements = recordForegroundStatements(t)
@@ -105,14 +105,6 @@ function recordForegroundStatements(t: TestContext): () => string[] {
     const taken = statements.splice(0).filter((text) => !LEFTOVER_ENCODINGS.test(text))
     return taken.map(describeStatement).filter((statement) => !BACKGROUND.includes(statement))
   }
-}
-
-/** Another node holds all leases. */
-function withoutSweeps(t: TestContext): void {
-  const until = Date.now() + DAY_MS
-  t.mock.method(JobLease, 'acquire', async ({ name }: { name: string }) => {
-    return { name, holder: 'another node', fence: 1, until }
-  })
 }
 
 /** Publishes text files to a service whose base URL is another one. */
