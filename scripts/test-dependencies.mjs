@@ -12,7 +12,11 @@ import { program } from './program.mjs'
  * @satisfies {Record<string, Part>}
  */
 export const parts = {
-  chromium: { programs: ['chromium'], packages: ['chromium'], for: 'tests in a real browser' },
+  chromium: {
+    programs: ['chromium-headless-shell'],
+    packages: ['chromium-headless-shell'],
+    for: 'tests in a real browser',
+  },
   strace: { programs: ['strace'], packages: ['strace'], for: 'tests on a disk that fails', root: true },
   'small-disk': {
     programs: ['mount', 'umount'],

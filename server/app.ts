@@ -152,7 +152,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
   stack.use(services.finalizer)
   await services.banners.refresh()
-  stack.use(new Scheduler(services.sweepOptions, sweeps))
+  stack.use(new Scheduler(services.sweepOptions, given.scheduledSweeps ?? sweeps))
   stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   if (database) {
     const host = `${hostname()}:${listener.port}`

@@ -13,6 +13,7 @@ import { bucketUrl, readValue } from './config/setting-types.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
+import type { Sweep } from './jobs/jobs.ts'
 import type { Log } from './lib/log.ts'
 import { Metrics, type ProcessSnapshot } from './lib/metrics.ts'
 import { SecretBox } from './lib/secret-box.ts'
@@ -55,6 +56,8 @@ export interface StartOptions {
    * invalidated their caches.
    */
   broadcastInvalidation?: (names: readonly string[]) => Promise<void>
+  /** The sweeps that run by schedule: all, except in tests that run each of them themselves. */
+  scheduledSweeps?: readonly Sweep[]
   /** Records traces. */
   tracer?: Tracer | undefined
   /** Collects the metrics of all processes of this machine. */

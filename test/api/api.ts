@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { after, mock } from 'node:test'
+import { after } from 'node:test'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import {
   isSlipwayError,
@@ -24,16 +24,12 @@ import { runOnce } from '../../server/jobs/scheduler.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
-import { withoutSweeps } from '../support/without-sweeps.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toFiles, toManifest } from './content.ts'
 import { type ApiDocument, Conformance } from './document.ts'
 import { assertInvariants } from './invariants.ts'
 
 export { DAY_MS, HOUR_MS, MINUTE_MS }
-
-// A sweep runs when a test runs it: one by schedule could run between an action of the test and its check.
-withoutSweeps(mock)
 
 export interface ApiRequest {
   key?: string | undefined
@@ -68,10 +64,14 @@ export class Api implements AsyncDisposable {
   readonly #transport = nodeTransport()
   readonly #agent = new Agent({ keepAlive: true })
 
-  /** Starts a service ten minutes into an hour; `settings` are environment variables without `SLIPWAY_`. */
+  /**
+   * Starts a service ten minutes into an hour; `settings` are environment variables without `SLIPWAY_`. A sweep runs when
+   * a test runs it: one by schedule could run between an action of the test and its check.
+   */
   static async start(settings: Record<string, string> = {}): Promise<Api> {
     await using stack = new AsyncDisposableStack()
-    const api = stack.use(new Api(await startTestService(settings), settings))
+    const running = await startTestService(settings, Date.now(), { scheduledSweeps: [] })
+    const api = stack.use(new Api(running, settings))
     api.clock.now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + 10 * MINUTE_MS
     stack.move()
     return api

@@ -14,7 +14,6 @@ import { accountRow } from '../store/rows.ts'
 import { recordStatements } from '../store/statements.ts'
 import { openStore } from '../store/test-database.ts'
 import { startTestService } from '../support/service.ts'
-import { withoutSweeps } from '../support/without-sweeps.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 
@@ -51,9 +50,8 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
   })
 
   test('a request to the API costs two statements: the lookup of its key, and the charge', async (t) => {
-    withoutSweeps(t.mock)
     const given = await settings()
-    await using service = await startTestService(given)
+    await using service = await startTestService(given, Date.now(), { scheduledSweeps: [] })
     const key = `sl_live_${'0'.repeat(32)}`
     await using store = await openStore(given.DATABASE_URL!)
     await store.write('durable', {}, (tx) =>
@@ -67,8 +65,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
   })
 
   test('an anonymous publish of 1,000 files costs five statements to create it, one for each of its quotas, and fourteen to finalize it', async (t) => {
-    withoutSweeps(t.mock)
-    await using service = await startTestService(await settings())
+    await using service = await startTestService(await settings(), Date.now(), { scheduledSweeps: [] })
     const { create, upload, finalize } = anonymousPublisher(service.port)
     const takeStatements = recordForegroundStatements(t)
     const site = await create(1000)

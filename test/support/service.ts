@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { type OperatorContext, openForOperator, type Service, startService } from '../../server/app.ts'
+import type { StartOptions } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { withEngines } from './engines.ts'
@@ -33,11 +34,12 @@ export interface Clock {
 
 /**
  * Starts a service; `settings` are environment variables without `SLIPWAY_`, `now` is its initial time. Rate limits are
- * high by default.
+ * high by default, and all sweeps run by schedule.
  */
 export async function startTestService(
   settings: Record<string, string> = {},
   now = Date.now(),
+  { scheduledSweeps }: Pick<StartOptions, 'scheduledSweeps'> = {},
 ): Promise<RunningService> {
   const data = settings.DATA ?? (await mkdtemp(join(tmpdir(), 'slipway-test-')))
   const usual = {
@@ -61,6 +63,7 @@ export async function startTestService(
     log: makeLog({ level: config.log, text: false, write: (line) => void log.push(JSON.parse(line)) }),
     version: 'test',
     clock: () => clock.now,
+    ...(scheduledSweeps && { scheduledSweeps }),
   }
   const service = await startService(...(await withEngines(config, options)))
   const transport = nodeTransport({})
