@@ -69,6 +69,9 @@ export interface SweepScope {
 /** Items per transaction, so that none holds the store for long. */
 const ITEMS_PER_TRANSACTION = 100
 
+/** Rows that requests without an account add, such as counters of their networks: there can be many. */
+const ROWS_PER_DELETION = 500
+
 /** Versions that a node compresses before it queries for others. */
 const VERSIONS_PER_PIECE = 10
 
@@ -398,11 +401,14 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
   const tokens = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION)),
   )
-  return store.write('relaxed', INDEPENDENT, async (tx) => {
-    const counters = await tx.counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000)
-    const devices = await tx.deviceSignIns.deleteExpired(now)
-    return deleted + invitations + tokens + counters + devices + (await tx.signIns.deleteExpired(now))
-  })
+  const sources = await repeatUntilEmpty(() =>
+    store.write('relaxed', INDEPENDENT, async ({ counters, deviceSignIns, signIns }) => {
+      const windows = await counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000, ROWS_PER_DELETION)
+      const devices = await deviceSignIns.deleteExpired(now, ROWS_PER_DELETION)
+      return windows + devices + (await signIns.deleteExpired(now, ROWS_PER_DELETION))
+    }),
+  )
+  return deleted + invitations + tokens + sources
 }
 
 /** In small transactions: programs register without an account. */

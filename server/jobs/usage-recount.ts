@@ -45,7 +45,7 @@ export async function recountUsage(options: UsageRecountOptions): Promise<number
     corrections++
     if (!isFirst) log.warn('usage was not counted correctly: corrected', { holder: ANONYMOUS, ...difference })
   }
-  await store.execute('relaxed', ({ usage }) => usage.removeEmptyNetworks())
+  await removeEmptyNetworks(store)
   if (isFirst) await store.execute('relaxed', ({ jobCursors }) => jobCursors.set(COUNTED, ''))
   return corrections
 }
@@ -99,6 +99,16 @@ async function repairOwner(store: Store, slug: string, ownerId: string): Promise
   await store.write('relaxed', { site: slug }, async (tx) => {
     if ((await tx.sites.bySlug(slug))?.ownerId === ownerId) await tx.references.setOwner(slug, ownerId)
   })
+}
+
+async function removeEmptyNetworks(store: Store): Promise<void> {
+  for (let after = networkHolder(''); ; ) {
+    const last = (await store.read.usage.listNetworks(after, HOLDERS_PER_PAGE)).at(-1)
+    if (last === undefined) return
+    const from = after
+    await store.execute('relaxed', ({ usage }) => usage.removeEmptyNetworks(from, last))
+    after = last
+  }
 }
 
 /** All items of pages that begin after the last item of the page before. */

@@ -65,7 +65,7 @@ describe('a sign-in of a program', () => {
       await expectFailure(exchange(deviceCode), 'DEVICE_CODE_EXPIRED')
     assert.equal((await api.sweep('sign-ins')) > 0, true)
     const { store } = await api.operator()
-    assert.equal(await store.read.deviceSignIns.deleteExpired(api.clock.now), 0)
+    assert.equal(await store.read.deviceSignIns.deleteExpired(api.clock.now, 100), 0)
   })
 
   test('slows down a program that asks too often, and does not charge one that does not', async () => {

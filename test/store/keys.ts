@@ -118,7 +118,11 @@ export function storeKeys(promises: Promises): void {
     const remove = () => devices((queries) => queries.remove('device'))
     assert.deepEqual([await remove(), await remove()], [true, false])
     await devices((queries) => queries.add(signIn))
-    const sweep = (now: number) => devices((queries) => queries.deleteExpired(now))
-    assert.deepEqual([await sweep(999), await sweep(1000)], [0, 1])
+    await devices((queries) => queries.add({ ...signIn, deviceHash: 'other', userCodeHash: 'other' }))
+    const sweep = (now: number) => devices((queries) => queries.deleteExpired(now, 1))
+    assert.deepEqual(
+      [await sweep(999), await sweep(1000), await sweep(1000), await sweep(1000)],
+      [0, 1, 1, 0],
+    )
   })
 }

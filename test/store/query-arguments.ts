@@ -112,7 +112,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     recordPoll: ['device_hash 7', 1],
     setInterval: ['device_hash 7', 1],
     remove: ['device_hash 7'],
-    deleteExpired: [50],
+    deleteExpired: [50, 10],
   },
   signIns: {
     codes: ['email 7'],
@@ -134,7 +134,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     listSessions: ['id 7', 1],
     trimSessions: ['id 7', 49],
     deleteSessions: ['id 7', { now: 1, besides: 'x' }],
-    deleteExpired: [50],
+    deleteExpired: [50, 10],
   },
   oauth: {
     find: ['id_hash 7', 1],
@@ -277,7 +277,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     value: ['caller 7', 7],
     values: [[{ caller: 'caller 7', windowStart: 7 }]],
     delete: ['caller 7'],
-    deleteBefore: [50],
+    deleteBefore: [50, 10],
   },
   leases: {
     acquire: ['name 7', 'h', 1, 2],
@@ -318,7 +318,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     failingDomains: [5000, 100],
     failingCertificates: [5000, 100],
     deleteOfAccount: ['id 7'],
-    deleteBefore: [50],
+    deleteBefore: [50, 10],
   },
   blocks: {
     list: ['network'],
@@ -366,7 +366,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     remove: ['holder 7'],
     listNetworks: ['network:', 100],
     anonymousDifference: [],
-    removeEmptyNetworks: [],
+    removeEmptyNetworks: ['network:a', 'network:b'],
     countFreeable: ['id 7', 'id 8'],
   },
   nodes: {

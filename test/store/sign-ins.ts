@@ -62,6 +62,7 @@ export function storeSignIns(promises: Promises): void {
       await tx.accounts.insert(accountRow('ann'))
       for (const [name, expiresAt] of [
         ['over', 1000],
+        ['over too', 999],
         ['valid', 1001],
       ] as const) {
         await tx.signIns.addCode({ ...code, attemptHash: name, email: name, expiresAt })
@@ -80,10 +81,16 @@ export function storeSignIns(promises: Promises): void {
       await tx.signIns.recordSignIn('known', ['x'], { now: 1001 - 180 * DAY_MS, max: 1 })
       await tx.signIns.recordSignIn('known long ago', ['x'], { now: 1000 - 180 * DAY_MS, max: 1 })
     })
-    await store.write('durable', {}, async (tx) => {
-      assert.equal(await tx.signIns.deleteExpired(1000), 2)
-      assert.equal(await tx.counters.deleteBefore(1001), 1)
-    })
+    // A code, a session, wrong tries and a source that has not signed in for long; then the others.
+    for (const [expired, windows] of [
+      [4, 1],
+      [3, 1],
+      [0, 0],
+    ])
+      await store.write('durable', {}, async (tx) => {
+        assert.equal(await tx.signIns.deleteExpired(1000, 1), expired)
+        assert.equal(await tx.counters.deleteBefore(1001, 1), windows)
+      })
     assert.deepEqual(await listRemaining(store), [
       'valid code',
       'valid session',

@@ -4,6 +4,7 @@ import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
 import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
+import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { type Mail, MailDeferredError, MailRejectedError } from '../../mail/mail.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
@@ -59,6 +60,7 @@ const MAX_DEFERRED = 3
 
 /** How long a row prevents a second email about its event. */
 const RETENTION_MS = 90 * DAY_MS
+const ROWS_PER_STATEMENT = 500
 
 /** Of an email that was sent or refused permanently, that the mail server accepts later, or that did not reach it. */
 type SendOutcome = 'done' | 'deferred' | 'failed'
@@ -92,7 +94,11 @@ export class Notices {
       // A mail server that does not respond now probably does not accept the next email either.
       else if (outcome === 'failed' || ++deferred === MAX_DEFERRED) break
     }
-    await store.execute('relaxed', ({ notices }) => notices.deleteBefore(clock() - RETENTION_MS))
+    await repeatUntilEmpty(() =>
+      store.execute('relaxed', ({ notices }) =>
+        notices.deleteBefore(clock() - RETENTION_MS, ROWS_PER_STATEMENT),
+      ),
+    )
     return sent
   }
 

@@ -24,6 +24,6 @@ export interface CounterQueries {
   /** Deletes every window of a caller. */
   delete(caller: string): Promise<void>
 
-  /** Deletes the windows that begin before that time, and returns their number. */
-  deleteBefore(windowStart: number): Promise<number>
+  /** Deletes up to `limit` windows that begin before that time, and returns their number. */
+  deleteBefore(windowStart: number, limit: number): Promise<number>
 }

@@ -39,6 +39,6 @@ export interface DeviceSignInQueries {
   /** Returns whether it existed. */
   remove(deviceHash: string): Promise<boolean>
 
-  /** Removes those that have expired, and returns their number. */
-  deleteExpired(now: number): Promise<number>
+  /** Removes up to `limit` that have expired, and returns their number. */
+  deleteExpired(now: number, limit: number): Promise<number>
 }

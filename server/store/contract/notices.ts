@@ -78,7 +78,8 @@ export interface NoticeQueries {
 
   deleteOfAccount(accountId: string): Promise<void>
 
-  deleteBefore(createdAt: number): Promise<number>
+  /** Deletes up to `limit` that were added before that time, and returns their number. */
+  deleteBefore(createdAt: number, limit: number): Promise<number>
 }
 
 export function expiryNoticeId(slug: string, expiresAt: number): string {

@@ -97,7 +97,7 @@ export interface SignInQueries {
 
   /**
    * Removes codes and sessions that have expired, wrong tries and locks that are a day old, and sources that have
-   * not signed in for half a year. Returns the number of codes and sessions.
+   * not signed in for half a year; up to `limit` of each. Returns their number.
    */
-  deleteExpired(now: number): Promise<number>
+  deleteExpired(now: number, limit: number): Promise<number>
 }

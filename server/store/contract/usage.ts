@@ -44,8 +44,8 @@ export interface UsageQueries {
   /** What all anonymous sites have beyond the sum of their networks, at one time. */
   anonymousDifference(): Promise<Holding>
 
-  /** Removes the rows of networks that have nothing. */
-  removeEmptyNetworks(): Promise<void>
+  /** Removes the rows of networks that have nothing, of the holders after the first to the second. */
+  removeEmptyNetworks(after: string, last: string): Promise<void>
 
   /** What an owner can delete: sites in the trash, and versions besides this one whose upload is not finalized. */
   countFreeable(

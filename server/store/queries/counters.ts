@@ -55,12 +55,17 @@ export class SqlCounterQueries implements CounterQueries {
     await this.#db.deleteFrom('counters').where('caller', '=', caller).execute()
   }
 
-  async deleteBefore(windowStart: number) {
-    const deleted = await this.#db
-      .deleteFrom('counters')
+  async deleteBefore(windowStart: number, limit: number) {
+    const old = this.#db
+      .selectFrom('counters')
+      .select(['caller', 'window_start'])
       .where('window_start', '<', windowStart)
-      .executeTakeFirst()
-    return Number(deleted.numDeletedRows)
+      .orderBy('window_start')
+      .limit(limit)
+    const query = this.#db
+      .deleteFrom('counters')
+      .where((e) => e(e.refTuple('caller', 'window_start'), 'in', old.$asTuple('caller', 'window_start')))
+    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
   }
 
   #add(windows: readonly CounterWindow[]) {

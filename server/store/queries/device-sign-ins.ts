@@ -80,8 +80,14 @@ export class SqlDeviceSignInQueries implements DeviceSignInQueries {
     return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 
-  async deleteExpired(now: number) {
-    const query = this.#db.deleteFrom('device_sign_ins').where('expires_at', '<=', now)
+  async deleteExpired(now: number, limit: number) {
+    const expired = this.#db
+      .selectFrom('device_sign_ins')
+      .select('device_hash')
+      .where('expires_at', '<=', now)
+      .orderBy('expires_at')
+      .limit(limit)
+    const query = this.#db.deleteFrom('device_sign_ins').where('device_hash', 'in', expired)
     return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
   }
 }

@@ -115,12 +115,15 @@ export class SqlNoticeQueries implements NoticeQueries {
     await this.#db.deleteFrom('notices').where('account_id', '=', accountId).execute()
   }
 
-  async deleteBefore(createdAt: number) {
-    const deleted = await this.#db
-      .deleteFrom('notices')
+  async deleteBefore(createdAt: number, limit: number) {
+    const old = this.#db
+      .selectFrom('notices')
+      .select('id')
       .where('created_at', '<', createdAt)
-      .executeTakeFirst()
-    return Number(deleted.numDeletedRows)
+      .orderBy('created_at')
+      .limit(limit)
+    const query = this.#db.deleteFrom('notices').where('id', 'in', old)
+    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
   }
 
   #hasNoNotice(id: Expression<string>) {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, SelectQueryBuilder } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Session, SignInCode, SignInQueries, SignInSource } from '../contract/sign-ins.ts'
 import { RowMapper } from '../row-mapper.ts'
@@ -222,22 +222,41 @@ export class SqlSignInQueries implements SignInQueries {
     return deleted.filter((row) => row.expires_at > now).length
   }
 
-  async deleteExpired(now: number) {
-    const expired = await this.#db
-      .deleteFrom('sign_in_codes')
+  async deleteExpired(now: number, limit: number) {
+    const codes = this.#db
+      .selectFrom('sign_in_codes')
+      .select('attempt_hash')
       .where('expires_at', '<=', now)
-      .executeTakeFirst()
-    const ended = await this.#db.deleteFrom('sessions').where('expires_at', '<=', now).executeTakeFirst()
-    await this.#db
-      .deleteFrom('sign_in_sources')
+      .orderBy('expires_at')
+      .limit(limit)
+    const sessions = this.#db
+      .selectFrom('sessions')
+      .select('token_hash')
+      .where('expires_at', '<=', now)
+      .orderBy('expires_at')
+      .limit(limit)
+    const sources = this.#db
+      .selectFrom('sign_in_sources')
+      .select(['email', 'source'])
+      .orderBy('changed_at')
+      .limit(limit)
+    const failed = sources
       .where('signed_in_at', 'is', null)
       .where('changed_at', '<=', now - DAY_MS)
       .where((e) => e.or([e('locked_until', 'is', null), e('locked_until', '<=', now)]))
-      .execute()
-    await this.#db
+    const deleted = [
+      await this.#db.deleteFrom('sign_in_codes').where('attempt_hash', 'in', codes).executeTakeFirstOrThrow(),
+      await this.#db.deleteFrom('sessions').where('token_hash', 'in', sessions).executeTakeFirstOrThrow(),
+      await this.#deleteSources(failed),
+      await this.#deleteSources(sources.where('changed_at', '<=', now - SOURCE_LIFETIME_MS)),
+    ]
+    return deleted.reduce((sum, { numDeletedRows }) => sum + Number(numDeletedRows), 0)
+  }
+
+  #deleteSources(which: SelectQueryBuilder<Schema, 'sign_in_sources', { email: string; source: string }>) {
+    return this.#db
       .deleteFrom('sign_in_sources')
-      .where('changed_at', '<=', now - SOURCE_LIFETIME_MS)
-      .execute()
-    return Number(expired.numDeletedRows + ended.numDeletedRows)
+      .where((e) => e(e.refTuple('email', 'source'), 'in', which.$asTuple('email', 'source')))
+      .executeTakeFirstOrThrow()
   }
 }

@@ -95,11 +95,11 @@ export class SqlUsageQueries implements UsageQueries {
     }
   }
 
-  async removeEmptyNetworks() {
+  async removeEmptyNetworks(after: string, last: string) {
     await this.#db
       .deleteFrom('usage')
-      .where('holder', '>=', FIRST_NETWORK)
-      .where('holder', '<', AFTER_NETWORKS)
+      .where('holder', '>', after)
+      .where('holder', '<=', last)
       .where('bytes', '=', 0)
       .where('sites', '=', 0)
       .execute()
