@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
 import { sumVersions } from '../sites/blob-references.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/contract/usage.ts'
@@ -90,7 +89,6 @@ async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites
     if (ownerId !== null) await repairOwner(store, slug, ownerId)
     const { bytes, own } = await store.read.references.sum(slug, ownerId, '<')
     sum += (ownerId === null ? bytes : own) + (await sumVersions(store.read, { slug, ownerId }))
-    await turn()
   }
   return sum
 }

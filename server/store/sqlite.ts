@@ -10,6 +10,7 @@ import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
 import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
 import type { Tables } from './transfer.ts'
+import { TURN_LIMIT } from './turn-limit.ts'
 import { migrateWithCopy, type UpgradeOptions } from './upgrade-copy.ts'
 
 interface SqliteOptions {
@@ -292,6 +293,7 @@ function createKysely(db: DatabaseSync, call = <T>(work: () => T): T => work()):
     return made
   }
   return new Kysely<Schema>({
+    plugins: [TURN_LIMIT],
     dialect: new SqliteDialect({
       database: {
         close: () => undefined,

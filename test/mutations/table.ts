@@ -126,6 +126,7 @@ const ROWS: readonly Row[] = [
 
   // Several nodes on PostgreSQL
   ['locks the rows of visits in any order', 'server/store/queries/visits.ts', 'inLockOrder(sites.filter(({ slug }) => existing.has(slug)))', 'sites.filter(({ slug }) => existing.has(slug))', 'test/store/postgres.test.ts'],
+  ['holds the event loop for all statements of a loop', 'server/store/turn-limit.ts', '>= MAX_TURN_MS) await nextTurn()', '>= MAX_TURN_MS) await undefined', 'test/store/sqlite.test.ts'],
   ['uses the clock of the node', 'server/store/postgres/postgres.ts', 'clock: () => feed.now(),', 'clock: Date.now,', 'test/store/clocks.test.ts'],
   ['lets a paused job write after its successor', 'server/jobs/job-lease.ts', 'if (!(await tx.leases.extend(this.#renewed()))) throw', 'if (!(await tx.leases.extend(this.#renewed())) && false) throw', 'test/store/sqlite.test.ts'],
   ['checks a domain that another node checks', 'server/store/queries/domains.ts', 'set({ checking_until: until })', 'set({ checking_until: now })', 'test/store/sqlite.test.ts'],

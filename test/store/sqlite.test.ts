@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ApiError } from '../../server/lib/errors.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Queries } from '../../server/store/store.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
@@ -44,6 +45,22 @@ test('a database of this version is opened without a migration', async () => {
   assert.equal(opened[0]!.length, new Set(opened[0]!.map((row) => row.name)).size)
   assert.deepEqual(opened[1], opened[0])
   assert.deepEqual(opened[2], opened[0])
+})
+
+test('a loop over many rows lets other work of the process run between its statements', async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  const { read } = store
+  const isInterrupted = async ({ sites }: Pick<Queries, 'sites'>) => {
+    let hasTurned = false
+    setImmediate(() => {
+      hasTurned = true
+    })
+    for (let row = 0; row < 20_000 && !hasTurned; row++) await sites.bySlug(`site-${row}`)
+    return hasTurned
+  }
+  assert.ok(await isInterrupted(read))
+  assert.ok(await store.write('relaxed', {}, isInterrupted))
 })
 
 test('a process that missed deleted change records is notified that anything may have changed', async () => {
