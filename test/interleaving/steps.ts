@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { PostgresClient } from '../../server/store/postgres/client.ts'
 
@@ -85,6 +85,9 @@ const BACKGROUND = /^(notify|listen|select pg_is_in_recovery)/
 const TIME_LIMITS = /set local (lock_timeout|statement_timeout|idle_in_transaction_session_timeout) = \d+/g
 const NO_TIMEOUT_MS = 2 ** 30
 
+/** A statement that takes longer may wait for a lock. */
+const MIN_LOCK_WAIT_MS = 2
+
 /**
  * Lets the statements of calls wait for their turn until it is disposed, and as long as they need on the server; all
  * others are executed as usual.
@@ -136,26 +139,34 @@ export async function runInSteps(
 
 /** Resolves when each call waits for its turn or for a lock, or has ended. */
 async function settle(running: readonly Call[], observer: pg.Client): Promise<void> {
+  let blocked = new Set<number>()
   for (;;) {
     const computing = running.find((call) => !call.isDone && call.executing.size + call.waiting.length === 0)
     if (computing) {
       await computing.changed
       continue
     }
-    const pids = running.flatMap((call) => [...call.executing].map(({ pid }) => pid))
-    if (pids.length === 0) return
-    const blocked = await findBlocked(observer, pids)
+    const executing = running.filter((call) => call.executing.size > 0)
+    if (executing.length === 0) return
+    // Most statements end sooner than a query for locks.
+    if (!executing.every((call) => listPids(call).every((pid) => blocked.has(pid))))
+      await Promise.race([...executing.map((call) => call.changed), pause(MIN_LOCK_WAIT_MS)])
+    blocked = await findBlocked(observer, executing.flatMap(listPids))
     const isSettled = (call: Call) =>
       call.executing.size === 0
         ? call.isDone || call.waiting.length > 0
-        : [...call.executing].every(({ pid }) => blocked.has(pid))
+        : listPids(call).every((pid) => blocked.has(pid))
     if (running.every(isSettled)) return
-    await turn()
   }
 }
 
+function listPids(call: Call): number[] {
+  return [...call.executing].map(({ pid }) => pid)
+}
+
 async function findBlocked(observer: pg.Client, pids: readonly number[]): Promise<Set<number>> {
+  if (pids.length === 0) return new Set()
   const text = 'select pid from unnest($1::int[]) as pid where cardinality(pg_blocking_pids(pid)) > 0'
-  const { rows } = await observer.query<{ pid: number }>({ text, values: [pids] })
+  const { rows } = await observer.query<{ pid: number }>({ name: 'blocked', text, values: [pids] })
   return new Set(rows.map(({ pid }) => pid))
 }

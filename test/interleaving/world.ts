@@ -73,19 +73,20 @@ export class World implements AsyncDisposable {
       `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
     )
     const tables = rows.map(({ name }) => name).filter((name) => !UNRELATED.includes(name))
-    await observer.query(
-      `create schema fixture;${tables.map((name) => `create table fixture.${name} as table ${name}`).join(';')}`,
-    )
+    const copy = (name: string) => `create table fixture.${name} as table ${name}`
+    // The rows that calls have left alone stay, so that the tables do not fill with dead ones.
+    const reset = (name: string) => `
+      delete from ${name} as t where t in (select d from (table ${name} except table fixture.${name}) as d);
+      insert into ${name} (table fixture.${name} except table ${name})`
+    await observer.query(`
+      create schema fixture; ${tables.map(copy).join(';')};
+      create procedure fixture.reset() language plpgsql as $$begin ${tables.map(reset).join(';')}; end$$`)
     return new World(observer, stores, tables, (await readRows(observer, tables)).join('\n'))
   }
 
   /** Deletes all that calls have written. */
   async reset(): Promise<void> {
-    // The rows that calls have left alone stay, so that the tables do not fill with dead ones.
-    const reset = (name: string) => `
-      delete from ${name} as t where t in (select d from (table ${name} except table fixture.${name}) as d);
-      insert into ${name} (table fixture.${name} except table ${name})`
-    await this.observer.query(this.#tables.map(reset).join(';'))
+    await this.observer.query('call fixture.reset()')
   }
 
   /** All rows, with a placeholder for what differs each time. */
@@ -145,7 +146,8 @@ function placeholder(random: string): string {
 
 async function readRows(observer: pg.Client, tables: readonly string[]): Promise<string[]> {
   const selects = tables.map((name) => `select '${name} ' || to_jsonb(t)::text as row from ${name} as t`)
-  const { rows } = await observer.query<{ row: string }>(selects.join(' union all '))
+  const text = selects.join(' union all ')
+  const { rows } = await observer.query<{ row: string }>({ name: 'read rows', text })
   return rows.map(({ row }) => row)
 }
 
