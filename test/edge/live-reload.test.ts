@@ -11,7 +11,8 @@ import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 
 describe('a preview with live reload', async () => {
-  const service = await startTestService()
+  // Other tests of this process record the statements of their visits.
+  const service = await startTestService({}, Date.now(), { scheduledSweeps: [] })
   after(() => service[Symbol.asyncDispose]())
   const client = service.client(await service.signIn('ann@example.test'))
   const { slug } = await client.publish({ files: toFiles({ 'index.html': 'live' }) })
