@@ -56,6 +56,9 @@ const SHARED = [
   deterministicBytes('larger', 400_000),
 ]
 
+/** Default of `SLIPWAY_PREVIEWS`. */
+const DEFAULT_PREVIEWS = 50
+
 /** A model of random publishes and of the sites that must result (model-based test). */
 export class PublishModel {
   readonly sites: Site[] = []
@@ -147,7 +150,14 @@ export class PublishModel {
         'only live bytes are skipped',
       )
     }
+    this.#endOldestUploads(site)
     site.pending.push(toPending(upload, content, this.#options.clock.now))
+  }
+
+  /** Makes room for one more pending version. */
+  #endOldestUploads(site: Site): void {
+    const max = this.#options.draftsKept + (site.owner ? DEFAULT_PREVIEWS : 0)
+    site.pending = site.pending.slice(1 - max)
   }
 
   async #upload(site: Site, version: Pending): Promise<void> {
@@ -202,6 +212,7 @@ export class PublishModel {
       live,
       ...(site.owner ? {} : { claimToken: site.claimToken! }),
     })
+    this.#endOldestUploads(site)
     this.#finalized(site, { id: answer.versionId, content }, live)
   }
 
