@@ -37,8 +37,7 @@ if (parts.length === 0) {
   await program('regular expressions', ['scripts/regular-expressions.ts'])
   await program('wording', ['scripts/wording.ts'])
 }
-// Most groups wait for other processes, such as a browser, for a third of their time.
-await forEachConcurrent(groups, availableParallelism() + 1, runGroup)
+await forEachConcurrent(groups, Math.max(2, availableParallelism()), runGroup)
 durations.save()
 if (stop.signal.aborted) report.failed('all checks', `stopped by ${stop.signal.reason}`)
 process.exitCode = report.end() ? 0 : 1
