@@ -1,46 +1,46 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './root.mjs'
-import type { TestGroup } from './test-group.ts'
 
-const TABLE = join(root, 'node_modules/.cache/test-durations.json')
+/** Milliseconds by test file: those that this clone has measured, and those of a run on two idle cores. */
+const MEASURED = join(root, 'node_modules/.cache/test-durations.json')
+const DEFAULTS = join(root, 'scripts/test-durations.json')
 
-/** Assumed of each file where nothing was measured yet. */
-const DEFAULT_MS = 5_000
-const DEFAULT_FOLDER_MS: Record<string, number> = { 'test/dashboard': 15_000, 'test/journeys': 20_000 }
+/** Assumed of a file that has not been measured. */
+const DEFAULT_MS = 3_000
 
-/** How long each test group took when it ran last, kept between runs, so that no long group is left for the end. */
+/** How long the tests of each file took when they ran last: groups are of equal length, and the longest starts first. */
 export class TestDurations {
   readonly #ms: Map<string, number>
+  readonly #measured = new Map<string, number>()
 
   constructor() {
-    this.#ms = new Map(Object.entries(readTable()))
+    this.#ms = new Map(Object.entries({ ...readTable(DEFAULTS), ...readTable(MEASURED) }))
   }
 
-  /** The same groups, the longest first. */
-  sortLongestFirst(groups: TestGroup[]): TestGroup[] {
-    return groups.toSorted((one, other) => this.#expectedMs(other) - this.#expectedMs(one))
+  expectedMs(file: string): number {
+    return this.#ms.get(file) ?? DEFAULT_MS
   }
 
-  record(name: string, milliseconds: number): void {
-    this.#ms.set(name, Math.round(milliseconds))
+  /** Adds to the time of a file. */
+  add(file: string, milliseconds: number): void {
+    this.#measured.set(file, (this.#measured.get(file) ?? 0) + milliseconds)
   }
 
-  save(): void {
-    mkdirSync(dirname(TABLE), { recursive: true })
-    writeFileSync(TABLE, `${JSON.stringify(Object.fromEntries(this.#ms), null, 2)}\n`)
-  }
-
-  #expectedMs({ name, files }: TestGroup): number {
-    const folder = Object.keys(DEFAULT_FOLDER_MS).find((start) => name.startsWith(start))
-    return this.#ms.get(name) ?? files.length * (folder ? DEFAULT_FOLDER_MS[folder]! : DEFAULT_MS)
+  /** Keeps them for the next run; `as` the defaults of every clone. */
+  save({ asDefaults }: { asDefaults: boolean }): void {
+    const rows = [...this.#measured].map(([file, ms]) => [file, Math.round(ms)] as const)
+    const path = asDefaults ? DEFAULTS : MEASURED
+    const table = { ...(asDefaults ? {} : readTable(MEASURED)), ...Object.fromEntries(rows.toSorted()) }
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, `${JSON.stringify(table, null, 2)}\n`)
   }
 }
 
 /** Empty when there is none, or when a run that was stopped has left half of one. */
-function readTable(): Record<string, number> {
+function readTable(path: string): Record<string, number> {
   try {
-    return JSON.parse(readFileSync(TABLE, 'utf8'))
+    return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
     return {}
   }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { launchChromium } from '../test/support/browser.ts'
+import { openChromium } from '../test/support/browser.ts'
 
 // `npm run icons`: draws the icons and the link preview of the dashboard from their SVG originals. Needs Chromium.
 
@@ -12,7 +12,7 @@ const icon = read('public/favicon.svg')
 /** Platforms round the corners of these themselves. */
 const square = icon.replace('rx="7" ', '')
 
-await using browser = await launchChromium()
+await using browser = await openChromium()
 const page = await browser.newPage()
 await page.goto('about:blank')
 const font = readFileSync(join(DASHBOARD, 'style/inter/inter.woff2')).toString('base64')

@@ -1,68 +1,139 @@
 import { styleText } from 'node:util'
-import type { Outcome } from './test-group.ts'
+import type { GroupEnd, Problem, TestGroup } from './test-group.ts'
+import type { TestId } from './test-reporter.ts'
+
+interface Ending {
+  milliseconds: number
+  /** Undefined when it passed. */
+  failure?: string | undefined
+  note?: string
+}
+
+/** Between lines about progress where the output is not a terminal. */
+const PROGRESS_INTERVAL_MS = 30_000
+const TERMINAL_INTERVAL_MS = 500
 
 /**
- * The output of `npm test`: a line per check as it ends, then each failure and each skip with its reason,
- * then the two counts. `strict` turns every skip into a failure, as CI requires.
+ * The output of `npm test`: each failure when it happens, with the command that repeats it; a line per check and group
+ * as it ends; progress; then each skip with its reason, and the counts. `strict` turns every skip into a failure, as CI
+ * requires.
  */
 export class Report {
   readonly #strict: boolean
-  readonly #failures: string[] = []
+  readonly #seed: number
+  readonly #total: number
+  readonly #started = performance.now()
+  readonly #running = new Set<string>()
   readonly #skips: string[] = []
+  readonly #timer: NodeJS.Timeout
+  #done = 0
   #passed = 0
+  #failed = 0
 
-  constructor(strict: boolean) {
-    this.#strict = strict
+  /** `total` is the number of checks and groups of the run. */
+  constructor(options: { strict: boolean; seed: number; total: number }) {
+    this.#strict = options.strict
+    this.#seed = options.seed
+    this.#total = options.total
+    const interval = process.stdout.isTTY ? TERMINAL_INTERVAL_MS : PROGRESS_INTERVAL_MS
+    this.#timer = setInterval(() => this.#showProgress(), interval)
   }
 
-  /** A check that counts as one. */
-  check(
-    name: string,
-    { milliseconds, failure }: { milliseconds: number; failure: string | undefined },
-  ): void {
+  started(name: string): void {
+    this.#running.add(name)
+  }
+
+  passed(): void {
+    this.#passed += 1
+  }
+
+  failed({ test, why }: Problem): void {
+    this.#failed += 1
+    const [title, repeat] = test
+      ? [describe(test), `\nto repeat it: ${this.#commandOf(test)}`]
+      : ['the run', '']
+    this.#print(`\n${styleText('red', 'FAILED')}  ${title}\n${indented(why.trimEnd() + repeat)}\n`)
+  }
+
+  skipped({ test, why }: Problem): void {
+    if (this.#strict) this.failed({ ...(test && { test }), why: `skipped, which CI does not allow: ${why}` })
+    else this.#skips.push(`skipped  ${test ? describe(test) : ''}: ${why}`)
+  }
+
+  /** A check that counts as one ends. */
+  check(name: string, { failure, ...ending }: Ending & { repeat?: string }): void {
     if (failure === undefined) this.#passed += 1
-    else this.failed(name, failure)
-    line(name, { good: failure === undefined, milliseconds })
-  }
-
-  testGroup(name: string, { milliseconds, outcome }: { milliseconds: number; outcome: Outcome }): void {
-    const { passed, printed, skipped } = outcome
-    const failed = this.#strict ? [...outcome.failed, ...skipped.map(refused)] : outcome.failed
-    const last = failed.at(-1)
-    for (const failure of failed) {
-      const output = failure === last && printed ? `\nprinted by this process:\n${indented(printed)}` : ''
-      this.failed(failure.what, failure.why + output)
+    else {
+      this.#failed += 1
+      const repeat = ending.repeat ? `\nto repeat it: ${ending.repeat}` : ''
+      this.#print(`\n${styleText('red', 'FAILED')}  ${name}\n${indented(failure.trimEnd() + repeat)}\n`)
     }
-    if (!this.#strict) this.#skips.push(...skipped.map(({ what, why }) => `skipped  ${what}: ${why}`))
-    this.#passed += passed
-    const tests = passed + outcome.failed.length + skipped.length
-    const counts = [`${tests} ${tests === 1 ? 'test' : 'tests'}`]
-    if (failed.length > 0) counts.push(`${failed.length} failed`)
-    if (skipped.length > 0) counts.push(`${skipped.length} skipped`)
-    line(name, { good: failed.length === 0, milliseconds, note: counts.join(', ') })
+    this.#end(name, { failure, ...ending })
   }
 
-  failed(what: string, why: string): void {
-    this.#failures.push(`${styleText('red', 'FAILED')}  ${what}\n${indented(why.trimEnd())}`)
+  /** A group ends, of which `counts` passed, failed and were skipped. */
+  testGroup({ name }: TestGroup, end: GroupEnd & { milliseconds: number; counts: Counts }): void {
+    const { counts, printed, milliseconds, cpuMs } = end
+    if (counts.failed > 0 && printed) this.#print(`printed by ${name}:\n${indented(printed)}\n`)
+    const tests = counts.passed + counts.failed + counts.skipped
+    const parts = [`${tests} ${tests === 1 ? 'test' : 'tests'}`]
+    if (counts.failed > 0) parts.push(`${counts.failed} failed`)
+    if (counts.skipped > 0) parts.push(`${counts.skipped} skipped`)
+    if (cpuMs > 0) parts.push(`${(cpuMs / 1000).toFixed(1)} s of CPU time`)
+    const failure = counts.failed > 0 ? 'above' : undefined
+    this.#end(name, { milliseconds, failure, note: parts.join(', ') })
   }
 
   /** Prints the rest; returns whether nothing failed. */
-  end(): boolean {
-    for (const failure of this.#failures) console.log(`\n${failure}`)
-    if (this.#skips.length > 0) console.log(`\n${this.#skips.join('\n')}`)
-    console.log(`\n${this.#passed} passed, ${this.#failures.length} failed`)
-    return this.#failures.length === 0
+  end({ interrupted }: { interrupted: boolean }): boolean {
+    clearInterval(this.#timer)
+    this.#print(this.#skips.length > 0 ? `\n${this.#skips.join('\n')}` : '')
+    if (interrupted) console.log(`interrupted after ${formatElapsed(performance.now() - this.#started)}\n`)
+    const skipped = this.#skips.length > 0 ? `, ${this.#skips.length} skipped` : ''
+    console.log(`${this.#passed} passed, ${this.#failed} failed${skipped}`)
+    return this.#failed === 0
+  }
+
+  #end(name: string, { failure, milliseconds, note }: Ending): void {
+    this.#done += 1
+    this.#running.delete(name)
+    const mark = failure === undefined ? 'ok    ' : styleText('red', 'FAILED')
+    const seconds = (milliseconds / 1000).toFixed(1).padStart(6)
+    this.#print(`${mark}  ${name.padEnd(36)} ${seconds} s  ${note ?? ''}`.trimEnd())
+  }
+
+  #commandOf({ file, titles }: TestId): string {
+    const title = titles.at(-1)!.replaceAll("'", `'\\''`)
+    return `SEED=${this.#seed} npm test -- ${file} --name '${title}'`
+  }
+
+  #showProgress(): void {
+    const elapsed = formatElapsed(performance.now() - this.#started)
+    const running = [...this.#running].join(', ')
+    const line = `${this.#done}/${this.#total}, ${elapsed}, ${this.#passed} passed, running: ${running}`
+    if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line.slice(0, process.stdout.columns - 1)}`)
+    else console.log(`        ${line}`)
+  }
+
+  #print(text: string): void {
+    if (process.stdout.isTTY) process.stdout.write('\r\x1b[K')
+    console.log(text)
   }
 }
 
-function refused({ what, why }: { what: string; why: string }): { what: string; why: string } {
-  return { what, why: `skipped, which CI does not allow: ${why}` }
+export interface Counts {
+  passed: number
+  failed: number
+  skipped: number
 }
 
-function line(what: string, o: { good: boolean; milliseconds: number; note?: string }): void {
-  const mark = o.good ? 'ok    ' : styleText('red', 'FAILED')
-  const seconds = (o.milliseconds / 1000).toFixed(1).padStart(6)
-  console.log(`${mark}  ${what.padEnd(40)} ${seconds} s  ${o.note ?? ''}`.trimEnd())
+function describe({ file, line, titles }: TestId): string {
+  return `${file}:${line}  ${titles.join(' › ')}`
+}
+
+function formatElapsed(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000)
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
 function indented(text: string): string {

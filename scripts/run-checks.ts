@@ -4,13 +4,29 @@ import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+import { changedFiles, testsOf } from './changed-tests.ts'
 import { TestDurations } from './durations.ts'
-import { Report } from './report.ts'
+import { killProcessGroup } from './process-group.ts'
+import { type Counts, Report } from './report.ts'
 import { root } from './root.mjs'
-import { runTestGroup, type TestGroup } from './test-group.ts'
+import { createRunFolder } from './run-folder.ts'
+import { SharedServers } from './shared-servers.ts'
+import { type GroupListener, runTestGroup, type TestGroup } from './test-group.ts'
 
-// Every check of the project, on the pinned Node: `node scripts/run-checks.ts [part of a test file's path …]`.
-// With a path only the tests run; without one types, lint, regular expressions and wording count as one check each.
+// Every check of the project, on the pinned Node: `npm test -- [part of a test file's path …]`.
+// With a part only the tests of these files run; without one types, lint, regular expressions and wording count as one
+// check each.
+// --name TITLE   only tests with this title
+// --changed      only tests that the files changed since the last commit, or on this branch, can reach
+// --record       stores the durations as the defaults of new clones (scripts/test-durations.json)
+
+const CHECKS: { name: string; args: [string, ...string[]]; repeat: string }[] = [
+  { name: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit'], repeat: 'npm run types' },
+  { name: 'lint', args: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'], repeat: 'npm run lint' },
+  { name: 'regular expressions', args: ['scripts/regular-expressions.ts'], repeat: 'npm run lint' },
+  { name: 'wording', args: ['scripts/wording.ts'], repeat: 'npm run lint' },
+]
 
 /**
  * Folders whose files run in a process each: their top-level hooks would apply to every file of the process. A file
@@ -18,83 +34,142 @@ import { runTestGroup, type TestGroup } from './test-group.ts'
  */
 const SEPARATE_FOLDERS = ['test']
 
-const MAX_GROUP_FILES = 18
+/** Folders are cut into groups of this length, so that every core has work until the end. */
+const GROUP_MS = 40_000
 
-/** Fewer where a file takes long. */
-const MAX_FOLDER_GROUP_FILES: Record<string, number> = { 'test/dashboard': 8 }
+/** More than cores, since tests wait for other processes for a third of their time. */
+const CONCURRENCY = availableParallelism() + 1
 
-const report = new Report(process.env.CI === 'true')
-const durations = new TestDurations()
+const { positionals: parts, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    name: { type: 'string' },
+    changed: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
+  },
+})
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal))
 
-const parts = process.argv.slice(2)
-const groups = durations.sortLongestFirst(testGroups())
-if (groups.length === 0) report.failed('tests', `no test file has ${parts.join(' or ')} in its path`)
-if (parts.length === 0) {
-  await program('types', ['node_modules/typescript/bin/tsc', '--noEmit'])
-  await program('lint', ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
-  await program('regular expressions', ['scripts/regular-expressions.ts'])
-  await program('wording', ['scripts/wording.ts'])
-}
-await forEachConcurrent(groups, Math.max(2, availableParallelism()), runGroup)
-durations.save()
-if (stop.signal.aborted) report.failed('all checks', `stopped by ${stop.signal.reason}`)
-process.exitCode = report.end() ? 0 : 1
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+const durations = new TestDurations()
+const groups = testGroups(chooseFiles())
+const isWhole = parts.length === 0 && values.name === undefined
+const checks = isWhole ? CHECKS : []
+const report = new Report({
+  strict: process.env.CI === 'true',
+  seed,
+  total: checks.length + groups.length,
+})
+if (groups.length === 0 && !values.changed)
+  report.failed({ why: `no test file has ${parts.join(' or ')} in its path` })
+await runAll()
+if (!stop.signal.aborted && isWhole && !values.changed) durations.save({ asDefaults: values.record })
+const isGood = report.end({ interrupted: stop.signal.aborted })
+process.exitCode = stop.signal.aborted ? 130 : isGood ? 0 : 1
 
-/** The chosen test files, by the process that runs them: loading the server costs more CPU time than most files. */
-function testGroups(): TestGroup[] {
+async function runAll(): Promise<void> {
+  using folder = createRunFolder()
+  await using servers = new SharedServers({ TMPDIR: folder.path })
+  const env = { TMPDIR: folder.path, SEED: String(seed) }
+  await forEachConcurrent(
+    [...checks.map((check) => () => runCheck(check)), ...groups.map((group) => () => runGroup(group))],
+    async (work) => work(),
+  )
+
+  async function runGroup(group: TestGroup): Promise<void> {
+    const started = performance.now()
+    const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+    const listener: GroupListener = {
+      passed: () => {
+        counts.passed++
+        report.passed()
+      },
+      failed: (problem) => {
+        counts.failed++
+        report.failed(problem)
+      },
+      skipped: (problem) => {
+        counts.skipped++
+        report.skipped(problem)
+      },
+      time: (file, milliseconds) => durations.add(file, milliseconds),
+    }
+    report.started(group.name)
+    const options = { servers, stop: stop.signal, listener, title: values.name, env }
+    const end = await runTestGroup(group, options)
+    if (stop.signal.aborted) return
+    report.testGroup(group, { ...end, counts, milliseconds: performance.now() - started })
+  }
+}
+
+function chooseFiles(): string[] {
   const found = globSync('{client,dashboard,protocol,server,test,bench,scripts}/**/*.test.ts', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
   })
   const chosen = found.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
-  const byName = Map.groupBy(chosen.sort(), (file) =>
+  return values.changed ? testsOf(changedFiles(), chosen) : chosen
+}
+
+/**
+ * The test files by the process that runs them, the longest first: loading the server costs more CPU time than most
+ * files.
+ */
+function testGroups(files: string[]): TestGroup[] {
+  const byName = Map.groupBy(files.sort(), (file) =>
     SEPARATE_FOLDERS.includes(dirname(file)) ? file : dirname(file),
   )
-  return [...byName].flatMap(([name, files]) => splitGroup({ name, files }))
+  const groups = [...byName].flatMap(([name, files]) => splitGroup({ name, files }))
+  return groups.toSorted((one, other) => expectedMs(other) - expectedMs(one))
 }
 
-/** Large folders become several groups, so that the tests of one area use every core. */
-function splitGroup({ name, files }: TestGroup): TestGroup[] {
-  const count = Math.ceil(files.length / (MAX_FOLDER_GROUP_FILES[name] ?? MAX_GROUP_FILES))
-  if (count === 1) return [{ name: files.length === 1 ? files[0]! : name, files }]
-  const size = Math.ceil(files.length / count)
-  return Array.from({ length: count }, (_, index) => ({
+function expectedMs({ files }: TestGroup): number {
+  return files.reduce((sum, file) => sum + durations.expectedMs(file), 0)
+}
+
+/** Groups of about equal length. */
+function splitGroup(group: TestGroup): TestGroup[] {
+  const { name, files } = group
+  const count = Math.min(files.length, Math.ceil(expectedMs(group) / GROUP_MS))
+  if (count <= 1) return [{ name: files.length === 1 ? files[0]! : name, files }]
+  const groups = Array.from({ length: count }, (_, index) => ({
     name: `${name} (${index + 1} of ${count})`,
-    files: files.slice(index * size, (index + 1) * size),
+    files: [] as string[],
   }))
+  const longestFirst = files.toSorted((one, other) => durations.expectedMs(other) - durations.expectedMs(one))
+  for (const file of longestFirst) {
+    const shortest = groups.reduce((one, other) => (expectedMs(other) < expectedMs(one) ? other : one))
+    shortest.files.push(file)
+  }
+  return groups
 }
 
-async function program(name: string, [script, ...args]: [string, ...string[]]): Promise<void> {
+async function runCheck({ name, args: [script, ...args], repeat }: (typeof CHECKS)[number]): Promise<void> {
   const started = performance.now()
-  const command = [join(root, script), ...args]
-  const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  report.started(name)
+  const child = spawn(process.execPath, [join(root, script), ...args], {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const onStop = () => killProcessGroup(child)
+  stop.signal.addEventListener('abort', onStop)
   const [out, errors, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     once(child, 'exit'),
   ])
+  stop.signal.removeEventListener('abort', onStop)
+  if (stop.signal.aborted) return
   const failure = code === 0 ? undefined : `${out}${errors}`
-  report.check(name, { milliseconds: performance.now() - started, failure })
+  report.check(name, { milliseconds: performance.now() - started, failure, repeat })
 }
 
-async function runGroup(group: TestGroup): Promise<void> {
-  const started = performance.now()
-  const outcome = await runTestGroup(group, stop.signal)
-  const milliseconds = performance.now() - started
-  if (!stop.signal.aborted) durations.record(group.name, milliseconds)
-  report.testGroup(group.name, { milliseconds, outcome })
-}
-
-async function forEachConcurrent<T>(
-  items: T[],
-  concurrency: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
+async function forEachConcurrent<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values()
   const worker = async () => {
     for (const item of queue) if (!stop.signal.aborted) await work(item)
   }
-  await Promise.all(Array.from({ length: concurrency }, worker))
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
 }

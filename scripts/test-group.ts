@@ -2,8 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { idleMs, ProcessTable } from './cpu-time.ts'
+import { killProcessGroup } from './process-group.ts'
 import { root } from './root.mjs'
-import type { ReporterMessage } from './test-reporter.ts'
+import type { ServerRequest } from './server-messages.ts'
+import type { SharedServers } from './shared-servers.ts'
+import { MAX_SILENCE_MS, Silence } from './silence.ts'
+import type { ReporterMessage, TestId } from './test-reporter.ts'
 
 /** Test files that run one after another in one process. */
 export interface TestGroup {
@@ -11,17 +16,38 @@ export interface TestGroup {
   files: string[]
 }
 
-/** The result of a group; `printed` has the seeds and the last lines of its output. */
-export interface Outcome {
-  passed: number
-  failed: { what: string; why: string }[]
-  skipped: { what: string; why: string }[]
-  printed: string
+/** A test that did not pass; without `test` the process of its group. */
+export interface Problem {
+  test?: TestId
+  why: string
 }
 
-/** Last-resort time-outs in milliseconds: a test or a group that hangs fails, and the run continues. */
-const MAX_TEST_MS = 120_000
-const MAX_GROUP_MS = 480_000
+/** Where a group reports to while it runs. */
+export interface GroupListener {
+  passed(): void
+  failed(problem: Problem): void
+  skipped(problem: Problem): void
+  /** How long the tests of a file took, in milliseconds; in parts. */
+  time(file: string, milliseconds: number): void
+}
+
+interface RunOptions {
+  servers: SharedServers
+  /** Ends the group, which reports nothing more. */
+  stop: AbortSignal
+  listener: GroupListener
+  /** Only tests with this title run. */
+  title?: string | undefined
+  env: NodeJS.ProcessEnv
+}
+
+/** What a group leaves: the last lines of its output, and its CPU time in milliseconds where the system tells. */
+export interface GroupEnd {
+  printed: string
+  cpuMs: number
+}
+
+const SAMPLE_INTERVAL_MS = 2_000
 
 const PRINTED_LINES = 60
 
@@ -30,74 +56,112 @@ const COMPILE_CACHE = join(root, 'node_modules/.cache/node-compile')
 
 /**
  * Runs test files in a process group of their own, which ends with them, including everything their tests
- * started. A group fails as a whole when its process fails apart from its tests or does not reach its end.
+ * started. A group fails as a whole when its process fails apart from its tests, does not reach its end, or is silent
+ * for too long.
  */
-export async function runTestGroup({ name, files }: TestGroup, stop: AbortSignal): Promise<Outcome> {
-  const outcome: Outcome = { passed: 0, failed: [], skipped: [], printed: '' }
-  const child = start(files)
+export async function runTestGroup(group: TestGroup, options: RunOptions): Promise<GroupEnd> {
+  const { listener, stop } = options
+  const child = start(group, options)
   const closed = once(child, 'close')
-  let tooLong = false
-  const timer = setTimeout(() => {
-    tooLong = true
-    killGroup(child)
-  }, MAX_GROUP_MS)
-  const onStop = () => killGroup(child)
+  const watch = new Watch(child)
+  const onStop = () => killProcessGroup(child)
   stop.addEventListener('abort', onStop)
 
+  let hasFailed = false
   let reachedEnd = false
-  child.on('message', (message: ReporterMessage) => {
-    if (message.kind === 'passed') outcome.passed += 1
-    else if (message.kind === 'note') outcome.printed += `${message.text}\n`
-    else if (message.kind === 'end') reachedEnd = true
-    else outcome[message.kind].push({ what: message.what, why: message.why })
+  let printed = ''
+  child.on('message', async (message: ReporterMessage | ServerRequest) => {
+    if (stop.aborted) return
+    if (message.kind === 'server') {
+      const reply = await options.servers.address(message)
+      if (child.connected) child.send(reply)
+      return
+    }
+    watch.noticed(message)
+    if (message.kind === 'note') printed += `${message.text}\n`
+    else if (message.kind === 'passed') listener.passed()
+    else if (message.kind === 'skipped') listener.skipped(message)
+    else if (message.kind === 'time') listener.time(message.file, message.milliseconds)
+    else if (message.kind === 'failed') {
+      hasFailed = true
+      listener.failed(message)
+    } else if (message.kind === 'end') reachedEnd = true
   })
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      outcome.printed += text
+      printed += text
     })
   }
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
-  clearTimeout(timer)
+  watch.stop()
   stop.removeEventListener('abort', onStop)
-  killGroup(child)
+  killProcessGroup(child)
   await closed
   if (child.connected) await once(child, 'disconnect')
-  outcome.printed = shortenOutput(outcome.printed)
 
-  const fine = code === 0 && reachedEnd
-  if (tooLong || (!fine && outcome.failed.length === 0)) {
-    const ending = signal ? `was ended by ${signal}` : `ended with exit code ${code}`
-    const how = tooLong ? `was stopped after ${MAX_GROUP_MS / 1000} seconds` : ending
-    outcome.failed.push({
-      what: name,
-      why: `${how} ${reachedEnd ? 'outside' : 'before the end of'} its tests`,
-    })
+  const isFine = code === 0 && reachedEnd
+  if (!stop.aborted && (watch.ended || (!isFine && !hasFailed))) {
+    const how = watch.ended
+      ? `was ended: no test ended within ${MAX_SILENCE_MS / 1000} seconds of CPU time`
+      : signal
+        ? `was ended by ${signal}`
+        : `ended with exit code ${code}`
+    const where = reachedEnd ? 'after its tests' : 'before the end of its tests'
+    const test = watch.running
+    listener.failed({ why: `The process of ${group.name} ${how}, ${where}.`, ...(test && { test }) })
   }
-  return outcome
+  return { printed: shortenOutput(printed), cpuMs: watch.cpuMs }
 }
 
-function start(files: string[]): ChildProcess {
+/** Samples the CPU time of a group, and ends one that is silent for too long. */
+class Watch {
+  /** Whether it has ended the group. */
+  ended = false
+  /** The test that runs. */
+  running: TestId | undefined
+  cpuMs = 0
+  readonly #child: ChildProcess
+  readonly #silence: Silence
+  readonly #timer: NodeJS.Timeout
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    this.#silence = new Silence({ nowMs: performance.now(), cpuMs: 0, idleMs: idleMs() })
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_INTERVAL_MS)
+  }
+
+  noticed({ kind, ...message }: ReporterMessage): void {
+    if (kind === 'started') this.running = (message as { test: TestId }).test
+    if (kind === 'passed' || kind === 'failed' || kind === 'skipped') this.#silence.end()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #sample(): void {
+    // Processes that nothing waits for take their time with them.
+    this.cpuMs = Math.max(this.cpuMs, new ProcessTable().groupCpuMs(this.#child.pid!))
+    const sample = { nowMs: performance.now(), cpuMs: this.cpuMs, idleMs: idleMs() }
+    if (!this.#silence.isTooLong(sample)) return
+    this.ended = true
+    killProcessGroup(this.#child)
+  }
+}
+
+function start({ files }: TestGroup, { title, env }: RunOptions): ChildProcess {
   const reporter = new URL('test-reporter.ts', import.meta.url).href
-  const options = ['--test-isolation=none', `--test-timeout=${MAX_TEST_MS}`, `--test-reporter=${reporter}`]
+  const options = ['--test-isolation=none', `--test-reporter=${reporter}`]
+  if (title !== undefined) options.push(`--test-name-pattern=/${RegExp.escape(title)}$/`)
   return spawn(process.execPath, ['--test', ...options, ...files.map((file) => join(root, file))], {
     cwd: root,
-    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
+    env: { ...process.env, ...env, NODE_COMPILE_CACHE: COMPILE_CACHE, TEST_RUNNER: String(process.pid) },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
 }
 
-function killGroup(child: ChildProcess): void {
-  try {
-    process.kill(-child.pid!, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}
-
-/** The seeds of random tests, which repeat them, and the last lines. */
+/** The last lines. */
 export function shortenOutput(text: string): string {
-  const lines = stripVTControlCharacters(text).trimEnd().split('\n')
-  const seeds = lines.slice(0, -PRINTED_LINES).filter((line) => /\bSEED=\d/.test(line))
-  return [...seeds, ...lines.slice(-PRINTED_LINES)].join('\n')
+  return stripVTControlCharacters(text).trimEnd().split('\n').slice(-PRINTED_LINES).join('\n')
 }

@@ -4,10 +4,20 @@ import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 import { root } from './root.mjs'
 
-/** Messages from the process of a test group to the runner, one per test; `end` is always the last. */
+/** A test by its file, relative to the root, its line, and the titles of its suites and its own. */
+export interface TestId {
+  file: string
+  line: number
+  titles: string[]
+}
+
+/** Messages from the process of a test group to the runner; `end` is always the last. */
 export type ReporterMessage =
+  | { kind: 'started'; test: TestId }
   | { kind: 'passed' }
-  | { kind: 'failed' | 'skipped'; what: string; why: string }
+  | { kind: 'failed' | 'skipped'; test: TestId; why: string }
+  /** How long the tests of a file took; once for each of its outermost tests and suites. */
+  | { kind: 'time'; file: string; milliseconds: number }
   | { kind: 'note'; text: string }
   | { kind: 'end' }
 
@@ -21,33 +31,35 @@ const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.
 /** The reporter of a test group: prints nothing and sends messages to the runner. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<never> {
   const names = new Map<number, { name: string; parent: number | undefined }>()
-  const getTitle = (test: EventData.TestPass | EventData.TestFail) => {
-    const title: string[] = []
+  const identify = (test: { testId: number; file?: string; line?: number }): TestId => {
+    const titles: string[] = []
     for (let id: number | undefined = test.testId; id; id = names.get(id)?.parent) {
-      title.unshift(names.get(id)?.name ?? '')
+      titles.unshift(names.get(id)?.name ?? '')
     }
-    return `${relative(root, test.file ?? '')}:${test.line ?? 1}  ${title.join(' › ')}`
+    return { file: relative(root, test.file ?? ''), line: test.line ?? 1, titles }
   }
   for await (const { type, data } of events) {
     if (type === 'test:enqueue') names.set(data.testId, { name: data.name, parent: data.parentId })
-    else if (type === 'test:pass') passed(data, getTitle)
-    else if (type === 'test:fail') failed(data, getTitle)
+    else if (type === 'test:dequeue') send({ kind: 'started', test: identify(data) })
+    else if (type === 'test:pass') passed(data, identify(data))
+    else if (type === 'test:fail') failed(data, identify(data))
     else if (type === 'test:diagnostic' && !COUNT.test(data.message))
       send({ kind: 'note', text: data.message })
+    if ((type === 'test:pass' || type === 'test:fail') && data.nesting === 0)
+      send({ kind: 'time', file: identify(data).file, milliseconds: data.details.duration_ms })
   }
   send({ kind: 'end' })
 }
 
-function passed(test: EventData.TestPass, getTitle: (test: EventData.TestPass) => string): void {
-  const reason = test.skip ?? test.todo
-  if (reason !== undefined) send({ kind: 'skipped', what: getTitle(test), why: String(reason) })
-  else if (test.details.type !== 'suite') send({ kind: 'passed' })
+function passed({ skip, todo, details }: EventData.TestPass, test: TestId): void {
+  const reason = skip ?? todo
+  if (reason !== undefined) send({ kind: 'skipped', test, why: String(reason) })
+  else if (details.type !== 'suite') send({ kind: 'passed' })
 }
 
-function failed(test: EventData.TestFail, getTitle: (test: EventData.TestFail) => string): void {
-  const error = test.details.error as Error & { failureType?: string }
-  if (error.failureType !== 'subtestsFailed')
-    send({ kind: 'failed', what: getTitle(test), why: explain(error) })
+function failed({ details }: EventData.TestFail, test: TestId): void {
+  const error = details.error as Error & { failureType?: string }
+  if (error.failureType !== 'subtestsFailed') send({ kind: 'failed', test, why: explain(error) })
 }
 
 /** Unwraps Node's error to what the test threw, with its causes. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Store } from '../../server/store/store.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { storedBlob } from '../store/rows.ts'
 import { freshSqlite, openStore } from '../store/test-database.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { PublishingNodes } from './publishing-nodes.ts'
 
 // Collection while other nodes publish the same contents. `SEED=… STEPS=…` repeats a run or makes a longer one.
@@ -67,7 +67,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
 /** Stores of several nodes over one new database. */
 async function openNodes(engine: 'SQLite' | 'PostgreSQL', count: number) {
   await using stack = new AsyncDisposableStack()
-  const server = engine === 'PostgreSQL' ? await postgresServer() : undefined
+  const server = engine === 'PostgreSQL' ? await sharedPostgres() : undefined
   const address = server ? await server.createDatabase() : stack.use(await freshSqlite()).address
   const stores: Store[] = []
   for (let node = 0; node < count; node++) stores.push(stack.use(await openStore(address)))

@@ -29,9 +29,6 @@ interface OwnerOptions extends BrowserContextOptions {
   account?: Account
 }
 
-/** The name of a computer on a home network. */
-const FLAGS = ['--host-resolver-rules=MAP slip.lan 127.0.0.1']
-
 let names = 0
 
 /** The toast after an undo of a version, which has no undo of its own. */
@@ -54,7 +51,7 @@ export class WebFixture implements AsyncDisposable {
 
   async start(settings: Record<string, string> = {}): Promise<this> {
     this.service = this.#opened.use(await startTestService(settings))
-    if (!requiresBrowser.skip) this.#contexts = this.#opened.use(await ContextPool.open(...FLAGS))
+    if (!requiresBrowser.skip) this.#contexts = this.#opened.use(await ContextPool.open())
     return this
   }
 

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { manifest, Publisher } from '../operator/publisher.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { MIB } from '../support/units.ts'
 import { UNPRIVILEGED_USER } from '../tools/daemon.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 
 /** A publish with a manifest of a size that does not fit into space that the tables have already. */
@@ -30,7 +30,7 @@ test(
     const folder = join(disk.folder, 'tables')
     await mkdir(folder)
     if (UNPRIVILEGED_USER) await chown(folder, UNPRIVILEGED_USER.uid, UNPRIVILEGED_USER.gid)
-    const server = await postgresServer()
+    const server = await sharedPostgres()
     const url = await server.createDatabase()
     const name = new URL(url).pathname.slice(1)
     await server.run(server.url(), `create tablespace small location '${folder}'`)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runKills } from '../fleet/kills.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { anySeed } from '../support/random.ts'
 import { startCeph } from '../tools/ceph.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 
 // `npm run fleet -- kills` kills at all events.
 
@@ -17,7 +17,7 @@ test(
     t.diagnostic(`SEED=${seed}`)
     await using ceph = await startCeph()
     const log = (line: string) => t.diagnostic(line)
-    const servers = { postgres: await postgresServer(), ceph }
+    const servers = { postgres: await sharedPostgres(), ceph }
     const report = await runKills({ ...servers, seed, kills: 1, log })
     assert.deepEqual(report.violations, [])
 

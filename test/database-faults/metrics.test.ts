@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { promtool } from '../operator/promtool.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
 interface Database {
@@ -33,7 +33,7 @@ const databases: Record<string, (stack: AsyncDisposableStack) => Promise<Databas
     }
   },
   async 'PostgreSQL does not answer'(stack) {
-    const server = await postgresServer()
+    const server = await sharedPostgres()
     const proxy = stack.use(await TcpProxy.open(server.port))
     const { pathname } = new URL(await server.createDatabase())
     const port = await freePort()

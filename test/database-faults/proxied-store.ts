@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
 type Options = Omit<Parameters<typeof postgresStore>[0], 'url' | 'timeouts'>
@@ -22,7 +22,7 @@ export async function openProxied(
   stack: AsyncDisposableStack,
   { timeouts, ...options }: Options & { timeouts?: Partial<typeof PATIENT_TIMEOUTS> } = {},
 ): Promise<ProxiedStore> {
-  const server = await postgresServer()
+  const server = await sharedPostgres()
   const url = await server.createDatabase()
   const proxy = stack.use(await TcpProxy.open(server.port))
   const proxied = new URL(url)

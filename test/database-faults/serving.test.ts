@@ -6,11 +6,11 @@ import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
 import { assertColdVisits } from '../edge/cold-visits.ts'
 import { EdgeFixture } from '../edge/fixture.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { recordStatements } from '../store/statements.ts'
 import { openStore } from '../store/test-database.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
 /** More than are looked up at a time. */
@@ -131,7 +131,7 @@ async function publishSites(edge: EdgeFixture): Promise<string[]> {
 
 /** An edge whose connections to PostgreSQL pass a proxy, and another node. */
 async function startNode(stack: AsyncDisposableStack) {
-  const server = await postgresServer()
+  const server = await sharedPostgres()
   const url = await server.createDatabase()
   const proxy = stack.use(await TcpProxy.open(server.port))
   const proxied = new URL(url)

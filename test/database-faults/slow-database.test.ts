@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { postgresServer } from '../store/postgres-server.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
 /** The test ends long before. */
@@ -22,7 +22,7 @@ test(
   requires('postgres'),
   async () => {
     await using stack = new AsyncDisposableStack()
-    const server = await postgresServer()
+    const server = await sharedPostgres()
     const database = await server.createDatabase()
     const proxy = stack.use(await TcpProxy.open(server.port))
     const { pathname } = new URL(database)

@@ -6,13 +6,13 @@ import { PublishingNodes } from '../blobs/publishing-nodes.ts'
 import { openStore } from '../store/test-database.ts'
 import { Random } from '../support/random.ts'
 import { silentLog } from '../support/silent-log.ts'
-import type { Ceph } from '../tools/ceph.ts'
-import type { Postgres } from '../tools/postgres.ts'
+import type { CephClient } from '../tools/ceph.ts'
+import type { PostgresClient } from '../tools/postgres.ts'
 import { Report } from './report.ts'
 
 interface CollectionOptions {
-  postgres: Postgres
-  ceph: Ceph
+  postgres: PostgresClient
+  ceph: CephClient
   steps: number
   seed: number
   log?: (line: string) => void

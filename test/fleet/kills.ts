@@ -9,18 +9,18 @@ import { deterministicBytes } from '../blobs/bytes.ts'
 import { Program, signal } from '../operator/program.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { Random } from '../support/random.ts'
-import type { Ceph } from '../tools/ceph.ts'
+import type { CephClient } from '../tools/ceph.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { freePort } from '../tools/port.ts'
-import type { Postgres } from '../tools/postgres.ts'
+import type { PostgresClient } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { Report } from './report.ts'
 import { filesOf } from './site-files.ts'
 
 /** Of the database and the bucket of all nodes. */
 interface Servers {
-  postgres: Postgres
-  ceph: Ceph
+  postgres: PostgresClient
+  ceph: CephClient
 }
 
 interface KillsOptions extends Servers {

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed } from '../support/random.ts'
-import { type Ceph, startCeph } from '../tools/ceph.ts'
+import { type CephClient, sharedCeph } from '../tools/ceph.ts'
 import { exitOnSignals } from '../tools/exit.ts'
-import { type Postgres, startPostgres } from '../tools/postgres.ts'
+import { type PostgresClient, sharedPostgres } from '../tools/postgres.ts'
 import { runCollection } from './collection.ts'
 import { runKills } from './kills.ts'
 import { runMove } from './move.ts'
@@ -82,9 +82,7 @@ console.log(
 process.exitCode = report.violations.length === 0 ? 0 : 1
 
 async function withServers(
-  run: (servers: { ceph: Ceph; postgres: Postgres }) => Promise<Report>,
+  run: (servers: { ceph: CephClient; postgres: PostgresClient }) => Promise<Report>,
 ): Promise<Report> {
-  await using ceph = await startCeph()
-  await using postgres = await startPostgres()
-  return await run({ ceph, postgres })
+  return await run({ ceph: await sharedCeph(), postgres: await sharedPostgres() })
 }

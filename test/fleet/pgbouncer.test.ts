@@ -3,13 +3,13 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { toFiles } from '../api/content.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { startPgBouncer } from '../tools/pgbouncer.ts'
 import { freePort } from '../tools/port.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 
 /** Visits within which a node, which polls for changes, shows an update. */
 const MAX_VISITS = 5000
@@ -19,7 +19,7 @@ test(
   requires('postgres', 'pgbouncer'),
   async () => {
     await using stack = new AsyncDisposableStack()
-    const server = await postgresServer()
+    const server = await sharedPostgres()
     const pooler = stack.use(await startPgBouncer(server.port))
     const { pathname } = new URL(await server.createDatabase())
     const url = server.url(pathname.slice(1), pooler.ports[0]!)

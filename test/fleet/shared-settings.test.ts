@@ -8,9 +8,9 @@ import {
   replaceSharedSettings,
   storeBranding,
 } from '../../server/operations/fleet/shared-settings.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { openStore } from '../store/test-database.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 
 const COMMON = {
   secret: 'a secret that all of the nodes have in common',
@@ -34,7 +34,7 @@ const DIFFERENT: [name: string, change: Partial<typeof COMMON>][] = [
 
 describe('settings that all nodes have in common', requires('postgres'), () => {
   async function freshStore() {
-    return openStore(await (await postgresServer()).createDatabase())
+    return openStore(await (await sharedPostgres()).createDatabase())
   }
 
   test('are those of the first node, and a node with others is refused by their names', async () => {

@@ -4,11 +4,11 @@ import { describe, test } from 'node:test'
 import type { NodeReport } from '../../server/store/contract/nodes.ts'
 import { Program, run, type Settings } from '../operator/program.ts'
 import { manifest, Publisher } from '../operator/publisher.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
 describe('nodes of one database', requires('postgres'), () => {
@@ -17,7 +17,7 @@ describe('nodes of one database', requires('postgres'), () => {
     const { path } = stack.use(await memoryFolder())
     const ports = [await freePort(), await freePort()]
     const common = {
-      DATABASE_URL: (await (await postgresServer()).createDatabase()).replace('slipway@', 'slipway:hush@'),
+      DATABASE_URL: (await (await sharedPostgres()).createDatabase()).replace('slipway@', 'slipway:hush@'),
       SECRET: 'a secret that all of the nodes have in common',
       SMTP_URL: 'smtp://127.0.0.1:1',
       BASE_URL: `http://localhost:${ports[0]}`,
@@ -121,7 +121,7 @@ describe('nodes of one database', requires('postgres'), () => {
     for (const port of [first.PORT, first.INTERNAL_PORT])
       await assert.rejects(sendRequest(Number(port), { path: '/health' }), { code: 'ECONNREFUSED' })
     for (const program of waiting.slice(1)) assert.equal((await program.stop()).code, 0)
-    proxy.upstreamPort = (await postgresServer()).port
+    proxy.upstreamPort = (await sharedPostgres()).port
     await waiting[0].waitForLine(/runs at http/)
     assert.equal((await sendRequest(Number(first.PORT), { path: '/health' })).status, 200)
   })

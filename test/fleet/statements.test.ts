@@ -9,13 +9,13 @@ import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { accountRow } from '../store/rows.ts'
 import { recordStatements } from '../store/statements.ts'
 import { openStore } from '../store/test-database.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 
 /** The change feed polls every 250 ms. */
 const POLLS_PER_SECOND = 4
@@ -23,7 +23,7 @@ const POLLS_PER_SECOND = 4
 describe('statements that a node sends to PostgreSQL', requires('postgres'), () => {
   async function settings(): Promise<Record<string, string>> {
     return {
-      DATABASE_URL: await (await postgresServer()).createDatabase(),
+      DATABASE_URL: await (await sharedPostgres()).createDatabase(),
       SECRET: 'a secret that all of the nodes have in common',
       SMTP_URL: 'smtp://127.0.0.1:1',
       BASE_URL: 'http://localhost',

@@ -6,7 +6,6 @@ import { readConfig } from '../../server/config/settings.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { sha256 } from '../api/content.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { accountRow, keyRow } from '../store/rows.ts'
 import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
@@ -15,6 +14,7 @@ import { silentLog } from '../support/silent-log.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 
 const KB = 1000
 
@@ -27,7 +27,7 @@ describe('two nodes of one database', requires('postgres'), () => {
   let databaseUrl: string
   before(async () => {
     const folder = stack.use(await memoryFolder())
-    databaseUrl = await (await postgresServer()).createDatabase()
+    databaseUrl = await (await sharedPostgres()).createDatabase()
     const config = readConfig({
       SLIPWAY_PORT: '0',
       SLIPWAY_DATABASE_URL: databaseUrl,

@@ -4,7 +4,7 @@ import type { WriteScope } from '../../server/store/store.ts'
 import { numbers } from '../support/random.ts'
 import { repeatWrites } from '../support/repeated-writes.ts'
 import { requires } from '../tools/part.ts'
-import { type Postgres, startPostgres } from '../tools/postgres.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { CALLS } from './calls.ts'
 import { explore, listPairs, type Pair, runAlone, type Wraps } from './schedules.ts'
 import { interceptStatements } from './steps.ts'
@@ -84,7 +84,6 @@ const CONTROLS: Record<keyof WriteScope, Pair> = {
 }
 
 describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
-  let postgres: Postgres
   let world: World
   let all: ReturnType<typeof runEachAlone> | undefined
   const runAll = () => {
@@ -93,13 +92,11 @@ describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
   }
 
   before(async () => {
-    postgres = await startPostgres()
-    world = await World.open(postgres)
+    world = await World.open(await sharedPostgres())
   })
 
   after(async () => {
     await world?.[Symbol.asyncDispose]()
-    await postgres?.[Symbol.asyncDispose]()
   })
 
   test('two calls about one thing end as if one had followed the other', async (t) => {

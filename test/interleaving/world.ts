@@ -18,7 +18,7 @@ import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
 import { fakeCodec, SimulatedCa } from '../certificates/simulated-ca.ts'
 import { silentLog } from '../support/silent-log.ts'
-import type { Postgres } from '../tools/postgres.ts'
+import type { PostgresClient } from '../tools/postgres.ts'
 import { CONTENT, insertFixture, NOW, OTHER_CONTENT, SECRET } from './fixture.ts'
 
 /** All services of a node. */
@@ -61,7 +61,7 @@ export class World implements AsyncDisposable {
     this.#known = new Set(known.match(RANDOM))
   }
 
-  static async open(postgres: Postgres): Promise<World> {
+  static async open(postgres: PostgresClient): Promise<World> {
     const url = await postgres.createDatabase()
     const observer = new pg.Client({ connectionString: url })
     await observer.connect()

@@ -13,11 +13,11 @@ import { sha256, toFiles } from '../api/content.ts'
 import { listObjects } from '../blobs/bytes.ts'
 import { SiteVisitor } from '../faults/visitor.ts'
 import { compressibleText } from '../precompress/encoded.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 
 const SECRET = 'a secret of thirty-two characters'
 const SURROUNDINGS = { log: silentLog, version: 'test' }
@@ -79,7 +79,7 @@ test(
     await using middle = await memoryFolder()
     await using last = await memoryFolder()
     const { slugs } = await fillFolder(first.path)
-    const shared = { databaseUrl: await (await postgresServer()).createDatabase(), data: middle.path }
+    const shared = { databaseUrl: await (await sharedPostgres()).createDatabase(), data: middle.path }
     await assert.rejects(move({ data: first.path }, shared, stopAtSecondPage()), /stopped/)
     const { files, ofFiles, bytes, damaged } = await move({ data: first.path }, shared)
     assert.deepEqual([files, damaged], [ofFiles, []])
@@ -138,7 +138,7 @@ test(
     await using source = await memoryFolder()
     await using target = await memoryFolder()
     await fillFolder(source.path)
-    const databaseUrl = await (await postgresServer()).createDatabase()
+    const databaseUrl = await (await sharedPostgres()).createDatabase()
     for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
       await assert.rejects(move({ data: source.path }, to, stopAtSecondPage()), /stopped/)
       const refused = /only a part of the data/
@@ -167,7 +167,7 @@ test(
     await using source = await memoryFolder()
     await using target = await memoryFolder()
     await fillFolder(source.path)
-    const server = await postgresServer()
+    const server = await sharedPostgres()
     const shared = { databaseUrl: await server.createDatabase(), data: target.path }
     await assert.rejects(move({ data: source.path }, shared, stopAtSecondPage()), /stopped/)
     const seen = (ageMs: number) => `
@@ -205,7 +205,7 @@ test(
   'the rows of every table are moved, or are those of one installation',
   requires('postgres'),
   async () => {
-    const server = await postgresServer()
+    const server = await sharedPostgres()
     const found = await server.run(
       await server.createDatabase(),
       'select tablename from pg_tables where schemaname = $$public$$',

@@ -6,9 +6,10 @@ import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { deterministicBytes, keep, listObjects, readAll, toBody, toLocation } from '../blobs/bytes.ts'
 import { numbers } from '../support/random.ts'
+import { startCeph } from '../tools/ceph.ts'
 import { requires } from '../tools/part.ts'
 import type { S3Fault, S3Proxy } from '../tools/s3-proxy.ts'
-import { createStorage, sharedCeph } from './storage.ts'
+import { createStorage } from './storage.ts'
 
 const SMALL = deterministicBytes('small', 10_000)
 const LARGE = deterministicBytes('large', 3_500_000)
@@ -195,9 +196,9 @@ test(
   'a full bucket is reported as such, and accepts bytes again when it has space',
   requires('ceph'),
   async () => {
-    await using storage = await createStorage()
+    await using ceph = await startCeph()
+    await using storage = await createStorage(ceph)
     const { blobs } = storage.open()
-    const ceph = await sharedCeph()
     const location = await keep(blobs, SMALL)
     await ceph.setQuota(1)
     {

@@ -5,10 +5,10 @@ import { toFiles } from '../api/content.ts'
 import { deterministicBytes, listObjects, readBlob, received } from '../blobs/bytes.ts'
 import { startServiceWithInternals } from '../blobs/service-with-internals.ts'
 import { Program, signal } from '../operator/program.ts'
-import { postgresServer } from '../store/postgres-server.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { type ProxiedConnection, TcpProxy } from '../tools/tcp-proxy.ts'
 import { createStorage } from './storage.ts'
 
@@ -24,7 +24,7 @@ test(
     const proxy = stack.use(await TcpProxy.open(Number(new URL(endpoint).port)))
     const port = await freePort()
     const settings = {
-      DATABASE_URL: await (await postgresServer()).createDatabase(),
+      DATABASE_URL: await (await sharedPostgres()).createDatabase(),
       BLOBS_URL: storage.url.replace(endpoint, `http://127.0.0.1:${proxy.port}`),
       SECRET: 'a secret of all nodes of this test',
       SMTP_URL: 'smtp://127.0.0.1:1',

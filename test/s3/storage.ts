@@ -1,10 +1,9 @@
-import { after } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
-import { type Ceph, startCeph } from '../tools/ceph.ts'
+import { type CephClient, sharedCeph } from '../tools/ceph.ts'
 import { type S3Proxy, startS3Proxy } from '../tools/s3-proxy.ts'
 
 /** The storage of one test, behind a proxy for faults. */
@@ -22,18 +21,8 @@ export interface OpenStorage {
   log: Record<string, unknown>[]
 }
 
-let server: Promise<Ceph> | undefined
-
-// One server for all files of the folder.
-after(async () => (await server)?.[Symbol.asyncDispose]())
-
-export function sharedCeph(): Promise<Ceph> {
-  server ??= startCeph()
-  return server
-}
-
-export async function createStorage(): Promise<S3Storage> {
-  const ceph = await sharedCeph()
+export async function createStorage(server?: CephClient): Promise<S3Storage> {
+  const ceph = server ?? (await sharedCeph())
   const proxy = await startS3Proxy(ceph.endpoint)
   const url = ceph.storageUrl(proxy.endpoint)
   return {

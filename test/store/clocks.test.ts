@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { requires } from '../tools/part.ts'
-import { postgresServer } from './postgres-server.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { TaskProcesses } from './task-processes.ts'
 
 interface Clocks {
@@ -25,7 +25,7 @@ describe(
       processes = await TaskProcesses.startWithClocks(['+10m', '+0s', '-1h'])
     })
     after(() => processes[Symbol.asyncDispose]())
-    const createDatabase = async () => (await postgresServer()).createDatabase()
+    const createDatabase = async () => (await sharedPostgres()).createDatabase()
 
     test('have one clock, that of the database', async () => {
       const now = Date.now()

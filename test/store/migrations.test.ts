@@ -9,8 +9,7 @@ import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { requires } from '../tools/part.ts'
-import { EMPTY } from '../tools/postgres.ts'
-import { postgresServer } from './postgres-server.ts'
+import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
 import { openStore } from './test-database.ts'
 
 const LOCK = 1234n
@@ -51,7 +50,7 @@ class Messages {
 
 describe('migrations of a shared database', requires('postgres'), () => {
   async function createDatabase(template?: typeof EMPTY) {
-    const server = await postgresServer()
+    const server = await sharedPostgres()
     const url = await server.createDatabase(template)
     return { url, run: (text: string) => server.run(url, text) }
   }

@@ -2,9 +2,8 @@ import { after } from 'node:test'
 import type { Daemon } from '../tools/daemon.ts'
 import { requires } from '../tools/part.ts'
 import { startPgBouncer } from '../tools/pgbouncer.ts'
-import { EMPTY } from '../tools/postgres.ts'
+import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
-import { postgresServer } from './postgres-server.ts'
 
 let pooler: Promise<Daemon> | undefined
 
@@ -14,7 +13,7 @@ after(async () => (await pooler)?.[Symbol.asyncDispose]())
 storeContract(
   'PostgreSQL behind a transaction pooler',
   async () => {
-    const server = await postgresServer()
+    const server = await sharedPostgres()
     pooler ??= startPgBouncer(server.port)
     const port = (await pooler).ports[0]!
     const behind = (url: string) => server.url(new URL(url).pathname.slice(1), port)

@@ -10,9 +10,8 @@ import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { requires } from '../tools/part.ts'
-import { EMPTY } from '../tools/postgres.ts'
+import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
-import { postgresServer } from './postgres-server.ts'
 import { siteRow, storedBlob } from './rows.ts'
 import { openStore } from './test-database.ts'
 
@@ -22,7 +21,7 @@ const ROUNDS = 10
 storeContract(
   'PostgreSQL',
   async () => {
-    const { createDatabase } = await postgresServer()
+    const { createDatabase } = await sharedPostgres()
     return {
       address: await createDatabase(),
       createEmpty: () => createDatabase(EMPTY),
@@ -33,7 +32,7 @@ storeContract(
 )
 
 test('nodes add visits of the same sites without deadlocks', requires('postgres'), async () => {
-  const url = await (await postgresServer()).createDatabase()
+  const url = await (await sharedPostgres()).createDatabase()
   await using stack = new AsyncDisposableStack()
   const nodes = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const slugs = Array.from({ length: 60 }, (_, number) => `site-${number}`)
@@ -56,7 +55,7 @@ test(
   'new content that two sites publish at the same time is stored once, for both',
   requires('postgres'),
   async () => {
-    const { createDatabase, run } = await postgresServer()
+    const { createDatabase, run } = await sharedPostgres()
     const url = await createDatabase()
     await using store = await openStore(url)
     const [first, second] = [storedBlob('x', 1), storedBlob('x', 2)]
@@ -85,7 +84,7 @@ test(
 
 describe('sites that publish the same content at the same time', requires('postgres'), () => {
   test('do not deadlock, whatever their numbers of files', async () => {
-    const { createDatabase, run } = await postgresServer()
+    const { createDatabase, run } = await sharedPostgres()
     const url = await createDatabase()
     await using stack = new AsyncDisposableStack()
     const counts = [100, 150, 2000]
@@ -109,7 +108,7 @@ describe('sites that publish the same content at the same time', requires('postg
   })
 
   test('do not deadlock when one of them has thousands of files', async () => {
-    const { createDatabase, run } = await postgresServer()
+    const { createDatabase, run } = await sharedPostgres()
     const url = await createDatabase()
     await using store = await openStore(url)
     const blobs = Array.from({ length: 3000 }, (_, number) => storedBlob(number)).sort((one, other) =>
@@ -148,7 +147,7 @@ describe('sites that publish the same content at the same time', requires('postg
 })
 
 test('a change that is committed after later ones is noticed', requires('postgres'), async () => {
-  const url = await (await postgresServer()).createDatabase()
+  const url = await (await sharedPostgres()).createDatabase()
   await using stack = new AsyncDisposableStack()
   const [one, other] = [stack.use(await openStore(url)), stack.use(await openStore(url))]
   const seen = new Set<string>()
@@ -174,7 +173,7 @@ test(
   'after crash recovery, a change of another node with the transaction id of a lost own change is noticed',
   requires('postgres'),
   async () => {
-    const { createDatabase, run } = await postgresServer()
+    const { createDatabase, run } = await sharedPostgres()
     const url = await createDatabase()
     await using pool = new PrimaryPool({
       cluster: parseConnectionUrl(url),
@@ -207,7 +206,7 @@ test(
   'the clock of a node is that of the database, whatever its own clock shows',
   requires('postgres'),
   async (t) => {
-    const { createDatabase, run } = await postgresServer()
+    const { createDatabase, run } = await sharedPostgres()
     const url = await createDatabase()
     await using store = await openStore(url)
     t.mock.method(Date, 'now', () => 0)
@@ -220,7 +219,7 @@ test(
   'a write that could not take its locks leaves nothing behind on its connection',
   requires('postgres'),
   async () => {
-    const { createDatabase, run } = await postgresServer()
+    const { createDatabase, run } = await sharedPostgres()
     const url = await createDatabase()
     await using store = await postgresStore({ url })
     const held = Promise.withResolvers<void>()

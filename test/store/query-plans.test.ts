@@ -5,8 +5,8 @@ import { createKysely } from '../../server/store/postgres/kysely.ts'
 import { createQueries } from '../../server/store/queries.ts'
 import type { Queries } from '../../server/store/store.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { fillTables, GROWING_TABLES } from './large-tables.ts'
-import { postgresServer } from './postgres-server.ts'
 import { QUERY_ARGUMENTS } from './query-arguments.ts'
 
 /** Queries that read a whole table, each with the reason. */
@@ -28,7 +28,7 @@ describe('queries of the store on large tables of PostgreSQL', requires('postgre
   let client: pg.Client
 
   before(async () => {
-    const url = await (await postgresServer()).createDatabase()
+    const url = await (await sharedPostgres()).createDatabase()
     client = new pg.Client({ connectionString: url })
     await client.connect()
     await fillTables(client)

@@ -5,7 +5,7 @@ import { ChangeHints } from '../../server/store/postgres/change-feed.ts'
 import type { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { DEFAULT_PLANS } from '../support/plans.ts'
 import { requires } from '../tools/part.ts'
-import { postgresServer } from './postgres-server.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { recordStatements } from './statements.ts'
 import { openStore } from './test-database.ts'
 
@@ -16,7 +16,7 @@ test(
   'a request is charged by one statement that does not wait for the disk, and by none once its caller exceeded the limit',
   requires('postgres'),
   async (t) => {
-    await using store = await openStore(await (await postgresServer()).createDatabase())
+    await using store = await openStore(await (await sharedPostgres()).createDatabase())
     const limits = new RateLimits({
       store,
       clock: store.clock,

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { createKysely } from '../../server/store/postgres/kysely.ts'
 import { createQueries } from '../../server/store/queries.ts'
 import { requires } from '../tools/part.ts'
-import { postgresServer } from './postgres-server.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { storedBlob } from './rows.ts'
 import { openStore } from './test-database.ts'
 
@@ -12,7 +12,7 @@ const NONE = 'not even then'
 
 describe('objects without a row in PostgreSQL', requires('postgres'), () => {
   test('an object that moves to another table between two statements of the search has a row', async () => {
-    const url = await (await postgresServer()).createDatabase()
+    const url = await (await sharedPostgres()).createDatabase()
     await using store = await openStore(url)
     await using stack = new AsyncDisposableStack()
     const client = new pg.Client({ connectionString: url })

@@ -6,10 +6,12 @@ import {
   type BrowserContextOptions,
   type CDPSession,
   chromium as engine,
+  type LaunchOptions,
   type Page,
   type Browser as PlaywrightBrowser,
 } from 'playwright-core'
 import { program } from '../../scripts/program.mjs'
+import { sharedServer } from '../tools/shared-server.ts'
 
 export interface Browser extends AsyncDisposable {
   page: Page
@@ -18,6 +20,8 @@ export interface Browser extends AsyncDisposable {
 }
 
 const FLAGS = [
+  // The name of a computer on a home network.
+  '--host-resolver-rules=MAP slip.lan 127.0.0.1',
   '--disable-gpu',
   '--force-prefers-reduced-motion',
   '--disable-quic',
@@ -32,7 +36,7 @@ const FLAGS = [
  * Chromium resolves every name under localhost to loopback, so that `http://slug.localhost:port/` works.
  */
 export async function openBrowser(...flags: string[]): Promise<Browser> {
-  const browser = await launchChromium(...flags)
+  const browser = await openChromium(...flags)
   const page = await browser.newPage()
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -48,17 +52,27 @@ export async function openBrowser(...flags: string[]): Promise<Browser> {
 /** Tests read dates and times of 24 hours, unless they set another locale. */
 const LOCALE = 'en-GB'
 
-/**
- * Starts Chromium without a page; callers create contexts. Its build without a user interface takes a quarter less CPU
- * time for these tests.
- */
-export function launchChromium(...flags: string[]): Promise<PlaywrightBrowser> {
-  return engine.launch({
+/** Opens the Chromium that the run shares, or one of its own with these flags; callers create contexts. */
+export async function openChromium(...flags: string[]): Promise<PlaywrightBrowser> {
+  if (flags.length > 0) return engine.launch(launchOptions(flags))
+  return engine.connect(await sharedServer('chromium'))
+}
+
+/** Starts Chromium for `openChromium` of any process; resolves with its endpoint. It ends with this process. */
+export async function startChromium(): Promise<string> {
+  return (await engine.launchServer(launchOptions([]))).wsEndpoint()
+}
+
+/** The build without a user interface takes a quarter less CPU time for these tests. */
+function launchOptions(flags: string[]): LaunchOptions {
+  return {
     executablePath: program('chromium-headless-shell')!,
     headless: true,
     chromiumSandbox: false,
     args: [...FLAGS, ...flags],
-  })
+    // A loaded machine may take longer than the default; the runner ends what hangs.
+    timeout: 0,
+  }
 }
 
 interface PooledPage {
@@ -75,7 +89,7 @@ export class ContextPool implements AsyncDisposable {
   readonly #idle: PooledPage[] = []
 
   static async open(...flags: string[]): Promise<ContextPool> {
-    return new ContextPool(await launchChromium(...flags))
+    return new ContextPool(await openChromium(...flags))
   }
 
   private constructor(browser: PlaywrightBrowser) {

@@ -8,14 +8,19 @@ import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { S3Client } from '../../server/blobs/s3/s3-client.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
+import { sharedServer } from './shared-server.ts'
 
 /** An S3 server (radosgw) that keeps its objects in memory. */
-export interface Ceph extends AsyncDisposable {
+export interface Ceph extends CephClient, AsyncDisposable {
+  /** Limits the bytes of all objects; undefined removes the limit. */
+  setQuota(bytes: number | undefined): Promise<void>
+}
+
+/** How services and tests reach it. */
+export interface CephClient {
   endpoint: string
   /** The URL of a bucket with a prefix that no object has yet; `endpoint` is that of a proxy. */
   storageUrl(endpoint?: string): string
-  /** Limits the bytes of all objects; undefined removes the limit. */
-  setQuota(bytes: number | undefined): Promise<void>
 }
 
 const ACCESS_KEY = 'TESTKEY'
@@ -26,10 +31,21 @@ const BUCKET = 'test'
 /** Bytes of memory that objects may use. */
 const STORE_BYTES = 8 * 2 ** 30
 
-/**
- * Starts a monitor, a storage daemon and the gateway, in 2 seconds and 150 MB. The credentials are in the environment,
- * where services of this process search for them.
- */
+/** The S3 server that the run shares. Tests with a quota start their own. */
+export async function sharedCeph(): Promise<CephClient> {
+  return connectCeph(await sharedServer('ceph'))
+}
+
+/** Puts the credentials into the environment, where services of this process search for them. */
+function connectCeph(endpoint: string): CephClient {
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: ACCESS_KEY, AWS_SECRET_ACCESS_KEY: SECRET_KEY })
+  return {
+    endpoint,
+    storageUrl: (through = endpoint) => `s3://${BUCKET}/${randomUUID()}?endpoint=${through}`,
+  }
+}
+
+/** Starts a monitor, a storage daemon and the gateway, in 2 seconds and 150 MB; see `connectCeph`. */
 export async function startCeph(): Promise<Ceph> {
   await using started = new AsyncDisposableStack()
   const { folder, config } = started.use(await startMonitor())
@@ -38,13 +54,11 @@ export async function startCeph(): Promise<Ceph> {
   const gateway = started.use(await startGateway(config))
   const keys = [`--access-key=${ACCESS_KEY}`, `--secret-key=${SECRET_KEY}`]
   await run('radosgw-admin', 'user', 'create', `--uid=${USER}`, '--display-name=test', ...keys)
-  Object.assign(process.env, { AWS_ACCESS_KEY_ID: ACCESS_KEY, AWS_SECRET_ACCESS_KEY: SECRET_KEY })
   const endpoint = `http://127.0.0.1:${gateway.ports[0]}`
   await createBucket(endpoint)
   const owned = started.move()
   return {
-    endpoint,
-    storageUrl: (through = endpoint) => `s3://${BUCKET}/${randomUUID()}?endpoint=${through}`,
+    ...connectCeph(endpoint),
     async setQuota(bytes) {
       const quota = ['--quota-scope=user', `--uid=${USER}`]
       if (bytes !== undefined) await run('radosgw-admin', 'quota', 'set', ...quota, `--max-size=${bytes}`)

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { program } from '../../scripts/program.mjs'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { type Daemon, startDaemon, UNPRIVILEGED_USER } from './daemon.ts'
+import { sharedServer } from './shared-server.ts'
 
 const MIGRATED = 'migrated'
 export const EMPTY = 'template0'
@@ -39,7 +40,7 @@ export class Postgres implements AsyncDisposable {
 
   /** The URL of a database, by which its superuser connects. */
   url(database = 'postgres', port = this.port): string {
-    return `postgres://slipway@127.0.0.1:${port}/${database}`
+    return databaseUrl(database, port)
   }
 
   /** Creates a database, with all migrations or empty; returns its URL. */
@@ -101,6 +102,21 @@ export class Postgres implements AsyncDisposable {
   }
 }
 
+/** What tests may do with a server that they share. */
+export type PostgresClient = Pick<Postgres, 'port' | 'url' | 'createDatabase' | 'run'>
+
+/** The server that the run shares; each test has a database of its own. */
+export async function sharedPostgres(): Promise<PostgresClient> {
+  const server = await sharedServer('postgres')
+  const port = Number(new URL(server).port)
+  return {
+    port,
+    url: (database = 'postgres', through = port) => databaseUrl(database, through),
+    createDatabase: (template) => createDatabase(server, template),
+    run: runSql,
+  }
+}
+
 interface ServerOptions {
   /** Whether a crash of the machine loses nothing, as in production. */
   isDurable?: boolean
@@ -130,6 +146,10 @@ export async function createDatabase(server: string, template: Template = MIGRAT
   url.pathname = `test_${randomUUID().replaceAll('-', '')}`
   await runSql(server, `create database ${url.pathname.slice(1)} template ${template}`)
   return url.href
+}
+
+function databaseUrl(database: string, port: number): string {
+  return `postgres://slipway@127.0.0.1:${port}/${database}`
 }
 
 async function runSql(url: string, sql: string): Promise<pg.QueryResult> {
