@@ -1,0 +1,91 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { root } from './root.mjs'
+
+/** Files that are built into others, which tests read: a change of the first reaches all readers of the second. */
+const BUILDS: { from: RegExp; to: string }[] = [
+  { from: /^(dashboard|client\/sdk|protocol)\//, to: 'server/web/built-site.ts' },
+  { from: /^(docs|protocol|server\/api)\//, to: 'server/web/built-site.ts' },
+  { from: /^(client|protocol)\//, to: 'server/web/client-download.ts' },
+]
+
+/** A change of these reaches every test. */
+const EVERYTHING = /^(package(-lock)?\.json|tsconfig\.json|scripts\/(test|run-|shared-|server-).*)$/
+
+/** The command of the operator is started by its name. */
+const PROGRAM_NAME = /slipway-server\b/
+const PROGRAM = 'server/main.ts'
+
+/** Quoted paths of files: imports, and programs, documents and fixtures that a test opens. */
+const QUOTED = /['"`]([^'"`\n$]*\.(?:tsx?|mjs|js|json|ya?ml|sh|md|css|html|tar\.gz|sql))['"`]/g
+
+/**
+ * The paths of files that differ from the branch that this one follows, or from its last commit: committed, changed and
+ * new ones.
+ */
+export function changedFiles(): string[] {
+  const base = git('merge-base', 'HEAD', '@{upstream}') ?? git('rev-parse', 'HEAD')
+  if (base === undefined) throw new Error('--changed needs git and a commit to compare with')
+  const changed = git('diff', '--name-only', base.trim()) ?? ''
+  const added = git('ls-files', '--others', '--exclude-standard') ?? ''
+  return [...new Set(`${changed}\n${added}`.split('\n').filter((path) => path !== ''))]
+}
+
+/** The test files from which imports and quoted paths lead to one of the changed files. */
+export function testsOf(changed: readonly string[], tests: readonly string[]): string[] {
+  if (changed.some((path) => EVERYTHING.test(path))) return [...tests]
+  const targets = new Set(changed)
+  for (const { from, to } of BUILDS) if (changed.some((path) => from.test(path))) targets.add(to)
+  const reaches = new Map<string, boolean>()
+  return tests.filter((test) => findReach(test, targets, reaches))
+}
+
+/** Depth first over references, of which circles are common in quoted paths. */
+function findReach(start: string, targets: ReadonlySet<string>, reaches: Map<string, boolean>): boolean {
+  const seen = new Set([start])
+  const queue = [start]
+  for (const path of queue) {
+    if (targets.has(path) || reaches.get(path)) {
+      reaches.set(start, true)
+      return true
+    }
+    if (reaches.get(path) === false) continue
+    for (const next of references(path)) {
+      if (seen.has(next)) continue
+      seen.add(next)
+      queue.push(next)
+    }
+  }
+  for (const path of seen) reaches.set(path, false)
+  return false
+}
+
+const known = new Map<string, string[]>()
+
+/** The files of the project that a file names. */
+function references(path: string): string[] {
+  const cached = known.get(path)
+  if (cached) return cached
+  const found = /\.(tsx?|mjs|js)$/.test(path) ? readReferences(path) : []
+  known.set(path, found)
+  return found
+}
+
+function readReferences(path: string): string[] {
+  const text = readFileSync(join(root, path), 'utf8')
+  const quotes = [...text.matchAll(QUOTED)].flatMap(([, quoted]) => {
+    const candidates = [join(root, dirname(path), quoted!), join(root, quoted!)]
+    const file = candidates.find((one) => existsSync(one) && statSync(one).isFile())
+    return file === undefined ? [] : [relative(root, file)]
+  })
+  return path.startsWith('test/') && PROGRAM_NAME.test(text) ? [...quotes, PROGRAM] : quotes
+}
+
+function git(...args: string[]): string | undefined {
+  try {
+    return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+  } catch {
+    return undefined
+  }
+}
