@@ -68,7 +68,8 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
 async function openNodes(engine: 'SQLite' | 'PostgreSQL', count: number) {
   await using stack = new AsyncDisposableStack()
   const server = engine === 'PostgreSQL' ? await sharedPostgres() : undefined
-  const address = server ? await server.createDatabase() : stack.use(await freshSqlite()).address
+  const database = server ? stack.use(await server.borrowDatabase()) : undefined
+  const address = database?.url ?? stack.use(await freshSqlite()).address
   const stores: Store[] = []
   for (let node = 0; node < count; node++) stores.push(stack.use(await openStore(address)))
   const owned = stack.move()
@@ -78,7 +79,7 @@ async function openNodes(engine: 'SQLite' | 'PostgreSQL', count: number) {
     async waitForLock(): Promise<void> {
       const waiting =
         "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-      while ((await server!.run(address, waiting)).rowCount === 0);
+      while ((await database!.run(waiting)).rowCount === 0);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

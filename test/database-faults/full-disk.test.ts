@@ -31,11 +31,11 @@ test(
     await mkdir(folder)
     if (UNPRIVILEGED_USER) await chown(folder, UNPRIVILEGED_USER.uid, UNPRIVILEGED_USER.gid)
     const server = await sharedPostgres()
-    const url = await server.createDatabase()
+    const { url, ...database } = await server.createDatabase()
     const name = new URL(url).pathname.slice(1)
     await server.run(server.url(), `create tablespace small location '${folder}'`)
     stack.defer(async () => {
-      await server.run(server.url(), `drop database ${name} with (force)`)
+      await database[Symbol.asyncDispose]()
       await server.run(server.url(), 'drop tablespace small')
     })
     await server.run(server.url(), `alter database ${name} set tablespace small`)

@@ -35,7 +35,7 @@ const databases: Record<string, (stack: AsyncDisposableStack) => Promise<Databas
   async 'PostgreSQL does not answer'(stack) {
     const server = await sharedPostgres()
     const proxy = stack.use(await TcpProxy.open(server.port))
-    const { pathname } = new URL(await server.createDatabase())
+    const { pathname } = new URL(stack.use(await server.borrowDatabase()).url)
     const port = await freePort()
     return {
       settings: {

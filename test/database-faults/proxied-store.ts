@@ -23,7 +23,7 @@ export async function openProxied(
   { timeouts, ...options }: Options & { timeouts?: Partial<typeof PATIENT_TIMEOUTS> } = {},
 ): Promise<ProxiedStore> {
   const server = await sharedPostgres()
-  const url = await server.createDatabase()
+  const { url, run } = stack.use(await server.borrowDatabase())
   const proxy = stack.use(await TcpProxy.open(server.port))
   const proxied = new URL(url)
   proxied.port = `${proxy.port}`
@@ -35,7 +35,7 @@ export async function openProxied(
       timeouts: { ...PATIENT_TIMEOUTS, ...timeouts },
     }),
   )
-  return { store, proxy, url, run: async (sql) => (await server.run(url, sql)).rows }
+  return { store, proxy, url, run: async (sql) => (await run(sql)).rows }
 }
 
 /** Whether an error is the contract's UNAVAILABLE. */

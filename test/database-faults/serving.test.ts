@@ -132,7 +132,7 @@ async function publishSites(edge: EdgeFixture): Promise<string[]> {
 /** An edge whose connections to PostgreSQL pass a proxy, and another node. */
 async function startNode(stack: AsyncDisposableStack) {
   const server = await sharedPostgres()
-  const url = await server.createDatabase()
+  const { url, run } = stack.use(await server.borrowDatabase())
   const proxy = stack.use(await TcpProxy.open(server.port))
   const proxied = new URL(url)
   proxied.port = `${proxy.port}`
@@ -156,7 +156,7 @@ async function startNode(stack: AsyncDisposableStack) {
   }
   // Requests that nothing answers would delay the end of the store.
   stack.defer(() => network.refuse())
-  return { edge, other, network, run: (sql: string) => server.run(url, sql) }
+  return { edge, other, network, run }
 }
 
 function succeeds(work: Promise<unknown>): Promise<boolean> {

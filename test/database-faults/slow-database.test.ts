@@ -23,9 +23,9 @@ test(
   async () => {
     await using stack = new AsyncDisposableStack()
     const server = await sharedPostgres()
-    const database = await server.createDatabase()
+    const database = stack.use(await server.borrowDatabase())
     const proxy = stack.use(await TcpProxy.open(server.port))
-    const { pathname } = new URL(database)
+    const { pathname } = new URL(database.url)
     const DATABASE_URL = server.url(pathname.slice(1), proxy.port)
     const port = await freePort()
     const settings = { PORT: `${port}`, BASE_URL: `http://localhost:${port}`, DATABASE_URL }
@@ -74,8 +74,7 @@ test(
       await visit(await publishPages('after'))
     }
     await Promise.race([recovery(), late])
-    const { rows } = await server.run(
-      database,
+    const { rows } = await database.run(
       `select pid, state, query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     )
     assert.ok(rows.length <= MAX_SESSIONS, JSON.stringify(rows))

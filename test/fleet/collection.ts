@@ -31,7 +31,7 @@ export async function runCollection(options: CollectionOptions): Promise<Report>
   const { postgres, ceph, steps, seed, log } = options
   const report = new Report(log)
   await using stack = new AsyncDisposableStack()
-  const address = await postgres.createDatabase()
+  const { url: address } = stack.use(await postgres.borrowDatabase())
   const stores: Store[] = []
   while (stores.length < NODES) stores.push(stack.use(await openStore(address)))
   const bucket = parseBucketUrl(ceph.storageUrl())

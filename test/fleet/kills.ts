@@ -111,7 +111,7 @@ class KilledFleet implements AsyncDisposable {
     await using opened = new AsyncDisposableStack()
     const balancer = opened.use(await TcpProxy.open(postgres.port))
     const folder = opened.use(await memoryFolder())
-    const database = await postgres.createDatabase()
+    const database = opened.use(await postgres.borrowDatabase()).url
     // All nodes must name the same bucket.
     const bucketProxy = opened.use(await TcpProxy.open(Number(new URL(ceph.endpoint).port)))
     const bucket = ceph.storageUrl(`http://127.0.0.1:${bucketProxy.port}`)

@@ -21,7 +21,7 @@ test(
     await using stack = new AsyncDisposableStack()
     const server = await sharedPostgres()
     const pooler = stack.use(await startPgBouncer(server.port))
-    const { pathname } = new URL(await server.createDatabase())
+    const { pathname } = new URL(stack.use(await server.borrowDatabase()).url)
     const url = server.url(pathname.slice(1), pooler.ports[0]!)
     const folder = stack.use(await memoryFolder()).path
     const ports = [await freePort(), await freePort()]

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import {
   assertSharedSettings,
@@ -11,6 +11,7 @@ import {
 import { openStore } from '../store/test-database.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
+import type { BorrowedDatabase } from '../tools/postgres-databases.ts'
 
 const COMMON = {
   secret: 'a secret that all of the nodes have in common',
@@ -33,8 +34,15 @@ const DIFFERENT: [name: string, change: Partial<typeof COMMON>][] = [
 ]
 
 describe('settings that all nodes have in common', requires('postgres'), () => {
+  let database: BorrowedDatabase
+  before(async () => {
+    database = await (await sharedPostgres()).borrowDatabase()
+  })
+  after(() => database[Symbol.asyncDispose]())
+
   async function freshStore() {
-    return openStore(await (await sharedPostgres()).createDatabase())
+    await database.clear()
+    return openStore(database.url)
   }
 
   test('are those of the first node, and a node with others is refused by their names', async () => {

@@ -17,7 +17,9 @@ describe('nodes of one database', requires('postgres'), () => {
     const { path } = stack.use(await memoryFolder())
     const ports = [await freePort(), await freePort()]
     const common = {
-      DATABASE_URL: (await (await sharedPostgres()).createDatabase()).replace('slipway@', 'slipway:hush@'),
+      DATABASE_URL: stack
+        .use(await (await sharedPostgres()).borrowDatabase())
+        .url.replace('slipway@', 'slipway:hush@'),
       SECRET: 'a secret that all of the nodes have in common',
       SMTP_URL: 'smtp://127.0.0.1:1',
       BASE_URL: `http://localhost:${ports[0]}`,

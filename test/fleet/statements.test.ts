@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { describe, type TestContext, test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
 import type { CreateResponse } from '../../protocol/api/publish.ts'
 import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
@@ -16,14 +16,22 @@ import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
+import type { BorrowedDatabase } from '../tools/postgres-databases.ts'
 
 /** The change feed polls every 250 ms. */
 const POLLS_PER_SECOND = 4
 
 describe('statements that a node sends to PostgreSQL', requires('postgres'), () => {
+  let database: BorrowedDatabase
+  before(async () => {
+    database = await (await sharedPostgres()).borrowDatabase()
+  })
+  after(() => database[Symbol.asyncDispose]())
+
   async function settings(): Promise<Record<string, string>> {
+    await database.clear()
     return {
-      DATABASE_URL: await (await sharedPostgres()).createDatabase(),
+      DATABASE_URL: database.url,
       SECRET: 'a secret that all of the nodes have in common',
       SMTP_URL: 'smtp://127.0.0.1:1',
       BASE_URL: 'http://localhost',

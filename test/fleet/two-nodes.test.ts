@@ -27,7 +27,7 @@ describe('two nodes of one database', requires('postgres'), () => {
   let databaseUrl: string
   before(async () => {
     const folder = stack.use(await memoryFolder())
-    databaseUrl = await (await sharedPostgres()).createDatabase()
+    databaseUrl = stack.use(await (await sharedPostgres()).borrowDatabase()).url
     const config = readConfig({
       SLIPWAY_PORT: '0',
       SLIPWAY_DATABASE_URL: databaseUrl,

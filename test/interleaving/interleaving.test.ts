@@ -84,6 +84,7 @@ const CONTROLS: Record<keyof WriteScope, Pair> = {
 }
 
 describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
+  const stack = new AsyncDisposableStack()
   let world: World
   let all: ReturnType<typeof runEachAlone> | undefined
   const runAll = () => {
@@ -92,12 +93,11 @@ describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
   }
 
   before(async () => {
-    world = await World.open(await sharedPostgres())
+    const database = stack.use(await (await sharedPostgres()).createDatabase())
+    world = stack.use(await World.open(database.url))
   })
 
-  after(async () => {
-    await world?.[Symbol.asyncDispose]()
-  })
+  after(() => stack.disposeAsync())
 
   test('two calls about one thing end as if one had followed the other', async (t) => {
     const pairs = choosePairs(numbers(t))

@@ -18,7 +18,6 @@ import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
 import { fakeCodec, SimulatedCa } from '../certificates/simulated-ca.ts'
 import { silentLog } from '../support/silent-log.ts'
-import type { PostgresClient } from '../tools/postgres.ts'
 import { CONTENT, insertFixture, NOW, OTHER_CONTENT, SECRET } from './fixture.ts'
 
 /** All services of a node. */
@@ -61,8 +60,7 @@ export class World implements AsyncDisposable {
     this.#known = new Set(known.match(RANDOM))
   }
 
-  static async open(postgres: PostgresClient): Promise<World> {
-    const url = await postgres.createDatabase()
+  static async open(url: string): Promise<World> {
     const observer = new pg.Client({ connectionString: url })
     await observer.connect()
     const timeouts = { acquire: 60_000, read: 60_000, poll: 60_000 }

@@ -79,7 +79,8 @@ test(
     await using middle = await memoryFolder()
     await using last = await memoryFolder()
     const { slugs } = await fillFolder(first.path)
-    const shared = { databaseUrl: await (await sharedPostgres()).createDatabase(), data: middle.path }
+    await using database = await (await sharedPostgres()).borrowDatabase()
+    const shared = { databaseUrl: database.url, data: middle.path }
     await assert.rejects(move({ data: first.path }, shared, stopAtSecondPage()), /stopped/)
     const { files, ofFiles, bytes, damaged } = await move({ data: first.path }, shared)
     assert.deepEqual([files, damaged], [ofFiles, []])
@@ -138,7 +139,8 @@ test(
     await using source = await memoryFolder()
     await using target = await memoryFolder()
     await fillFolder(source.path)
-    const databaseUrl = await (await sharedPostgres()).createDatabase()
+    await using database = await (await sharedPostgres()).createDatabase()
+    const databaseUrl = database.url
     for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
       await assert.rejects(move({ data: source.path }, to, stopAtSecondPage()), /stopped/)
       const refused = /only a part of the data/
@@ -167,8 +169,8 @@ test(
     await using source = await memoryFolder()
     await using target = await memoryFolder()
     await fillFolder(source.path)
-    const server = await sharedPostgres()
-    const shared = { databaseUrl: await server.createDatabase(), data: target.path }
+    await using database = await (await sharedPostgres()).borrowDatabase()
+    const shared = { databaseUrl: database.url, data: target.path }
     await assert.rejects(move({ data: source.path }, shared, stopAtSecondPage()), /stopped/)
     const seen = (ageMs: number) => `
     insert into nodes (id, host, release, started_at, seen_at, numbers)
@@ -178,11 +180,11 @@ test(
       name: 'DatabaseInUseError',
       message: new RegExp(`The ${name} is in use`),
     })
-    await server.run(shared.databaseUrl, seen(0))
+    await database.run(seen(0))
     await assert.rejects(move({ data: source.path }, shared), inUse('target'))
-    await server.run(shared.databaseUrl, seen(120_000))
+    await database.run(seen(120_000))
     await move({ data: source.path }, shared)
-    await server.run(shared.databaseUrl, seen(0))
+    await database.run(seen(0))
     await assert.rejects(move(shared, { data: target.path }), inUse('source'))
   },
 )
@@ -205,11 +207,8 @@ test(
   'the rows of every table are moved, or are those of one installation',
   requires('postgres'),
   async () => {
-    const server = await sharedPostgres()
-    const found = await server.run(
-      await server.createDatabase(),
-      'select tablename from pg_tables where schemaname = $$public$$',
-    )
+    await using database = await (await sharedPostgres()).borrowDatabase()
+    const found = await database.run('select tablename from pg_tables where schemaname = $$public$$')
     const own = ['applied_migrations', 'schema_compatibility', 'changes_trimmed', 'feed_epoch']
     const names = found.rows.map(({ tablename }) => tablename as string).filter((name) => !own.includes(name))
     assert.deepEqual(names.sort(), TRANSFER_TABLES.toSorted())

@@ -24,7 +24,7 @@ test(
     const proxy = stack.use(await TcpProxy.open(Number(new URL(endpoint).port)))
     const port = await freePort()
     const settings = {
-      DATABASE_URL: await (await sharedPostgres()).createDatabase(),
+      DATABASE_URL: stack.use(await (await sharedPostgres()).borrowDatabase()).url,
       BLOBS_URL: storage.url.replace(endpoint, `http://127.0.0.1:${proxy.port}`),
       SECRET: 'a secret of all nodes of this test',
       SMTP_URL: 'smtp://127.0.0.1:1',

@@ -76,7 +76,7 @@ export function storeChanges(promises: Promises): void {
   promises('a store is notified only of changes after it was opened', async (open) => {
     const one = await open()
     await one.write('durable', {}, (tx) => tx.notifyChanged('before'))
-    const other = await open()
+    const other = await open('new')
     const changes = recordChanges(other)
     await one.write('durable', {}, (tx) => tx.notifyChanged('after'))
     await other.pollChanges()

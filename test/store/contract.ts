@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Store, WriteTransaction } from '../../server/store/store.ts'
+import type { WriteTransaction } from '../../server/store/store.ts'
 import { storeAdministration } from './administration.ts'
 import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
@@ -14,12 +14,14 @@ import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
 import { storeSignIns } from './sign-ins.ts'
-import { TaskProcesses } from './task-processes.ts'
-import { openStore, type TestDatabase } from './test-database.ts'
+import { PROCESSES, TaskProcesses, TIMES } from './task-processes.ts'
+import type { TestDatabase } from './test-database.ts'
 import { storeVisits } from './visits.ts'
 
-/** Opens another store on the data of a test, as another process does; all are closed when the test ends. */
-export type Open = () => Promise<Store>
+const EMPTY_DATABASES = 2
+
+/** Opens another store on the data of a test, as another process does. */
+export type Open = TestDatabase['open']
 
 /** Registers a test of one promise, with its own data. */
 export type Promises = (
@@ -27,21 +29,19 @@ export type Promises = (
   check: (open: Open, database: TestDatabase) => Promise<void>,
 ) => void
 
-/** What server/store/store.ts promises; every engine passes all of it. `fresh` makes a place without data. */
-export function storeContract(
-  engine: string,
-  fresh: () => Promise<TestDatabase>,
-  options: { skip?: string } = {},
-): void {
-  const promises: Promises = (sentence, check) =>
-    test(`${engine}: ${sentence}`, options, async () => {
-      await using stack = new AsyncDisposableStack()
-      const database = stack.use(await fresh())
-      await check(async () => stack.use(await openStore(database.address)), database)
-    })
-  storeWrites(promises)
-  storeProcesses(promises)
-  storeChanges(promises)
+interface Engine {
+  name: string
+  /** Makes a place without data. */
+  fresh(): Promise<TestDatabase>
+  /** Why its tests are skipped. */
+  skip?: string
+}
+
+/** What server/store/store.ts promises; every engine passes all of it. */
+export function storeContract(engine: Engine): void {
+  const promises = promisesOf(engine)
+  storeSessions(engine)
+  storeUniqueRules(promises)
   storeSharedState(promises)
   storeQueries(promises)
   storeAdministration(promises)
@@ -53,6 +53,22 @@ export function storeContract(
   storeVisits(promises)
   storeCertificates(promises)
   storeFleet(promises)
+}
+
+/** The part of the contract that depends on transactions, locks and notifications of sessions. */
+export function storeSessions(engine: Engine): void {
+  const promises = promisesOf(engine)
+  storeWrites(promises)
+  storeProcesses(promises)
+  storeChanges(promises)
+}
+
+function promisesOf({ name, fresh, ...options }: Engine): Promises {
+  return (sentence, check) =>
+    test(`${name}: ${sentence}`, options, async () => {
+      await using database = await fresh()
+      await check(database.open, database)
+    })
 }
 
 function storeWrites(promises: Promises): void {
@@ -172,20 +188,6 @@ function storeWrites(promises: Promises): void {
     assert.equal((await one.read.sites.bySlug('a-site'))?.slug, 'a-site')
   })
 
-  for (const [rule, write] of Object.entries(breakingUniqueRules)) {
-    promises(`unique: ${rule}`, async (open) => {
-      const store = await open()
-      await store.write('durable', {}, (tx) => write(tx, 'first'))
-      const twice = store.write('durable', {}, async (tx) => {
-        await tx.sites.insert(siteRow('beside'))
-        await write(tx, 'second')
-      })
-      await assert.rejects(twice)
-      assert.equal(await store.read.sites.bySlug('beside'), undefined, 'the rest of that write is undone')
-      await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('beside')))
-    })
-  }
-
   promises('a store completes its pending writes when it closes', async (open) => {
     const closing = await open()
     const writes = Array.from({ length: 5 }, (_, number) =>
@@ -199,6 +201,22 @@ function storeWrites(promises: Promises): void {
     const { read } = await open()
     for (let number = 0; number < 5; number++) assert.ok(await read.sites.bySlug(`site-${number}`))
   })
+}
+
+function storeUniqueRules(promises: Promises): void {
+  for (const [rule, write] of Object.entries(breakingUniqueRules)) {
+    promises(`unique: ${rule}`, async (open) => {
+      const store = await open()
+      await store.write('durable', {}, (tx) => write(tx, 'first'))
+      const twice = store.write('durable', {}, async (tx) => {
+        await tx.sites.insert(siteRow('beside'))
+        await write(tx, 'second')
+      })
+      await assert.rejects(twice)
+      assert.equal(await store.read.sites.bySlug('beside'), undefined, 'the rest of that write is undone')
+      await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('beside')))
+    })
+  }
 }
 
 const failed = { status: 'rejected', kept: false }
@@ -222,14 +240,17 @@ function storeProcesses(promises: Promises): void {
   promises(
     'processes open an empty database at the same time, lose no updates, and hold a lease with unique fencing numbers',
     async (open, { address, createEmpty }) => {
-      await using processes = await TaskProcesses.start(3)
-      for (let number = 0; number < 10; number++) await processes.run('open', await createEmpty())
+      const processes = await TaskProcesses.shared()
+      for (let number = 0; number < EMPTY_DATABASES; number++) {
+        await using empty = await createEmpty()
+        await processes.run('open', empty.url)
+      }
       const store = await open()
       await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
       await processes.run('increment', address)
-      assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 150)
+      assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, TIMES * PROCESSES)
       const fences = await processes.run<number[]>('lease', address)
-      assert.deepEqual(sorted(fences.flat()), upTo(150))
+      assert.deepEqual(sorted(fences.flat()), upTo(TIMES * PROCESSES))
       for (const mine of fences) assert.deepEqual(mine, sorted(mine))
     },
   )

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
 import pg from 'pg'
 import { type Migration, migrations } from '../../server/store/migrate.ts'
@@ -13,7 +13,7 @@ import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
 import { openStore } from './test-database.ts'
 
 const LOCK = 1234n
-const NODES = 20
+const NODES = 4
 const ROWS = 25
 const BATCH_ROWS = 10
 
@@ -49,9 +49,12 @@ class Messages {
 }
 
 describe('migrations of a shared database', requires('postgres'), () => {
+  const stack = new AsyncDisposableStack()
+  after(() => stack.disposeAsync())
+
   async function createDatabase(template?: typeof EMPTY) {
     const server = await sharedPostgres()
-    const url = await server.createDatabase(template)
+    const { url } = stack.use(await server.createDatabase(template))
     return { url, run: (text: string) => server.run(url, text) }
   }
 

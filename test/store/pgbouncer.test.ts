@@ -1,27 +1,19 @@
-import { after } from 'node:test'
-import type { Daemon } from '../tools/daemon.ts'
+import { after, before, describe } from 'node:test'
 import { requires } from '../tools/part.ts'
 import { startPgBouncer } from '../tools/pgbouncer.ts'
-import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
-import { storeContract } from './contract.ts'
-
-let pooler: Promise<Daemon> | undefined
-
-after(async () => (await pooler)?.[Symbol.asyncDispose]())
+import { sharedPostgres } from '../tools/postgres.ts'
+import { storeSessions } from './contract.ts'
+import { PostgresTestDatabases } from './test-database.ts'
 
 /** Each statement outside of a transaction may reach another session of the server. */
-storeContract(
-  'PostgreSQL behind a transaction pooler',
-  async () => {
-    const server = await sharedPostgres()
-    pooler ??= startPgBouncer(server.port)
-    const port = (await pooler).ports[0]!
-    const behind = (url: string) => server.url(new URL(url).pathname.slice(1), port)
-    return {
-      address: behind(await server.createDatabase()),
-      createEmpty: async () => behind(await server.createDatabase(EMPTY)),
-      [Symbol.asyncDispose]: async () => undefined,
-    }
-  },
-  requires('postgres', 'pgbouncer'),
-)
+describe('the store behind a transaction pooler', requires('postgres', 'pgbouncer'), () => {
+  const stack = new AsyncDisposableStack()
+  let databases: PostgresTestDatabases
+  before(async () => {
+    const pooler = stack.use(await startPgBouncer((await sharedPostgres()).port))
+    databases = stack.use(await PostgresTestDatabases.create(pooler.ports[0]))
+  })
+  after(() => stack.disposeAsync())
+
+  storeSessions({ name: 'PostgreSQL behind a transaction pooler', fresh: () => databases.next() })
+})

@@ -25,16 +25,18 @@ interface PlanNode {
 }
 
 describe('queries of the store on large tables of PostgreSQL', requires('postgres'), () => {
+  const stack = new AsyncDisposableStack()
   let client: pg.Client
 
   before(async () => {
-    const url = await (await sharedPostgres()).createDatabase()
+    const { url } = stack.use(await (await sharedPostgres()).createDatabase())
     client = new pg.Client({ connectionString: url })
     await client.connect()
+    stack.defer(() => client.end())
     await fillTables(client)
   })
 
-  after(() => client?.end())
+  after(() => stack.disposeAsync())
 
   test('no query scans a table that grows', async () => {
     const scans: Record<string, string[]> = {}

@@ -13,7 +13,7 @@ import { storeContract } from './contract.ts'
 import { siteRow } from './rows.ts'
 import { freshSqlite } from './test-database.ts'
 
-storeContract('SQLite', freshSqlite)
+storeContract({ name: 'SQLite', fresh: freshSqlite })
 
 test('a database of a newer version is refused with a message and not changed', async () => {
   await using database = await freshSqlite()

@@ -16,7 +16,8 @@ test(
   'a request is charged by one statement that does not wait for the disk, and by none once its caller exceeded the limit',
   requires('postgres'),
   async (t) => {
-    await using store = await openStore(await (await sharedPostgres()).createDatabase())
+    await using database = await (await sharedPostgres()).borrowDatabase()
+    await using store = await openStore(database.url)
     const limits = new RateLimits({
       store,
       clock: store.clock,

@@ -12,7 +12,8 @@ const NONE = 'not even then'
 
 describe('objects without a row in PostgreSQL', requires('postgres'), () => {
   test('an object that moves to another table between two statements of the search has a row', async () => {
-    const url = await (await sharedPostgres()).createDatabase()
+    await using database = await (await sharedPostgres()).borrowDatabase()
+    const { url } = database
     await using store = await openStore(url)
     await using stack = new AsyncDisposableStack()
     const client = new pg.Client({ connectionString: url })

@@ -5,12 +5,11 @@ import { JobLease } from '../../server/jobs/job-lease.ts'
 import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import { plansWith } from '../support/plans.ts'
+import { TIMES } from './task-processes.ts'
 import { openStore } from './test-database.ts'
 
 // A process that shares the data of a test. For each line `TASK ADDRESS` on standard input it opens the store there,
 // runs the task and prints the result as JSON.
-
-const TIMES = 50
 
 const tasks: Record<string, (store: Store) => Promise<unknown>> = {
   /** Reads a number, waits, and writes the next one: detects lost updates. */

@@ -1,21 +1,33 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const PROGRAM = join(import.meta.dirname, 'task-process.ts')
+
+export const PROCESSES = 2
+
+/** How often a process repeats a task. */
+export const TIMES = 50
+
+let shared: Promise<TaskProcesses> | undefined
 
 /** Processes that run the tasks of task-process.ts. */
 export class TaskProcesses implements AsyncDisposable {
   readonly #processes: TaskProcess[]
   readonly #stack: AsyncDisposableStack
 
-  /** Resolves when all are ready, so that they begin a task at the same time. */
-  static start(count: number): Promise<TaskProcesses> {
-    return TaskProcesses.startWithClocks(Array(count).fill('+0s'))
+  /** The processes that all tests of this process use, and that end with it. */
+  static shared(): Promise<TaskProcesses> {
+    shared ??= TaskProcesses.startWithClocks(Array(PROCESSES).fill('+0s'))
+    return shared
   }
 
-  /** Starts a process for each of these differences of its clock, such as `-1h`. */
+  /**
+   * Starts a process for each of these differences of its clock, such as `-1h`. Resolves when all are ready, so that they
+   * begin a task at the same time.
+   */
   static async startWithClocks(differences: readonly string[]): Promise<TaskProcesses> {
     await using stack = new AsyncDisposableStack()
     const processes = differences.map((difference) => stack.use(start(difference)))
@@ -46,6 +58,9 @@ function start(clockDifference: string) {
   const [file, ...rest] = command
   const child = spawn(file!, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
+  // Tests that have ended do not wait for it.
+  child.unref()
+  for (const stream of [child.stdin, child.stdout]) (stream as Socket).unref()
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const readLine = async () => {
     const { value, done } = await lines.next()

@@ -6,10 +6,11 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { program } from '../../scripts/program.mjs'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { type Daemon, startDaemon, UNPRIVILEGED_USER } from './daemon.ts'
+import { type BorrowedDatabase, borrowDatabase, COPIED, MIGRATED } from './postgres-databases.ts'
 import { sharedServer } from './shared-server.ts'
 
-const MIGRATED = 'migrated'
 export const EMPTY = 'template0'
 
 type Template = typeof MIGRATED | typeof EMPTY
@@ -45,6 +46,9 @@ export class Postgres implements AsyncDisposable {
 
   /** Creates a database, with all migrations or empty; returns its URL. */
   readonly createDatabase = (template?: Template): Promise<string> => createDatabase(this.url(), template)
+
+  /** See `borrowDatabase`. */
+  readonly borrowDatabase = (): Promise<BorrowedDatabase> => borrowDatabase(this.url())
 
   /** Runs SQL as its superuser, in the database of the URL. */
   readonly run = runSql
@@ -102,17 +106,28 @@ export class Postgres implements AsyncDisposable {
   }
 }
 
-/** What tests may do with a server that they share. */
-export type PostgresClient = Pick<Postgres, 'port' | 'url' | 'createDatabase' | 'run'>
+/** What tests may do with a server that others use too. */
+export type PostgresClient = Pick<Postgres, 'port' | 'url' | 'borrowDatabase' | 'run'>
 
-/** The server that the run shares; each test has a database of its own. */
-export async function sharedPostgres(): Promise<PostgresClient> {
+export interface SharedPostgres extends PostgresClient {
+  /** Creates a database, with all migrations or empty, for a test that changes its schema. */
+  createDatabase(template?: Template): Promise<OwnDatabase>
+}
+
+/** A database of one test, which its disposal deletes. */
+export interface OwnDatabase extends AsyncDisposable {
+  url: string
+}
+
+/** The server that the run shares. */
+export async function sharedPostgres(): Promise<SharedPostgres> {
   const server = await sharedServer('postgres')
   const port = Number(new URL(server).port)
   return {
     port,
     url: (database = 'postgres', through = port) => databaseUrl(database, through),
-    createDatabase: (template) => createDatabase(server, template),
+    createDatabase: (template) => ownDatabase(server, template),
+    borrowDatabase: () => borrowDatabase(server),
     run: runSql,
   }
 }
@@ -136,7 +151,8 @@ export async function startPostgres({ isDurable = false }: ServerOptions = {}): 
   }, settings)
   const server = new Postgres(daemon)
   await server.run(server.url(), `create database ${MIGRATED}`)
-  await (await postgresStore({ url: server.url(MIGRATED) }))[Symbol.asyncDispose]()
+  const options = { url: server.url(MIGRATED), timeouts: PATIENT_TIMEOUTS }
+  await (await postgresStore(options))[Symbol.asyncDispose]()
   return server
 }
 
@@ -144,8 +160,14 @@ export async function startPostgres({ isDurable = false }: ServerOptions = {}): 
 export async function createDatabase(server: string, template: Template = MIGRATED): Promise<string> {
   const url = new URL(server)
   url.pathname = `test_${randomUUID().replaceAll('-', '')}`
-  await runSql(server, `create database ${url.pathname.slice(1)} template ${template}`)
+  await runSql(server, `create database ${url.pathname.slice(1)} template ${template} ${COPIED}`)
   return url.href
+}
+
+async function ownDatabase(server: string, template?: Template): Promise<OwnDatabase> {
+  const url = await createDatabase(server, template)
+  const drop = `drop database ${new URL(url).pathname.slice(1)} with (force)`
+  return { url, [Symbol.asyncDispose]: async () => void (await runSql(server, drop)) }
 }
 
 function databaseUrl(database: string, port: number): string {
