@@ -26,7 +26,7 @@ import { compressibleText } from '../precompress/encoded.ts'
 import { anySeed } from '../support/random.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { startCeph } from '../tools/ceph.ts'
+import { sharedCeph } from '../tools/ceph.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -320,8 +320,7 @@ describe('a backup', () => {
   })
 
   test('in a bucket is listed, compared and restored as one in a folder', requires('ceph'), async () => {
-    await using ceph = await startCeph()
-    const target = ceph.storageUrl()
+    const target = (await sharedCeph()).storageUrl()
     assert.ok((await backUp(data, target)).copiedFiles >= FILES)
     assert.equal((await backUp(data, target)).copiedFiles, 0)
     const opened = await openBackupTarget(target)

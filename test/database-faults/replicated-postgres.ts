@@ -71,15 +71,6 @@ export class ReplicatedPostgres implements AsyncDisposable {
     this.primary = this.standby
   }
 
-  /** Starts a standby of the new primary, under the address of the former one. */
-  async addStandby(): Promise<void> {
-    await this.replication[Symbol.asyncDispose]()
-    this.replication = await TcpProxy.open(this.primary.port)
-    this.standby = await this.primary.startStandby({ through: this.replication.port })
-    const former = this.#hosts.find(({ upstreamPort }) => upstreamPort !== this.primary.port)!
-    former.upstreamPort = this.standby.port
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     for (const proxy of [this.replication, ...this.#hosts]) await proxy[Symbol.asyncDispose]()
     if (this.standby !== this.primary) await this.standby[Symbol.asyncDispose]()

@@ -53,6 +53,7 @@ export class KillRun {
   readonly #port: number
   #publishers: Publisher[] = []
   #server: Program | undefined
+  #kills = 0
   #restarted = Promise.withResolvers<void>()
   #killPoint: KillPoint
   #clients = new AbortController()
@@ -96,7 +97,8 @@ export class KillRun {
 
   #plan(): Plan {
     const random = this.#random
-    const target = random.pick(this.#options.targets)
+    const { targets } = this.#options
+    const target = targets[this.#kills++ % targets.length]!
     const clientsSurvive = target.victim === 'worker' || random.chance(0.5)
     const newClients = this.#publishers.length === 0 || random.chance(0.3)
     return { ...target, clientsSurvive, newClients }

@@ -5,7 +5,7 @@ import { KillRun, type Restart, type Target } from './kill-run.ts'
 export interface KillOptions {
   kills: number
   random: Random
-  /** Each kill picks one of them. */
+  /** Each kill takes the next one. */
   targets: readonly Target[]
   /** Maximum client steps (see `KillPoint`) before a kill. */
   maxSteps: number

@@ -3,7 +3,7 @@ import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { anySeed, Random } from '../support/random.ts'
 import type { Restart } from './kill-run.ts'
 import { runKills } from './kills.ts'
-import { CONTROLS, cutPower } from './power-cuts.ts'
+import { CONTROLS, cutPower, MANY_FACTS } from './power-cuts.ts'
 
 // `npm run faults -- [--cuts N] [--kills N] [--seed N]`: the long runs of test/power-cut.test.ts and test/kill.test.ts.
 // Cuts need root and the Debian packages in scripts/test-dependencies.mjs. Exits with 1 when acknowledged data was lost or a
@@ -49,7 +49,14 @@ async function runCuts(count: number): Promise<void> {
     )
   }
   for (const control of CONTROLS) {
-    const options = { cuts: CONTROL_CUTS, control, seed, signal: stop.signal, report: console.log }
+    const options = {
+      cuts: CONTROL_CUTS,
+      control,
+      facts: MANY_FACTS,
+      seed,
+      signal: stop.signal,
+      report: console.log,
+    }
     const { lost, cuts } = await cutPower(options)
     conclude(
       lost > 0,

@@ -8,12 +8,17 @@ import { MUTATIONS } from '../mutations/table.ts'
 export const CONTROLS = [
   'acknowledges blobs that are not flushed',
   'acknowledges commits that are not flushed',
-]
+] as const
+
+/** More facts at risk detect a control sooner. */
+export const MANY_FACTS = '30-60'
 
 export interface CutOptions {
   cuts: number
   seed: number
   workers?: number
+  /** Before a cut; 0 to 60 by default. */
+  facts?: string
   /** Run this control instead of the unchanged server; the first cut that loses data ends the run. */
   control?: string
   /** Called with each line of the harness. */
@@ -64,14 +69,14 @@ export async function cutPower(options: CutOptions): Promise<CutResult> {
   return parseResult(output)
 }
 
-function toArguments({ cuts, seed, workers = 1, control }: CutOptions): string[] {
+function toArguments({ cuts, seed, workers = 1, control, facts }: CutOptions): string[] {
   const mutation = control === undefined ? [] : ['--import', MUTATE]
   return [
     ...['--writer', command('writer.ts', '--workers', String(workers), ...mutation)],
     ...['--verifier', command('verifier.ts')],
     ...['--cuts', String(cuts), '--seed', String(seed), '--while-open'],
-    // More facts at risk detect a control sooner.
-    ...(control ? ['--until-lost', '--facts', '30-60'] : []),
+    ...(facts === undefined ? [] : ['--facts', facts]),
+    ...(control ? ['--until-lost'] : []),
   ]
 }
 

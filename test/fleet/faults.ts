@@ -5,6 +5,9 @@ import type { FleetNode } from './fleet-node.ts'
 import { measureRecovery } from './publishing-probe.ts'
 import type { Report } from './report.ts'
 
+const UPDATED = 'update: acknowledged'
+const UPDATE_INTERVAL_MS = 50
+
 interface FaultsOptions {
   fleet: Fleet
   random: Random
@@ -15,8 +18,14 @@ interface FaultsOptions {
   kinds: FaultKinds
 }
 
-/** Faults of all parts, or of the database only. */
-export type FaultKinds = 'all' | 'failovers'
+/** Faults of all parts, of the database only, or a kill and a failover. */
+export type FaultKinds = 'all' | 'failovers' | 'shortest'
+
+const FAULTS = {
+  all: [killNode, stopNode, cutOffNode, failOver],
+  failovers: [failOver],
+  shortest: [killNode, failOver],
+}
 
 /**
  * Kills and stops nodes, cuts them off from their database, and lets the database fail over: one at a time, each kind once
@@ -24,16 +33,24 @@ export type FaultKinds = 'all' | 'failovers'
  */
 export async function causeFaults(options: FaultsOptions, signal: AbortSignal): Promise<void> {
   const { fleet, random, report, pauseMs, rounds, kinds } = options
-  const faults = kinds === 'failovers' ? [failOver] : [killNode, stopNode, cutOffNode, failOver]
+  const faults = [...FAULTS[kinds]]
   if (kinds === 'all' && fleet.bucket) faults.push(cutOffStorage)
   for (let round = 0; round < rounds; round++) {
     for (const fault of random.shuffle(faults)) {
       await pause(pauseMs, undefined, { signal }).catch(() => undefined)
+      await untilUpdated(report, signal)
       if (signal.aborted) return
       report.count(`faults: ${fault.name}`)
       await fault({ fleet, node: random.pick(fleet.nodes), random, report })
     }
   }
+  await untilUpdated(report, signal)
+}
+
+/** Resolves when a site has been updated since the call: a fault without a load proves nothing. */
+async function untilUpdated({ counts }: Report, signal: AbortSignal): Promise<void> {
+  const before = counts.get(UPDATED)
+  while (counts.get(UPDATED) === before && !signal.aborted) await pause(UPDATE_INTERVAL_MS)
 }
 
 interface Fault {

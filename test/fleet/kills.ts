@@ -27,6 +27,7 @@ interface KillsOptions extends Servers {
   seed: number
   /** Kills of each kind of publish, at random events; by default at all of them. */
   kills?: number
+  kinds?: readonly Kind[]
   /** Preloaded into the nodes that are killed. */
   modules?: string[]
   /** Requests within which another node, which polls for changes, shows a publish. */
@@ -52,20 +53,31 @@ const BACKGROUND = /pg_current_snapshot|"nodes"|"visits"|"job_cursors"|"checking
 /** The reason of a client that does not repeat what failed. */
 const NOT_REPEATED = new Error('not repeated')
 
-/** Kinds of publishes: the first creates its site, the second updates the site of the one before. */
+/** The first creates its site, the second updates the site of the one before. */
 const KINDS = ['publish', 'update'] as const
+
+type Kind = (typeof KINDS)[number]
+
+/** Preloaded into a node that loses what it acknowledges. */
+const UNSENT_COMMITS = join(import.meta.dirname, '../database-faults/unsent-commits.ts')
 
 /**
  * Kills a node with SIGKILL at the events of a publish: whenever it sends a part of a statement or of a request to the
  * bucket. On another node the publish is then finished or absent, and can be repeated there. One that was acknowledged is
  * finished, when its node is killed after the response too.
  */
-export async function runKills({ seed, log, kills, ...options }: KillsOptions): Promise<Report> {
+export async function runKills({
+  seed,
+  log,
+  kills,
+  kinds = KINDS,
+  ...options
+}: KillsOptions): Promise<Report> {
   const report = new Report(log)
   const random = new Random(seed)
-  await using fleet = await KilledFleet.open(options)
+  await using fleet = await KilledFleet.open({ ...options, startsEarly: kills === undefined })
   let content = 0
-  for (const kind of KINDS) {
+  for (const kind of kinds) {
     let site: PublishedSite = {}
     if (kind === 'update') await fleet.repeat(site, ++content)
     const events = await fleet.countEvents(site, ++content)
@@ -90,6 +102,17 @@ export async function runKills({ seed, log, kills, ...options }: KillsOptions): 
   return report
 }
 
+/** The control: whether the check finds publishes that were acknowledged and lost. */
+export async function runKillsControl(servers: Servers & { log: (line: string) => void }): Promise<Report> {
+  const report = new Report(servers.log)
+  const options = { seed: 0, kills: 0, modules: [UNSENT_COMMITS], maxRequests: 20 }
+  const { violations } = await runKills({ ...servers, ...options })
+  for (const kind of KINDS)
+    if (!violations.includes(`${kind}: acknowledged, and lost`))
+      report.violation(`${kind}: a node that loses what it acknowledges is not found`)
+  return report
+}
+
 /** Whether a client would repeat what failed. */
 function isTemporary(error: unknown): boolean {
   return error === NOT_REPEATED || isSlipwayError(error, 'NETWORK', 'UNAVAILABLE')
@@ -101,13 +124,14 @@ class KilledFleet implements AsyncDisposable {
   readonly #balancer: TcpProxy
   readonly #otherPort: number
   readonly #startVictim: () => Promise<Victim>
-  /** Starts while another one is published to. */
-  #next: Promise<Victim>
+  /** Starts while another one is published to, if many follow. */
+  #next: Promise<Victim> | undefined
+  readonly #startsEarly: boolean
   readonly #maxRequests: number
   readonly #owned: AsyncDisposableStack
 
-  static async open(options: Omit<KillsOptions, 'seed'>): Promise<KilledFleet> {
-    const { postgres, ceph, modules = [], maxRequests = MAX_REQUESTS } = options
+  static async open(options: Omit<KillsOptions, 'seed'> & { startsEarly: boolean }): Promise<KilledFleet> {
+    const { postgres, ceph, modules = [], maxRequests = MAX_REQUESTS, startsEarly } = options
     await using opened = new AsyncDisposableStack()
     const balancer = opened.use(await TcpProxy.open(postgres.port))
     const folder = opened.use(await memoryFolder())
@@ -140,20 +164,22 @@ class KilledFleet implements AsyncDisposable {
         start: (databasePort) => start(databasePort, { modules }),
       })
     const owned = opened.move()
-    return new KilledFleet({ balancer, otherPort: other.port, startVictim, maxRequests, owned })
+    const { port: otherPort } = other
+    return new KilledFleet({ balancer, otherPort, startVictim, startsEarly, maxRequests, owned })
   }
 
   private constructor(parts: {
     balancer: TcpProxy
     otherPort: number
     startVictim: () => Promise<Victim>
+    startsEarly: boolean
     maxRequests: number
     owned: AsyncDisposableStack
   }) {
     this.#balancer = parts.balancer
     this.#otherPort = parts.otherPort
     this.#startVictim = parts.startVictim
-    this.#next = parts.startVictim()
+    this.#startsEarly = parts.startsEarly
     this.#maxRequests = parts.maxRequests
     this.#owned = parts.owned
   }
@@ -163,9 +189,9 @@ class KilledFleet implements AsyncDisposable {
    * error of the client, which tries nothing again.
    */
   async publishKilled(site: PublishedSite, content: number, killAt = Number.POSITIVE_INFINITY) {
-    await using victim = await this.#next
-    this.#next = this.#startVictim()
-    this.#next.catch(() => undefined)
+    await using victim = await (this.#next ?? this.#startVictim())
+    this.#next = this.#startsEarly ? this.#startVictim() : undefined
+    this.#next?.catch(() => undefined)
     victim.watch(killAt)
     const wait = () => Promise.reject(NOT_REPEATED)
     const error = await this.#publish(victim.port, site, content, { ...defaultRetryPolicy, wait }).then(
@@ -235,7 +261,7 @@ class KilledFleet implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await (await this.#next)[Symbol.asyncDispose]()
+    await (await this.#next)?.[Symbol.asyncDispose]()
     await this.#owned.disposeAsync()
   }
 }

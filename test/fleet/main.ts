@@ -5,7 +5,7 @@ import { type CephClient, sharedCeph } from '../tools/ceph.ts'
 import { exitOnSignals } from '../tools/exit.ts'
 import { type PostgresClient, sharedPostgres } from '../tools/postgres.ts'
 import { runCollection } from './collection.ts'
-import { runKills } from './kills.ts'
+import { runKills, runKillsControl } from './kills.ts'
 import { runMove } from './move.ts'
 import type { Report } from './report.ts'
 import { runRollingRestart } from './rolling.ts'
@@ -63,9 +63,13 @@ const runs: Record<string, () => Promise<Report>> = {
   rolling: () => runRollingRestart({ ...options, visits: Number(values.visits) }),
   move: () => runMove({ sites: Number(values.sites), log }),
   kills: () =>
-    withServers((servers) =>
-      runKills({ ...servers, seed, log, ...(values.kills && { kills: Number(values.kills) }) }),
-    ),
+    withServers(async (servers) => {
+      const kills = values.kills === undefined ? {} : { kills: Number(values.kills) }
+      const report = await runKills({ ...servers, seed, log, ...kills })
+      const control = await runKillsControl({ ...servers, log })
+      report.violations.push(...control.violations)
+      return report
+    }),
   collection: () =>
     withServers((servers) => runCollection({ ...servers, seed, log, steps: Number(values.steps) })),
 }
