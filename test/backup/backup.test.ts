@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
@@ -30,6 +30,7 @@ import { sharedCeph } from '../tools/ceph.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
+import { attachStrace } from '../tools/strace.ts'
 import { runRounds } from './rounds.ts'
 
 const SECRET = 'a secret of thirty-two characters'
@@ -299,6 +300,29 @@ describe('a backup', () => {
     assert.equal((await backUp(data, target)).copiedFiles, 1)
   })
 
+  test('is listed only once all of its files are flushed, with their names', requires('strace'), async () => {
+    const target = await newFolder()
+    await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename,/^mkdir'])
+    const { time, database } = await backUp(data, target)
+    const lines = await strace.stop()
+    const indexOf = (what: RegExp) => {
+      const found = lines.findLastIndex((line) => what.test(line))
+      assert.ok(found >= 0, `${what}:\n${lines.join('\n')}`)
+      return found
+    }
+    const manifest = indexOf(new RegExp(`rename.*${time}\\.json"`))
+    for (const hash of [database.hash, sha256('text 3')]) {
+      const path = RegExp.escape(join(target, toContentName(hash)))
+      const renamed = indexOf(new RegExp(`rename.*"${path}"`))
+      assert.ok(indexOf(new RegExp(`sync\\(.*<${path}\\.partial>`)) < renamed, 'the bytes, then the name')
+      const named = indexOf(
+        new RegExp(`sync\\(.*<${RegExp.escape(dirname(join(target, toContentName(hash))))}>`),
+      )
+      assert.ok(renamed < named && named < manifest, 'the name, then the manifest')
+    }
+    assert.ok(manifest < indexOf(new RegExp(`sync\\(.*<${RegExp.escape(join(target, 'backups'))}>`)))
+  })
+
   test('to a full target says so, and harms no earlier one', requires('small-disk'), async () => {
     await using disk = await mountSmallDisk(24 * 2 ** 20)
     const target = join(disk.folder, 'slipway')
@@ -373,6 +397,10 @@ describe('a backup', () => {
     await backUp(data, target)
     await assert.rejects(restore(target, data), /is not empty\. Restore into a new folder/)
     const folder = await newFolder()
+    await writeFile(join(folder, 'notes.txt'), 'of somebody else')
+    await assert.rejects(restore(target, folder), /is not empty/)
+    assert.deepEqual(await readdir(folder), ['notes.txt'])
+    await rm(join(folder, 'notes.txt'))
     await assert.rejects(restore(target, folder, { report: atSecondPage(fail) }), /stopped/)
     await assert.rejects(startTestService({ DATA: folder }), /only a part of the data/)
     await restore(target, folder)
