@@ -33,6 +33,7 @@ import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
+import { DEADLINES } from './lib/deadlines.ts'
 import type { Log } from './lib/log.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
@@ -137,7 +138,10 @@ export async function startService(config: Config, given: StartOptions): Promise
   // A node that cannot serve refuses connections, so that balancers use the others.
   const database = config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)
   if (database) stack.use(database.store)
-  const listener = await Listener.open(config.host, config.port, { shared, connections, proxyProtocol })
+  const listener = await Listener.open(config.host, config.port, {
+    ...{ shared, connections, proxyProtocol },
+    deadlines: given.deadlines ?? DEADLINES,
+  })
   stack.defer(() => listener.drain(config.drainSeconds))
   const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
 

@@ -6,6 +6,7 @@ import type { Blobs } from './blobs/blobs.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
 import { parseBucketUrl } from './blobs/s3/bucket-url.ts'
+import type { AcmeOptions } from './certificates/acme/client.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
 import type { IssuingDeps } from './certificates/deps.ts'
 import { assertDataFolder, type DataFolder, prepareDataFolder } from './config/data-folder.ts'
@@ -14,6 +15,7 @@ import { type Config, ConfigError } from './config/settings.ts'
 import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
 import type { Sweep } from './jobs/jobs.ts'
+import { DEADLINES, type Deadlines } from './lib/deadlines.ts'
 import type { Log } from './lib/log.ts'
 import { Metrics, type ProcessSnapshot } from './lib/metrics.ts'
 import { SecretBox } from './lib/secret-box.ts'
@@ -62,6 +64,8 @@ export interface StartOptions {
   tracer?: Tracer | undefined
   /** Collects the metrics of all processes of this machine. */
   collectMetrics?: () => Promise<ProcessSnapshot[]>
+  /** Others than in production, for tests. */
+  deadlines?: Readonly<Deadlines>
 }
 
 /** The database, and what it is opened with. */
@@ -142,37 +146,55 @@ export async function openBackends(
   opened?: Database,
 ): Promise<Backends> {
   const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
-  const { showCode = () => {} } = startOptions
+  const { showCode = () => {}, deadlines = DEADLINES } = startOptions
   const database = opened ?? (await openDatabase(config, startOptions))
   const { folder, store, secret, telemetry } = database
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, { bootId, clock, reserve, telemetry, log })
+  const blobs = await openBlobs(config, folder, {
+    ...{ bootId, clock, reserve, telemetry, log },
+    timeoutMs: deadlines.blobs,
+  })
   await warnBelowReserve(blobs, reserve, log)
-  const mail = observeMail(openMail(config, { log, showCode, clock }), telemetry)
-  const dns = resolverDns({ servers: config.dnsServers })
+  const mail = observeMail(openMail(config, { log, showCode, clock, deadlines }), telemetry)
+  const dns = resolverDns({ servers: config.dnsServers, timeoutMs: deadlines.dns })
   const secretBox = new SecretBox(secret)
-  const certificates = await openCertificates(config, { store, secretBox, clock, log, version, baseUrl })
+  const certificates = await openCertificates(config, {
+    ...{ store, secretBox, clock, log, version, baseUrl },
+    deadlines: deadlines.authority,
+  })
   return { ...database, reserve, blobs, mail, dns, secretBox, certificates }
+}
+
+interface MailParts {
+  log: Log
+  showCode: ShowCode
+  clock: () => number
+  deadlines?: Readonly<Deadlines>
 }
 
 /** The mail server of the settings, or files in the data folder. */
 export function openMail(
   { smtpUrl: url, mailFrom: from, data }: Config,
-  { log, ...parts }: { log: Log; showCode: ShowCode; clock: () => number },
+  { log, deadlines = DEADLINES, ...parts }: MailParts,
 ): Mail {
-  return url ? smtpMail({ url, from, log }) : folderMail({ folder: join(data, 'mail'), from, log, ...parts })
+  return url
+    ? smtpMail({ url, from, log, deadlines: deadlines.mail })
+    : folderMail({ folder: join(data, 'mail'), from, log, ...parts })
 }
 
 /** Loads the driver of PostgreSQL only for its setting. */
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log, version, metrics }: StartOptions & { metrics: Metrics },
+  { clock = Date.now, log, version, metrics, deadlines = DEADLINES }: StartOptions & { metrics: Metrics },
 ): Promise<Store> {
-  if (databaseUrl === '') return sqliteStore({ file: database, clock, upgrade: { release: version, log } })
+  if (databaseUrl === '') {
+    const upgrade = { release: version, log }
+    return sqliteStore({ file: database, clock, busyTimeoutMs: deadlines.databaseLock, upgrade })
+  }
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl, log, metrics })
+  return postgresStore({ url: databaseUrl, log, metrics, timeouts: deadlines.database })
 }
 
 /** Loads the client of S3 only for its setting. */
@@ -181,8 +203,16 @@ async function openBlobs(
   folder: DataFolder,
   {
     telemetry,
+    timeoutMs,
     ...parts
-  }: { bootId: string; clock: () => number; reserve: DiskReserve; telemetry: Telemetry; log: Log },
+  }: {
+    bootId: string
+    clock: () => number
+    reserve: DiskReserve
+    telemetry: Telemetry
+    log: Log
+    timeoutMs: number
+  },
 ): Promise<Blobs> {
   if (config.blobsUrl === '') {
     const blobs = await inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
@@ -193,7 +223,7 @@ async function openBlobs(
   const bucket = parseBucketUrl(config.blobsUrl)
   const { metrics } = telemetry
   return observeBlobs(
-    inDataFolder(config, () => s3Blobs({ ...parts, metrics, bucket, cache })),
+    inDataFolder(config, () => s3Blobs({ ...parts, metrics, bucket, cache, timeoutMs })),
     telemetry,
   )
 }
@@ -221,7 +251,8 @@ function inDataFolder<T>({ data }: Config, prepare: () => T): T {
  */
 async function openCertificates(
   config: Config,
-  parts: Pick<IssuingDeps, 'store' | 'secretBox' | 'clock' | 'log'> & { version: string; baseUrl: string },
+  parts: Pick<IssuingDeps, 'store' | 'secretBox' | 'clock' | 'log'> &
+    Pick<AcmeOptions, 'version' | 'deadlines'> & { baseUrl: string },
 ): Promise<CertificateManager | undefined> {
   if (config.httpsPort === undefined) return undefined
   const { acmeClient } = await import('./certificates/acme/client.ts')
@@ -489,10 +520,11 @@ async function openStorage(
 async function openBlobsOf(
   config: Config,
   { folder, store, telemetry }: Database,
-  { log, bootId = randomBytes(8).toString('hex') }: StartOptions,
+  { log, bootId = randomBytes(8).toString('hex'), deadlines = DEADLINES }: StartOptions,
 ): Promise<Blobs> {
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  return openBlobs(config, folder, { bootId, clock: store.clock, reserve, telemetry, log })
+  const parts = { bootId, clock: store.clock, reserve, telemetry, log }
+  return openBlobs(config, folder, { ...parts, timeoutMs: deadlines.blobs })
 }
 
 /** A service on a data folder reports no nodes, but keeps its database open. */

@@ -21,6 +21,7 @@ import { BlobReader } from './blobs/blob-reader.ts'
 import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
+import { DEADLINES } from './lib/deadlines.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
@@ -61,7 +62,12 @@ export function createServices(
   config: Config,
   baseUrl: string,
   backends: Backends,
-  { log, budget, clock: testClock }: Pick<StartOptions, 'log' | 'clock'> & { budget: MemoryBudget },
+  {
+    log,
+    budget,
+    clock: testClock,
+    deadlines = DEADLINES,
+  }: Pick<StartOptions, 'log' | 'clock' | 'deadlines'> & { budget: MemoryBudget },
 ) {
   const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
   const { clock } = store
@@ -176,7 +182,8 @@ export function createServices(
   const accountDeletion = new AccountDeletion({ store, clock, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
-  const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log })
+  const { issuerKeys: keysTimeoutMs } = deadlines
+  const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log, keysTimeoutMs })
   return {
     addresses,
     injectedDocuments,

@@ -188,7 +188,7 @@ test('only the configuration reads the environment of the server', () => {
       path.startsWith('server/') &&
       /\bprocess\.env\b|node:process/.test(
         path.startsWith('server/commands/')
-          ? text.replace(/\b(readConfig|describeSettings)\(process\.env\b/g, '')
+          ? text.replace(/\b(readConfig|readDeadlines|describeSettings)\(process\.env\b/g, '')
           : text,
       ),
   )

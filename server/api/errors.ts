@@ -3,7 +3,6 @@ import type { FieldError } from '../../protocol/api/errors.ts'
 import { ApiError, errorBody, STATUS, toStorageError, validationError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
-import { linger } from './linger.ts'
 
 interface ErrorOptions {
   log: Log
@@ -34,7 +33,6 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
     if (['UNAVAILABLE', 'SCAN_UNAVAILABLE', 'RATE_LIMITED'].includes(failure.code)) {
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
     }
-    linger(request.raw, reply.raw)
     // Caches may otherwise keep a 404, 405 or 410 for a time of their choice (RFC 9110, section 15.1).
     reply.code(status).header('Cache-Control', 'no-store').send(errorBody(failure, baseUrl))
   })

@@ -6,7 +6,6 @@ import { PUBLISH_HINT } from '../web/pages.ts'
 import { CLIENT_HEADER } from './auth.ts'
 import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
-import { linger } from './linger.ts'
 import { unknownEndpoint } from './unknown-endpoint.ts'
 
 /** Of requests from other origins: those of the API and of the Model Context Protocol. */
@@ -77,7 +76,6 @@ export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMetho
     if (allow !== undefined && !allow.split(', ').includes(request.method)) {
       throw methodError(request, reply, allow)
     }
-    linger(request.raw, reply.raw)
     return notFound.call(this, request, reply)
   }
 }

@@ -26,14 +26,14 @@ type Run = (context: CommandContext, args: string[]) => Promise<number>
 const SUBCOMMANDS: Record<string, Run> = { list, verify: verifyBackup }
 
 /** Exit code 1 when the service has lost or damaged files. */
-async function create({ config, log, version }: CommandContext, args: string[]): Promise<number> {
+async function create({ config, log, version, deadlines }: CommandContext, args: string[]): Promise<number> {
   const { json, withoutSecret, keep = config.backupKeep, values } = parseOptions(args, 'backup')
   const target = chooseTarget(values, config.backupTarget)
   const { backUpData } = await import('../backends.ts')
   const printProgress = progressPrinter(json)
   const startedAt = performance.now()
   const made = await backUpData(config, {
-    ...{ target, log, version, keep, withSecret: !withoutSecret, signal: abortOnSignals() },
+    ...{ target, log, version, deadlines, keep, withSecret: !withoutSecret, signal: abortOnSignals() },
     report: (progress) => printProgress(() => describeProgress(progress)),
   })
   const { time, counts, copiedFiles, copiedBytes, damaged, pruned } = made

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { assertDataFolder } from '../config/data-folder.ts'
 import { type Config, readConfig } from '../config/settings.ts'
 import { readSettingsFiles } from '../config/settings-file.ts'
+import { type Deadlines, readDeadlines } from '../lib/deadlines.ts'
 import { type Log, makeLog } from '../lib/log.ts'
 
 /** A command of `slipway-server`. */
@@ -28,6 +29,10 @@ export class CommandContext {
     return this.#config
   }
 
+  get deadlines(): Readonly<Deadlines> {
+    return readDeadlines(process.env)
+  }
+
   /** JSON lines on stdout, or text on a terminal. */
   get log(): Log {
     this.#log ??= makeLog({
@@ -47,10 +52,10 @@ export class CommandContext {
 
   /** The services of the database, or of an existing data folder: a command with a wrong SLIPWAY_DATA creates nothing. */
   async openData(options?: { acceptsOtherSettings: boolean }) {
-    const { config, log, version } = this
+    const { config, log, version, deadlines } = this
     if (config.databaseUrl === '') assertDataFolder(config.data)
     const { openForOperator } = await import('../app.ts')
-    return openForOperator(config, { log, version }, options)
+    return openForOperator(config, { log, version, deadlines }, options)
   }
 }
 

@@ -26,7 +26,7 @@ const MOVE_OPTIONS = [
 ] as const
 
 /** Exit code 1 when the source has lost or damaged files. */
-async function moveTo({ config, log, version }: CommandContext, rest: string[]): Promise<number> {
+async function moveTo({ config, log, version, deadlines }: CommandContext, rest: string[]): Promise<number> {
   const to = parseMoveTarget(rest, config.moveDatabaseUrl)
   const target = { data: config.data, databaseUrl: '', blobsUrl: '', ...to }
   if (isSameStorage(config, target)) throw new UsageError('The target is where the data are.')
@@ -38,7 +38,7 @@ async function moveTo({ config, log, version }: CommandContext, rest: string[]):
     reportedAt = performance.now()
     print(`${formatNumber(files)} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
   }
-  const { files, rows, damaged } = await moveData(config, target, { log, version, report })
+  const { files, rows, damaged } = await moveData(config, target, { log, version, deadlines, report })
   for (const hash of damaged) print(`The file with SHA-256 ${hash} is lost or damaged; it was not copied.`)
   print(`${pluralize(files, 'file')} and ${pluralize(rows, 'row')} are in the target.`)
   print(

@@ -14,7 +14,10 @@ export const restore: Command = {
 }
 
 /** Exit code 1 when files are missing: they were lost before the backup. */
-async function restoreBackup({ config, log, version }: CommandContext, args: string[]): Promise<number> {
+async function restoreBackup(
+  { config, log, version, deadlines }: CommandContext,
+  args: string[],
+): Promise<number> {
   const { json, toData, values } = parseOptions(args, 'restore', ['--to-data', '--json'])
   if (!toData) throw new UsageError('restore needs --to-data FOLDER.')
   const { openBackupTarget, restoreData } = await import('../backends.ts')
@@ -28,7 +31,7 @@ async function restoreBackup({ config, log, version }: CommandContext, args: str
   const { files, rows, damaged } = await restoreData(
     { ...config, data },
     {
-      ...{ target, manifest, log, version },
+      ...{ target, manifest, log, version, deadlines },
       report: ({ files, ofFiles }) =>
         printProgress(() => `${formatNumber(files)} of ${pluralize(ofFiles, 'file')} restored`),
     },

@@ -58,7 +58,10 @@ function warnOfPlainHttp({ baseUrl }: Config, log: Log): void {
 }
 
 /** One process does everything; with `bootId` it is one of several workers under a supervisor. */
-async function startAndServe({ config, log, version }: CommandContext, bootId?: string): Promise<number> {
+async function startAndServe(
+  { config, log, version, deadlines }: CommandContext,
+  bootId?: string,
+): Promise<number> {
   const { promise: stopped, resolve } = Promise.withResolvers<string>()
   const starting = new AbortController()
   const stop = (reason: string) => {
@@ -68,7 +71,7 @@ async function startAndServe({ config, log, version }: CommandContext, bootId?: 
   // Before the start, which may wait for a database. The supervisor stops its workers.
   onSignals(bootId === undefined ? stop : () => undefined)
   const { startService } = await import('../app.ts')
-  const options = { signal: starting.signal, log, version, showCode: showCode(config) }
+  const options = { signal: starting.signal, log, version, deadlines, showCode: showCode(config) }
   try {
     if (bootId === undefined) {
       const service = await startService(config, options)

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
 import { ApiError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
 import { type Mail, MailDeferredError, MailRejectedError } from './mail.ts'
@@ -6,18 +7,12 @@ import { toMessage } from './message.ts'
 
 const MAX_ATTEMPTS = 2
 
-/** Milliseconds without a byte from the server. */
-const STEP_TIMEOUT_MS = 3500
-
-/** Milliseconds for all attempts, also with a server that sends a byte now and then. */
-const SEND_TIMEOUT_MS = 15_000
-
 /** Between two attempts: a server that restarts or is busy gets time. */
 const RETRY_DELAY_MS = 500
 
 /** Rejects unless the mail server can be reached, speaks TLS where the URL says so, and accepts the login. */
 export async function checkSmtp(url: string): Promise<void> {
-  const transport = await openTransport(url)
+  const transport = await openTransport(url, DEADLINES.mail.step)
   try {
     await transport.verify()
   } finally {
@@ -33,18 +28,21 @@ interface SmtpMailOptions {
   pause?: (milliseconds: number) => Promise<unknown>
   /** Aborts after these milliseconds. */
   createTimeout?: (milliseconds: number) => AbortSignal
+  deadlines?: Deadlines['mail']
 }
 
 /** Mail over SMTP or SMTPS, with STARTTLS where the server offers it. */
 export function smtpMail(options: SmtpMailOptions): Mail {
   const { pause = sleep, createTimeout = (milliseconds) => AbortSignal.timeout(milliseconds) } = options
+  const { step, send } = options.deadlines ?? DEADLINES.mail
   return {
     delivery: 'email',
     async send(email) {
       const { kind } = email
       const startedAt = performance.now()
-      const signal = createTimeout(SEND_TIMEOUT_MS)
-      const transport = await openTransport(options.url)
+      // For all attempts, also with a server that sends a byte now and then.
+      const signal = createTimeout(send)
+      const transport = await openTransport(options.url, step)
       for (let attempt = 1; ; attempt++) {
         try {
           await transport.sendMail({ ...toMessage(email, options.from), signal })
@@ -67,13 +65,13 @@ export function smtpMail(options: SmtpMailOptions): Mail {
   }
 }
 
-async function openTransport(url: string) {
+async function openTransport(url: string, stepTimeoutMs: number) {
   const { createTransport } = await import('nodemailer')
   return createTransport({
     url,
-    connectionTimeout: STEP_TIMEOUT_MS,
-    greetingTimeout: STEP_TIMEOUT_MS,
-    socketTimeout: STEP_TIMEOUT_MS,
+    connectionTimeout: stepTimeoutMs,
+    greetingTimeout: stepTimeoutMs,
+    socketTimeout: stepTimeoutMs,
   })
 }
 

@@ -1,11 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { http } from '../lib/node-http.ts'
+import type { LingeringConnections } from './lingering.ts'
 
 /** The last exchange on a connection. */
 export interface LastExchange {
   request: IncomingMessage
   response: ServerResponse
+}
+
+interface ClientErrorOptions {
+  last: LastExchange | undefined
+  lingering: LingeringConnections
 }
 
 const STATUSES: Record<string, number> = {
@@ -21,15 +27,15 @@ const STATUSES: Record<string, number> = {
 export function onClientError(
   error: NodeJS.ErrnoException,
   socket: Duplex,
-  last: LastExchange | undefined,
+  { last, lingering }: ClientErrorOptions,
 ): void {
-  const end = () => socket.destroy()
+  const end = () => lingering.close(socket)
   const refuse = () => {
     // A response with `Connection: close` has ended the connection: no second one may follow it.
-    if (!socket.writable) return void end()
-    socket.end(formatError(STATUSES[error.code ?? ''] ?? 400), end)
+    if (socket.writable) socket.write(formatError(STATUSES[error.code ?? ''] ?? 400))
+    end()
   }
-  if (!socket.writable) return void end()
+  if (!socket.writable) return void (lingering.isClosing(socket) || socket.destroy())
   if (!last) return void refuse()
   const { request, response } = last
   const isAnswered = response.writableFinished || response.destroyed

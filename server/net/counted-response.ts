@@ -1,13 +1,24 @@
 import { http } from '../lib/node-http.ts'
 import type { RequestMessage } from './request-message.ts'
 
-/** A response that counts the bytes of its body. */
+/** Maximum rest of a body that is read and dropped after the response, so that the connection can continue. */
+const MAX_DISCARDED_BODY_BYTES = 4 * 2 ** 20
+
+/**
+ * A response that counts the bytes of its body. One that begins before the request has ended announces the end of the
+ * connection, unless the rest is short (RFC 9110, 10.1.1; RFC 9112, 9.6).
+ */
 export class CountedResponse extends http.ServerResponse<RequestMessage> {
   #bodyBytes = 0
 
   /** Bytes of the body that were written; those of a HEAD are not sent. */
   get bodyBytes(): number {
     return this.req.method === 'HEAD' ? 0 : this.#bodyBytes
+  }
+
+  override writeHead(status: number, ...rest: unknown[]): this {
+    if (!this.req.complete && hasLongRest(this.req)) this.shouldKeepAlive = false
+    return super.writeHead(status, ...(rest as []))
   }
 
   override write(chunk: unknown, ...rest: unknown[]): boolean {
@@ -19,6 +30,14 @@ export class CountedResponse extends http.ServerResponse<RequestMessage> {
     this.#bodyBytes += byteLength(chunk)
     return super.end(chunk, ...(rest as []))
   }
+}
+
+function hasLongRest({ awaitsContinue, headers }: RequestMessage): boolean {
+  return (
+    awaitsContinue ||
+    headers['transfer-encoding'] !== undefined ||
+    Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BODY_BYTES
+  )
 }
 
 function byteLength(chunk: unknown): number {

@@ -1,13 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import type { Connections } from '../lib/connections.ts'
+import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
 import { http } from '../lib/node-http.ts'
 import { findSendQueue } from '../lib/send-queue.ts'
-import { MINUTE_MS } from '../lib/time.ts'
 import { type LastExchange, onClientError } from './client-error.ts'
 import { CountedResponse } from './counted-response.ts'
+import { LingeringConnections } from './lingering.ts'
 import { getPort, listenOn } from './ports.ts'
 import type { ProxyProtocol } from './proxy-protocol.ts'
 import { headBytes, RequestMessage } from './request-message.ts'
@@ -35,13 +36,11 @@ export interface ListenOptions {
   connections?: Connections
   /** Given where proxies announce the client at the beginning of each connection. */
   proxyProtocol?: ProxyProtocol | undefined
+  deadlines?: Readonly<Deadlines>
 }
 
 /** Maximum number of pipelined requests in progress before a connection is paused: each takes some KiB. */
 const MAX_PIPELINED = 32
-
-/** Idle time-out of a connection in milliseconds. */
-const IDLE_TIMEOUT_MS = MINUTE_MS
 
 /**
  * The HTTP sockets of one process. It listens from the start, so that an ephemeral port is known, and queues
@@ -75,7 +74,8 @@ export class Listener {
     const { shared = false } = options
     const ready = Promise.withResolvers<RequestHandlers>()
     const place = { host, port, shared, setting: 'SLIPWAY_PORT' }
-    const servers = await listenOn(place, () => makeServer(ready.promise, options))
+    const lingering = new LingeringConnections({ deadlines: (options.deadlines ?? DEADLINES).lingering })
+    const servers = await listenOn(place, () => makeServer(ready.promise, lingering, options))
     return new Listener(servers, ready, options)
   }
 
@@ -126,47 +126,47 @@ const NO_TUNNEL = [
  * Overrides Node's defaults, which assume trusted clients: connections are limited in number and idle time, a head has to be
  * complete after 15 seconds. A body may take longer than Node's five minutes: `TransferRates` requires a minimum rate instead.
  */
-function makeServer(ready: Promise<RequestHandlers>, options: ListenOptions): Server {
+function makeServer(
+  ready: Promise<RequestHandlers>,
+  lingering: LingeringConnections,
+  options: ListenOptions,
+): Server {
+  const { connection } = options.deadlines ?? DEADLINES
   let handlers: RequestHandlers | undefined
   const lastExchange = new WeakMap<Duplex, LastExchange>()
   const pipelined = new WeakMap<Duplex, number>()
   const failed = new WeakSet<Duplex>()
-  const server = http.createServer(
-    {
-      headersTimeout: 15_000,
-      requestTimeout: 0,
-      keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 5000,
-      maxHeaderSize: 16 * 1024,
-      noDelay: true,
-      IncomingMessage: RequestMessage,
-      ServerResponse: CountedResponse,
-      // `validate-request.ts` checks Host. Node would respond without an entry in `lastExchange`, so that the bytes
-      // that follow would get a second response.
-      requireHostHeader: false,
-    },
-    (request, response) => {
-      const { socket } = request
-      const count = (pipelined.get(socket) ?? 0) + 1
-      pipelined.set(socket, count)
-      if (count >= MAX_PIPELINED) pauseParsing(socket, true)
-      const queue = findSendQueue(socket)
-      const bytes = headBytes(request)
-      queue?.addRequest(bytes)
-      response.once('close', () => {
-        queue?.addRequest(-bytes)
-        const left = pipelined.get(socket)! - 1
-        pipelined.set(socket, left)
-        destroyWithSocket(request)
-        if (left === MAX_PIPELINED - 1) pauseParsing(socket, false)
-      })
-      if (!server.listening) response.setHeader('Connection', 'close')
-      lastExchange.set(socket, { request, response })
+  const server = createHttpServer(connection)
+  const begin = (request: RequestMessage, response: ServerResponse, handle: () => void) => {
+    const release = countPipelined(pipelined, request)
+    response.once('close', () => {
+      endBody(request, response, lingering)
+      release()
+    })
+    if (!server.listening) response.setHeader('Connection', 'close')
+    lastExchange.set(request.socket, { request, response })
+    handle()
+  }
+  const handle = (request: RequestMessage, response: ServerResponse) =>
+    begin(request, response, () => {
       if (handlers) handlers.request(request, response)
       else void ready.then((given) => given.request(request, response))
-    },
+    })
+  server.on('request', handle)
+  server.on('checkContinue', (request, response) => {
+    request.continueWhenRead(response)
+    handle(request, response)
+  })
+  server.on('checkExpectation', (request, response) =>
+    begin(request, response, () => response.writeHead(417).end()),
   )
-  saveNodeHandler(server, options)
+  const closeLast = (socket: Socket) => {
+    const { request, response } = lastExchange.get(socket) ?? {}
+    // Nothing may follow a complete last request.
+    if (request?.complete && response?.writableFinished) return void Socket.prototype.destroySoon.call(socket)
+    lingering.close(socket)
+  }
+  saveNodeHandler(server, { ...options, closeLast })
   void ready.then((given) => {
     handlers = given
     if (given.fastPath) interceptConnections(server, given.fastPath)
@@ -175,16 +175,65 @@ function makeServer(ready: Promise<RequestHandlers>, options: ListenOptions): Se
     // Every further byte would raise the error again.
     if (failed.has(socket)) return
     failed.add(socket)
-    onClientError(error, socket, lastExchange.get(socket))
+    onClientError(error, socket, { last: lastExchange.get(socket), lingering })
   })
+  refuseTunnels(server, lingering)
+  return server
+}
+
+/** Accounts for a request until the returned function is called, and pauses a connection with too many. */
+function countPipelined(pipelined: WeakMap<Duplex, number>, request: IncomingMessage): () => void {
+  const { socket } = request
+  const count = (pipelined.get(socket) ?? 0) + 1
+  pipelined.set(socket, count)
+  if (count >= MAX_PIPELINED) pauseParsing(socket, true)
+  const queue = findSendQueue(socket)
+  const bytes = headBytes(request)
+  queue?.addRequest(bytes)
+  return () => {
+    queue?.addRequest(-bytes)
+    const left = pipelined.get(socket)! - 1
+    pipelined.set(socket, left)
+    if (left === MAX_PIPELINED - 1) pauseParsing(socket, false)
+  }
+}
+
+function refuseTunnels(server: Server, lingering: LingeringConnections): void {
   server.on('connect', (_request, socket) => {
     // Node has removed its own listener, and an error that nothing handles ends the process.
     socket.on('error', () => socket.destroy())
-    socket.end(NO_TUNNEL, () => socket.destroy())
+    socket.write(NO_TUNNEL)
+    lingering.close(socket)
+  })
+}
+
+function createHttpServer(connection: Deadlines['connection']) {
+  const server = http.createServer({
+    headersTimeout: connection.head,
+    requestTimeout: 0,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: 5000,
+    maxHeaderSize: 16 * 1024,
+    noDelay: true,
+    IncomingMessage: RequestMessage,
+    ServerResponse: CountedResponse,
+    // `validate-request.ts` checks Host. Node would respond without an entry in `lastExchange`, so that the bytes
+    // that follow would get a second response.
+    requireHostHeader: false,
   })
   server.maxConnections = 20_000
-  server.setTimeout(IDLE_TIMEOUT_MS)
+  server.setTimeout(connection.idle)
   return server
+}
+
+/** Ends the body of a request whose response has ended. */
+function endBody(request: RequestMessage, response: ServerResponse, lingering: LingeringConnections): void {
+  const { socket } = request
+  if (request.complete) return
+  if (lingering.isClosing(socket)) request.abandon()
+  else if (response.writableFinished && socket instanceof Socket && !socket.destroyed)
+    lingering.drain(request)
+  else destroyWithSocket(request)
 }
 
 /**
@@ -214,9 +263,14 @@ function pauseParsing(socket: Socket, held: boolean): void {
 const nodeHandlers = new WeakMap<Server, (socket: Duplex) => void>()
 const acceptors = new WeakMap<Server, (socket: Socket) => void>()
 
-function saveNodeHandler(server: Server, { connections, proxyProtocol }: ListenOptions): void {
+function saveNodeHandler(
+  server: Server,
+  { connections, proxyProtocol, closeLast }: ListenOptions & { closeLast: (socket: Socket) => void },
+): void {
   const [listener] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
   const parse = (socket: Duplex) => {
+    // Node calls it after the last response.
+    if (socket instanceof Socket) socket.destroySoon = () => closeLast(socket)
     listener.call(server, socket)
     if (socket instanceof TLSSocket) readAsStream(socket)
   }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import { http } from '../lib/node-http.ts'
@@ -21,6 +21,12 @@ const MAX_MERGED_CHUNKS = 256
 const REQUEST_BYTES = 3 * 1024
 const HEADER_LINE_BYTES = 128
 
+/** Called for a body that nothing reads any more. */
+interface DiscardedBody {
+  onBytes(): void
+  onEnd(): void
+}
+
 /** Estimated memory of a request without its body, until its response is sent. */
 export function headBytes({ rawHeaders, url = '' }: IncomingMessage): number {
   const text = rawHeaders.reduce((sum, part) => sum + part.length, url.length)
@@ -38,6 +44,8 @@ export class RequestMessage extends http.IncomingMessage implements Transfer {
   #isFlushScheduled = false
   #receivedBytes = 0
   #receivedChunks = 0
+  #discarded: DiscardedBody | undefined
+  #continues: ServerResponse | undefined
 
   /** Bytes of the body that have arrived. */
   get receivedBytes(): number {
@@ -53,8 +61,48 @@ export class RequestMessage extends http.IncomingMessage implements Transfer {
     return this.complete || this.destroyed
   }
 
+  /** Whether the client sends the body only after 100 Continue, which was not sent. */
+  get awaitsContinue(): boolean {
+    return this.#continues !== undefined
+  }
+
+  /**
+   * Sends 100 Continue when the body is first read (RFC 9110, 10.1.1): a request that is refused before that gets no body
+   * to drop.
+   */
+  continueWhenRead(response: ServerResponse): void {
+    this.#continues = response
+  }
+
+  /** Ends the body for its readers, and drops what still arrives; the connection stays open. */
+  abandon(discarded: DiscardedBody = { onBytes() {}, onEnd() {} }): void {
+    this.#discarded = discarded
+    this.#pending.take()
+    this.destroy()
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    if (!this.#discarded) super._destroy(error, callback)
+    else {
+      this.emit('aborted')
+      callback(error)
+    }
+  }
+
+  override _read(size: number): void {
+    const response = this.#continues
+    this.#continues = undefined
+    if (response && !response.headersSent) response.writeContinue()
+    super._read(size)
+  }
+
   /** Called by Node's parser for each chunk; false pauses the socket until the body is read. */
   override push(chunk: Buffer | null): boolean {
+    if (this.#discarded) {
+      if (chunk === null) this.#discarded.onEnd()
+      else this.#discarded.onBytes()
+      return true
+    }
     if (chunk === null) {
       this.#flush()
       return super.push(null)

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
+import { DEADLINES } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { migrate } from './migrate.ts'
@@ -26,7 +27,6 @@ interface SqliteOptions {
 }
 
 const POLL_INTERVAL_MS = 200
-const BUSY_TIMEOUT_MS = 5000
 
 /** How long a start waits for that of another process, which may copy and migrate a large database. */
 const OPEN_TIMEOUT_MS = 2 * MINUTE_MS
@@ -42,7 +42,7 @@ const CHANGES_RETENTION_MS = 10 * MINUTE_MS
  * other's changes through `PRAGMA data_version` and the table `changes`.
  */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
-  const { clock, pollIntervalMs = POLL_INTERVAL_MS, busyTimeoutMs = BUSY_TIMEOUT_MS } = options
+  const { clock, pollIntervalMs = POLL_INTERVAL_MS, busyTimeoutMs = DEADLINES.databaseLock } = options
   const getDeadline = () => performance.now() + busyTimeoutMs
   const { writer, reader } = await openConnections(options, performance.now() + OPEN_TIMEOUT_MS)
   // A reader meets a lock only while another process recovers the log of a crashed one, which takes
@@ -214,8 +214,8 @@ export function isOpenElsewhere(file: string): boolean {
 
 /** The tables of a migrated database; those of a source as they are now, whatever is written later. */
 export async function sqliteTables(file: string, { isSource }: { isSource: boolean }): Promise<Tables> {
-  const database = await openConnection(file, performance.now() + BUSY_TIMEOUT_MS)
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  const database = await openConnection(file, performance.now() + DEADLINES.databaseLock)
+  database.exec(`PRAGMA busy_timeout = ${DEADLINES.databaseLock}`)
   if (isSource) database.exec('begin')
   return { db: createKysely(database), [Symbol.asyncDispose]: async () => database.close() }
 }

@@ -39,7 +39,7 @@ describe('a misbehaving CA', () => {
     message?: RegExp
     /** Expected number of requests; default one. */
     requests?: number
-    requestTimeoutMs?: number
+    deadlines?: { request: number; call: number }
   }
 
   const limited = (retryAfter?: string) =>
@@ -95,8 +95,8 @@ describe('a misbehaving CA', () => {
   ['503 with a time', problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }), { kind: 'unreachable', notBefore: NOW + 2 * MINUTE_MS, message: /: Down$/ }],
   ['503 for a year', problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }), { kind: 'unreachable', notBefore: NOW + DAY_MS }],
   ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'unreachable', requests: 25 }],
-  ['nothing', hang, { kind: 'unreachable', message: /did not respond within/, requestTimeoutMs: 300 }],
-  ['a byte now and then', trickle, { kind: 'unreachable', message: /did not respond within/, requestTimeoutMs: 300 }],
+  ['nothing', hang, { kind: 'unreachable', message: /did not respond within/, deadlines: { request: 300, call: MINUTE_MS } }],
+  ['a byte now and then', trickle, { kind: 'unreachable', message: /did not respond within/, deadlines: { request: 300, call: MINUTE_MS } }],
   ['a closed connection', disconnect, { kind: 'unreachable', message: /is unreachable \(ECONNRESET\)/ }],
   ['100 MB', flood, { kind: 'unreachable', message: /more than a megabyte/ }],
   ['a page', { ...html, headers: { ...html.headers, location: '/order/1' } }, { kind: 'unreachable', message: /not JSON/ }],

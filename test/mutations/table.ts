@@ -42,6 +42,7 @@ const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 const OAUTH = 'test/mcp/oauth.test.ts'
 const MCP_TOOLS = 'test/mcp/tools.test.ts'
+const REFUSALS = 'test/bodies/refusals.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
 // biome-ignore format: one row per mutation
@@ -55,6 +56,10 @@ const ROWS: readonly Row[] = [
   ['sends the name of the service unescaped', 'server/edge/respond/pages/page-frame.ts', '${logo}${name}</span>', '${logo}${new Html(name)}</span>', BRANDING],
   ['sends emails without the documents of the operator', 'server/mail/template.ts', '${footer}${links}</p>', '${footer}</p>', BRANDING],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/page-frame.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  // Requests that are refused while their clients send
+  ['resets the connection of a client that still sends', 'server/net/lingering.ts', "    socket.on('data', this.#linger(socket)).once('end', () => destroySoon(socket))", '    return destroySoon(socket)', REFUSALS],
+  ['lets a client send for ever after its response', 'server/net/lingering.ts', 'setTimeout(destroy, this.#deadlines.total)', 'setTimeout(() => undefined, this.#deadlines.total)', REFUSALS],
+  ['asks for the body of a request that it refuses', 'server/net/listener.ts', '    request.continueWhenRead(response)', '    response.writeContinue()', REFUSALS],
   // Watching the service, and its emails
   ['ends the metrics before the last request of a service that stops', 'server/app.ts', 'await Promise.all([ended, listener.drain', 'await internalServer?.[Symbol.asyncDispose]()\n      await Promise.all([ended, listener.drain', 'test/database-faults/metrics.test.ts'],
   ['logs upload signatures and claim tokens', 'server/net/observe-request.ts', "path: url.split('?', 1)[0]!,", 'path: url,', 'test/operator/access-log.test.ts'],

@@ -19,7 +19,8 @@ let to: NetConnectOpts
 let site: string
 
 before(async () => {
-  service = await startTestService()
+  const deadlines = { lingering: { idle: 60_000, total: 100 } }
+  service = await startTestService({}, Date.now(), { deadlines })
   const contents = { 'page.txt': 'PAGE', 'after.txt': 'AFTER', 'hidden.txt': 'HIDDEN' }
   const { slug } = await service.client().publish({ files: toFiles(contents) })
   site = `${slug}.localhost:${service.port}`

@@ -6,6 +6,7 @@ import type { StartOptions } from '../../server/backends.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
 import type { Config } from '../../server/config/settings.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -51,7 +52,11 @@ export async function openTestStore({ folder, ...options }: StoreOptions): Promi
     const store = await postgresStore({ url: (await locate(folder)).databaseUrl, timeouts: PATIENT_TIMEOUTS })
     return { ...store, clock: options.clock }
   }
-  const store = await sqliteStore({ file: join(folder, 'slipway.db'), ...options })
+  const store = await sqliteStore({
+    file: join(folder, 'slipway.db'),
+    busyTimeoutMs: PATIENT.databaseLock,
+    ...options,
+  })
   return ENGINES === 'repeated-writes' ? repeatWrites(store) : store
 }
 
@@ -61,7 +66,7 @@ export async function openTestBlobs({ folder, clock }: StoreOptions): Promise<Bl
   const { s3Blobs } = await import('../../server/blobs/s3/s3.ts')
   const { parseBucketUrl } = await import('../../server/blobs/s3/bucket-url.ts')
   const bucket = parseBucketUrl((await locate(folder)).blobsUrl)
-  return s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog })
+  return s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog, timeoutMs: PATIENT.blobs })
 }
 
 /** Opens the tables of a data folder, for statements that the service does not have. */
@@ -87,7 +92,10 @@ export async function dumpDatabase(folder: string): Promise<string> {
 }
 
 /** Independent of the load of the test machine. */
-export const PATIENT_TIMEOUTS = { acquire: 60_000, read: 60_000, poll: 60_000 }
+export const PATIENT_TIMEOUTS = PATIENT.database
+
+/** The environment variable that makes a service which a test starts as a process patient. */
+export const PATIENT_ENVIRONMENT = { TEST_DEADLINES: 'patient' }
 
 const locations = new Map<string, Promise<Location>>()
 

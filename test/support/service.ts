@@ -6,6 +6,7 @@ import { Slipway } from '../../client/sdk/slipway.ts'
 import { type OperatorContext, openForOperator, type Service, startService } from '../../server/app.ts'
 import type { StartOptions } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
+import { type Deadlines, PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { withEngines } from './engines.ts'
 import { silentLog } from './silent-log.ts'
@@ -34,12 +35,15 @@ export interface Clock {
 
 /**
  * Starts a service; `settings` are environment variables without `SLIPWAY_`, `now` is its initial time. Rate limits are
- * high by default, and all sweeps run by schedule.
+ * high by default, all sweeps run by schedule, and nothing has a deadline but what a test gives one.
  */
 export async function startTestService(
   settings: Record<string, string> = {},
   now = Date.now(),
-  { scheduledSweeps }: Pick<StartOptions, 'scheduledSweeps'> = {},
+  {
+    scheduledSweeps,
+    deadlines,
+  }: Pick<StartOptions, 'scheduledSweeps'> & { deadlines?: Partial<Deadlines> } = {},
 ): Promise<RunningService> {
   const data = settings.DATA ?? (await mkdtemp(join(tmpdir(), 'slipway-test-')))
   const usual = {
@@ -63,6 +67,7 @@ export async function startTestService(
     log: makeLog({ level: config.log, text: false, write: (line) => void log.push(JSON.parse(line)) }),
     version: 'test',
     clock: () => clock.now,
+    deadlines: { ...PATIENT, ...deadlines },
     ...(scheduledSweeps && { scheduledSweeps }),
   }
   const service = await startService(...(await withEngines(config, options)))
@@ -99,7 +104,7 @@ export async function openOperator(
 ): Promise<OperatorContext & AsyncDisposable> {
   const given = Object.entries({ BASE_URL: baseUrl, ...settings, DATA: data })
   const config = readConfig(Object.fromEntries(given.map(([name, value]) => [`SLIPWAY_${name}`, value])))
-  const options = { log: silentLog, version: 'test', clock: () => clock.now }
+  const options = { log: silentLog, version: 'test', clock: () => clock.now, deadlines: PATIENT }
   // A service without a base URL has one with its port, which is not that of its settings.
   return openForOperator(...(await withEngines(config, options)), { acceptsOtherSettings: true })
 }

@@ -37,6 +37,8 @@ interface IdTokensOptions {
   /** Milliseconds, never decreasing. */
   monotonicClock: () => number
   log: Log
+  /** For the key set of an issuer. */
+  keysTimeoutMs: number
 }
 
 /** Verifies tokens of jobs (OpenID Connect Core 1.0, section 2) of the issuers in the settings. */
@@ -46,9 +48,13 @@ export class IdTokens {
 
   constructor(options: IdTokensOptions) {
     this.#options = options
-    const { issuers, log, monotonicClock: clock } = options
+    const { issuers, log, monotonicClock: clock, keysTimeoutMs } = options
+    const timeout = () => AbortSignal.timeout(keysTimeoutMs)
     this.#issuers = new Map(
-      issuers.map(({ forge, url }) => [url, { forge, keys: new IssuerKeys({ issuer: url, clock, log }) }]),
+      issuers.map(({ forge, url }) => [
+        url,
+        { forge, keys: new IssuerKeys({ issuer: url, clock, log, timeout }) },
+      ]),
     )
   }
 

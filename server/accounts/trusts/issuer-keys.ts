@@ -1,4 +1,5 @@
 import type { JWTVerifyGetKey } from 'jose'
+import { DEADLINES } from '../../lib/deadlines.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { fetchJson } from '../../lib/fetch-json.ts'
 import type { Log } from '../../lib/log.ts'
@@ -7,9 +8,6 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 
 /** Maximum size of a response of an issuer. */
 const MAX_RESPONSE_BYTES = 256 * 1024
-
-/** Maximum time for loading a key set. */
-const TIMEOUT_MS = 5 * SECOND_MS
 
 /** Minimum interval between loads, whatever tokens arrive. */
 const LOAD_INTERVAL_MS = MINUTE_MS
@@ -36,7 +34,12 @@ export class IssuerKeys {
   readonly #load: () => Promise<JWTVerifyGetKey>
   #loaded: { find: JWTVerifyGetKey; at: number } | undefined
 
-  constructor({ issuer, clock, log, timeout = () => AbortSignal.timeout(TIMEOUT_MS) }: IssuerKeysOptions) {
+  constructor({
+    issuer,
+    clock,
+    log,
+    timeout = () => AbortSignal.timeout(DEADLINES.issuerKeys),
+  }: IssuerKeysOptions) {
     this.#clock = clock
     const load = async () => {
       try {

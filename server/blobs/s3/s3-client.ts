@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SignatureV4 } from '@smithy/signature-v4'
+import { DEADLINES } from '../../lib/deadlines.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Bucket } from './bucket-url.ts'
 import { HttpExchanges, type S3Response, type SignedRequest } from './http-exchange.ts'
@@ -33,9 +34,6 @@ export interface S3ClientOptions {
   timeoutMs?: number
 }
 
-/** Requests of a visit wait for several of these, those of an upload too. */
-const TIMEOUT_MS = 6000
-
 const MAX_TRIES = 3
 
 /** Bytes that are not those that were stored are requested once more: another server may have them. */
@@ -60,7 +58,7 @@ export class S3Client {
   /** Time of the server less that of the clock: a signature is valid for 15 minutes. */
   #clockOffsetMs = 0
 
-  constructor({ bucket, metrics, clock, credentials, timeoutMs = TIMEOUT_MS }: S3ClientOptions) {
+  constructor({ bucket, metrics, clock, credentials, timeoutMs = DEADLINES.blobs }: S3ClientOptions) {
     this.#bucket = bucket
     this.#metrics = metrics
     this.#clock = clock

@@ -1,3 +1,4 @@
+import { DEADLINES, type Deadlines } from '../../lib/deadlines.ts'
 import type { Log } from '../../lib/log.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { type Acme, AcmeError, type ChallengeSolver, type Order, type RenewalInfo } from './acme.ts'
@@ -25,8 +26,7 @@ export interface AcmeOptions extends AcmeSessionOptions {
   version: string
   /** Resolves after `ms` milliseconds. */
   pause: (ms: number) => Promise<void>
-  /** Time-out of one request in milliseconds; default 30 seconds. */
-  requestTimeoutMs?: number
+  deadlines?: Deadlines['authority']
 }
 
 /** RFC 8555, 7.4; RFC 9773, 5. */
@@ -35,10 +35,6 @@ interface NewOrder {
   profile?: string
   replaces?: string
 }
-
-/** Time-out of one call in milliseconds, with all its requests and pauses. */
-const CALL_TIMEOUT_MS = MINUTE_MS
-const REQUEST_TIMEOUT_MS = 30_000
 
 /** Bounds of the polling interval of renewal information (RFC 9773, 4.3). */
 const MIN_RENEWAL_INFO_INTERVAL_MS = MINUTE_MS
@@ -68,7 +64,7 @@ class AcmeClient implements Acme, Disposable {
   readonly #session: AcmeSession
 
   constructor(options: AcmeOptions) {
-    const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
+    const { request: requestTimeoutMs } = options.deadlines ?? DEADLINES.authority
     this.#options = options
     this.#transport = new AcmeTransport({ ...options, requestTimeoutMs })
     this.#session = new AcmeSession(options, this.#transport)
@@ -158,7 +154,9 @@ class AcmeClient implements Acme, Disposable {
 
   async #call<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
     try {
-      return await work(new Deadline(CALL_TIMEOUT_MS, this.#options.pause))
+      return await work(
+        new Deadline((this.#options.deadlines ?? DEADLINES.authority).call, this.#options.pause),
+      )
     } catch (error) {
       if (error instanceof AcmeError && error.kind === 'unreachable') this.#session.forgetDirectory()
       throw error

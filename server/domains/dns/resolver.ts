@@ -1,4 +1,5 @@
 import { promises } from 'node:dns'
+import { DEADLINES } from '../../lib/deadlines.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { Dns, DnsRecords } from './dns.ts'
 
@@ -20,9 +21,6 @@ interface LookupResult<T> {
 type LookUp = <T>(name: string, type: RecordType, signal: AbortSignal) => Promise<LookupResult<T>>
 type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT'
 
-/** Below the ten seconds of the contract by the delay of a busy event loop. */
-const LOOKUP_TIMEOUT_MS = 9000
-
 /** As in resolv.conf(5). */
 const MAX_SERVERS = 3
 const TRIES_PER_SERVER = 2
@@ -43,7 +41,7 @@ const TIMEOUT_CODES = ['ETIMEOUT', 'ECANCELLED']
 const INVALID_NAME_CODE = 'EBADNAME'
 
 /** Queries the configured resolvers, whose responses are trusted; a name's own servers are not. */
-export function resolverDns({ servers, timeoutMs = LOOKUP_TIMEOUT_MS }: ResolverOptions): Dns {
+export function resolverDns({ servers, timeoutMs = DEADLINES.dns }: ResolverOptions): Dns {
   const semaphore = new Semaphore({ running: MAX_CONCURRENT_LOOKUPS, waiting: MAX_QUEUED_LOOKUPS })
   // A queued lookup has its slot in time: those ahead of it end by a deadline that is not later.
   const lookUp: LookUp = async <T>(name: string, type: RecordType, signal: AbortSignal) => {

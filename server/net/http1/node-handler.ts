@@ -13,9 +13,6 @@ import { isTls } from '../is-tls.ts'
 import { pipeBody, writableSink } from '../pipe-body.ts'
 import { readTarget } from '../request-target.ts'
 
-/** Bytes of an unused body that are read and dropped, so that the connection can continue. */
-const MAX_DISCARDED_BODY_BYTES = 2 ** 20
-
 /** A request and its response. */
 interface Exchange {
   handler: HttpHandler
@@ -97,18 +94,5 @@ function send(exchange: Exchange, result: HttpResult, body: Buffer | undefined):
 
 function sendHead({ handler, httpRequest, request, response }: Exchange, result: HttpResult): void {
   handler.count(httpRequest, result, handler.trackClient(request.socket))
-  response.writeHead(result.response.status, headersFor(request, result.response))
-}
-
-/** A long unused body closes the connection instead of being read. */
-function headersFor(request: IncomingMessage, { headers }: HttpResponse): string[] {
-  const lines = headers as string[]
-  return !request.complete && hasLongBody(request) ? [...lines, 'Connection', 'close'] : lines
-}
-
-function hasLongBody({ headers }: IncomingMessage): boolean {
-  return (
-    headers['transfer-encoding'] !== undefined ||
-    Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BODY_BYTES
-  )
+  response.writeHead(result.response.status, result.response.headers as string[])
 }

@@ -10,10 +10,7 @@ import { WriteBuffer } from './write-buffer.ts'
 /** Low-water mark: resume reading below this. */
 const LOW_WATER_MARK_BYTES = 2 ** 19
 
-/** Bytes that a client may still send after GOAWAY. */
-const MAX_IGNORED_BYTES = 2 ** 20
-
-/** Idle checks after which a closed connection is destroyed. */
+/** Idle checks after which a closed connection is destroyed, whatever its client still sends. */
 const CLOSING_TICKS = 2
 
 /**
@@ -43,7 +40,6 @@ export class Http2Session {
   #isGoingAway = false
   /** The idle check at which reading ended, if it has. */
   #endedAtTick: number | undefined
-  #ignoredBytes = 0
   /** The idle check since which nothing was received or sent. */
   #lastActiveTick: number
   #lastBufferedBytes = 0
@@ -143,9 +139,8 @@ export class Http2Session {
   }
 
   readonly #onData = (buffer: Buffer, length: number): void => {
-    if (this.#endedAtTick !== undefined) this.#ignore(length)
-    else if (this.#isPaused)
-      this.#unprocessed = Buffer.concat([this.#unprocessed, buffer.subarray(0, length)])
+    if (this.#endedAtTick !== undefined) return
+    if (this.#isPaused) this.#unprocessed = Buffer.concat([this.#unprocessed, buffer.subarray(0, length)])
     else this.#process(buffer, length)
   }
 
@@ -217,10 +212,5 @@ export class Http2Session {
     this.#frames.close()
     this.#writeBuffer.close()
     this.#socket.resume()
-  }
-
-  #ignore(length: number): void {
-    this.#ignoredBytes += length
-    if (this.#ignoredBytes > MAX_IGNORED_BYTES) this.destroy()
   }
 }

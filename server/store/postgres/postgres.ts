@@ -1,3 +1,4 @@
+import { DEADLINES, type Deadlines } from '../../lib/deadlines.ts'
 import type { Log } from '../../lib/log.ts'
 import { Metrics } from '../../lib/metrics.ts'
 import { createQueries } from '../queries.ts'
@@ -18,25 +19,18 @@ interface PostgresOptions {
   maxConnections?: number
   /** Interval of the polls for changes of other nodes; the contract allows a second. */
   pollIntervalMs?: number
-  timeouts?: Timeouts
+  /**
+   * How long a caller waits for a connection, and with it for a read; and how long the feed waits for a poll. A later poll
+   * is aborted: this detects connections that are half open.
+   */
+  timeouts?: Deadlines['database']
   /** For progress of the start. */
   log?: Pick<Log, 'info' | 'warn'>
   metrics?: Metrics
 }
 
-/** In milliseconds. */
-interface Timeouts {
-  /** How long a caller waits for a connection. */
-  acquire: number
-  /** How long a caller waits for a read, with its connection. */
-  read: number
-  /** How long the feed waits for a poll. A later one is aborted: this detects connections that are half open. */
-  poll: number
-}
-
 const MAX_CONNECTIONS = 8
 const POLL_INTERVAL_MS = 250
-const TIMEOUTS_MS: Timeouts = { acquire: 800, read: 800, poll: 700 }
 
 const MIGRATION_LOCK = lockKey('migrations', '')
 
@@ -47,7 +41,7 @@ const MIGRATION_LOCK = lockKey('migrations', '')
  */
 export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const { url, maxConnections = MAX_CONNECTIONS, pollIntervalMs = POLL_INTERVAL_MS } = options
-  const { timeouts = TIMEOUTS_MS, metrics = new Metrics() } = options
+  const { timeouts = DEADLINES.database, metrics = new Metrics() } = options
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
   const pool = opened.use(

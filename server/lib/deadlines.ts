@@ -1,0 +1,60 @@
+import { MINUTE_MS, SECOND_MS } from './time.ts'
+
+/**
+ * How long the service waits for others, in milliseconds, where no setting says so. Tests about something else are more
+ * patient, so that the load of their machine decides nothing.
+ */
+export interface Deadlines {
+  /** Reads of PostgreSQL: for a connection, for the result, and for a poll of changes. */
+  database: { acquire: number; read: number; poll: number }
+  /** For the lock of SQLite. */
+  databaseLock: number
+  /** S3, without a byte: requests of a visit wait for several of these, those of an upload too. */
+  blobs: number
+  /** All queries of a lookup: below the ten seconds of the contract by the delay of a busy event loop. */
+  dns: number
+  /** Without a byte of the mail server, and for an email. */
+  mail: { step: number; send: number }
+  /** A response of the CA, and all requests of a call. */
+  authority: { request: number; call: number }
+  /** The key set of an issuer of CI tokens. */
+  issuerKeys: number
+  /** The head of a request, and a connection without a byte. */
+  connection: { head: number; idle: number }
+  /** A client that still sends after its response: without a byte, and in total. As `lingering_timeout` and `lingering_time` of nginx. */
+  lingering: { idle: number; total: number }
+}
+
+export const DEADLINES: Readonly<Deadlines> = Object.freeze({
+  database: { acquire: 800, read: 800, poll: 700 },
+  databaseLock: 5 * SECOND_MS,
+  blobs: 6 * SECOND_MS,
+  dns: 9 * SECOND_MS,
+  mail: { step: 3500, send: 15 * SECOND_MS },
+  authority: { request: 30 * SECOND_MS, call: MINUTE_MS },
+  issuerKeys: 5 * SECOND_MS,
+  connection: { head: 15 * SECOND_MS, idle: MINUTE_MS },
+  lingering: { idle: 5 * SECOND_MS, total: 30 * SECOND_MS },
+})
+
+/** Far longer than any test. */
+const PATIENT_MS = 60 * MINUTE_MS
+
+/** The deadlines of services in tests that are not about them. */
+export const PATIENT: Readonly<Deadlines> = Object.freeze({
+  database: { acquire: PATIENT_MS, read: PATIENT_MS, poll: PATIENT_MS },
+  databaseLock: PATIENT_MS,
+  blobs: PATIENT_MS,
+  // A lost packet is sent again after a third of it.
+  dns: 90 * SECOND_MS,
+  mail: { step: PATIENT_MS, send: PATIENT_MS },
+  authority: { request: PATIENT_MS, call: PATIENT_MS },
+  issuerKeys: PATIENT_MS,
+  connection: { head: PATIENT_MS, idle: PATIENT_MS },
+  lingering: { idle: PATIENT_MS, total: PATIENT_MS },
+})
+
+/** The deadlines of a process that a test starts, by the environment variable TEST_DEADLINES. */
+export function readDeadlines({ TEST_DEADLINES: name }: NodeJS.ProcessEnv): Readonly<Deadlines> {
+  return name === 'patient' ? PATIENT : DEADLINES
+}
