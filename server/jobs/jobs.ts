@@ -21,6 +21,7 @@ import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
+import { COUNTER_RETENTION_MS } from '../store/contract/counters.ts'
 import { BACKUP_LEASE } from '../store/contract/leases.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
@@ -403,7 +404,7 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
   )
   const sources = await repeatUntilEmpty(() =>
     store.write('relaxed', INDEPENDENT, async ({ counters, deviceSignIns, signIns }) => {
-      const windows = await counters.deleteBefore(now - 2 * HOUR_SECONDS * 1000, ROWS_PER_DELETION)
+      const windows = await counters.deleteBefore(now - COUNTER_RETENTION_MS, ROWS_PER_DELETION)
       const devices = await deviceSignIns.deleteExpired(now, ROWS_PER_DELETION)
       return windows + devices + (await signIns.deleteExpired(now, ROWS_PER_DELETION))
     }),

@@ -66,7 +66,8 @@ export class LingeringConnections {
     if (this.count >= this.#max) this.#destroyOldest()
     const destroy = () => socket.destroy()
     const total = setTimeout(destroy, this.#deadlines.total).unref()
-    const idle = setTimeout(destroy, this.#deadlines.idle).unref()
+    const startIdle = () => setTimeout(destroy, this.#deadlines.idle).unref()
+    let idle = startIdle()
     const network = rateLimitSubnet(socket.remoteAddress ?? '')
     const sockets = this.#ofNetwork.get(network) ?? new Set()
     this.#ofNetwork.set(network, sockets.add(socket))
@@ -82,7 +83,8 @@ export class LingeringConnections {
       },
     })
     return () => {
-      if (sockets.has(socket)) idle.refresh()
+      clearTimeout(idle)
+      if (sockets.has(socket)) idle = startIdle()
     }
   }
 

@@ -11,6 +11,7 @@ import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './a
 import { assertInvalid } from './api-response.ts'
 import { sha256, toPlainManifest } from './content.ts'
 import { mailsTo } from './sign-in-mails.ts'
+import { insertSites } from './stored-sites.ts'
 import { webp } from './webp.ts'
 
 const api = await startApi({ REPORT_EMAIL: 'abuse@example.com', RATE_ANONYMOUS: '10000' })
@@ -178,6 +179,22 @@ describe('a suspended account', () => {
     await api.sweep('emails')
     const mails = (await mailsTo(api, owner.email)).filter((mail) => /Your account (was|is)/.test(mail))
     assert.equal(mails.length, 3)
+  })
+
+  test('is suspended and resumed on every node with all its sites, however many', async () => {
+    const owner = await api.account()
+    const slugs = await insertSites(api, owner, 501, 'many')
+    const { suspensions, store } = await api.operator()
+    const changed = new Set<string>()
+    store.onChange((names) => {
+      for (const name of names ?? []) changed.add(name)
+    })
+    const actor = { accountId: null, name: 'test', network: null }
+    await suspensions.suspendAccount(actor, owner.email, REASON)
+    assert.deepEqual([...changed].filter((name) => slugs.includes(name)).sort(), slugs.toSorted())
+    changed.clear()
+    await suspensions.resumeAccount(actor, owner.email)
+    assert.deepEqual([...changed].filter((name) => slugs.includes(name)).sort(), slugs.toSorted())
   })
 
   test('that administers the service keeps its access, as the response says', async () => {

@@ -65,6 +65,20 @@ describe('the program that scans files', () => {
     assert.equal((await scanned.lines()).length, 7)
   })
 
+  test('gets an accepted file again after 30 days, and not before', async () => {
+    await using scanned = await scannedService(ACCEPT)
+    const { owner, api } = scanned
+    for (const [days, count] of [
+      [0, 1],
+      [29, 1],
+      [2, 2],
+    ] as const) {
+      api.pass(days * DAY_MS)
+      await api.publish(owner.client, { 'index.html': 'one' })
+      assert.equal((await scanned.lines()).length, count)
+    }
+  })
+
   test('refuses a version with the path and the reason, by every way to publish', async () => {
     await using scanned = await scannedService(ACCEPT)
     const { owner, api } = scanned

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { SessionList } from '../../protocol/api/account.ts'
 import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { pluck } from '../support/pluck.ts'
-import { type Account, DAY_MS, expectFailure, startApi } from './api.ts'
+import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { browser, type SignedIn } from './browser.ts'
 import { mailsTo } from './sign-in-mails.ts'
 
@@ -14,13 +14,15 @@ const me = (headers: Record<string, string>) => api.request('GET', '/api/v1/me',
 describe('an account', () => {
   test('gets one email a day about sign-ins from unknown networks, and at most five an hour about deletions', async () => {
     const own = await startApi({ TRUSTED_PROXIES: '1' })
+    own.clock.now = Math.ceil(own.clock.now / DAY_MS) * DAY_MS
     const { email, client } = await own.account()
-    for (const from of ['192.0.2.1', '198.51.100.1', '198.51.100.1']) {
+    const signInFrom = async (from: string) => {
       await client.requestCode(email)
       const json = { email, code: await own.running.mailedCode(email) }
       const headers = { 'user-agent': 'Firefox/140.0 (Windows)', 'x-forwarded-for': from }
       assert.equal((await own.request('POST', '/api/auth/session', { json, headers })).status, 200)
     }
+    for (const from of ['192.0.2.1', '198.51.100.1', '198.51.100.1']) await signInFrom(from)
     // The first notice that is due, which the limit does not keep back.
     const { slug: restored } = await own.publish(client, { 'index.html': '<title>Restored</title>' })
     await client.delete(restored)
@@ -33,8 +35,21 @@ describe('an account', () => {
     await client.delete((await own.publish(client, { 'index.html': 'x' })).slug)
     await own.sweep('emails')
     const emails = (await mailsTo(own, email)).filter((one) => !one.includes('sign-in code'))
-    const signIns = emails.filter((one) => one.includes('Subject: New sign-in to your account'))
+    const getSignIns = async () =>
+      (await mailsTo(own, email)).filter((one) => one.includes('Subject: New sign-in to your account'))
+    const signIns = await getSignIns()
     assert.equal(signIns.length, 1)
+    // Sweeps delete old counters.
+    for (const [hours, from, count] of [
+      [23, '203.0.113.1', 1],
+      [1, '203.0.114.1', 2],
+    ] as const) {
+      own.pass(hours * HOUR_MS)
+      await own.sweep('sign-ins')
+      await signInFrom(from)
+      await own.sweep('emails')
+      assert.equal((await getSignIns()).length, count, `after ${hours} hours`)
+    }
     assert.match(signIns[0]!, /Firefox\s+on\s+Windows\s+in\s+the\s+network\s+(192\.0\.2|198\.51\.100)\.0\/24/)
     assert.ok(emails.every((one) => !one.includes(restored)))
     assert.equal(emails.filter((one) => / was deleted\r?$/m.test(one)).length, 5)

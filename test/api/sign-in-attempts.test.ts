@@ -159,6 +159,15 @@ describe('an attacker who enters wrong codes', () => {
     assert.equal((await mailsTo(api, email)).length, letters)
   })
 
+  test('on networks that signed in before does not lock out the others', async () => {
+    const email = newEmail()
+    const known = Array.from({ length: 4 }, (_, number) => `203.0.113.${100 + number}`)
+    for (const address of known) await signIn(email, { address })
+    const { code } = await mailed(email, { address: ELSEWHERE })
+    for (const address of known) await verifyOften({ email, code: WRONG }, address, 75)
+    assert.equal(await verify({ email, code }, ELSEWHERE), 200)
+  })
+
   test('gets the same response for an unknown attempt as for any wrong code', async () => {
     const email = newEmail()
     const { attempt, code } = await mailed(email, { address: HOME })

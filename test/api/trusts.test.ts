@@ -52,6 +52,20 @@ describe('a job of a trusted repository', () => {
     await expectFailure(exchange(GITHUB_CLAIMS, slug), 'NOT_TRUSTED')
   })
 
+  test('can use its token once, also in the time in which it is accepted after its end', async () => {
+    const { slug: site } = await trusting()
+    const token = await jobToken(api, issuer)
+    const send = () => api.anonymous.exchangeIdToken({ token, site })
+    const late = await jobToken(api, issuer)
+    await send()
+    api.pass(5 * MINUTE_MS + 29_000)
+    await api.anonymous.exchangeIdToken({ token: late, site })
+    await api.sweep('sign-ins')
+    assert.match((await expectFailure(send(), 'INVALID_ID_TOKEN')).message, /used before/)
+    api.pass(1000)
+    assert.match((await expectFailure(send(), 'INVALID_ID_TOKEN')).message, /has expired/)
+  })
+
   test('can use its token once, also with concurrent requests, until the sweep forgets expired ones', async () => {
     const { slug: site } = await trusting()
     const token = await jobToken(api, issuer)

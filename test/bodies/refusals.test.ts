@@ -6,7 +6,6 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { startApi, toTarget } from '../api/api.ts'
-import { startTestService } from '../support/service.ts'
 import { BASE, SecureService } from '../tls/secure-service.ts'
 import { requires } from '../tools/part.ts'
 import { chunked } from './body-routes.ts'
@@ -164,21 +163,6 @@ test('a connection continues after a refused request with a short body, however 
   socket.write(head('GET /health', HOST))
   assert.match(await next(), /^HTTP\/1\.1 200 /)
   socket.destroy()
-})
-
-describe('a client that does not stop to send after its response loses its connection', () => {
-  const DEADLINES = { 'when its time is over': { idle: 60_000, total: 50 } }
-  for (const [when, lingering] of Object.entries(DEADLINES))
-    test(when, async () => {
-      await using service = await startTestService({}, Date.now(), { deadlines: { lingering } })
-      const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true })
-      const closed = new Promise((resolve) => socket.once('close', resolve))
-      socket.on('error', () => undefined).resume()
-      socket.write(head('POST /mcp', HOST, JSON_TYPE, LONG))
-      const write = () => socket.write('more', () => !socket.destroyed && setImmediate(write))
-      write()
-      await closed
-    })
 })
 
 /** Reads nothing before all bytes are sent, like `sendall` and `getresponse` of Python's http.client. */

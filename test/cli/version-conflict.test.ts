@@ -97,6 +97,17 @@ describe('publish after another version went live', () => {
     assert.deepEqual([run.code, /No changes/.test(run.stderr)], [0, true], run.stderr)
   })
 
+  it('fails when that version has the same files and more', async () => {
+    using site = await startConflict([
+      ['index.html', 'mine'],
+      ['old.txt', 'old'],
+      ['more.txt', 'more'],
+    ])
+    const run = await site.cli.run(['publish'])
+    assert.equal(run.code, 7, run.stderr)
+    assert.equal(await site.read('more.txt'), 'more')
+  })
+
   it('succeeds when the caller has seen that version', async () => {
     const seen: [args: [string, ...string[]], code: number][] = [
       [['rollback'], 0],

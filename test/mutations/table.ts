@@ -56,9 +56,18 @@ const ROWS: readonly Row[] = [
   ['sends the name of the service unescaped', 'server/edge/respond/pages/page-frame.ts', '${logo}${name}</span>', '${logo}${new Html(name)}</span>', BRANDING],
   ['sends emails without the documents of the operator', 'server/mail/template.ts', '${footer}${links}</p>', '${footer}</p>', BRANDING],
   ['sends the title of a link preview unescaped', 'server/edge/respond/pages/page-frame.ts', '<title>${title}</title>', '<title>${new Html(title)}</title>', PASSWORD],
+  // Limits, and what counts against them
+  ['invalidates 500 sites of a suspended account only', 'server/operations/moderation/suspensions.ts', '    } while (after)', '    } while (false)', MODERATION],
+  ['forgets a used token of a job while it is still accepted', 'server/accounts/trusts/id-tokens.ts', '(exp! + CLOCK_TOLERANCE_SECONDS) * SECOND_MS', 'exp! * SECOND_MS', TRUSTS],
+  ['gives back no budget for a completed response', 'server/net/http2/flood-guard.ts', 'if (this.#resets < MAX_RESETS) this.#resets++', '', 'test/lib/flood-guard.test.ts'],
+  ['accepts a scanned file for ever', 'server/publish/scan/content-scan.ts', 'const since = clock() - VERDICT_LIFETIME_MS', 'const since = 0', 'test/api/scan.test.ts'],
+  ['counts wrong codes of known networks against all others', 'server/accounts/sign-in-code.ts', 'const byUnknown = isKnown ? 0 : await', 'const byUnknown = await', 'test/api/sign-in-attempts.test.ts'],
+  ['overwrites a version that has more files', 'client/cli/version-conflict.ts', 'added.length + changed.length + removed.length === 0', 'added.length + changed.length === 0', 'test/cli/version-conflict.test.ts'],
+  ['consumes a code at the same time more than once', 'server/store/queries/oauth.ts', ".where('consumed_at', 'is', null)", '', OAUTH],
+  ['forgets an email of the day after two hours', 'server/store/contract/counters.ts', 'Math.max(start, start + lengthMs - HOUR_MS)', 'start', 'test/api/session.test.ts'],
   // Requests that are refused while their clients send
   ['resets the connection of a client that still sends', 'server/net/lingering.ts', "    socket.on('data', this.#linger(socket)).once('end', () => destroySoon(socket))", '    return destroySoon(socket)', REFUSALS],
-  ['lets a client send for ever after its response', 'server/net/lingering.ts', 'setTimeout(destroy, this.#deadlines.total)', 'setTimeout(() => undefined, this.#deadlines.total)', REFUSALS],
+  ['lets a client send for ever after its response', 'server/net/lingering.ts', 'setTimeout(destroy, this.#deadlines.total)', 'setTimeout(() => undefined, this.#deadlines.total)', 'test/lib/lingering.test.ts'],
   ['asks for the body of a request that it refuses', 'server/net/listener.ts', '    request.continueWhenRead(response)', '    response.writeContinue()', REFUSALS],
   // Watching the service, and its emails
   ['ends the metrics before the last request of a service that stops', 'server/app.ts', 'await Promise.all([ended, listener.drain', 'await internalServer?.[Symbol.asyncDispose]()\n      await Promise.all([ended, listener.drain', 'test/database-faults/metrics.test.ts'],

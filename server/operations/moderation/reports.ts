@@ -13,6 +13,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.t
 import type { Mail } from '../../mail/mail.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { AuditActor } from '../../store/contract/audit.ts'
+import { counterWindow } from '../../store/contract/counters.ts'
 import type { Report, ReportedSite, ReportState } from '../../store/contract/reports.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { Queries, Store } from '../../store/store.ts'
@@ -151,7 +152,7 @@ export class Reports {
 
   /** Whether an email may be sent now. */
   async #claimEmail(store: Store): Promise<boolean> {
-    const window = Math.floor(this.#options.clock() / EMAIL_INTERVAL_MS) * EMAIL_INTERVAL_MS
+    const window = counterWindow(this.#options.clock(), EMAIL_INTERVAL_MS)
     const emails = await store.execute('relaxed', ({ counters }) =>
       counters.add('emails about reports', window),
     )

@@ -9,6 +9,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { type Mail, MailDeferredError, MailRejectedError } from '../../mail/mail.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Account } from '../../store/contract/accounts.ts'
+import { counterWindow } from '../../store/contract/counters.ts'
 import {
   certificateNoticeId,
   domainNoticeId,
@@ -159,8 +160,8 @@ export class Notices {
       // The first attempt was counted.
       if (attempts > 0) return account
       const { windowMs, max } = LIMITS[event.kind] ?? DEFAULT_LIMIT
-      const window = Math.floor(now / windowMs) * windowMs
-      if ((await tx.counters.add(`emails:${event.kind}:${accountId}`, window)) <= max) return account
+      const counter = `emails:${event.kind}:${accountId}`
+      if ((await tx.counters.add(counter, counterWindow(now, windowMs))) <= max) return account
       log.info('email not sent: rate limit of the account', { account: accountId, kind: event.kind })
       return undefined
     })

@@ -1,7 +1,22 @@
+import { HOUR_MS } from '../../lib/time.ts'
+
 /** A window of a caller. */
 export interface CounterWindow {
   caller: string
+  /** See `counterWindow`. */
   windowStart: number
+}
+
+/** How long a window is kept after the beginning of its last hour, in milliseconds. */
+export const COUNTER_RETENTION_MS = 2 * HOUR_MS
+
+/**
+ * The window of this length that contains `now`, named by the beginning of its last hour, so that the sweep keeps a window
+ * of any length until it has ended.
+ */
+export function counterWindow(now: number, lengthMs: number): number {
+  const start = Math.floor(now / lengthMs) * lengthMs
+  return Math.max(start, start + lengthMs - HOUR_MS)
 }
 
 /** Counters of callers by window; exact over all processes. */
@@ -24,6 +39,6 @@ export interface CounterQueries {
   /** Deletes every window of a caller. */
   delete(caller: string): Promise<void>
 
-  /** Deletes up to `limit` windows that begin before that time, and returns their number. */
+  /** Deletes up to `limit` windows with an earlier name, and returns their number. */
   deleteBefore(windowStart: number, limit: number): Promise<number>
 }
