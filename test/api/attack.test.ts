@@ -210,7 +210,7 @@ function send(bytes: string): Promise<Socket> {
 /** Reads the first bytes of the response and closes the connection. */
 async function firstBytes(socket: Socket): Promise<string> {
   socket.resume()
-  const [bytes] = (await once(socket, 'data', { signal: AbortSignal.timeout(5000) })) as [Buffer]
+  const [bytes] = (await once(socket, 'data')) as [Buffer]
   socket.destroy()
   return bytes.toString()
 }

@@ -124,7 +124,7 @@ test('invalid requests are never logged as errors of the service', async () => {
 
 describe('a client that disconnects releases the memory reserved for its body', () => {
   for (const hook of ['onRequest', 'preValidation'] as const) {
-    test(`during ${hook}`, { timeout: 10_000 }, async () => {
+    test(`during ${hook}`, async () => {
       const clientMemory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 1000 })
       const app = Fastify({ http: { IncomingMessage: RequestMessage } })
       const transferRates = new TransferRates({ clock: () => 0 })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import {
   encodedName,
   encodedTexts,
@@ -15,8 +16,11 @@ import {
 } from '../tools/misbehaving-dns.ts'
 import { freePort } from '../tools/port.ts'
 
-/** Timeout of each query; determines the duration of these tests. */
+/** Timeout of queries that no answer ends; determines the duration of these tests. */
 const TIMEOUT_MS = 400
+
+/** Timeout of queries that get one. */
+const timeoutMs = PATIENT.dns
 
 const TIMEOUT_MESSAGE = 'the DNS lookup of www.example.test timed out'
 const MALFORMED_MESSAGE = 'the DNS response for www.example.test is invalid'
@@ -89,7 +93,8 @@ for (const { server, answer, stream, values = [], error } of cases) {
     if (answer) dns.answer = answer
     dns.stream = stream
     const before = process.memoryUsage().rss
-    const { txt } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
+    const isShort = error === TIMEOUT_MESSAGE
+    const { txt } = resolverDns({ servers: [dns.address], timeoutMs: isShort ? TIMEOUT_MS : timeoutMs })
     assert.deepEqual(await txt('www.example.test'), { values, ...(error ? { error } : {}) })
     assert.ok(process.memoryUsage().rss - before < 64 * 2 ** 20)
   })
@@ -108,7 +113,7 @@ test('a DNS server that sends responses without end times out like any other', a
 
 test('the TTL of a record has no effect', async () => {
   await using dns = await startMisbehavingDns()
-  const { txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
+  const { txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs })
   for (const value of ['old', 'new']) {
     dns.answer = (question) => [texts(question, value)]
     assert.deepEqual(await queryTxt('www.example.test'), { values: [value] })
@@ -118,7 +123,7 @@ test('the TTL of a record has no effect', async () => {
 
 test('endless and circular aliases are errors', async () => {
   await using dns = await startMisbehavingDns()
-  const { cname } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
+  const { cname } = resolverDns({ servers: [dns.address], timeoutMs })
   const to = (target: (question: Question) => string) => {
     dns.answer = (question) => [
       reply(question, { answers: [record(question.name, TYPES.CNAME, encodedName(target(question)))] }),
@@ -136,7 +141,7 @@ test('endless and circular aliases are errors', async () => {
 
 test('an invalid DNS name is not queried', async () => {
   await using dns = await startMisbehavingDns()
-  const { txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs: TIMEOUT_MS })
+  const { txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs })
   for (const name of [
     '',
     `${'abcdefghi.'.repeat(25)}test`,
@@ -155,7 +160,7 @@ test('the next DNS server is queried when one is silent, fails or is unreachable
   await using good = await startMisbehavingDns()
   good.answer = (question) => [texts(question, 'found')]
   const queryTxt = (first: string) =>
-    resolverDns({ servers: [first, good.address], timeoutMs: TIMEOUT_MS }).txt('www.example.test')
+    resolverDns({ servers: [first, good.address], timeoutMs: 6000 }).txt('www.example.test')
   assert.deepEqual(await queryTxt(bad.address), { values: ['found'] })
   bad.answer = (question) => [reply(question, { rcode: 5 })]
   assert.deepEqual(await queryTxt(bad.address), { values: ['found'] })
@@ -165,7 +170,7 @@ test('the next DNS server is queried when one is silent, fails or is unreachable
 test('silent names up to the concurrency limit do not delay another name', async () => {
   await using dns = await startMisbehavingDns()
   dns.answer = (question) => (question.name === 'good.test' ? [texts(question, 'found')] : [])
-  const { cname, addresses, txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs: 1000 })
+  const { cname, addresses, txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs: 3000 })
   const queryAll = (name: string) => Promise.all([cname(name), addresses(name), queryTxt(name)])
   const silent = Array.from({ length: 61 }, (_, index) => queryAll(`silent${index}.test`))
   const results = await queryAll('good.test')

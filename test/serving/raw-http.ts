@@ -26,9 +26,6 @@ interface RawExchangeOptions {
   last?: { after: number; bytes: Buffer }
 }
 
-/** Without bytes from the server for this time, the connection counts as open. */
-const TIMEOUT_MS = 60_000
-
 /** The first value of a header. */
 export function findHeader(response: RawResponse, name: string): string | undefined {
   return response.headers.find(([one]) => one === name)?.[1]
@@ -69,7 +66,6 @@ export async function sendRaw(
   // A server that closes a connection with unread bytes resets it.
   socket.on('error', () => undefined)
   socket.on('close', () => read(true))
-  socket.setTimeout(TIMEOUT_MS, () => over.resolve({ responses, closed: false }))
   try {
     void sendAll(socket, pieces)
     return await over.promise
