@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openChromium } from '../test/support/browser.ts'
+import { openBrowser } from '../test/support/browser.ts'
 
 // `npm run icons`: draws the icons and the link preview of the dashboard from their SVG originals. Needs Chromium.
 
@@ -12,8 +12,8 @@ const icon = read('public/favicon.svg')
 /** Platforms round the corners of these themselves. */
 const square = icon.replace('rx="7" ', '')
 
-await using browser = await openChromium()
-const page = await browser.newPage()
+await using browser = await openBrowser()
+const { page } = browser
 await page.goto('about:blank')
 const font = readFileSync(join(DASHBOARD, 'style/inter/inter.woff2')).toString('base64')
 const style = `@font-face{font-family:Inter;font-weight:400 700;src:url(data:font/woff2;base64,${font})}

@@ -229,6 +229,16 @@ test('node:http is imported for its types only, because its exports load an HTTP
   )
 })
 
+test('only test/support/browser.ts opens pages and clients of Playwright, because its waits have no limit', () => {
+  const opens = /^import (?!type )[^']*'playwright-core'|\.newContext\(|\b(browser|engine)\.newPage\(/m
+  const limits = /\.setDefault(Navigation)?Timeout\(|(waitFor\w*|goto|click|fetch)\([^)]*timeout: /
+  const users = globSync('{test,scripts}/**/*.{ts,mjs}', { cwd: root }).filter((file) => {
+    const text = readFileSync(join(root, file), 'utf8')
+    return opens.test(text) || (/playwright|support\/browser|web-fixture/.test(text) && limits.test(text))
+  })
+  assert.deepEqual(users, ['test/support/browser.ts'])
+})
+
 test('files are named after what they contain', () => {
   const shapeless = /(^|[/-])(utils?|helpers?|common|core|managers?|index)(-[^/]*)?\.\w+$/
   assert.deepEqual(

@@ -3,38 +3,20 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
+import { testVariant } from '../support/variants.ts'
 import { web } from './shared.ts'
 import { newAddress, type Owner, requiresBrowser } from './web-fixture.ts'
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
 describe('the account page', requiresBrowser, () => {
-  test('shows the account, and is accessible in all viewports and color schemes', async () => {
+  test('shows the account and the usage of its plan, and sets which emails are sent', async () => {
     const { page, owner } = await web.asOwner(undefined, { viewport: PHONE })
-    await publish(owner)
-    await page.goto(web.url('/account'))
-    await page.getByText('This browser').waitFor()
-    await owner.assertAccessibleInAllViewports()
-    await page.getByRole('switch', { name: 'A site was deleted' }).click()
-    await page.getByRole('switch', { name: 'A site was deleted', checked: false }).waitFor()
-    const { notices } = await owner.client.me()
-    assert.deepEqual([notices['site-deleted'], notices['site-expires']], [false, true])
-    await page.getByRole('button', { name: 'Replace key' }).click()
-    await owner.assertReadableInAllViewports()
-    await page.getByRole('dialog').getByRole('button', { name: 'Replace key' }).click()
-    await page.getByRole('heading', { name: 'Your new key' }).and(page.locator(':focus')).waitFor()
-    await owner.assertReadableInAllViewports()
-    await page.getByRole('button', { name: 'Delete account' }).click()
-    await owner.assertAccessibleInAllViewports()
-    owner.assertNoComplaints()
-  })
-
-  test('shows the usage of the plan, without adding to it', async () => {
-    const { page, owner } = await web.asOwner()
     const slug = await publish(owner)
     await owner.client.addDomain('www.use.example.com', slug)
     const before = (await owner.client.me()).usage.requestsThisHour
     await page.goto(web.url('/account'))
+    await page.getByText('This browser').waitFor()
     const part = page.getByRole('region', { name: 'Plan & usage' })
     for (const text of [
       'Free',
@@ -48,9 +30,15 @@ describe('the account page', requiresBrowser, () => {
       await part.getByText(text).waitFor()
     const domains = part.getByRole('progressbar', { name: 'Domains' })
     assert.equal(await domains.getAttribute('aria-valuenow'), '100')
+    await owner.assertAccessibleInAllViewports()
+    await page.getByRole('switch', { name: 'A site was deleted' }).click()
+    await page.getByRole('switch', { name: 'A site was deleted', checked: false }).waitFor()
+    const { notices } = await owner.client.me()
+    assert.deepEqual([notices['site-deleted'], notices['site-expires']], [false, true])
+    owner.assertNoComplaints()
   })
 
-  test('writes dates and times as in the locale of the browser, and numbers in English', async () => {
+  testVariant('writes dates and times as in the locale of the browser, and numbers in English', async () => {
     const { page } = await web.asOwner('/account', { locale: 'es-CO' })
     await page.getByText('10 GB in total, 5.3 GB per file').waitFor()
     await page.getByText(/^Resets at \d+:00\s[ap]\.\sm\./).waitFor()
@@ -89,7 +77,7 @@ describe('the API key', requiresBrowser, () => {
     await page.getByRole('heading', { name: 'Your new key' }).waitFor({ state: 'detached' })
   })
 
-  test('is created without confirmation where there is none', async () => {
+  testVariant('is created without confirmation where there is none', async () => {
     const { page } = await web.asVisitor()
     await signIn(page, newAddress())
     await page.getByText('No API key yet.').waitFor()
@@ -114,7 +102,7 @@ describe('named keys', requiresBrowser, () => {
     await form.getByLabel('Expires').selectOption({ label: 'After 90 days' })
     await form.getByRole('button', { name: 'Create key' }).click()
     await form.getByText('Site not found').waitFor()
-    await owner.assertAccessibleInAllViewports()
+    await owner.assertReadableInAllViewports()
     await form.getByLabel('Only these sites').fill(slug)
     await form.getByRole('button', { name: 'Create key' }).click()
     const client = web.service.client(await shownKey(page))
@@ -124,7 +112,7 @@ describe('named keys', requiresBrowser, () => {
     const row = page.getByRole('region', { name: 'Named keys' }).getByRole('listitem')
     await row.getByText(/Created .*, used .*, expires/).waitFor()
     await row.getByText(`Only ${slug}`).waitFor()
-    await owner.assertAccessibleInAllViewports()
+    await owner.assertReadableInAllViewports()
     await row.getByRole('button', { name: 'Revoke key CI of bakery' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click()
     await page.getByText('No named keys yet.').waitFor()
@@ -146,7 +134,7 @@ describe('trusted repositories', requiresBrowser, () => {
     await form.getByRole('switch', { name: 'Pull requests' }).click()
     await submit.click()
     await form.getByText('must be OWNER/REPOSITORY').waitFor()
-    await owner.assertAccessibleInAllViewports()
+    await owner.assertReadableInAllViewports()
     await form.getByLabel('Repository').fill('Ann/Bakery')
     await submit.click()
     const row = page.getByRole('region', { name: 'Trusted repositories' }).getByRole('listitem')
@@ -167,7 +155,7 @@ describe('trusted repositories', requiresBrowser, () => {
     )
     await page.reload()
     await row.getByText(/Added .*, never used/).waitFor()
-    await owner.assertAccessibleInAllViewports()
+    await owner.assertReadable()
     await row.getByRole('button', { name: 'Remove ann/bakery' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove repository' }).click()
     await page.getByText('No trusted repositories yet.').waitFor()
@@ -197,17 +185,20 @@ describe('browsers that are signed in', requiresBrowser, () => {
     await rows.first().getByText('This browser').waitFor()
   })
 
-  test('that were signed out elsewhere since the list was loaded are shown as signed out', async () => {
-    const { page, owner } = await web.asOwner()
-    await using second = await web.openSession(owner.email, FIREFOX)
-    await page.goto(web.url('/account'))
-    const end = page.getByRole('button', { name: 'Sign out Firefox on Windows' })
-    await end.waitFor()
-    assert.ok((await second.delete('/api/auth/session')).ok())
-    await end.click()
-    await page.getByRole('status').getByText('Firefox on Windows signed out.').waitFor()
-    await end.waitFor({ state: 'detached' })
-  })
+  testVariant(
+    'that were signed out elsewhere since the list was loaded are shown as signed out',
+    async () => {
+      const { page, owner } = await web.asOwner()
+      await using second = await web.openSession(owner.email, FIREFOX)
+      await page.goto(web.url('/account'))
+      const end = page.getByRole('button', { name: 'Sign out Firefox on Windows' })
+      await end.waitFor()
+      assert.ok((await second.delete('/api/auth/session')).ok())
+      await end.click()
+      await page.getByRole('status').getByText('Firefox on Windows signed out.').waitFor()
+      await end.waitFor({ state: 'detached' })
+    },
+  )
 })
 
 describe('signing out', requiresBrowser, () => {
@@ -232,7 +223,7 @@ describe('signing out', requiresBrowser, () => {
     assert.equal(await page.evaluate(async () => (await fetch('/api/v1/me')).status), 401)
   })
 
-  test('also happens when this browser is signed out in the list', async () => {
+  testVariant('also happens when this browser is signed out in the list', async () => {
     const { page } = await web.asOwner('/account')
     await page.getByRole('listitem').getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('status').getByText("You're signed out").waitFor()
@@ -258,6 +249,7 @@ describe('deleting the account', requiresBrowser, () => {
     await dialog.getByText('2 sites (28 bytes) with all versions').waitFor()
     await dialog.getByText("1 domain: visitors can't open your sites there").waitFor()
     await dialog.getByText('your API key and all sessions').waitFor()
+    await owner.assertReadableInAllViewports()
     await field.fill('other@example.test')
     await field.press('Enter')
     assert.equal((await owner.client.me()).email, owner.email)

@@ -10,6 +10,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { Agent } from '../mcp/agent.ts'
+import { testVariant } from '../support/variants.ts'
 import { web } from './shared.ts'
 import { newAddress, requiresBrowser } from './web-fixture.ts'
 
@@ -47,7 +48,7 @@ describe('the page on which a program asks for access', requiresBrowser, () => {
     await assert.rejects(agent.call('list_sites'), /grant request is invalid/)
   })
 
-  test('returns a user who denies to the program', async () => {
+  testVariant('returns a user who denies to the program', async () => {
     const { page } = await web.asOwner()
     await using program = await BrowserProgram.start()
     await using agent = await program.connect()
@@ -59,7 +60,7 @@ describe('the page on which a program asks for access', requiresBrowser, () => {
     await page.getByText('Return to the program.').waitFor()
   })
 
-  test('is not shown in a frame, and says when its time is over', async () => {
+  testVariant('is not shown in a frame, and says when its time is over', async () => {
     const { headers } = await fetch(web.url('/authorize/an-id'))
     assert.match(headers.get('content-security-policy')!, /frame-ancestors 'none'/)
     const { page } = await web.asOwner('/authorize/an-id')

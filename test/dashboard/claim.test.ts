@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
+import { testVariant } from '../support/variants.ts'
 import { web } from './shared.ts'
 import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
@@ -29,7 +30,6 @@ describe('the claim page', requiresBrowser, () => {
 
     await web.askForCode(page, email)
     await page.getByText(`The code for ${email} expires in 10 minutes.`).waitFor()
-    await visitor.assertReadableInAllViewports()
     await web.writeCode(page, email)
     await isClaimed(page, site.slug)
     assert.deepEqual(await ownership(site), { slug: site.slug, claimed: true })
@@ -51,7 +51,7 @@ describe('the claim page', requiresBrowser, () => {
     await page.waitForFunction(() => localStorage.getItem('slipway.anonymous-sites') === null)
   })
 
-  test('can be used with the keyboard alone', async () => {
+  testVariant('can be used with the keyboard alone', async () => {
     const { page } = await web.asVisitor()
     const email = newAddress()
     const site = await publish()
@@ -66,7 +66,7 @@ describe('the claim page', requiresBrowser, () => {
     await heading.and(page.locator(':focus')).waitFor()
   })
 
-  test('lets a signed-in user claim with another account', async () => {
+  testVariant('lets a signed-in user claim with another account', async () => {
     const { page, owner } = await web.asOwner()
     const [site, other] = [await publish(), newAddress()]
     await page.goto(site.claimUrl)
@@ -77,7 +77,7 @@ describe('the claim page', requiresBrowser, () => {
     assert.equal((await owner.client.me()).usage.sites, 0)
   })
 
-  test('continues at the same step when the network is back', async () => {
+  testVariant('continues at the same step when the network is back', async () => {
     const { page, visitor } = await web.asVisitor()
     const [site, email] = [await publish(), newAddress()]
     await page.route('**/api/**', (route) => route.abort())
@@ -104,23 +104,26 @@ describe('the claim page', requiresBrowser, () => {
     await isClaimed(page, site.slug)
   })
 
-  test('reports when the browser does not keep the session, and asks to sign in once more only', async () => {
-    const { page, visitor } = await web.asVisitor()
-    const [site, email] = [await publish(), newAddress()]
-    await page.route('**/api/auth/session', async (route) => {
-      const response = await route.fetch()
-      await visitor.context.clearCookies()
-      const { 'set-cookie': _, ...headers } = response.headers()
-      await route.fulfill({ response, headers })
-    })
-    await askForCode(page, site.claimUrl, email)
-    await web.writeCode(page, email)
-    await page.getByText("This browser didn't stay signed in").waitFor()
-    await page.getByLabel('Your email address').waitFor()
-    assert.equal(await page.getByRole('dialog').count(), 0)
-  })
+  testVariant(
+    'reports when the browser does not keep the session, and asks to sign in once more only',
+    async () => {
+      const { page, visitor } = await web.asVisitor()
+      const [site, email] = [await publish(), newAddress()]
+      await page.route('**/api/auth/session', async (route) => {
+        const response = await route.fetch()
+        await visitor.context.clearCookies()
+        const { 'set-cookie': _, ...headers } = response.headers()
+        await route.fulfill({ response, headers })
+      })
+      await askForCode(page, site.claimUrl, email)
+      await web.writeCode(page, email)
+      await page.getByText("This browser didn't stay signed in").waitFor()
+      await page.getByLabel('Your email address').waitFor()
+      assert.equal(await page.getByRole('dialog').count(), 0)
+    },
+  )
 
-  test('reports a link that is incomplete, of another site, or of no site', async () => {
+  testVariant('reports a link that is incomplete, of another site, or of no site', async () => {
     const { page, visitor } = await web.asVisitor()
     const { claimUrl, slug } = await publish()
     for (const [link, answer] of [
@@ -136,7 +139,7 @@ describe('the claim page', requiresBrowser, () => {
     }
   })
 
-  test('reports that the site is already claimed, by this account or another', async () => {
+  testVariant('reports that the site is already claimed, by this account or another', async () => {
     await using first = await web.visitor()
     await using second = await web.visitor()
     const [site, email] = [await publish(), newAddress()]
@@ -176,7 +179,7 @@ describe('the claim page', requiresBrowser, () => {
       assert.match(complaint, /^(Blocked script execution in|Framing|Failed to load resource)/)
   })
 
-  test('shows a site with an incomplete upload without a preview', async () => {
+  testVariant('shows a site with an incomplete upload without a preview', async () => {
     const { page, visitor } = await web.asVisitor()
     const files = [{ path: 'index.html', size: 14, contentType: 'text/html' }]
     const { claimUrl } = await web.service.client().create({ files })

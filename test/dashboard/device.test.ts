@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { PHONE } from '../support/browser.ts'
+import { testVariant } from '../support/variants.ts'
 import { web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
 
@@ -12,7 +13,6 @@ describe('the page that connects a program', requiresBrowser, () => {
     const { deviceCode, verificationUrlComplete } = await start()
     const { page, owner } = await web.asOwner(undefined, { viewport: PHONE })
     await page.goto(verificationUrlComplete)
-    await owner.assertAccessibleInAllViewports()
     await page.getByRole('button', { name: 'Continue' }).click()
     for (const text of ['Slipway command line', 'ann@desk', /can publish, change and delete your sites/])
       await page.getByText(text).waitFor()
@@ -24,7 +24,7 @@ describe('the page that connects a program', requiresBrowser, () => {
     assert.equal((await web.service.client(apiKey).me()).key?.name, 'ann@desk')
   })
 
-  test('refuses a program, and says that a code is wrong', async () => {
+  testVariant('refuses a program, and says that a code is wrong', async () => {
     const { deviceCode, userCode } = await start()
     const { page } = await web.asOwner('/device')
     const continues = page.getByRole('button', { name: 'Continue' })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page, Request, Response, Route } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
+import { testVariant } from '../support/variants.ts'
 import {
   dragOver,
   dropOn,
@@ -64,7 +65,7 @@ describe('the front page publishes', requiresBrowser, () => {
     ])
   })
 
-  test('files that are picked just before the script that publishes arrives', async () => {
+  testVariant('files that are picked just before the script that publishes arrives', async () => {
     const { page } = await web.asVisitor()
     const picked = Promise.withResolvers<void>()
     await page.route('**/assets/publishing-*.js', async (route) => {
@@ -92,7 +93,7 @@ describe('the front page publishes', requiresBrowser, () => {
     assert.equal(await visited(await liveAt(page)), PAGE)
   })
 
-  test('files and folders that are dropped together, by their names', async () => {
+  testVariant('files and folders that are dropped together, by their names', async () => {
     const { page } = await front()
     const folder = disk.folder('both/pictures', { 'sea.txt': 'sea' })
     await dropOn(page, 'main', folder, disk.file('both/index.html', PAGE))
@@ -167,7 +168,7 @@ describe('the front page publishes', requiresBrowser, () => {
     await page.waitForURL(`**/sites/${publishes[0]!.slug}`)
   })
 
-  test('anonymously when the session has expired, and reports that', async () => {
+  testVariant('anonymously when the session has expired, and reports that', async () => {
     const { page } = await web.asOwner('/')
     await page.context().clearCookies()
     await pickFiles(page, disk.file('ended/index.html', PAGE))
@@ -187,31 +188,26 @@ describe('the page that publishes', requiresBrowser, () => {
     '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400"><rect width="640" height="400" fill="#0000c8"/></svg>'
   const files = { 'index.html': STYLED, 'css/style.css': STYLE, 'img/sea.svg': SEA }
 
-  for (const [source, pick] of [
-    ['a folder', (page: Page) => pickFolder(page, disk.folder('colors', files))],
-    ['a zip', (page: Page) => pickFiles(page, disk.zip('colors.zip', files))],
-  ] as const) {
-    test(`stores a picture of the site of ${source}`, async () => {
-      const { page, owner } = await web.asOwner('/')
-      const stored = page.waitForResponse(isThumbnail)
-      await pick(page)
-      assert.equal((await stored).status(), 200)
-      const [site] = (await owner.client.list()).publishes
-      const { bytes, corners } = await page.evaluate(decodePicture, new URL(site!.thumbnailUrl!).pathname)
-      assert.ok(bytes <= 20_000, `${bytes} bytes`)
-      const expected = [
-        [0, 180, 180],
-        [200, 0, 0],
-        [0, 0, 200],
-        [0, 180, 180],
-      ]
-      for (const [at, color] of corners.entries())
-        for (const [channel, value] of color.entries())
-          assert.ok(Math.abs(value - expected[at]![channel]!) < 12, `corner ${at}: ${color}`)
-      await page.goto(web.url('/sites'))
-      await page.locator('.thumbnail.start-page img').waitFor()
-    })
-  }
+  test('stores a picture of the site, here of a zip', async () => {
+    const { page, owner } = await web.asOwner('/')
+    const stored = page.waitForResponse(isThumbnail)
+    await pickFiles(page, disk.zip('colors.zip', files))
+    assert.equal((await stored).status(), 200)
+    const [site] = (await owner.client.list()).publishes
+    const { bytes, corners } = await page.evaluate(decodePicture, new URL(site!.thumbnailUrl!).pathname)
+    assert.ok(bytes <= 20_000, `${bytes} bytes`)
+    const expected = [
+      [0, 180, 180],
+      [200, 0, 0],
+      [0, 0, 200],
+      [0, 180, 180],
+    ]
+    for (const [at, color] of corners.entries())
+      for (const [channel, value] of color.entries())
+        assert.ok(Math.abs(value - expected[at]![channel]!) < 12, `corner ${at}: ${color}`)
+    await page.goto(web.url('/sites'))
+    await page.locator('.thumbnail.start-page img').waitFor()
+  })
 
   test('draws a hostile site without running or requesting anything of it', async () => {
     const { page } = await front()
@@ -289,7 +285,7 @@ describe('an update from the dashboard', requiresBrowser, () => {
     )
   })
 
-  test('of one file can replace the file of the same name in another folder', async () => {
+  testVariant('of one file can replace the file of the same name in another folder', async () => {
     const { page, owner } = await web.asOwner()
     const site = await owner.client.publish({
       files: toFiles({ 'index.html': PAGE, 'css/style.css': 'old' }),
@@ -359,7 +355,7 @@ describe('a network failure', requiresBrowser, () => {
     assert.deepEqual(again, ['PUT /api/v1/_upload'])
   })
 
-  test('before the first request is retried, too', async () => {
+  testVariant('before the first request is retried, too', async () => {
     const { page } = await front()
     const path = disk.file('early/index.html', 'Early')
     await page.waitForLoadState('networkidle')
@@ -399,7 +395,7 @@ describe('a publication in progress', requiresBrowser, () => {
     assert.equal(calls.filter((call) => call === `POST /api/v1/publish/${slug}/uploads/refresh`).length, 1)
   })
 
-  test('can be stopped, and nothing of it is published', async () => {
+  testVariant('can be stopped, and nothing of it is published', async () => {
     const { page, calls } = await front()
     const held = await holdUploads(page)
     await pickFiles(page, disk.file('stopped.mp4', FILM))
@@ -411,7 +407,7 @@ describe('a publication in progress', requiresBrowser, () => {
     assert.equal(calls.filter((call) => call.endsWith('/finalize')).length, 0)
   })
 
-  test('continues while another page is open, which shows its end', async () => {
+  testVariant('continues while another page is open, which shows its end', async () => {
     const { page } = await web.asOwner('/')
     const held = await holdUploads(page)
     await pickFiles(page, disk.file('behind/index.html', 'Behind'))
@@ -424,7 +420,7 @@ describe('a publication in progress', requiresBrowser, () => {
     assert.equal(await visited(await liveAt(page)), 'Behind')
   })
 
-  test('names a file that changed during the upload', async () => {
+  testVariant('names a file that changed during the upload', async () => {
     const { page } = await front()
     const path = disk.file('changing.txt', 'first')
     let release = (): void => {}

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
+import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
 import { visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
 
 describe('a page whose script fails to load', requiresBrowser, () => {
-  test('reports that, and loads on the next attempt', async () => {
+  testVariant('reports that, and loads on the next attempt', async () => {
     const { page, visitor } = await web.asVisitor('/')
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.route('**/assets/sign-in-page-*', (route) => route.abort())
@@ -21,7 +22,7 @@ describe('a page whose script fails to load', requiresBrowser, () => {
 })
 
 describe('a page that fails to render', requiresBrowser, () => {
-  test('reports that, and links to the other pages', async () => {
+  testVariant('reports that, and links to the other pages', async () => {
     const { page, owner } = await web.asOwner()
     await page.route('**/api/v1/publishes*', (route) =>
       route.fulfill({ json: { publishes: [null], nextCursor: null } }),
@@ -39,7 +40,7 @@ describe('a page that fails to render', requiresBrowser, () => {
 })
 
 describe('a page that was opened by another host name of the service', requiresBrowser, () => {
-  test('shows the host name to open for signing in', async () => {
+  testVariant('shows the host name to open for signing in', async () => {
     const { page, visitor } = await web.asVisitor()
     await page.goto(`http://127.0.0.1:${web.service.port}/sign-in`)
     const link = page.getByRole('link', { name: web.service.baseUrl })
@@ -51,7 +52,7 @@ describe('a page that was opened by another host name of the service', requiresB
 })
 
 describe('a user with few requests left in the hour', requiresBrowser, () => {
-  test('sees how many and when the limit resets, and what to do when none is left', async () => {
+  testVariant('sees how many and when the limit resets, and what to do when none is left', async () => {
     await using small = await web.another({ RATE_SESSION: '14' })
     await using owner = await small.owner()
     const { page } = owner
@@ -72,9 +73,9 @@ describe('a user with few requests left in the hour', requiresBrowser, () => {
 })
 
 describe('a page that needs a sign-in', requiresBrowser, () => {
-  test('is accessible in all viewports and color schemes without one', async () => {
+  testVariant('is accessible in all viewports and color schemes without one', async () => {
     const { page, visitor } = await web.asVisitor(undefined, { viewport: PHONE })
-    for (const path of ['/sites', '/domains', '/account']) {
+    for (const path of ALL_VARIANTS ? ['/domains', '/account', '/sites'] : ['/sites']) {
       await page.goto(web.url(path))
       await page.getByRole('heading', { name: /^Sign in/ }).waitFor()
       await visitor.assertReadableInAllViewports()

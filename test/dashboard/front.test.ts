@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toFiles } from '../api/content.ts'
 import { DESKTOP, PHONE } from '../support/browser.ts'
+import { testVariant } from '../support/variants.ts'
 import { dropOn, liveAt, pickFiles, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
@@ -37,12 +38,12 @@ describe('the front page', requiresBrowser, () => {
     ] as const) {
       await page.getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: heading }).waitFor()
-      await visitor.assertReadableInAllViewports()
+      await visitor.assertReadable()
     }
     visitor.assertNoComplaints()
   })
 
-  test('publishes an example site, and copies its URL', async () => {
+  testVariant('publishes an example site, and copies its URL', async () => {
     const { page } = await web.asVisitor('/', { permissions: ['clipboard-read', 'clipboard-write'] })
     await page.getByRole('button', { name: 'Try an example site' }).click()
     const siteUrl = await liveAt(page)
@@ -52,7 +53,7 @@ describe('the front page', requiresBrowser, () => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrl)
   })
 
-  test('offers only files on a phone, which has no folders', async () => {
+  testVariant('offers only files on a phone, which has no folders', async () => {
     const { page } = await web.asVisitor('/', {
       viewport: { width: 360, height: 740 },
       isMobile: true,
@@ -98,7 +99,7 @@ describe('the front page', requiresBrowser, () => {
     await tabTo(page, page.getByRole('button', { name: 'Copy the URL' }))
   })
 
-  test('asks for a sign-in where sites need an account, and then finishes publishing', async () => {
+  testVariant('asks for a sign-in where sites need an account, and then finishes publishing', async () => {
     await using other = await web.another({ ANONYMOUS: 'off' })
     await using visitor = await other.visitor()
     const { page } = visitor
@@ -142,34 +143,40 @@ describe('the front page', requiresBrowser, () => {
 })
 
 describe('what was published from this browser', requiresBrowser, () => {
-  test('is listed with its title and picture, and updated from the list of sites by a button or a drop', async () => {
-    const { page, owner } = await web.asOwner()
-    const { siteUrl, slug, claimToken, claimUrl, expiresAt } = await web.service.client().publish({
-      files: toFiles({ 'index.html': '<title>Before</title>' }),
-    })
-    const site = { slug, siteUrl, claimToken, claimUrl, expiresAt }
-    await page.evaluate(
-      (kept) => localStorage.setItem('slipway.anonymous-sites', kept),
-      JSON.stringify([site]),
-    )
-    const { host } = new URL(siteUrl)
-    await page.goto(web.url('/sites'))
-    await page.getByRole('button', { name: `Update ${host}` }).click()
-    await page.getByText(`Drop the new version of ${host}`).waitFor()
-    const stored = page.waitForResponse((one) => /\/thumbnail$/.test(one.url()))
-    await pickFiles(page, disk.file('named/index.html', '<title>Marlow Street Bakery</title><h1>Bread</h1>'))
-    await liveAt(page)
-    await stored
+  testVariant(
+    'is listed with its title and picture, and updated from the list of sites by a button or a drop',
+    async () => {
+      const { page, owner } = await web.asOwner()
+      const { siteUrl, slug, claimToken, claimUrl, expiresAt } = await web.service.client().publish({
+        files: toFiles({ 'index.html': '<title>Before</title>' }),
+      })
+      const site = { slug, siteUrl, claimToken, claimUrl, expiresAt }
+      await page.evaluate(
+        (kept) => localStorage.setItem('slipway.anonymous-sites', kept),
+        JSON.stringify([site]),
+      )
+      const { host } = new URL(siteUrl)
+      await page.goto(web.url('/sites'))
+      await page.getByRole('button', { name: `Update ${host}` }).click()
+      await page.getByText(`Drop the new version of ${host}`).waitFor()
+      const stored = page.waitForResponse((one) => /\/thumbnail$/.test(one.url()))
+      await pickFiles(
+        page,
+        disk.file('named/index.html', '<title>Marlow Street Bakery</title><h1>Bread</h1>'),
+      )
+      await liveAt(page)
+      await stored
 
-    await page.goto(web.url('/sites'))
-    const row = page.getByRole('region', { name: 'Unclaimed sites' }).getByRole('listitem')
-    await row.getByText('Marlow Street Bakery', { exact: true }).waitFor()
-    await row.locator('.start-page img').waitFor()
-    await owner.assertAccessible()
-    await dropOn(page, '.published-here li', disk.file('dropped/index.html', '<title>Dropped</title>'))
-    await page.getByRole('heading', { name: 'Update published' }).waitFor()
-    assert.match(await visited(siteUrl), /Dropped/)
-  })
+      await page.goto(web.url('/sites'))
+      const row = page.getByRole('region', { name: 'Unclaimed sites' }).getByRole('listitem')
+      await row.getByText('Marlow Street Bakery', { exact: true }).waitFor()
+      await row.locator('.start-page img').waitFor()
+      await owner.assertAccessible()
+      await dropOn(page, '.published-here li', disk.file('dropped/index.html', '<title>Dropped</title>'))
+      await page.getByRole('heading', { name: 'Update published' }).waitFor()
+      assert.match(await visited(siteUrl), /Dropped/)
+    },
+  )
 
   test('can be updated by another drop, removed from the list, and kept after signing in', async () => {
     const { page } = await web.asVisitor('/')
@@ -200,7 +207,7 @@ describe('what was published from this browser', requiresBrowser, () => {
     await owner.page.getByRole('link', { name: `Keep ${host}` }).waitFor()
   })
 
-  test('is removed from the list when an update finds it deleted', async () => {
+  testVariant('is removed from the list when an update finds it deleted', async () => {
     const { page } = await web.asVisitor('/')
     await pickFiles(page, disk.file('lost/index.html', 'Lost'))
     const siteUrl = await liveAt(page)
@@ -219,7 +226,7 @@ describe('what was published from this browser', requiresBrowser, () => {
 })
 
 describe('the rate limit', requiresBrowser, () => {
-  test('is reported with the time of its reset, and signing in continues immediately', async () => {
+  testVariant('is reported with the time of its reset, and signing in continues immediately', async () => {
     await using strict = await web.another({ RATE_ANONYMOUS: '1' })
     await using visitor = await strict.visitor()
     const { page } = visitor

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { BrowserContext, Page, Route } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
+import { testVariant } from '../support/variants.ts'
 import { buildZip, liveAt, pickFiles, toUpload, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
@@ -57,7 +58,7 @@ describe('a site in a preview', requiresBrowser, () => {
 })
 
 describe('the storage of a browser', requiresBrowser, () => {
-  test('does not prevent publishing, whatever it contains', async () => {
+  testVariant('does not prevent publishing, whatever it contains', async () => {
     const { page } = await web.asVisitor('/')
     const site = { slug: 'a', claimToken: 'b', expiresAt: '2999-01-01T00:00:00.000Z' }
     for (const rubbish of [
@@ -84,7 +85,7 @@ describe('the storage of a browser', requiresBrowser, () => {
 })
 
 describe('a zip', requiresBrowser, () => {
-  test('with a path of thousands of folders is refused immediately', async () => {
+  testVariant('with a path of thousands of folders is refused immediately', async () => {
     const { page } = await web.asVisitor()
     const endless = Array.from({ length: 40 }, (_, at) => ({
       name: `${at}${'/a'.repeat(30_000)}`,
@@ -123,7 +124,7 @@ describe('a late response', requiresBrowser, () => {
     assert.equal(await page.getByText(slug).count(), 0)
   })
 
-  test('does not overwrite what the user has typed since', async () => {
+  testVariant('does not overwrite what the user has typed since', async () => {
     const { page, owner } = await web.asOwner()
     const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a' }) })
     await page.goto(web.url(`/sites/${slug}/settings`))
@@ -140,7 +141,7 @@ describe('a late response', requiresBrowser, () => {
     await page.getByRole('heading', { level: 1, name: 'Bread and butter' }).waitFor()
   })
 
-  test('does not navigate away from another page that was opened since', async () => {
+  testVariant('does not navigate away from another page that was opened since', async () => {
     const { page, owner } = await web.asOwner()
     const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a' }) })
     await page.goto(web.url(`/sites/${slug}/settings`))
@@ -154,7 +155,7 @@ describe('a late response', requiresBrowser, () => {
     assert.equal(new URL(page.url()).pathname, '/account')
   })
 
-  test('is awaited when a site is deleted, whose name was typed, whatever is pressed', async () => {
+  testVariant('is awaited when a site is deleted, whose name was typed, whatever is pressed', async () => {
     const { page, owner } = await web.asOwner()
     const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a' }) })
     await page.goto(web.url(`/sites/${slug}/settings`))

@@ -7,21 +7,18 @@ import { promisify } from 'node:util'
 import type { CreateResponse } from '../../protocol/api/publish.ts'
 import { guideContent } from '../../scripts/reference/guides.ts'
 import { referenceContent } from '../../scripts/reference/reference.ts'
+import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
+import { visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
 
 const withCurl = spawnSync('curl', ['--version']).error ? { skip: 'needs curl' } : {}
 
-describe('the front page, from a terminal', requiresBrowser, () => {
-  test('has the command for this server', async () => {
-    const [command] = await commands('terminal')
-    assert.equal(command, `npx ${web.service.baseUrl}/cli.tgz publish ./folder`)
-  })
-
-  test('links to the API reference', async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(`${web.service.baseUrl}/?from=api`)
+describe('the front page', requiresBrowser, () => {
+  test('has the command for this server, and links to the API reference', async () => {
+    const { page, visitor } = await web.asVisitor('/?from=terminal')
+    await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`, { exact: true }).waitFor()
+    await page.goto(web.url('/?from=api'))
     await page.getByRole('main').getByRole('link', { name: 'API reference' }).click()
     const heading = page.getByRole('heading', { name: 'API reference', level: 1 })
     await heading.waitFor()
@@ -30,29 +27,23 @@ describe('the front page, from a terminal', requiresBrowser, () => {
     visitor.assertNoComplaints()
   })
 
-  test('has a curl call that publishes a folder', withCurl, async () => {
-    const [archive = ''] = await commands('api')
+  test('has a curl call that publishes a folder, and three that publish a page', withCurl, async () => {
+    const [archive = '', create = '', upload = '', finalize = ''] = await commands('api')
     const folder = await folderWith('<h1>Hello</h1>')
-    const { siteUrl } = JSON.parse(await shell(archive, folder)) as CreateResponse
-    await assertHeading(siteUrl, 'Hello')
-  })
+    const site = JSON.parse(await shell(archive, folder)) as CreateResponse
+    assert.equal(await visited(site.siteUrl), '<h1>Hello</h1>')
 
-  test('has three curl calls that publish a page', withCurl, async () => {
-    const [, create = '', upload = '', finalize = ''] = await commands('api')
-    const folder = mkdtempSync(join(web.service.data, 'curl-'))
     const { siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateResponse
     await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
     await shell(
       finalize.replace('FINALIZE_URL', plan.finalizeUrl).replace('VERSION_ID', plan.versionId),
       folder,
     )
-    await assertHeading(siteUrl, 'Hello')
+    assert.match(await visited(siteUrl), /Hello/)
   })
-})
 
-describe('the front page, from an agent', requiresBrowser, () => {
   test(
-    'has a text whose commands publish a folder and update it, without its secrets',
+    'has a text for agents, whose commands publish a folder and update it, without its secrets',
     withCurl,
     async () => {
       const [text = ''] = await commands('agent')
@@ -65,11 +56,11 @@ describe('the front page, from an agent', requiresBrowser, () => {
       )
       const answer = JSON.parse(await shell(publish.replaceAll('FOLDER', 'folder'), folder)) as CreateResponse
       const { slug, siteUrl, claimToken = '', claimUrl = '' } = answer
-      await assertHeading(siteUrl, 'Hello')
+      assert.equal(await visited(siteUrl), '<h1>Hello</h1>')
       await shell("printf '<h1>Hello again</h1>' > folder/index.html", folder)
       const filled = update.replaceAll('FOLDER', 'folder').replace('SLUG', slug)
       await shell(filled.replace('CLAIM_TOKEN', claimToken), folder)
-      await assertHeading(siteUrl, 'Hello again')
+      assert.equal(await visited(siteUrl), '<h1>Hello again</h1>')
       const key = await web.service.signIn(`${slug}@example.test`)
       await web.service.client(key).claim(slug, new URL(claimUrl).searchParams.get('token')!)
       const { files } = await web.service.client(key).details(slug)
@@ -77,25 +68,20 @@ describe('the front page, from an agent', requiresBrowser, () => {
         files.map(({ path }) => path),
         ['index.html'],
       )
+      const document = await visited(web.url('/api/openapi.json'))
+      assert.ok(text.includes(web.url('/api/openapi.json')))
+      for (const word of ['siteUrl', 'claimUrl', 'slug', 'claimToken']) {
+        assert.ok(text.includes(word) && document.includes(word), word)
+      }
     },
   )
-
-  test('has a text that names the fields of the response', async () => {
-    const [text = ''] = await commands('agent')
-    const document = await (await fetch(`${web.service.baseUrl}/api/openapi.json`)).text()
-    assert.ok(text.includes(`${web.service.baseUrl}/api/openapi.json`))
-    for (const word of ['siteUrl', 'claimUrl', 'slug', 'claimToken']) {
-      assert.ok(text.includes(word) && document.includes(word), word)
-    }
-  })
 })
 
 /** Texts with a copy button. */
-async function commands(from: 'terminal' | 'agent' | 'api'): Promise<string[]> {
-  await using visitor = await web.visitor()
-  await visitor.page.goto(`${web.service.baseUrl}/?from=${from}`)
-  await visitor.page.locator('pre').first().waitFor()
-  return await visitor.page.locator('pre').allTextContents()
+async function commands(from: 'agent' | 'api'): Promise<string[]> {
+  const { page } = await web.asVisitor(`/?from=${from}`)
+  await page.locator('pre').first().waitFor()
+  return await page.locator('pre').allTextContents()
 }
 
 async function folderWith(page: string): Promise<string> {
@@ -104,43 +90,39 @@ async function folderWith(page: string): Promise<string> {
   return folder
 }
 
-async function assertHeading(siteUrl: string, name: string): Promise<void> {
-  await using visitor = await web.visitor()
-  await visitor.page.goto(siteUrl)
-  await visitor.page.getByRole('heading', { name, exact: true }).waitFor()
-}
-
 describe('the API reference', () => {
-  test('is accessible', requiresBrowser, async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(`${web.service.baseUrl}/docs`)
-    for (const details of await page.locator('details').all())
-      await details.evaluate((d) => d.setAttribute('open', ''))
+  test('is readable in all viewports and color schemes', requiresBrowser, async () => {
+    const { page, visitor } = await web.asVisitor('/docs')
+    // The page of all details is so long that each check takes seconds of CPU time.
+    const opened = ALL_VARIANTS ? page.locator('details') : page.locator('details').nth(1)
+    await opened.evaluateAll((all) => {
+      for (const one of all) one.setAttribute('open', '')
+    })
     await visitor.assertReadableInAllViewports()
     visitor.assertNoComplaints()
   })
 
-  test('lists every route and every error code', requiresBrowser, async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
-    await page.goto(`${web.service.baseUrl}/docs`)
-    const text = (await page.locator('main').textContent()) ?? ''
-    const document = await (await fetch(`${web.service.baseUrl}/api/openapi.json`)).json()
+  test('lists every route and every error code, and its contents link to anchors', async () => {
+    const html = await visited(web.url('/docs'))
+    const text = html.replace(/<[^>]+>/g, '')
+    const document = JSON.parse(await visited(web.url('/api/openapi.json')))
     const calls = Object.entries(document.paths as Record<string, object>).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
     assert.ok(calls.length > 20)
-    for (const call of calls) assert.ok(text.includes(call), call)
-    for (const word of ['VALIDATION_ERROR', 'RATE_LIMITED', 'INSUFFICIENT_STORAGE'])
-      assert.ok(text.includes(word))
+    for (const call of [...calls, 'VALIDATION_ERROR', 'RATE_LIMITED', 'INSUFFICIENT_STORAGE'])
+      assert.ok(text.includes(call), call)
+    const anchors = [...html.matchAll(/<a href="#([^"]+)"/g)].map(([, anchor]) => anchor)
+    assert.ok(anchors.length > 20)
+    assert.deepEqual(
+      anchors.filter((anchor) => !html.includes(` id="${anchor}"`)),
+      [],
+    )
   })
 
-  test('has its contents beside the text, and folded above it on a phone', requiresBrowser, async () => {
-    await using visitor = await web.visitor()
-    const { page } = visitor
+  testVariant('has its contents beside the text, and folded above it on a phone', async () => {
+    const { page } = await web.asVisitor('/docs/publish')
     const entry = page.locator('.contents').getByRole('link', { name: 'Glossary' })
-    await page.goto(`${web.service.baseUrl}/docs/publish`)
     await entry.waitFor()
     await page.setViewportSize({ width: 390, height: 844 })
     await entry.waitFor({ state: 'hidden' })
@@ -148,17 +130,6 @@ describe('the API reference', () => {
     assert.ok(heading!.y < 300, `the text begins ${heading!.y} px from the top`)
     await page.getByText('Contents', { exact: true }).click()
     await entry.waitFor()
-  })
-
-  test('links each entry of its contents to an anchor', requiresBrowser, async () => {
-    await using visitor = await web.visitor()
-    await visitor.page.goto(`${web.service.baseUrl}/docs`)
-    const lost = await visitor.page
-      .locator('.contents a[href^="#"]')
-      .evaluateAll((links) =>
-        links.map((link) => link.getAttribute('href') ?? '').filter((href) => !document.querySelector(href)),
-      )
-    assert.deepEqual(lost, [])
   })
 
   test('describes a schema in words', () => {
@@ -238,11 +209,11 @@ test('a guide escapes HTML, has anchors, and links to other guides and no other 
 
 describe('an unknown path', () => {
   test('has a page for it', requiresBrowser, async () => {
-    await using visitor = await web.visitor()
-    const answer = await visitor.page.goto(`${web.service.baseUrl}/no/such/page`)
+    const { page, visitor } = await web.asVisitor()
+    const answer = await page.goto(web.url('/no/such/page'))
     assert.equal(answer?.status(), 404)
     assert.match(answer?.headers()['content-security-policy'] ?? '', /default-src 'none'/)
-    await visitor.page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await visitor.assertReadable()
   })
 })

@@ -3,10 +3,10 @@ import { describe, test } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
 import { type Contents, toFiles } from '../api/content.ts'
-
 import { PHONE } from '../support/browser.ts'
 import { getUrl } from '../support/http-client.ts'
-import { recordCalls, toUpload, visited } from './file-drop.ts'
+import { testVariant } from '../support/variants.ts'
+import { toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
 
@@ -58,14 +58,14 @@ describe('the settings of a site', requiresBrowser, () => {
     const { page, owner, part } = await openSettings(undefined, { viewport: PHONE })
     await page.getByRole('figure').getByText('The & bakery').waitFor()
     await page.getByRole('button', { name: 'Choose image' }).click()
-    await owner.assertReadableInAllViewports()
+    await owner.assertReadable()
     await page.getByRole('button', { name: 'images/loaf of bread.png' }).click()
     await page.getByLabel('Description').fill('long '.repeat(110))
     await page.getByRole('switch', { name: 'Password protection' }).click()
     await part('General').getByLabel('Expires').selectOption('On a date')
     await owner.assertAccessibleInAllViewports()
     await part('Danger zone').getByRole('button', { name: 'Delete site' }).click()
-    await owner.assertReadableInAllViewports()
+    await owner.assertReadable()
     owner.assertNoComplaints()
   })
 
@@ -96,7 +96,7 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.deepEqual(pickMetadata(await details()), [null, null, null])
   })
 
-  test('have a card for every document', async () => {
+  testVariant('have a card for every document', async () => {
     const { client, open, slug, part } = await openSettings()
     const image = (address: string) => `<title>Bread</title><meta property="og:image" content="${address}">`
     for (const [html, hint] of [
@@ -116,7 +116,7 @@ describe('the settings of a site', requiresBrowser, () => {
     }
   })
 
-  test('count the remaining characters, and do not save a text that is too long', async () => {
+  testVariant('count the remaining characters, and do not save a text that is too long', async () => {
     const { page, part, details, save } = await openSettings()
     await page.getByLabel('Title').fill('🥖'.repeat(200))
     await part('Link preview').getByText('0 of 200 characters left').waitFor()
@@ -128,7 +128,7 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.equal((await details()).title, '🥖'.repeat(200))
   })
 
-  test('find an image by its name among many', async () => {
+  testVariant('find an image by its name among many', async () => {
     const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.png`)
     const { page } = await openSettings(Object.fromEntries(names.map((name) => [name, PICTURE])))
     await page.getByRole('button', { name: 'Choose image' }).click()
@@ -220,7 +220,7 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Discard' }).click()
   })
 
-  test('link to each section, and mark the visible one', async () => {
+  testVariant('link to each section, and mark the visible one', async () => {
     const { page } = await openSettings(undefined, { viewport: PHONE })
     const sections = page.getByRole('navigation', { name: 'Settings' })
     for (const viewport of [{ width: 1280, height: 720 }, PHONE]) {
@@ -234,41 +234,35 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.equal(new URL(page.url()).hash, '#danger-zone')
   })
 
-  test('publish an uploaded image for the link preview, and warn of what previews do not show', async () => {
-    const { page, client, slug, siteUrl, details } = await openSettings()
-    const card = page.getByRole('figure')
-    await card.getByText('40 × 20 pixels. Use at least 1200 × 630').waitFor()
-    const input = page.getByLabel('Link preview image')
-    const upload = (name: string, content: string | Buffer) => input.setInputFiles([toUpload(name, content)])
-    await upload('card.svg', DRAWING)
-    await page.getByText('Choose a PNG, JPEG or WebP image.').waitFor()
-    await upload('card.png', 'no image')
-    await page.getByText("Couldn't open card.png. It may be damaged.").waitFor()
-    await upload('card.png', PICTURE)
-    await card.getByRole('img', { name: /^link-preview-[0-9a-f]{8}\.png$/ }).waitFor()
-    const first = (await details()).viewer.ogImagePath!
-    assert.match(await visited(siteUrl), new RegExp(`og:image" content="[^"]*/${first}"`))
-    await upload('card.png', PICTURE)
-    await page.getByText(first).waitFor({ state: 'detached' })
-    const { files, viewer } = await details()
-    assert.deepEqual(
-      files.map(({ path }) => path).sort(),
-      [...Object.keys(BAKERY), viewer.ogImagePath].sort(),
-    )
-    await client.setMetadata(slug, { ogImagePath: 'images/oven.svg' })
-    await page.reload()
-    await card.getByText("Most apps don't show SVG images").waitFor()
-  })
-
-  test('turn on single-page application mode', async () => {
-    const { page, siteUrl, save } = await openSettings()
-    const spa = page.getByRole('switch', { name: 'Single-page app' })
-    for (const status of [200, 404]) {
-      await spa.click()
-      await save()
-      assert.equal(await statusOf(`${siteUrl}users/7`), status)
-    }
-  })
+  testVariant(
+    'publish an uploaded image for the link preview, and warn of what previews do not show',
+    async () => {
+      const { page, client, slug, siteUrl, details } = await openSettings()
+      const card = page.getByRole('figure')
+      await card.getByText('40 × 20 pixels. Use at least 1200 × 630').waitFor()
+      const input = page.getByLabel('Link preview image')
+      const upload = (name: string, content: string | Buffer) =>
+        input.setInputFiles([toUpload(name, content)])
+      await upload('card.svg', DRAWING)
+      await page.getByText('Choose a PNG, JPEG or WebP image.').waitFor()
+      await upload('card.png', 'no image')
+      await page.getByText("Couldn't open card.png. It may be damaged.").waitFor()
+      await upload('card.png', PICTURE)
+      await card.getByRole('img', { name: /^link-preview-[0-9a-f]{8}\.png$/ }).waitFor()
+      const first = (await details()).viewer.ogImagePath!
+      assert.match(await visited(siteUrl), new RegExp(`og:image" content="[^"]*/${first}"`))
+      await upload('card.png', PICTURE)
+      await page.getByText(first).waitFor({ state: 'detached' })
+      const { files, viewer } = await details()
+      assert.deepEqual(
+        files.map(({ path }) => path).sort(),
+        [...Object.keys(BAKERY), viewer.ogImagePath].sort(),
+      )
+      await client.setMetadata(slug, { ogImagePath: 'images/oven.svg' })
+      await page.reload()
+      await card.getByText("Most apps don't show SVG images").waitFor()
+    },
+  )
 
   test('set an expiry after a duration or at a date, and remove it', async () => {
     const { part, save, details } = await openSettings(undefined, { timezoneId: 'Asia/Kolkata' })
@@ -331,15 +325,5 @@ describe('the settings of a site', requiresBrowser, () => {
     await part('Unsaved changes').getByText('It may have been deleted in another tab.').waitFor()
     assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
     await page.getByRole('button', { name: 'Discard' }).click()
-  })
-
-  test('cost three requests to open', async () => {
-    const { page, open } = await openSettings()
-    const title = page.getByRole('figure').getByText('The & bakery')
-    await title.waitFor()
-    const calls = recordCalls(page)
-    await open()
-    await title.waitFor()
-    assert.equal(calls.length, 3)
   })
 })

@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
 import { sendRequest } from '../support/http-client.ts'
-import { recordCalls, toUpload, visited } from './file-drop.ts'
+import { testVariant } from '../support/variants.ts'
+import { toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { type Account, requiresBrowser, textsAre, undone } from './web-fixture.ts'
 
@@ -48,7 +49,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await owner.assertAccessibleInAllViewports()
     await page.goto(web.url(`/sites/${slugs.pending}`))
     await page.getByText("This site isn't live yet").waitFor()
-    await owner.assertAccessibleInAllViewports()
+    await owner.assertReadableInAllViewports()
     owner.assertNoComplaints()
   })
 
@@ -89,7 +90,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await rows(page).nth(4).waitFor()
   })
 
-  test('the list is sorted by title or by the last update, as this browser remembers', async () => {
+  testVariant('the list is sorted by title or by the last update, as this browser remembers', async () => {
     const account = await web.createAccount()
     for (const title of ['Boats', 'Zebras', 'Apples']) {
       web.service.clock.now += 1
@@ -118,49 +119,55 @@ describe('the sites of an account', requiresBrowser, () => {
     await titlesAre(page, ['Needed'])
   })
 
-  test('the list explains how to publish the first site, shows fifty, more on request, and searches all of them', async () => {
-    const { page, owner } = await web.asOwner('/sites')
-    await page.getByText('No sites', { exact: true }).waitFor()
-    await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
-    await owner.assertReadable()
-    await page.getByRole('link', { name: 'Publish a folder' }).click()
-    await page.waitForURL(web.url('/'))
+  testVariant(
+    'the list explains how to publish the first site, shows fifty, more on request, and searches all of them',
+    async () => {
+      const { page, owner } = await web.asOwner('/sites')
+      await page.getByText('No sites', { exact: true }).waitFor()
+      await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
+      await owner.assertReadable()
+      await page.getByRole('link', { name: 'Publish a folder' }).click()
+      await page.waitForURL(web.url('/'))
 
-    const { client } = owner
-    const { slug } = await client.publish({ files: toFiles({ 'index.html': 'first' }) })
-    for (let made = 1; made < 52; made++) {
-      web.service.clock.now += 1
-      await client.duplicate(slug)
-    }
-    await client.setMetadata(slug, { title: 'The oldest' })
-    await page.goto(web.url('/sites'))
-    await rows(page).nth(49).waitFor()
-    assert.equal(await rows(page).count(), 50)
-    await page.getByRole('searchbox', { name: 'Search' }).fill('OLD the')
-    await page.getByRole('status').getByText('1 site found').waitFor()
-    await titlesAre(page, ['The oldest'])
-    await page.getByRole('searchbox', { name: 'Search' }).fill('')
-    await page.getByRole('button', { name: 'Show more' }).press('Enter')
-    await rows(page).nth(51).waitFor()
-    assert.equal(await rows(page).count(), 52)
-    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
-    await page.waitForFunction(() => document.activeElement?.closest('li')?.previousElementSibling)
-  })
+      const { client } = owner
+      const { slug } = await client.publish({ files: toFiles({ 'index.html': 'first' }) })
+      for (let made = 1; made < 52; made++) {
+        web.service.clock.now += 1
+        await client.duplicate(slug)
+      }
+      await client.setMetadata(slug, { title: 'The oldest' })
+      await page.goto(web.url('/sites'))
+      await rows(page).nth(49).waitFor()
+      assert.equal(await rows(page).count(), 50)
+      await page.getByRole('searchbox', { name: 'Search' }).fill('OLD the')
+      await page.getByRole('status').getByText('1 site found').waitFor()
+      await titlesAre(page, ['The oldest'])
+      await page.getByRole('searchbox', { name: 'Search' }).fill('')
+      await page.getByRole('button', { name: 'Show more' }).press('Enter')
+      await rows(page).nth(51).waitFor()
+      assert.equal(await rows(page).count(), 52)
+      assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
+      await page.waitForFunction(() => document.activeElement?.closest('li')?.previousElementSibling)
+    },
+  )
 
-  test('the list shows the first letter of a site whose image fails to load, and recovers after a network failure', async () => {
-    const { page, owner } = await web.asOwner()
-    await owner.client.publish({ title: 'The harbour', files: toFiles(FILES) })
-    await page.route('**/favicon.svg', (route) =>
-      route.request().url().includes('--') ? route.abort() : route.continue(),
-    )
-    await page.route('**/api/v1/publishes*', (route) => route.abort())
-    await page.goto(web.url('/sites'))
-    await page.getByRole('alert').getByText("Can't reach the server.").waitFor()
-    await page.unroute('**/api/v1/publishes*')
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await rows(page).locator('.letter').getByText('T').waitFor()
-    assert.equal(await rows(page).locator('img').count(), 0)
-  })
+  testVariant(
+    'the list shows the first letter of a site whose image fails to load, and recovers after a network failure',
+    async () => {
+      const { page, owner } = await web.asOwner()
+      await owner.client.publish({ title: 'The harbour', files: toFiles(FILES) })
+      await page.route('**/favicon.svg', (route) =>
+        route.request().url().includes('--') ? route.abort() : route.continue(),
+      )
+      await page.route('**/api/v1/publishes*', (route) => route.abort())
+      await page.goto(web.url('/sites'))
+      await page.getByRole('alert').getByText("Can't reach the server.").waitFor()
+      await page.unroute('**/api/v1/publishes*')
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await rows(page).locator('.letter').getByText('T').waitFor()
+      assert.equal(await rows(page).locator('img').count(), 0)
+    },
+  )
 
   test('the page of a site has its address to copy and to open, and its details', async () => {
     const { page, owner } = await web.asOwner(undefined, { account: ada })
@@ -182,35 +189,38 @@ describe('the sites of an account', requiresBrowser, () => {
     assert.equal(opened.url(), toSiteUrl(slugs.harbour))
   })
 
-  test('the page of a site has the latest versions to restore, and the visitors of a month', async () => {
-    const { page, owner } = await web.asOwner()
-    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': '<h1>One</h1>' }) })
-    for (const word of ['Two', 'Three', 'Four']) {
-      web.service.clock.now += 1000
-      await owner.client.publish({ slug, files: toFiles({ 'index.html': `<h1>${word}</h1>` }) })
-    }
-    const headers = { Host: toHost(slug), 'User-Agent': 'Firefox' }
-    await sendRequest(web.service.port, { path: '/', headers })
-    await page.goto(web.url(`/sites/${slug}`))
-    await page.getByRole('img', { name: '1 visitor in 30 days' }).waitFor()
-    const versions = page.getByRole('region', { name: 'Latest versions' }).getByRole('listitem')
-    await versions.nth(2).waitFor()
-    assert.equal(await versions.count(), 3)
-    const restore = (at: number) =>
-      versions
-        .nth(at)
-        .getByRole('button', { name: /^Restore version/ })
-        .click()
-    await restore(1)
-    await preview(page).getByRole('heading', { name: 'Three' }).waitFor()
-    await versions.nth(1).getByText('Live').waitFor()
-    await page.route('**/restore', (route) => route.abort())
-    await restore(0)
-    await page.getByRole('alert').waitFor()
-    await versions.nth(1).getByText('Live').waitFor()
-  })
+  testVariant(
+    'the page of a site has the latest versions to restore, and the visitors of a month',
+    async () => {
+      const { page, owner } = await web.asOwner()
+      const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': '<h1>One</h1>' }) })
+      for (const word of ['Two', 'Three', 'Four']) {
+        web.service.clock.now += 1000
+        await owner.client.publish({ slug, files: toFiles({ 'index.html': `<h1>${word}</h1>` }) })
+      }
+      const headers = { Host: toHost(slug), 'User-Agent': 'Firefox' }
+      await sendRequest(web.service.port, { path: '/', headers })
+      await page.goto(web.url(`/sites/${slug}`))
+      await page.getByRole('img', { name: '1 visitor in 30 days' }).waitFor()
+      const versions = page.getByRole('region', { name: 'Latest versions' }).getByRole('listitem')
+      await versions.nth(2).waitFor()
+      assert.equal(await versions.count(), 3)
+      const restore = (at: number) =>
+        versions
+          .nth(at)
+          .getByRole('button', { name: /^Restore version/ })
+          .click()
+      await restore(1)
+      await preview(page).getByRole('heading', { name: 'Three' }).waitFor()
+      await versions.nth(1).getByText('Live').waitFor()
+      await page.route('**/restore', (route) => route.abort())
+      await restore(0)
+      await page.getByRole('alert').waitFor()
+      await versions.nth(1).getByText('Live').waitFor()
+    },
+  )
 
-  test('the page of a site publishes chosen files as an update, from any of its tabs', async () => {
+  testVariant('the page of a site publishes chosen files as an update, from any of its tabs', async () => {
     const { page, owner } = await web.asOwner()
     const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'old' }) })
     await page.goto(web.url(`/sites/${slug}/files`))
@@ -218,19 +228,6 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByRole('menuitem', { name: 'Choose files or a ZIP' }).waitFor()
     await page.getByLabel('Update: files').setInputFiles([toUpload('index.html', '<h1>New</h1>')])
     await preview(page).getByRole('heading', { name: 'New' }).waitFor()
-  })
-
-  test('the page of a site sends three requests, and none more for its versions', async () => {
-    const { page } = await web.asOwner(undefined, { account: ada })
-    const calls = recordCalls(page)
-    await page.goto(web.url(`/sites/${slugs.harbour}`))
-    await page.getByRole('region', { name: 'Visitors' }).getByText('0 in 30 days').waitFor()
-    await page.getByRole('link', { name: 'Files' }).click()
-    await page.getByRole('heading', { level: 2, name: 'Files' }).waitFor()
-    await page.getByRole('link', { name: 'Versions', exact: true }).click()
-    await page.getByText('First version').waitFor()
-    const site = `GET /api/v1/publish/${slugs.harbour}`
-    assert.deepEqual(calls.sort(), [site, `${site}/analytics`, `${site}/versions`])
   })
 
   test('domains from before the server switched them off are listed, without a form that cannot work', async () => {
@@ -243,23 +240,26 @@ describe('the sites of an account', requiresBrowser, () => {
     await owner.assertReadable()
   })
 
-  test('the page of a site shows its owner a preview without the password', async () => {
+  testVariant('the page of a site shows its owner a preview without the password', async () => {
     const { page } = await web.asOwner(`/sites/${slugs.locked}`, { account: ada })
     await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
   })
 
-  test('the page of a site explains a site with an incomplete upload, and an incomplete update', async () => {
-    const { page } = await web.asOwner(`/sites/${slugs.pending}/files`, { account: ada })
-    const files = page.getByRole('region', { name: 'Files' })
-    await files.getByText('big.zip').waitFor()
-    assert.equal(await files.getByRole('link').count(), 0)
-    await page.getByRole('link', { name: 'Versions' }).click()
-    await page.getByText('No versions yet.').waitFor()
-    const entries = [{ path: 'a.mp3', size: 7, contentType: 'audio/mpeg' }]
-    await ada.client.update(slugs.songs, { files: entries })
-    await page.goto(web.url(`/sites/${slugs.songs}`))
-    await page.getByRole('status').getByText('An update is unfinished').waitFor()
-  })
+  testVariant(
+    'the page of a site explains a site with an incomplete upload, and an incomplete update',
+    async () => {
+      const { page } = await web.asOwner(`/sites/${slugs.pending}/files`, { account: ada })
+      const files = page.getByRole('region', { name: 'Files' })
+      await files.getByText('big.zip').waitFor()
+      assert.equal(await files.getByRole('link').count(), 0)
+      await page.getByRole('link', { name: 'Versions' }).click()
+      await page.getByText('No versions yet.').waitFor()
+      const entries = [{ path: 'a.mp3', size: 7, contentType: 'audio/mpeg' }]
+      await ada.client.update(slugs.songs, { files: entries })
+      await page.goto(web.url(`/sites/${slugs.songs}`))
+      await page.getByRole('status').getByText('An update is unfinished').waitFor()
+    },
+  )
 
   test('the page of a site explains a site that is unknown, of another account or expired, and links to the list', async () => {
     const { page, owner } = await web.asOwner()
@@ -305,16 +305,19 @@ describe('the sites of an account', requiresBrowser, () => {
     assert.match((await folder('img').textContent())!, /^img4 files\d+ bytes$/)
   })
 
-  test('files open at the site’s address, whatever their names, except those that are never served', async () => {
-    const { page } = await web.asOwner(`/sites/${slugs.harbour}/files`, { account: ada })
-    const opened = await openedBy(page, () => page.getByRole('link', { name: 'boat 1%.svg' }).click())
-    assert.equal(opened.url(), `${toSiteUrl(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
-    assert.equal(await opened.locator('rect').count(), 1)
-    assert.equal(await page.getByText('_headers', { exact: true }).count(), 1)
-    assert.equal(await page.getByRole('link', { name: '_headers' }).count(), 0)
-  })
+  testVariant(
+    'files open at the site’s address, whatever their names, except those that are never served',
+    async () => {
+      const { page } = await web.asOwner(`/sites/${slugs.harbour}/files`, { account: ada })
+      const opened = await openedBy(page, () => page.getByRole('link', { name: 'boat 1%.svg' }).click())
+      assert.equal(opened.url(), `${toSiteUrl(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
+      assert.equal(await opened.locator('rect').count(), 1)
+      assert.equal(await page.getByText('_headers', { exact: true }).count(), 1)
+      assert.equal(await page.getByRole('link', { name: '_headers' }).count(), 0)
+    },
+  )
 
-  test('files are found by a part of their names when there are many', async () => {
+  testVariant('files are found by a part of their names when there are many', async () => {
     const paths = Array.from({ length: 250 }, (_, at) => `part ${at % 10}/page-${at}.html`)
     const { page, owner } = await web.asOwner()
     const contents = Object.fromEntries(paths.map((path) => [path, path]))
@@ -376,28 +379,29 @@ describe('the sites of an account', requiresBrowser, () => {
   })
 })
 
-test(
-  'a file edited while another version went live is saved on top of that version, after a look at it',
-  requiresBrowser,
-  async () => {
-    const { page, owner } = await web.asOwner()
-    const { slug, siteUrl } = await owner.client.publish({
-      files: toFiles({ 'index.html': 'old', 'b.txt': 'b' }),
-    })
-    await page.goto(web.url(`/sites/${slug}/files`))
-    await page.getByRole('button', { name: 'Actions for index.html' }).click()
-    await page.getByRole('menuitem', { name: 'Edit text' }).click()
-    await page.getByLabel('Content').fill('mine')
-    await owner.client.publish({ slug, files: toFiles({ 'index.html': 'theirs', 'b.txt': 'bb' }) })
-    await page.getByRole('button', { name: 'Save as new version' }).click()
-    await page.getByRole('button', { name: 'Show the live text' }).click()
-    await page.getByText('theirs', { exact: true }).waitFor()
-    await owner.assertAccessible()
-    await page.getByRole('button', { name: 'Save anyway' }).click()
-    await page.getByText('index.html saved.').waitFor()
-    assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'b.txt')], ['mine', 'bb'])
-  },
-)
+describe('an edited file', requiresBrowser, () => {
+  testVariant(
+    'a file edited while another version went live is saved on top of that version, after a look at it',
+    async () => {
+      const { page, owner } = await web.asOwner()
+      const { slug, siteUrl } = await owner.client.publish({
+        files: toFiles({ 'index.html': 'old', 'b.txt': 'b' }),
+      })
+      await page.goto(web.url(`/sites/${slug}/files`))
+      await page.getByRole('button', { name: 'Actions for index.html' }).click()
+      await page.getByRole('menuitem', { name: 'Edit text' }).click()
+      await page.getByLabel('Content').fill('mine')
+      await owner.client.publish({ slug, files: toFiles({ 'index.html': 'theirs', 'b.txt': 'bb' }) })
+      await page.getByRole('button', { name: 'Save as new version' }).click()
+      await page.getByRole('button', { name: 'Show the live text' }).click()
+      await page.getByText('theirs', { exact: true }).waitFor()
+      await owner.assertAccessible()
+      await page.getByRole('button', { name: 'Save anyway' }).click()
+      await page.getByText('index.html saved.').waitFor()
+      assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'b.txt')], ['mine', 'bb'])
+    },
+  )
+})
 
 describe('a deleted site', requiresBrowser, () => {
   test('is restored from the trash, or deleted permanently', async () => {
@@ -410,7 +414,7 @@ describe('a deleted site', requiresBrowser, () => {
     await page.getByRole('link', { name: 'Trash' }).click()
     await page.getByText('Deleted sites can be restored for 30 days.').waitFor()
     await page.getByRole('button', { name: 'Restore Kept' }).waitFor()
-    await owner.assertAccessibleInAllViewports()
+    await owner.assertReadableInAllViewports()
     await page.getByRole('button', { name: 'Restore Kept' }).click()
     await page.getByText('Kept restored.').waitFor()
     await page.getByRole('button', { name: 'Delete permanently: Lost' }).click()
@@ -437,7 +441,7 @@ describe('a shared site', requiresBrowser, () => {
     await people.getByRole('button', { name: `Remove ${guest.email}` }).click()
     await page.getByRole('button', { name: 'Undo' }).click()
     await people.getByRole('button', { name: `Remove ${guest.email}` }).waitFor()
-    await owner.assertAccessibleInAllViewports()
+    await owner.assertReadableInAllViewports()
 
     await guest.page.goto(web.url('/sites'))
     await guest.page.getByText(`Shared by ${owner.email}`).waitFor()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
+import { testVariant } from '../support/variants.ts'
 import { dropOn, recordCalls, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { type Owner, requiresBrowser, undone } from './web-fixture.ts'
@@ -22,8 +22,11 @@ const MINUTE_MS = 60_000
 let ada: Owner
 
 describe('the versions of a site', requiresBrowser, () => {
-  test('show when, by whom and with what each was published, and what changed', async () => {
-    await openVersions()
+  test('show when and by whom each was published, what changed, and a preview without the password', async () => {
+    const { slug, page } = await versions()
+    await ada.client.setMetadata(slug, { password: 'open sesame' })
+    const calls = recordCalls(page)
+    await opened(slug)
     const texts = await rows().allTextContents()
     assert.match(
       texts[0]!,
@@ -33,14 +36,8 @@ describe('the versions of a site', requiresBrowser, () => {
     assert.match(texts[1]!, /2 files added, 1 file changed, 1 file removed$/)
     assert.match(texts[2]!, /^3 hours ago.*Published anonymously · 3 files · \d+ bytesFirst version$/)
     assert.equal(texts.length, 3)
-  })
 
-  test('show the changed files, and a preview without the password', async () => {
-    const { slug, page } = await versions()
     await page.setViewportSize(PHONE)
-    await ada.client.setMetadata(slug, { password: 'open sesame' })
-    const calls = recordCalls(page)
-    await opened(slug)
     await rows().nth(1).locator('summary').press('Enter')
     const lists = rows().nth(1).getByRole('list')
     await lists.nth(2).waitFor()
@@ -91,7 +88,7 @@ describe('the versions of a site', requiresBrowser, () => {
     assert.equal(await visited(siteUrl), 'Newer')
   })
 
-  test('that are drafts can be published', async () => {
+  testVariant('that are drafts can be published', async () => {
     const { siteUrl } = await openVersions()
     await ada.page.getByRole('button', { name: /^Publish version/ }).click()
     await rows().first().getByText('Live', { exact: true }).waitFor()
@@ -126,26 +123,18 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByRole('list', { name: 'Versions' }).and(page.locator(':focus')).waitFor()
   })
 
-  test('can be downloaded as an archive', async () => {
-    const { page, slug } = await openVersions()
-    await menu(2).click()
-    const downloading = page.waitForEvent('download')
-    await page.getByRole('menuitem', { name: 'Download files' }).click()
-    const archive = await (await downloading).path()
-    const bytes = readFileSync(archive).toString('latin1')
-    for (const name of Object.keys(FIRST)) assert.ok(bytes.includes(name), name)
-    assert.equal((await downloading).suggestedFilename(), `${slug}.zip`)
-  })
-
-  test('that were deleted in another tab are reported as deleted, with a link to the others', async () => {
-    const { page, slug, first } = await openVersions()
-    await ada.client.deleteVersion(slug, first)
-    await page.getByRole('button', { name: /^Restore version/ }).click()
-    await page.getByRole('alert').getByText('It may have been deleted in another tab.').waitFor()
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await rows().nth(2).waitFor({ state: 'detached' })
-    assert.equal(await rows().count(), 2)
-  })
+  testVariant(
+    'that were deleted in another tab are reported as deleted, with a link to the others',
+    async () => {
+      const { page, slug, first } = await openVersions()
+      await ada.client.deleteVersion(slug, first)
+      await page.getByRole('button', { name: /^Restore version/ }).click()
+      await page.getByRole('alert').getByText('It may have been deleted in another tab.').waitFor()
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await rows().nth(2).waitFor({ state: 'detached' })
+      assert.equal(await rows().count(), 2)
+    },
+  )
 })
 
 test(
@@ -182,16 +171,18 @@ test(
   },
 )
 
-test('files dropped on a site in the list are its next version', requiresBrowser, async () => {
-  const { slug, siteUrl, page } = await versions()
-  await page.goto(web.url('/sites'))
-  const row = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: slug }) })
-  await row.getByText('4 files').waitFor()
-  await dropOn(page, '.site-list h2', disk.file('row/index.html', '<h1>Onto the row</h1>'))
-  await page.getByRole('button', { name: 'Replace everything' }).click()
-  await row.getByText(/^1 file,/).waitFor()
-  assert.equal(await visited(siteUrl), '<h1>Onto the row</h1>')
-  await ada.assertReadable()
+describe('the list of sites', requiresBrowser, () => {
+  testVariant('files dropped on a site in the list are its next version', async () => {
+    const { slug, siteUrl, page } = await versions()
+    await page.goto(web.url('/sites'))
+    const row = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: slug }) })
+    await row.getByText('4 files').waitFor()
+    await dropOn(page, '.site-list h2', disk.file('row/index.html', '<h1>Onto the row</h1>'))
+    await page.getByRole('button', { name: 'Replace everything' }).click()
+    await row.getByText(/^1 file,/).waitFor()
+    assert.equal(await visited(siteUrl), '<h1>Onto the row</h1>')
+    await ada.assertReadable()
+  })
 })
 
 /** Creates a site with three versions: one from before it was claimed, a live one from the dashboard, and a draft. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import { before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { toFiles } from '../api/content.ts'
-import { DESKTOP, PHONE } from '../support/browser.ts'
+import { DESKTOP } from '../support/browser.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { testVariant } from '../support/variants.ts'
 import { recordCalls } from './file-drop.ts'
 import { web } from './shared.ts'
 import { type Account, requiresBrowser } from './web-fixture.ts'
@@ -62,13 +63,6 @@ describe('the visits of a site', requiresBrowser, () => {
     visited = await visitedSite()
   })
 
-  test('are accessible in all viewports and color schemes', async () => {
-    const { page, owner } = await web.asOwner(visitsPath(visited, '?range=30d'), { account, viewport: PHONE })
-    await page.getByText('All numbers by day').click()
-    await owner.assertAccessibleInAllViewports()
-    owner.assertNoComplaints()
-  })
-
   test('are shown for ranges with addresses of their own, each requested once, with a script only for them', async () => {
     const { page } = await web.asOwner(undefined, { account })
     const requests: string[] = []
@@ -110,11 +104,8 @@ describe('the visits of a site', requiresBrowser, () => {
     assert.deepEqual([times('visits-view'), times('/analytics')], [1, 3])
   })
 
-  test('are shown in a chart with tooltips, and in a table', async () => {
-    const { page } = await web.asOwner(visitsPath(visited, '?range=30d'), {
-      account,
-      viewport: DESKTOP,
-    })
+  test('are shown in a chart with tooltips, and in a table, both accessible, and exported', async () => {
+    const { page, owner } = await web.asOwner(visitsPath(visited, '?range=30d'), { account })
     const part = page.getByRole('region', { name: 'Over time' })
     const plots = part.getByRole('img')
     assert.match(
@@ -132,16 +123,18 @@ describe('the visits of a site', requiresBrowser, () => {
     assert.equal(rows.length, 31)
     assert.match(rows.at(-1)!, /, so far\s+1\s+15\s/)
     assert.equal(rows.filter((row) => /\s0\s+0\s+0 bytes$/.test(row)).length, 27)
+    await owner.assertAccessibleInAllViewports()
+    owner.assertNoComplaints()
     const exporting = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export CSV' }).click()
     const file = await exporting
     assert.equal(file.suggestedFilename(), `${visited}-visits-30d.csv`)
-    const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
+    const lines = (await text(await file.createReadStream())).split('\r\n')
     assert.deepEqual([lines[0], lines.length], ['day,visitors,requests,bytes', 32])
     assert.match(lines[30]!, /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z,1,15,\d+$/)
   })
 
-  test('are redrawn when the window or its color scheme changes', async () => {
+  testVariant('are redrawn when the window or its color scheme changes', async () => {
     const { page, owner } = await web.asOwner(visitsPath(visited), { account, viewport: DESKTOP })
     await page.locator('canvas').first().waitFor()
     const drawn = () => page.evaluate(() => document.querySelector('canvas')!.toDataURL())
@@ -156,7 +149,7 @@ describe('the visits of a site', requiresBrowser, () => {
     await owner.assertReadable()
   })
 
-  test('of the last day are shown in the time zone of the browser', async () => {
+  testVariant('of the last day are shown in the time zone of the browser', async () => {
     const { page, owner } = await web.asOwner(visitsPath(visited, '?range=24h'), {
       account,
       timezoneId: 'Asia/Kolkata',
@@ -173,7 +166,7 @@ describe('the visits of a site', requiresBrowser, () => {
       .waitFor()
   })
 
-  test('explain how they are counted when there are none, and show the next one', async () => {
+  testVariant('explain how they are counted when there are none, and show the next one', async () => {
     const { page, owner } = await web.asOwner(undefined, { account })
     const { slug, siteUrl } = await published(account.client)
     await page.goto(web.url(visitsPath(slug)))
@@ -185,7 +178,7 @@ describe('the visits of a site', requiresBrowser, () => {
     await total(page, 'Visitors').getByText('1', { exact: true }).waitFor()
   })
 
-  test('are not requested where they are not counted', async () => {
+  testVariant('are not requested where they are not counted', async () => {
     await using quiet = await web.another({ VISITS: 'off' })
     await using owner = await quiet.owner()
     const { page } = owner

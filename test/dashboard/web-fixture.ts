@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
-import {
-  type APIRequestContext,
-  type BrowserContextOptions,
-  type Cookie,
-  type Locator,
-  type Page,
-  request,
-} from 'playwright-core'
+import type { APIRequestContext, BrowserContextOptions, Cookie, Locator, Page } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import { type BrowserUser, ContextPool, openEmptyPage } from '../support/browser.ts'
+import { type BrowserUser, ContextPool, openEmptyPage, openRequestContext } from '../support/browser.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 
@@ -128,7 +121,7 @@ export class WebFixture implements AsyncDisposable {
 
   /** Signs in a client that sends requests as the pages of a browser do. */
   async openSession(email: string, userAgent?: string): Promise<APIRequestContext> {
-    const session = await request.newContext({
+    const session = await openRequestContext({
       baseURL: this.service.baseUrl,
       extraHTTPHeaders: { Origin: this.service.baseUrl },
       ...(userAgent && { userAgent }),

@@ -10,7 +10,7 @@ const STARTS = {
   postgres: async () => (await (await import('./postgres.ts')).startPostgres()).url(),
   /** The endpoint of an S3 server (`sharedCeph`). */
   ceph: async () => (await (await import('./ceph.ts')).startCeph()).endpoint,
-  /** The WebSocket endpoint of a headless Chromium (`openChromium`). */
+  /** The WebSocket endpoint of a headless Chromium (`openBrowser`, `ContextPool`). */
   chromium: async () => (await import('../support/browser.ts')).startChromium(),
 } satisfies Record<string, () => Promise<string>>
 
