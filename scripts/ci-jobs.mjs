@@ -38,7 +38,7 @@ async function runTests(testNode, { node, npm }, folder) {
   const packages = [`node-${process.platform}-${process.arch}@${node}`, `npm@${npm}`]
   await mustSucceed('npm', ['install', '--silent', '--prefix', folder, ...packages])
   const PATH = [join(folder, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
-  const env = { ...process.env, PATH }
+  const env = { ...process.env, PATH, TEST_VARIANTS: 'all' }
   await mustSucceed('node', ['--version'], env)
   await mustSucceed(testNode, ['--test', ...TESTS], env)
 }

@@ -9,6 +9,7 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { GITHUB_CLAIMS } from '../api/trusted-job.ts'
 import { getUrl } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
 import { GitHub } from '../tools/github.ts'
 import { OidcIssuer } from '../tools/oidc-issuer.ts'
 
@@ -117,7 +118,8 @@ describe('the GitHub Action', () => {
       github.comments.map(({ body }) => body.includes(url)),
       [false, true],
     )
-    for (let runs = 0; runs < 2; runs++) {
+    // The event may arrive twice.
+    for (let runs = 0; runs < (ALL_VARIANTS ? 2 : 1); runs++) {
       const { code, log } = await runJob(site, '2', { action: 'closed' })
       assert.equal(code, 0, log)
     }
@@ -131,6 +133,10 @@ describe('the GitHub Action', () => {
     const jobs = await Promise.all(['1', '2'].map((page) => runJob(site, page, { action: 'synchronize' })))
     for (const { code, log } of jobs) assert.equal(code, 0, log)
     assert.equal(github.comments.length, 1)
+  })
+
+  testVariant('publishes each of two pushes to one branch at the same time', async () => {
+    const site = await createSite()
     const pushes = await Promise.all(['1', '2'].map((page) => runJob(site, page)))
     for (const { code, log } of pushes) assert.equal(code, 0, log)
     assert.match(await readPage(pushes[0]!.outputs.url ?? ''), /^[12]$/)

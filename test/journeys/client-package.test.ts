@@ -8,6 +8,7 @@ import { gunzipSync } from 'node:zlib'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { getUrl, sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
 
 // The client as a user gets it: from a running service with npm, without any other server.
 
@@ -79,7 +80,7 @@ describe('the client of a service', () => {
   })
 
   describe('install.sh', () => {
-    it('installs below $HOME/.local without permission for the global folder, and again', async () => {
+    it('installs below $HOME/.local without permission for the global folder', async () => {
       using machine = new Machine()
       machine.env.npm_config_prefix = '/dev/null/global'
       const script = await machine.download(service, '/install.sh')
@@ -88,13 +89,16 @@ describe('the client of a service', () => {
       const bin = join(machine.home, '.local/bin')
       assert.ok(first.stdout.includes(`export PATH="${bin}:$PATH"`), first.stdout)
       machine.env.PATH = `${bin}:${process.env.PATH}`
-      const again = await machine.shell(`sh ${script} && slipway --version`)
+      const installed = await machine.shell('slipway --version')
+      assert.match(installed.stdout, /^\d+\.\d+\.\d+\n$/)
+      if (!ALL_VARIANTS) return
+      const again = await machine.shell(`sh ${script}`)
       assert.equal(again.code, 0, again.stderr)
-      assert.match(again.stdout, /^Publish a folder: slipway publish \.\/folder\n\d+\.\d+\.\d+\n$/m)
+      assert.match(again.stdout, /^Publish a folder: slipway publish \.\/folder$/m)
       assert.doesNotMatch(again.stdout, /export PATH/)
     })
 
-    it('installs into the global folder with permission', async () => {
+    testVariant('installs into the global folder with permission', async () => {
       using machine = new Machine()
       const prefix = join(machine.home, 'global')
       machine.env.npm_config_prefix = prefix

@@ -7,7 +7,8 @@ import { it } from 'node:test'
 import { promisify } from 'node:util'
 import { parseYaml } from '@redocly/openapi-core'
 import { getUrl } from '../support/http-client.ts'
-import { startTestService } from '../support/service.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
+import { ALL_VARIANTS } from '../support/variants.ts'
 import { GitLab } from '../tools/gitlab.ts'
 import { OidcIssuer } from '../tools/oidc-issuer.ts'
 
@@ -35,6 +36,8 @@ it('the GitLab template publishes the default branch, and a preview of each merg
     ...{ forge: 'gitlab', repository: 'ann/bakery', site, branch: 'main', pullRequests: true },
   })
   mkdirSync(join(home, 'dist'))
+  const shim = join(home, 'bin')
+  await installClient(service, shim)
   /** Runs a job as a runner does: the lines of its scripts in one shell, with the tokens that it asks for. */
   const run = async (name: string, page: string, path: string) => {
     service.clock.now++
@@ -44,7 +47,9 @@ it('the GitLab template publishes the default branch, and a preview of each merg
     const variables = { SLIPWAY_URL: service.baseUrl, SLIPWAY_SITE: site, SLIPWAY_FOLDER: 'dist' }
     const audience = job.id_tokens.SLIPWAY_ID_TOKEN!.aud.replace('$SLIPWAY_URL', variables.SLIPWAY_URL)
     const issuedAt = Math.floor(service.clock.now / 1000)
-    const { PATH } = process.env
+    // The first job downloads the client with npx, as all do in `npm run ci-jobs`.
+    const npx = ALL_VARIANTS || name === 'slipway' ? '' : `${shim}:`
+    const PATH = `${npx}${process.env.PATH}`
     const env = {
       ...{ PATH, HOME: home, npm_config_cache: join(home, 'npm'), CI: 'true', GITLAB_CI: 'true' },
       ...{ ...variables, CI_MERGE_REQUEST_IID: '42', CI_PROJECT_ID: '42', CI_API_V4_URL: gitlab.url },
@@ -76,3 +81,13 @@ it('the GitLab template publishes the default branch, and a preview of each merg
   assert.deepEqual((await client.previews(site)).previews, [])
   assert.equal((await getUrl(siteUrl)).text, 'from main')
 })
+
+/** Writes the client of a service into a folder, with an `npx` that runs it whatever the address of the package. */
+async function installClient({ baseUrl }: RunningService, folder: string): Promise<void> {
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'cli.tgz'), (await getUrl(`${baseUrl}/cli.tgz`)).body)
+  await promisify(execFile)('tar', ['-xzf', 'cli.tgz'], { cwd: folder })
+  const { bin } = JSON.parse(readFileSync(join(folder, 'package/package.json'), 'utf8'))
+  const program = join(folder, 'package', bin.slipway)
+  writeFileSync(join(folder, 'npx'), `#!/bin/sh\nshift 2\nexec node '${program}' "$@"\n`, { mode: 0o755 })
+}

@@ -7,6 +7,7 @@ import { useRealService } from '../cli/real-cli.ts'
 import { openBrowser } from '../support/browser.ts'
 import { getUrl } from '../support/http-client.ts'
 import type { RunningService } from '../support/service.ts'
+import { ALL_VARIANTS } from '../support/variants.ts'
 import { requires } from '../tools/part.ts'
 
 /** Sites from npm packages, as they are in the registry. */
@@ -45,6 +46,7 @@ const SITES: Record<string, RealSite> = {
 describe('a real site', requires('chromium'), () => {
   const start = useRealService()
   for (const [name, { edited, edit, visit }] of Object.entries(SITES)) {
+    if (!ALL_VARIANTS && name !== 'reveal.js') continue
     it(`${name} is served byte for byte, uploads one changed file when updated, and works in a browser`, async () => {
       using user = start({})
       const folder = join(user.cli.cwd, 'site')
