@@ -5,9 +5,9 @@ import { RequestMetrics } from '../../server/edge/request-metrics.ts'
 import type { EdgeResult } from '../../server/edge/response.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import type { HttpRequest } from '../../server/net/http-handler.ts'
-import { MUTATIONS } from '../../test/mutations/table.ts'
+import { findMutation, mutationEnvironment } from '../../test/mutations/edit.ts'
 import { type Measurement, median, type Report } from '../figures.ts'
-import { ROOT, type ServerProcess, scratchFolder, startServer } from '../server-process.ts'
+import { type ServerProcess, scratchFolder, startServer } from '../server-process.ts'
 import { publishSite, siteFiles } from './content.ts'
 import { formatFigures, markdown, yes } from './figures.ts'
 import { seedSites } from './many-sites.ts'
@@ -62,8 +62,7 @@ export const metrics: Measurement = {
   means: 'processor time of an answer that is counted in the metrics to that of one that is not',
   missing: whatIsMissing,
   async run({ quick }) {
-    const MUTATION = String(MUTATIONS.findIndex(({ breaks }) => breaks === UNCOUNTED))
-    const environment = { MUTATION, NODE_OPTIONS: `--import=${join(ROOT, 'test/mutations/apply.ts')}` }
+    const environment = mutationEnvironment(findMutation(UNCOUNTED))
     const compared = await compare(quick, { on: {}, off: { environment } }, MAX_METRICS_OVERHEAD)
     const alone = median(Array.from({ length: COUNTING_ROUNDS }, countingNanoseconds))
     const sentence = `The statement alone takes ${formatFigures(alone)} ns (median of ${COUNTING_ROUNDS} rounds of ${COUNTED_RESPONSES.toLocaleString('en')} calls in a process of its own).`

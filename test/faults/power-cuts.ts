@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { MUTATIONS } from '../mutations/table.ts'
+import { findMutation, mutationEnvironment } from '../mutations/edit.ts'
 
 /** Mutations of the server that omit a flush. A harness that does not detect them proves nothing. */
 export const CONTROLS = [
@@ -49,7 +49,7 @@ export async function cutPower(options: CutOptions): Promise<CutResult> {
     env: {
       ...process.env,
       NODE: process.execPath,
-      MUTATION: String(MUTATIONS.findIndex(({ breaks }) => breaks === options.control)),
+      ...(options.control && { MUTATION: mutationEnvironment(findMutation(options.control)).MUTATION }),
     },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],

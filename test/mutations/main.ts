@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findEdit, mutationEnvironment } from './edit.ts'
 import { MUTATIONS, type Mutation } from './table.ts'
 
 // `npm run mutations [-- part of the path of a file or of its tests]`: breaks each promise of the table in turn, runs
@@ -9,7 +10,6 @@ import { MUTATIONS, type Mutation } from './table.ts'
 // in time are counted separately: the mutation may make them wait forever, but a busy machine may be the cause as well.
 
 const root = join(import.meta.dirname, '..', '..')
-const APPLY = join(import.meta.dirname, 'apply.ts')
 
 const TIMEOUT_MS = 300_000
 
@@ -17,9 +17,9 @@ type Outcome = 'killed' | 'timed out' | 'SURVIVED'
 
 const part = process.argv[2] ?? ''
 const counts: Record<Outcome, number> = { killed: 0, 'timed out': 0, SURVIVED: 0 }
-for (const [number, mutation] of MUTATIONS.entries()) {
+for (const mutation of MUTATIONS) {
   if (![mutation.file, ...mutation.tests].some((path) => path.includes(part))) continue
-  const { outcome, by } = await judge(number, mutation)
+  const { outcome, by } = await judge(mutation)
   counts[outcome]++
   console.log(`${outcome.padEnd(9)} ${mutation.breaks} (${by})`)
 }
@@ -27,11 +27,11 @@ console.log(`\n${counts.killed} killed, ${counts['timed out']} timed out, ${coun
 process.exitCode = counts.SURVIVED === 0 ? 0 : 1
 
 /** Runs the test files of a mutation until one fails. */
-async function judge(number: number, mutation: Mutation): Promise<{ outcome: Outcome; by: string }> {
+async function judge(mutation: Mutation): Promise<{ outcome: Outcome; by: string }> {
   await using _ = await buildForBrowsers(mutation)
   let slow: string | undefined
   for (const test of mutation.tests) {
-    const code = await run(test, number)
+    const code = await run(test, mutation)
     if (code === null) slow ??= test
     else if (code !== 0) return { outcome: 'killed', by: test }
   }
@@ -39,7 +39,8 @@ async function judge(number: number, mutation: Mutation): Promise<{ outcome: Out
 }
 
 /** Browsers load a build, which does not pass Node's loader: builds the mutated file, and restores it on dispose. */
-async function buildForBrowsers({ file, find, replace, tests }: Mutation): Promise<AsyncDisposableStack> {
+async function buildForBrowsers(mutation: Mutation): Promise<AsyncDisposableStack> {
+  const { file, tests } = mutation
   const restored = new AsyncDisposableStack()
   const isInBrowser =
     /^(dashboard|protocol)\//.test(file) && tests.some((test) => test.startsWith('test/dashboard/'))
@@ -50,10 +51,8 @@ async function buildForBrowsers({ file, find, replace, tests }: Mutation): Promi
     writeFileSync(path, source)
     await build()
   })
-  writeFileSync(
-    path,
-    source.replace(find, () => replace),
-  )
+  const { start, end, replace } = findEdit(mutation)
+  writeFileSync(path, source.slice(0, start) + replace + source.slice(end))
   await build()
   return restored
 }
@@ -65,10 +64,10 @@ async function build(): Promise<void> {
 }
 
 /** The exit code of a test file; null when it did not end in time. */
-async function run(test: string, number: number): Promise<number | null> {
+async function run(test: string, mutation: Mutation): Promise<number | null> {
   const child = spawn(process.execPath, [join(root, test)], {
     cwd: root,
-    env: { ...process.env, MUTATION: String(number), NODE_OPTIONS: `--import=${APPLY}` },
+    env: { ...process.env, ...mutationEnvironment(mutation) },
     stdio: 'ignore',
     timeout: TIMEOUT_MS,
     killSignal: 'SIGKILL',
