@@ -20,12 +20,17 @@ export function isInstalled() {
   })
 }
 
+/** The size of node_modules in MB, two thirds of it the pinned Node and the compilers of the dashboard. */
+export const INSTALLED_MB = 600
+
 /**
  * Uses `npm install`, which keeps package-lock.json and what is installed. `npm ci` would reject a lock that
  * was made where the registry lacks an optional package of another platform.
  */
 export async function install() {
-  print('Installing what package-lock.json names; later starts skip this.')
+  print(
+    `Installing the packages of package-lock.json into node_modules, about ${INSTALLED_MB} MB; later starts skip this.`,
+  )
   const { command, args } = npm()
   const flags = [
     '--no-save',

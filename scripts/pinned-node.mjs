@@ -42,7 +42,7 @@ const NODE_LIBRARIES = ['libatomic1', 'libstdc++6']
 export async function makePinnedNodeRun() {
   if (!pinnedPackage() || reasonNotToRun() === undefined) return
   if (mayInstallPackages()) {
-    print(`Installing Debian packages for the pinned Node: ${NODE_LIBRARIES.join(' ')}.`)
+    print('The pinned Node needs Debian packages.')
     await installPackages(NODE_LIBRARIES)
   }
   const reason = reasonNotToRun()

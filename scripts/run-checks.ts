@@ -19,6 +19,8 @@ import { type GroupListener, runTestGroup, type TestGroup } from './test-group.t
 // check each.
 // --name TITLE   only tests with this title
 // --changed      only tests that the files changed since the last commit, or on this branch, can reach
+// --nightly      also files named *.nightly.test.ts
+// --all-variants every variant of tests that choose some, as the nightly run does
 // --record       stores the durations as the defaults of new clones (scripts/test-durations.json)
 
 const CHECKS: { name: string; args: [string, ...string[]]; repeat: string }[] = [
@@ -45,6 +47,8 @@ const { positionals: parts, values } = parseArgs({
   options: {
     name: { type: 'string' },
     changed: { type: 'boolean', default: false },
+    nightly: { type: 'boolean', default: false },
+    'all-variants': { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
   },
 })
@@ -71,7 +75,8 @@ process.exitCode = stop.signal.aborted ? 130 : isGood ? 0 : 1
 async function runAll(): Promise<void> {
   using folder = createRunFolder()
   await using servers = new SharedServers({ TMPDIR: folder.path })
-  const env = { TMPDIR: folder.path, SEED: String(seed) }
+  const variants = values['all-variants'] && { TEST_VARIANTS: 'all' }
+  const env = { TMPDIR: folder.path, SEED: String(seed), ...variants }
   await forEachConcurrent(
     [...checks.map((check) => () => runCheck(check)), ...groups.map((group) => () => runGroup(group))],
     async (work) => work(),
@@ -108,7 +113,11 @@ function chooseFiles(): string[] {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
   })
-  const chosen = found.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+  const chosen = found.filter(
+    (file) =>
+      (parts.length === 0 || parts.some((part) => file.includes(part))) &&
+      (values.nightly || !file.endsWith('.nightly.test.ts')),
+  )
   return values.changed ? testsOf(changedFiles(), chosen) : chosen
 }
 

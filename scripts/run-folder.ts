@@ -15,12 +15,13 @@ const DELETE = { recursive: true, force: true, maxRetries: 3 }
 
 /**
  * The temporary folder of a run: everything that tests create is in it, so that nothing is left when it is deleted.
- * Deletes those of runs that were killed.
+ * Deletes those of runs that were killed. TEST_TEMPORARY in the environment chooses another place.
  */
 export function createRunFolder(): Disposable & { path: string } {
   const parents = [MEMORY_FOLDER, tmpdir()]
   for (const parent of parents) deleteLeftovers(parent)
-  const path = join(parents.find(hasSpace) ?? tmpdir(), `${PREFIX}${process.pid}`)
+  const parent = process.env.TEST_TEMPORARY ?? parents.find(hasSpace) ?? tmpdir()
+  const path = join(parent, `${PREFIX}${process.pid}`)
   mkdirSync(path)
   // Servers that refuse to run as root use it as another user.
   chmodSync(path, 0o755)

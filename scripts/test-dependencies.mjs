@@ -8,7 +8,9 @@ import { program } from './program.mjs'
  * What tests need beside npm packages. A test names its part (test/tools/part.ts), `npm test` installs the Debian
  * packages of those whose programs are missing, and prints how to install them when it may not.
  *
- * @typedef {{ programs: string[], packages: string[], for: string, root?: true, devices?: string[] }} Part
+ * Only `npm run nightly` installs those that are `nightly`: only files named `*.nightly.test.ts` need them.
+ *
+ * @typedef {{ programs: string[], packages: string[], for: string, root?: true, devices?: string[], nightly?: true }} Part
  * @satisfies {Record<string, Part>}
  */
 export const parts = {
@@ -56,6 +58,7 @@ export const parts = {
     programs: ['lego'],
     packages: ['lego'],
     for: 'a test with lego as the client of a certificate authority',
+    nightly: true,
   },
   knot: {
     programs: ['knotd', 'nsupdate'],
@@ -125,20 +128,29 @@ export function whatIsMissing(name) {
   return `needs ${name}: sudo apt-get install --no-install-recommends ${part.packages.join(' ')}`
 }
 
-/** Installs the Debian packages of missing programs, where that is allowed. */
-export async function installParts() {
-  if (!mayInstallPackages() || incomplete().length === 0) return
+/**
+ * Installs the Debian packages of missing programs, where that is allowed.
+ *
+ * @param {{ nightly: boolean }} tier
+ */
+export async function installParts({ nightly }) {
+  if (!mayInstallPackages() || incomplete(nightly).length === 0) return
   await withLock('/run/slipway-packages', async () => {
-    const missing = incomplete()
+    const missing = incomplete(nightly)
     if (missing.length === 0) return
-    const packages = missing.flatMap((part) => part.packages)
-    print(
-      `Installing Debian packages for ${missing.map((part) => part.for).join(', ')}: ${packages.join(' ')}.`,
-    )
-    await installPackages(packages)
+    const width = Math.max(...missing.map(({ packages }) => packages.join(' ').length))
+    const rows = missing.map((part) => `  ${part.packages.join(' ').padEnd(width)}  ${part.for}`)
+    print(['Tests need these Debian packages:', ...rows].join('\n'))
+    await installPackages([...new Set(missing.flatMap((part) => part.packages))])
   })
 }
 
-function incomplete() {
-  return Object.values(parts).filter((part) => !part.programs.every(program))
+/**
+ * @param {boolean} nightly
+ * @returns {Part[]}
+ */
+function incomplete(nightly) {
+  /** @type {Part[]} */
+  const all = Object.values(parts)
+  return all.filter((part) => (nightly || !part.nightly) && !part.programs.every(program))
 }

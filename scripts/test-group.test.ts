@@ -1,6 +1,97 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { shortenOutput } from './test-group.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { root } from './root.mjs'
+import { SharedServers } from './shared-servers.ts'
+import { type Problem, runTestGroup, shortenOutput } from './test-group.ts'
+
+describe('a group of tests', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'slipway-group-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  /** Runs a file with these tests. */
+  async function run(source: string, title?: string) {
+    const file = join(folder, 'some.test.mjs')
+    writeFileSync(file, `import { describe, test } from 'node:test'\n${source}`)
+    const seen = { passed: 0, failed: [] as Problem[], skipped: [] as Problem[] }
+    const listener = {
+      passed: () => void seen.passed++,
+      failed: (problem: Problem) => void seen.failed.push(problem),
+      skipped: (problem: Problem) => void seen.skipped.push(problem),
+      time: () => undefined,
+    }
+    const group = { name: 'some tests', files: [relative(root, file)] }
+    const stop = new AbortController().signal
+    const end = await runTestGroup(group, { servers: new SharedServers({}), stop, listener, title, env: {} })
+    return { ...seen, ...end }
+  }
+
+  test('reports each failure with its titles and line, and each skip with its reason', async () => {
+    const { passed, failed, skipped } = await run(`
+      describe('a suite', () => {
+        test('works', () => {})
+        test('breaks', () => { throw new Error('this is why') })
+        test('needs a part', { skip: 'needs a part' }, () => {})
+      })`)
+    assert.equal(passed, 1)
+    assert.equal(failed.length, 1)
+    assert.deepEqual(failed[0]!.test!.titles, ['a suite', 'breaks'])
+    assert.equal(failed[0]!.test!.line, 5)
+    assert.match(failed[0]!.why, /^Error: this is why/)
+    assert.deepEqual(
+      skipped.map(({ why }) => why),
+      ['needs a part'],
+    )
+  })
+
+  test('that ends before its tests fails, with what it printed', async () => {
+    const { failed, printed } = await run(`
+      test('ends the process', () => { console.log('last words'); process.exit(3) })
+      test('never runs', () => {})`)
+    assert.equal(failed.length, 1)
+    assert.match(failed[0]!.why, /ended with exit code 3, before the end of its tests/)
+    assert.match(printed, /last words/)
+  })
+
+  test('runs the test of a title only', async () => {
+    const { passed, failed } = await run(
+      `
+      test('one (of two)', () => {})
+      test('fails', () => { throw new Error() })`,
+      'one (of two)',
+    )
+    assert.deepEqual({ passed, failed }, { passed: 1, failed: [] })
+  })
+})
+
+test('an interrupted run says so, fails nothing, and leaves nothing in the temporary folder', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'slipway-interrupted-'))
+  const changes = watch(parent)
+  const isStarted = once(changes, 'change')
+  const child = spawn(process.execPath, [join(root, 'scripts/run-checks.ts'), 'protocol/'], {
+    env: { ...process.env, CI: '', TEST_TEMPORARY: parent },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = Promise.all([text(child.stdout), text(child.stderr)])
+  await isStarted
+  changes.close()
+  child.kill('SIGINT')
+  const [code] = await once(child, 'exit')
+  const [stdout, stderr] = await output
+  assert.equal(stderr, '')
+  assert.match(stdout, /^interrupted after 0:\d\d\n\n\d+ passed, 0 failed\n$/m)
+  assert.equal(code, 130)
+  assert.equal(existsSync(join(parent, `slipway-tests-${child.pid}`)), false)
+  rmSync(parent, { recursive: true })
+})
 
 test('the report of a failure has the last lines that its process printed', () => {
   const lines = shortenOutput(Array.from({ length: 200 }, (_, index) => `line ${index}`).join('\n')).split(

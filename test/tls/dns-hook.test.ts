@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { createHash, X509Certificate } from 'node:crypto'
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -10,33 +10,19 @@ import { readConfig } from '../../server/config/settings.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { startKnot } from '../tools/knot.ts'
-import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
-import { startPebble } from '../tools/pebble.ts'
+import { writeScript } from './hook-script.ts'
+import { LEGO_CERTIFICATE, LEGO_SETTINGS } from './lego-certificate.ts'
 
 const NAME = '_acme-challenge.sites.test'
 const log = makeLog({ level: 'silent', text: false, write: () => undefined })
 const environment = { PATH: process.env.PATH! }
 const digest = (text: string) => createHash('sha256').update(text).digest('base64url')
 
-interface Script extends AsyncDisposable {
-  folder: string
-  program: string
-}
-
-/** Writes a hook program with these shell lines. */
-async function script(...lines: string[]): Promise<Script> {
-  const folder = await memoryFolder()
-  const program = join(folder.path, 'hook')
-  await writeFile(program, ['#!/bin/sh', `cd '${folder.path}'`, ...lines, ''].join('\n'))
-  await chmod(program, 0o755)
-  return { folder: folder.path, program, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
-}
-
 test('the example hook adds and removes records', requires('knot'), async () => {
   await using knot = await startKnot()
   const example = join(import.meta.dirname, '..', '..', 'deploy', 'dns-hook-nsupdate')
-  await using wrapper = await script(
+  await using wrapper = await writeScript(
     `export DNS_HOOK_SERVER='127.0.0.1 ${knot.port}' DNS_HOOK_SECONDARIES='127.0.0.1#${knot.port}'`,
     `exec '${example}' "$@"`,
   )
@@ -68,7 +54,7 @@ for (const [name, args] of [
   })
 
 test('a hook gets the action, the name and the value unchanged, one call at a time', async () => {
-  await using given = await script(
+  await using given = await writeScript(
     'mkdir busy || exit 9',
     'printf "%s|" "$#" "$@" >> calls',
     'echo >> calls',
@@ -102,14 +88,14 @@ test('an error names a hook that does not exist', () =>
 
 for (const { what, lines, message } of failureCases) {
   test(`an error message for the operator describes a hook that ${what}`, async () => {
-    await using broken = await script(...lines)
+    await using broken = await writeScript(...lines)
     const hook = dnsHook({ program: broken.program, environment, log, timeoutMs: 300, killDelayMs: 200 })
     await assert.rejects(hook.present(NAME, digest('x')), { message })
   })
 }
 
 test('a hook gets its own environment variables and no secret of the service', async () => {
-  await using given = await script('env > environment')
+  await using given = await writeScript('env > environment')
   const { dnsHookEnvironment } = readConfig({
     PATH: process.env.PATH,
     HOME: '/nowhere',
@@ -136,13 +122,13 @@ test('a hook gets its own environment variables and no secret of the service', a
 })
 
 test('a background process of a hook does not delay its result', async () => {
-  await using leaving = await script('sleep 600 & echo $! > child', 'exit 0')
+  await using leaving = await writeScript('sleep 600 & echo $! > child', 'exit 0')
   await dnsHook({ program: leaving.program, environment, log }).present(NAME, digest('x'))
   process.kill(Number(await readFile(join(leaving.folder, 'child'), 'utf8')))
 })
 
 test('a hook never gets a record that could inject another one', async () => {
-  await using given = await script('touch called')
+  await using given = await writeScript('touch called')
   const hook = dnsHook({ program: given.program, environment, log })
   for (const [name, value] of [
     ['a.test; rm', 'x'],
@@ -156,48 +142,6 @@ test('a hook never gets a record that could inject another one', async () => {
 })
 
 const run = promisify(execFile)
-const LEGO_CERTIFICATE = join(import.meta.dirname, '..', '..', 'deploy', 'lego-certificate')
-const LEGO_SETTINGS = {
-  PATH: process.env.PATH!,
-  SLIPWAY_SITE_DOMAIN: 'sites.test',
-  SLIPWAY_BASE_URL: 'https://slipway.test:8443',
-  SLIPWAY_ACME_EMAIL: 'ops@slipway.test',
-}
-
-test(
-  'deploy/lego-certificate obtains a certificate that the settings accept, and no other before it is due',
-  requires('pebble', 'lego', 'curl'),
-  async () => {
-    await using pebble = await startPebble({ httpPort: 1, tlsPort: 1, refusedNonces: 0 })
-    await using hook = await script(
-      `case $1 in present) what=set-txt ;; *) what=clear-txt ;; esac`,
-      `exec curl -fsd "{\\"host\\":\\"$2\\",\\"value\\":\\"$3\\"}" ${pebble.records}/$what`,
-    )
-    const env = {
-      ...LEGO_SETTINGS,
-      SLIPWAY_ACME_URL: pebble.directory,
-      SLIPWAY_ACME_CA_FILE: pebble.caFile,
-      EXEC_PATH: hook.program,
-      EXEC_SEQUENCE_INTERVAL: '0',
-      EXEC_POLLING_INTERVAL: '1',
-      LEGO_PATH: join(hook.folder, 'lego'),
-      LEGO_OPTIONS: '--dns.disable-cp',
-    }
-    const { stdout } = await run(LEGO_CERTIFICATE, ['exec'], { env })
-    const settings = Object.fromEntries(
-      Array.from(stdout.matchAll(/^(SLIPWAY_\w+)=(.+)$/gm), ([, ...pair]) => pair),
-    )
-    const { tlsCertFile } = readConfig(settings)
-    const first = new X509Certificate(await readFile(tlsCertFile))
-    assert.deepEqual(first.subjectAltName?.split(', ').sort(), ['DNS:*.sites.test', 'DNS:slipway.test'])
-    await run(LEGO_CERTIFICATE, ['exec'], { env })
-    assert.equal(
-      new X509Certificate(await readFile(tlsCertFile)).serialNumber,
-      first.serialNumber,
-      'not due yet',
-    )
-  },
-)
 
 const LEGO_4 = '   renew  Renew'
 const LEGO_5 = '   run  Get or renew'
@@ -208,7 +152,9 @@ for (const [version, help, base, expected] of [
   ['5', LEGO_5, 'http://a.b.sites.test', /--domains \*\.sites\.test --domains a\.b\.sites\.test --flag$/],
 ] as const)
   test(`deploy/lego-certificate has the arguments of lego ${version} for ${base}`, async () => {
-    await using fake = await script(`if [ "$1" = --help ]; then echo '${help}'; else echo "$*" > calls; fi`)
+    await using fake = await writeScript(
+      `if [ "$1" = --help ]; then echo '${help}'; else echo "$*" > calls; fi`,
+    )
     await run('ln', ['-s', fake.program, join(fake.folder, 'lego')])
     const env = {
       ...LEGO_SETTINGS,

@@ -1,0 +1,100 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { environment, prepare } from './prepare.mjs'
+import { print } from './print.mjs'
+import { root } from './root.mjs'
+import { main } from './setup-error.mjs'
+import { run } from './spawn.mjs'
+import { installParts } from './test-dependencies.mjs'
+
+// `npm run nightly [-- part of a name …] [--record]`: the long form of every check, one after the other, for hours.
+// `--record` writes the results to docs/nightly.md. Exits with 1 when a run failed.
+
+/**
+ * The runs by name: the script of Node with its arguments, and what it shows.
+ *
+ * @type {Record<string, { args: string[], shows: string }>}
+ */
+const RUNS = {
+  tests: {
+    args: ['scripts/run-checks.ts', '--nightly'],
+    shows: '`npm test`, with the tests that need further programs',
+  },
+  dashboard: {
+    args: ['scripts/run-checks.ts', 'test/dashboard/', '--all-variants'],
+    shows: 'every page in every viewport and color scheme, with all rules of accessibility',
+  },
+  interleaving: {
+    args: ['scripts/run-checks.ts', 'test/interleaving/', '--all-variants'],
+    shows: 'every pair of writes that share a subject, from every start',
+  },
+  mutations: { args: ['test/mutations/main.ts'], shows: 'each mutation of the table is killed' },
+  faults: { args: ['test/faults/main.ts'], shows: '50 power cuts, 300 kills, and each control' },
+  fleet: { args: ['test/fleet/main.ts', '--minutes', '10'], shows: 'ten minutes of faults in a fleet' },
+  failovers: { args: ['test/fleet/main.ts', 'failovers'], shows: '20 promotions of the standby' },
+  rolling: { args: ['test/fleet/main.ts', 'rolling'], shows: 'a rolling upgrade under 100,000 visits' },
+  move: { args: ['test/fleet/main.ts', 'move'], shows: '10,000 sites into a fleet and back' },
+  kills: { args: ['test/fleet/main.ts', 'kills'], shows: 'a kill at each event of a publish' },
+  collection: { args: ['test/fleet/main.ts', 'collection'], shows: '200,000 steps of collection' },
+  'fleet-tests': {
+    args: ['test/fleet/main.ts', 'tests'],
+    shows: 'the tests of the API, the edge, domains, visits and certificates on PostgreSQL and S3',
+  },
+  'repeated-writes': {
+    args: ['test/fleet/main.ts', 'repeated-writes'],
+    shows: 'the tests of the API with each write executed twice',
+  },
+  backups: { args: ['test/backup/main.ts'], shows: '50 backups under load, restored and compared' },
+  renewals: { args: ['test/certificates/renewals-main.ts'], shows: 'ten years of 1,000 certificates' },
+  'fast-path': { args: ['test/serving/fast-path-main.ts'], shows: 'a million requests through both parsers' },
+  'ci-jobs': {
+    args: ['scripts/ci-jobs.mjs'],
+    shows: 'the client on Node 18 and 26, from an empty npm cache',
+  },
+  packages: {
+    args: ['scripts/package/main.ts', 'test'],
+    shows: 'the Debian package in a new system: install, upgrade, remove, purge',
+  },
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { record: { type: 'boolean', default: false } },
+})
+
+await main(async () => {
+  const node = await prepare()
+  await installParts({ nightly: true })
+  /** @type {string[]} */
+  const rows = []
+  for (const [name, { args, shows }] of Object.entries(RUNS)) {
+    if (positionals.length > 0 && !positionals.some((part) => name.includes(part))) continue
+    print(`\n${name}: ${shows}`)
+    const started = performance.now()
+    const { code, signal } = await run(node, args, { cwd: root, env: { ...environment(), CI: 'true' } })
+    const minutes = ((performance.now() - started) / 60_000).toFixed(1)
+    if (signal) throw new Error(`${name} was ended by ${signal}`)
+    if (code !== 0) process.exitCode = 1
+    print(`${name}: ${code === 0 ? 'passed' : 'FAILED'} after ${minutes} minutes`)
+    rows.push(`| ${name} | ${shows} | ${code === 0 ? 'passed' : '**failed**'} | ${minutes} |`)
+  }
+  if (values.record) writeFileSync(join(root, 'docs', 'nightly.md'), describe(rows))
+})
+
+/** @param {string[]} rows */
+function describe(rows) {
+  return [
+    '# Nightly runs',
+    '',
+    '`npm test` guards each promise once, in minutes. `npm run nightly` repeats them with more seeds, faults and variants,',
+    'for hours. `npm run nightly -- --record` wrote this page.',
+    '',
+    `Last run: ${new Date().toISOString().slice(0, 10)}.`,
+    '',
+    '| run | what it shows | result | minutes |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n')
+}
