@@ -3,11 +3,15 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { root } from './root.mjs'
 
-/** Files that are built into others, which tests read: a change of the first reaches all readers of the second. */
-const BUILDS: { from: RegExp; to: string }[] = [
-  { from: /^(dashboard|client\/sdk|protocol)\//, to: 'server/web/built-site.ts' },
-  { from: /^(docs|protocol|server\/api)\//, to: 'server/web/built-site.ts' },
-  { from: /^(client|protocol)\//, to: 'server/web/client-download.ts' },
+/** Files that are built into others: a change of the first reaches the tests that load or name what is built. */
+const BUILDS: { from: RegExp; to: string; named: RegExp }[] = [
+  {
+    from: /^(dashboard|client\/sdk|protocol)\//,
+    to: 'test/dashboard/web-fixture.ts',
+    named: /dashboard\/|support\/browser/,
+  },
+  { from: /^(docs|scripts\/reference)\//, to: 'docs', named: /['"`/]docs\b|llms/ },
+  { from: /^(client|protocol)\//, to: 'server/web/client-download.ts', named: /cli\.tgz/ },
 ]
 
 /** A change of these reaches every test. */
@@ -35,10 +39,12 @@ export function changedFiles(): string[] {
 /** The test files from which imports and quoted paths lead to one of the changed files. */
 export function testsOf(changed: readonly string[], tests: readonly string[]): string[] {
   if (changed.some((path) => EVERYTHING.test(path))) return [...tests]
-  const targets = new Set(changed)
-  for (const { from, to } of BUILDS) if (changed.some((path) => from.test(path))) targets.add(to)
+  const builds = BUILDS.filter(({ from }) => changed.some((path) => from.test(path)))
+  const targets = new Set([...changed, ...builds.map(({ to }) => to)])
   const reaches = new Map<string, boolean>()
-  return tests.filter((test) => findReach(test, targets, reaches))
+  return tests.filter(
+    (test) => builds.some(({ named }) => named.test(readSource(test))) || findReach(test, targets, reaches),
+  )
 }
 
 /** Depth first over references, of which circles are common in quoted paths. */
@@ -61,6 +67,9 @@ function findReach(start: string, targets: ReadonlySet<string>, reaches: Map<str
   return false
 }
 
+/** Comments name files for the reader. */
+const COMMENT_LINES = /^\s*(\/\/|\/?\*).*$/gm
+
 const known = new Map<string, string[]>()
 
 /** The files of the project that a file names. */
@@ -73,13 +82,17 @@ function references(path: string): string[] {
 }
 
 function readReferences(path: string): string[] {
-  const text = readFileSync(join(root, path), 'utf8')
+  const text = readSource(path).replaceAll(COMMENT_LINES, '')
   const quotes = [...text.matchAll(QUOTED)].flatMap(([, quoted]) => {
     const candidates = [join(root, dirname(path), quoted!), join(root, quoted!)]
     const file = candidates.find((one) => existsSync(one) && statSync(one).isFile())
     return file === undefined ? [] : [relative(root, file)]
   })
   return path.startsWith('test/') && PROGRAM_NAME.test(text) ? [...quotes, PROGRAM] : quotes
+}
+
+function readSource(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
 }
 
 function git(...args: string[]): string | undefined {
