@@ -3,7 +3,7 @@ import { formatAlternatives } from '../../protocol/format.ts'
 import { LIMIT_SETTINGS } from '../config/plan-settings.ts'
 import { readValue } from '../config/setting-types.ts'
 import { COMMAND_LINE } from '../store/contract/audit.ts'
-import { type CommandContext, print, UsageError } from './command.ts'
+import { type CommandContext, UsageError } from './command.ts'
 
 /** Sets the plan of an account, and exceptions from it. */
 export async function setPlan(context: CommandContext, args: string[]): Promise<number> {
@@ -17,8 +17,8 @@ export async function setPlan(context: CommandContext, args: string[]): Promise<
   const change = { plan, limits: readLimits(options) }
   await using data = await context.openData()
   const { limits } = await data.accountPlans.setByEmail(COMMAND_LINE, email, change)
-  print(`${email} is on the plan ${plan} (displayed as "${plans[plan]!.name}").`)
-  for (const [limit, value] of Object.entries(limits)) print(`Exception: ${toOption(limit)} ${value}`)
+  context.print(`${email} is on the plan ${plan} (displayed as "${plans[plan]!.name}").`)
+  for (const [limit, value] of Object.entries(limits)) context.print(`Exception: ${toOption(limit)} ${value}`)
   return 0
 }
 

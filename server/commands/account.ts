@@ -1,7 +1,7 @@
 import { COMMAND_LINE } from '../store/contract/audit.ts'
 import { setPlan } from './account-plan.ts'
 import { type Action, runAction } from './actions.ts'
-import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 import { readOptions, requireReason } from './options.ts'
 
 export const account: Command = {
@@ -28,7 +28,7 @@ async function setAdministrator(context: CommandContext, args: string[]): Promis
   const isAdministrator = !args.includes('--remove')
   await using data = await context.openData()
   await data.administrators.setByEmail(email, isAdministrator)
-  print(`${email} ${isAdministrator ? 'administers' : 'does not administer'} the service.`)
+  context.print(`${email} ${isAdministrator ? 'administers' : 'does not administer'} the service.`)
   return 0
 }
 
@@ -45,7 +45,7 @@ async function suspend(...[context, args]: Parameters<Action>): Promise<number> 
     publicReason,
     note,
   })
-  print(options.json ? JSON.stringify({ email }) : `${email} is suspended, with all of its sites.`)
+  context.print(options.json ? JSON.stringify({ email }) : `${email} is suspended, with all of its sites.`)
   return 0
 }
 
@@ -53,7 +53,7 @@ async function resume(...[context, args]: Parameters<Action>): Promise<number> {
   const { values, options } = readOptions('account resume', args, { takes: ['json'], ...EMAIL })
   await using data = await context.openData()
   const email = await data.suspensions.resumeAccount(COMMAND_LINE, values[0]!)
-  print(options.json ? JSON.stringify({ email }) : `${email} is not suspended.`)
+  context.print(options.json ? JSON.stringify({ email }) : `${email} is not suspended.`)
   return 0
 }
 
@@ -62,6 +62,6 @@ async function remove(...[context, args]: Parameters<Action>): Promise<number> {
   const reason = requireReason('account delete', options)
   await using data = await context.openData()
   const email = await data.removals.deleteAccount(COMMAND_LINE, values[0]!, reason)
-  print(options.json ? JSON.stringify({ email }) : `${email} is deleted, with all of its sites.`)
+  context.print(options.json ? JSON.stringify({ email }) : `${email} is deleted, with all of its sites.`)
   return 0
 }

@@ -1,17 +1,18 @@
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import type { BackupManifest } from '../operations/backup/manifest.ts'
-import { print, UsageError } from './command.ts'
+import { type CommandContext, UsageError } from './command.ts'
 
 /** Interval of reports of progress on a terminal, in milliseconds. */
 const REPORT_INTERVAL_MS = 1000
 
 /** Prints a line of progress on a terminal, at most once a second. */
-export function progressPrinter(isOff: boolean): (describe: () => string) => void {
+export function progressPrinter(context: CommandContext, isOff: boolean): (describe: () => string) => void {
   let reportedAt = performance.now()
   return (describe) => {
-    if (isOff || process.stdout.isTTY !== true || performance.now() - reportedAt < REPORT_INTERVAL_MS) return
+    if (isOff || !context.environment.isTerminal || performance.now() - reportedAt < REPORT_INTERVAL_MS)
+      return
     reportedAt = performance.now()
-    print(describe())
+    context.print(describe())
   }
 }
 

@@ -2,7 +2,7 @@ import type { ScheduledBanner } from '../../protocol/api/admin/banner.ts'
 import type { BannerLevel } from '../../protocol/api/banner.ts'
 import { COMMAND_LINE } from '../store/contract/audit.ts'
 import { type Action, runAction } from './actions.ts'
-import { type Command, print } from './command.ts'
+import type { Command } from './command.ts'
 import { readOptions } from './options.ts'
 
 export const banner: Command = {
@@ -30,7 +30,7 @@ async function set(...[context, args]: Parameters<Action>): Promise<number> {
     ...(from && { from }),
     ...(until && { until }),
   })
-  print(options.json ? JSON.stringify({ banner: set }) : describe(set))
+  context.print(options.json ? JSON.stringify({ banner: set }) : describe(set))
   return 0
 }
 
@@ -38,7 +38,9 @@ async function show(...[context, args]: Parameters<Action>): Promise<number> {
   const { options } = readOptions('banner show', args, { takes: ['json'], operands: [] })
   await using data = await context.openData()
   const found = await data.banners.find()
-  print(options.json ? JSON.stringify({ banner: found }) : found ? describe(found) : 'There is no banner.')
+  context.print(
+    options.json ? JSON.stringify({ banner: found }) : found ? describe(found) : 'There is no banner.',
+  )
   return 0
 }
 
@@ -46,7 +48,7 @@ async function clear(...[context, args]: Parameters<Action>): Promise<number> {
   const { options } = readOptions('banner clear', args, { takes: ['json'], operands: [] })
   await using data = await context.openData()
   await data.banners.clear(COMMAND_LINE)
-  print(options.json ? JSON.stringify({ banner: null }) : 'There is no banner.')
+  context.print(options.json ? JSON.stringify({ banner: null }) : 'There is no banner.')
   return 0
 }
 

@@ -3,7 +3,7 @@ import { DAY_SECONDS, toIsoOrNull } from '../lib/time.ts'
 import { COMMAND_LINE } from '../store/contract/audit.ts'
 import type { Block, BlockKind } from '../store/contract/blocks.ts'
 import { type Action, runAction } from './actions.ts'
-import { type Command, print, UsageError } from './command.ts'
+import { type Command, UsageError } from './command.ts'
 import { readOptions, requireReason } from './options.ts'
 
 export const block: Command = {
@@ -46,7 +46,7 @@ async function add(kind: BlockKind, ...[context, args]: Parameters<Action>): Pro
   await using data = await context.openData()
   const request = { kind, value: values[0]!, reason, seconds, force: options.force }
   const added = await data.blocks.add(COMMAND_LINE, request)
-  print(options.json ? JSON.stringify(describe(added)) : `${added.value} is blocked.`)
+  context.print(options.json ? JSON.stringify(describe(added)) : `${added.value} is blocked.`)
   return 0
 }
 
@@ -56,7 +56,7 @@ async function remove(kind: BlockKind, ...[context, args]: Parameters<Action>): 
   const [value = ''] = values
   await using data = await context.openData()
   await data.blocks.remove(COMMAND_LINE, kind, value)
-  print(options.json ? JSON.stringify({ kind, value }) : `${value} is not blocked.`)
+  context.print(options.json ? JSON.stringify({ kind, value }) : `${value} is not blocked.`)
   return 0
 }
 
@@ -64,9 +64,10 @@ async function list(kind: BlockKind, ...[context, args]: Parameters<Action>): Pr
   const { options } = readOptions(`block ${kind} list`, args, { takes: ['json'], operands: [] })
   await using data = await context.openData()
   const blocks = (await data.blocks.list(kind)).map(describe)
-  if (options.json) print(JSON.stringify({ blocks }))
+  if (options.json) context.print(JSON.stringify({ blocks }))
   else
-    for (const { value, expiresAt, reason } of blocks) print(`${value}  ${expiresAt ?? 'no end'}  ${reason}`)
+    for (const { value, expiresAt, reason } of blocks)
+      context.print(`${value}  ${expiresAt ?? 'no end'}  ${reason}`)
   return 0
 }
 

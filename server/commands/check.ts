@@ -1,7 +1,7 @@
 import { readEmail } from '../accounts/email-address.ts'
 import { ConfigError } from '../config/settings.ts'
 import type { CheckResult } from '../operations/check/check-result.ts'
-import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 import { readOptions } from './options.ts'
 
 export const check: Command = {
@@ -31,8 +31,10 @@ async function runChecks(context: CommandContext, rest: string[]): Promise<numbe
   const options = parseCheckOptions(rest)
   const checks = await runAll(context, options)
   const isRight = checks.every(({ status }) => status !== 'failed')
-  if (options.json) print(JSON.stringify({ ok: isRight, checks }))
-  else for (const { name, status, message } of checks) print(`${CHECK_MARKS[status]} ${name}: ${message}`)
+  if (options.json) context.print(JSON.stringify({ ok: isRight, checks }))
+  else
+    for (const { name, status, message } of checks)
+      context.print(`${CHECK_MARKS[status]} ${name}: ${message}`)
   return isRight ? 0 : 1
 }
 

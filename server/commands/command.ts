@@ -13,39 +13,63 @@ export interface Command {
   run(context: CommandContext, args: string[]): Promise<number>
 }
 
+/** Where a command reads settings and writes: the process, unless a test runs the command. */
+export interface CommandEnvironment {
+  env: Readonly<Record<string, string | undefined>>
+  /** Arguments of Node, which name files with settings. */
+  execArgv: readonly string[]
+  /** Whether a person reads the output. */
+  isTerminal: boolean
+  writeOutput(text: string): void
+  writeError(text: string): void
+  /** Calls the listener at the first signal that asks the process to end. */
+  onSignal(listener: (signal: NodeJS.Signals) => void): void
+}
+
 /** What all commands work with. Settings are read at first use: ConfigError when one is invalid. */
 export class CommandContext {
   readonly version: string
+  readonly environment: CommandEnvironment
   #config: Config | undefined
   #log: Log | undefined
 
-  constructor() {
+  constructor(environment: CommandEnvironment) {
+    this.environment = environment
     const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
     this.version = (JSON.parse(manifest) as { version: string }).version
   }
 
   get config(): Config {
-    this.#config ??= readConfig(process.env, readSettingsFiles(process.execArgv))
+    const { env, execArgv } = this.environment
+    this.#config ??= readConfig(env, readSettingsFiles(execArgv))
     return this.#config
   }
 
   get deadlines(): Readonly<Deadlines> {
-    return readDeadlines(process.env)
+    return readDeadlines(this.environment.env)
   }
 
   /** JSON lines on stdout, or text on a terminal. */
   get log(): Log {
     this.#log ??= makeLog({
       level: this.config.log,
-      text: process.stdout.isTTY === true,
-      write: (line) => void process.stdout.write(line),
+      text: this.environment.isTerminal,
+      write: (line) => this.environment.writeOutput(line),
     })
     return this.#log
   }
 
+  /** Writes a line to stdout. Control characters are escaped as in JSON: a terminal may obey those of external text. */
+  print(text: string): void {
+    const escaped = text.replace(/[^\P{Cc}\n\t]/gu, (character) => {
+      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+    })
+    this.environment.writeOutput(`${escaped}\n`)
+  }
+
   /** The same with these ports, for a worker. */
   withPorts(ports: Partial<Config>): CommandContext {
-    const context = new CommandContext()
+    const context = new CommandContext(this.environment)
     context.#config = { ...this.config, ...ports }
     return context
   }
@@ -61,18 +85,3 @@ export class CommandContext {
 
 /** Wrong arguments: the message is printed with the help, and the exit code is 2. */
 export class UsageError extends Error {}
-
-/** Writes a line to stdout. Control characters are escaped as in JSON: a terminal may obey those of external text. */
-export function print(text: string): void {
-  const escaped = text.replace(/[^\P{Cc}\n\t]/gu, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  })
-  process.stdout.write(`${escaped}\n`)
-}
-
-/** A reader such as `head` may close the pipe before the end of a list. */
-export function ignoreClosedOutput(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
-}

@@ -1,6 +1,6 @@
 import { COMMAND_LINE } from '../store/contract/audit.ts'
 import { type Action, runAction } from './actions.ts'
-import { type Command, print } from './command.ts'
+import type { Command } from './command.ts'
 import { readOptions, requireReason } from './options.ts'
 
 export const domain: Command = {
@@ -17,6 +17,6 @@ async function release(...[context, args]: Parameters<Action>): Promise<number> 
   const reason = requireReason('domain release', options)
   await using data = await context.openData()
   await data.removals.releaseDomain(COMMAND_LINE, name, reason)
-  print(options.json ? JSON.stringify({ domain: name }) : `${name} is removed from its site.`)
+  context.print(options.json ? JSON.stringify({ domain: name }) : `${name} is removed from its site.`)
   return 0
 }

@@ -1,6 +1,6 @@
 import { formatUtc } from '../../protocol/format.ts'
 import { COMMAND_LINE } from '../store/contract/audit.ts'
-import { type Command, print, UsageError } from './command.ts'
+import { type Command, UsageError } from './command.ts'
 
 export const invite: Command = {
   usage: [['invite EMAIL', 'send an invitation to create an account, for 14 days; with --revoke, end it']],
@@ -11,10 +11,10 @@ export const invite: Command = {
     await using data = await context.openData()
     if (args.includes('--revoke')) {
       await data.invitations.revoke(COMMAND_LINE, email)
-      print(`${email} is no longer invited.`)
+      context.print(`${email} is no longer invited.`)
     } else {
       const { expiresAt } = await data.invitations.invite(COMMAND_LINE, email)
-      print(`${email} is invited until ${formatUtc(expiresAt)}.`)
+      context.print(`${email} is invited until ${formatUtc(expiresAt)}.`)
     }
     return 0
   },

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatAlternatives } from '../../protocol/format.ts'
 import type { Email } from '../mail/mail.ts'
-import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const mail: Command = {
   usage: [
@@ -38,8 +38,12 @@ async function preview(context: CommandContext, args: string[]): Promise<number>
     const kinds = formatAlternatives(emails.map((email) => email.kind))
     throw new UsageError(`Unknown kind of email: ${kind}. Use ${kinds}.`)
   }
-  if (folder === undefined) for (const email of chosen) print(`Subject: ${email.subject}\n\n${email.text}`)
-  else await writeFiles(folder, chosen, context.config.mailFrom)
+  if (folder === undefined)
+    for (const email of chosen) context.print(`Subject: ${email.subject}\n\n${email.text}`)
+  else {
+    await writeFiles(folder, chosen, context.config.mailFrom)
+    context.print(`${chosen.length} emails written to ${folder}`)
+  }
   return 0
 }
 
@@ -63,12 +67,11 @@ async function writeFiles(folder: string, emails: readonly Email[], from: string
     await writeFile(join(folder, `${email.kind}.eml`), await buildMessage(email, from))
     await writeFile(join(folder, `${email.kind}.html`), email.html)
   }
-  print(`${emails.length} emails written to ${folder}`)
 }
 
 async function sendTest(context: CommandContext, [to, ...more]: string[]): Promise<number> {
   if (to === undefined || more.length > 0) throw new UsageError('mail test needs one email address.')
-  print(await sendTestEmail(context, to))
+  context.print(await sendTestEmail(context, to))
   return 0
 }
 

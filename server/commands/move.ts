@@ -4,7 +4,7 @@ import type { StorageSettings } from '../backends.ts'
 import { assertDataFolder } from '../config/data-folder.ts'
 import { bucketUrl, databaseUrl, readValue, text } from '../config/setting-types.ts'
 import type { MoveProgress } from '../operations/move.ts'
-import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const move: Command = {
   usage: [
@@ -26,7 +26,8 @@ const MOVE_OPTIONS = [
 ] as const
 
 /** Exit code 1 when the source has lost or damaged files. */
-async function moveTo({ config, log, version, deadlines }: CommandContext, rest: string[]): Promise<number> {
+async function moveTo(context: CommandContext, rest: string[]): Promise<number> {
+  const { config, log, version, deadlines } = context
   const to = parseMoveTarget(rest, config.moveDatabaseUrl)
   const target = { data: config.data, databaseUrl: '', blobsUrl: '', ...to }
   if (isSameStorage(config, target)) throw new UsageError('The target is where the data are.')
@@ -36,12 +37,13 @@ async function moveTo({ config, log, version, deadlines }: CommandContext, rest:
   const report = ({ files, ofFiles, bytes }: MoveProgress) => {
     if (performance.now() - reportedAt < REPORT_INTERVAL_MS && files < ofFiles) return
     reportedAt = performance.now()
-    print(`${formatNumber(files)} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
+    context.print(`${formatNumber(files)} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
   }
   const { files, rows, damaged } = await moveData(config, target, { log, version, deadlines, report })
-  for (const hash of damaged) print(`The file with SHA-256 ${hash} is lost or damaged; it was not copied.`)
-  print(`${pluralize(files, 'file')} and ${pluralize(rows, 'row')} are in the target.`)
-  print(
+  for (const hash of damaged)
+    context.print(`The file with SHA-256 ${hash} is lost or damaged; it was not copied.`)
+  context.print(`${pluralize(files, 'file')} and ${pluralize(rows, 'row')} are in the target.`)
+  context.print(
     'Start the service with the settings of the target, and with SLIPWAY_SECRET set to the present secret.',
   )
   return damaged.length > 0 ? 1 : 0

@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/settings.ts'
 import { formatNodes } from '../operations/fleet/node-list.ts'
-import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const nodes: Command = {
   usage: [['nodes [--json]', 'list the nodes of the database']],
@@ -14,7 +14,7 @@ async function listNodes(context: CommandContext, rest: string[]): Promise<numbe
   await using data = await context.openData()
   const { store } = data
   const nodes = await store.read.nodes.list()
-  if (rest.length > 0) print(JSON.stringify({ now: store.clock(), nodes }))
-  else for (const line of formatNodes(nodes, store.clock())) print(line)
+  if (rest.length > 0) context.print(JSON.stringify({ now: store.clock(), nodes }))
+  else for (const line of formatNodes(nodes, store.clock())) context.print(line)
   return 0
 }

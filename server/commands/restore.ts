@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
 import { chooseTarget, describe, parseOptions, progressPrinter, takeTime } from './backup-options.ts'
-import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const restore: Command = {
   usage: [
@@ -14,10 +14,8 @@ export const restore: Command = {
 }
 
 /** Exit code 1 when files are missing: they were lost before the backup. */
-async function restoreBackup(
-  { config, log, version, deadlines }: CommandContext,
-  args: string[],
-): Promise<number> {
+async function restoreBackup(context: CommandContext, args: string[]): Promise<number> {
+  const { config, log, version, deadlines } = context
   const { json, toData, values } = parseOptions(args, 'restore', ['--to-data', '--json'])
   if (!toData) throw new UsageError('restore needs --to-data FOLDER.')
   const { openBackupTarget, restoreData } = await import('../backends.ts')
@@ -25,8 +23,8 @@ async function restoreBackup(
   const { time, rest } = takeTime(values)
   const target = await openBackupTarget(chooseTarget(rest, config.backupTarget))
   const manifest = await readManifest(target, time)
-  if (!json) print(`Backup ${manifest.time}: ${describe(manifest)}`)
-  const printProgress = progressPrinter(json)
+  if (!json) context.print(`Backup ${manifest.time}: ${describe(manifest)}`)
+  const printProgress = progressPrinter(context, json)
   const data = resolve(toData)
   const { files, rows, damaged } = await restoreData(
     { ...config, data },
@@ -36,14 +34,14 @@ async function restoreBackup(
         printProgress(() => `${formatNumber(files)} of ${pluralize(ofFiles, 'file')} restored`),
     },
   )
-  if (json) print(JSON.stringify({ time: manifest.time, files, rows, damaged, data }))
+  if (json) context.print(JSON.stringify({ time: manifest.time, files, rows, damaged, data }))
   else {
     for (const hash of damaged)
-      print(`The file with SHA-256 ${hash} was lost before the backup, or is damaged.`)
-    print(
+      context.print(`The file with SHA-256 ${hash} was lost before the backup, or is damaged.`)
+    context.print(
       `${pluralize(files, 'file')} (${formatBytes(manifest.counts.bytes)}) and ${pluralize(rows, 'row')} are in ${data}.`,
     )
-    print(
+    context.print(
       manifest.secret === undefined
         ? 'The backup has no secret: start the service with SLIPWAY_SECRET set to that of the former service.'
         : `Start the service with SLIPWAY_DATA=${data}. Do not set SLIPWAY_SECRET: the folder has the secret.`,

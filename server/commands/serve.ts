@@ -7,7 +7,7 @@ import type { Config } from '../config/settings.ts'
 import type { Log } from '../lib/log.ts'
 import { trimHeap } from '../lib/trim-heap.ts'
 import { formatCode, type ShowCode } from '../mail/show-code.ts'
-import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
 /** Time for what the end of the service has not waited for, such as a request to a collector that does not answer. */
 const EXIT_DELAY_MS = 1000
@@ -58,10 +58,8 @@ function warnOfPlainHttp({ baseUrl }: Config, log: Log): void {
 }
 
 /** One process does everything; with `bootId` it is one of several workers under a supervisor. */
-async function startAndServe(
-  { config, log, version, deadlines }: CommandContext,
-  bootId?: string,
-): Promise<number> {
+async function startAndServe(context: CommandContext, bootId?: string): Promise<number> {
+  const { config, log, version, deadlines } = context
   const { promise: stopped, resolve } = Promise.withResolvers<string>()
   const starting = new AbortController()
   const stop = (reason: string) => {
@@ -75,7 +73,7 @@ async function startAndServe(
   try {
     if (bootId === undefined) {
       const service = await startService(config, options)
-      announce(service, { config, log, version })
+      announce(service, context)
       await service.preload()
       trimHeap()
       return await shutDown(service, await stopped, log)
@@ -108,11 +106,12 @@ async function shutDown(service: AsyncDisposable, reason: string, log: Log): Pro
   return 0
 }
 
-async function serveWithWorkers({ config, log, version }: CommandContext): Promise<number> {
+async function serveWithWorkers(context: CommandContext): Promise<number> {
+  const { config, log } = context
   const { supervise } = await import('../workers.ts')
   const ports = await freePorts(config)
   const args = ['worker', randomBytes(8).toString('hex'), JSON.stringify(ports)]
-  const onReady = (baseUrl: string) => announce({ ...ports, baseUrl }, { config, log, version })
+  const onReady = (baseUrl: string) => announce({ ...ports, baseUrl }, context)
   const supervisor = supervise({ workers: config.workers, args, log, onReady })
   onSignals(() => supervisor.stop())
   return supervisor.ended
@@ -151,10 +150,11 @@ function showCode(config: Config): ShowCode {
 /** Prints the URL and the next step on a terminal; otherwise logs the URL. */
 function announce(
   { baseUrl, port, httpsPort }: Pick<Service, 'baseUrl' | 'port' | 'httpsPort'>,
-  { config, log, version }: Pick<CommandContext, 'config' | 'log' | 'version'>,
+  context: CommandContext,
 ): void {
+  const { config, log, version } = context
   if (config.log === 'silent') return
-  if (process.stdout.isTTY !== true) {
+  if (!context.environment.isTerminal) {
     log.info(`Slipway ${version} runs at ${baseUrl}`, {
       host: config.host,
       port,
@@ -163,7 +163,7 @@ function announce(
     })
     return
   }
-  print(`
+  context.print(`
   Slipway ${version} runs at ${baseUrl}${config.baseUrl && `\n  Listens on:         ${config.host}, port ${port}`}
 
   Publish a folder:   ${npxCommand(baseUrl)} publish ./folder

@@ -1,6 +1,6 @@
 import { pluralize, stripControlChars } from '../../protocol/format.ts'
 import { describeSettings } from '../config/settings.ts'
-import { type Command, type CommandContext, ignoreClosedOutput, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const settings: Command = {
   usage: [
@@ -12,19 +12,19 @@ export const settings: Command = {
   ],
   async run(context, args) {
     if (args.length > 0) return shareSettings(context, args)
-    ignoreClosedOutput()
-    listSettings()
+    listSettings(context)
     return 0
   },
 }
 
-function listSettings(): void {
-  const rows = describeSettings(process.env).map(({ name, defaultValue, value, description }) =>
+function listSettings(context: CommandContext): void {
+  const rows = describeSettings(context.environment.env).map(({ name, defaultValue, value, description }) =>
     [name, defaultValue, value, description].map((cell) => stripControlChars(cell) || '-'),
   )
   const table = [['NAME', 'DEFAULT', 'VALUE', 'MEANING'], ...rows]
   const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]!.length)))
-  for (const row of table) print(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+  for (const row of table)
+    context.print(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
 }
 
 async function shareSettings(context: CommandContext, [verb, ...options]: string[]): Promise<number> {
@@ -36,12 +36,12 @@ async function shareSettings(context: CommandContext, [verb, ...options]: string
   const discardsLostKeys = options.length > 0
   const { encrypted, discarded } = await data.shareSettings({ discardsLostKeys })
   if (context.config.databaseUrl !== '')
-    print(
+    context.print(
       'The secret, base URL and domains of this machine are those of all nodes now. Nodes with others do not start.',
     )
-  print(`${pluralize(encrypted, 'key')} encrypted with this secret.`)
+  context.print(`${pluralize(encrypted, 'key')} encrypted with this secret.`)
   if (discardsLostKeys)
-    print(
+    context.print(
       `${pluralize(discarded, 'key')} of a lost secret discarded. Their certificates are ordered again, within the limits of the CA.`,
     )
   return 0

@@ -7,7 +7,7 @@ import type { ListRequest, Lists } from '../operations/administration/lists.ts'
 import { MAX_TITLE_LENGTH } from '../sites/site-metadata.ts'
 import { COMMAND_LINE } from '../store/contract/audit.ts'
 import { type Action, runAction } from './actions.ts'
-import { type Command, print, UsageError } from './command.ts'
+import { type Command, UsageError } from './command.ts'
 import { readOptions, requireReason } from './options.ts'
 
 export const site: Command = {
@@ -39,8 +39,8 @@ async function list(...[context, args]: Parameters<Action>): Promise<number> {
   if (!/^[1-9]\d{0,5}$/.test(typedLimit)) throw new UsageError('site list: --limit is a number from 1.')
   await using data = await context.openData()
   const sites = await readSites(data.lists, { q, sort, limit: Number(typedLimit) })
-  if (options.json) print(JSON.stringify({ sites }))
-  else for (const site of sites) print(formatListedSite(site))
+  if (options.json) context.print(JSON.stringify({ sites }))
+  else for (const site of sites) context.print(formatListedSite(site))
   return 0
 }
 
@@ -73,8 +73,8 @@ async function show(...[context, args]: Parameters<Action>): Promise<number> {
   const { values, options } = readOptions('site show', args, { takes: ['json'], ...SLUG })
   await using data = await context.openData()
   const found = await data.moderatedSites.find(values[0]!)
-  if (options.json) print(JSON.stringify(found))
-  else for (const line of formatSite(found)) print(line)
+  if (options.json) context.print(JSON.stringify(found))
+  else for (const line of formatSite(found)) context.print(line)
   return 0
 }
 
@@ -86,7 +86,7 @@ async function suspend(...[context, args]: Parameters<Action>): Promise<number> 
   const reason = requireReason('site suspend', options)
   await using data = await context.openData()
   await data.suspensions.suspendSite(COMMAND_LINE, slug, { reason, publicReason, note })
-  print(options.json ? JSON.stringify({ slug }) : `${slug} is suspended.`)
+  context.print(options.json ? JSON.stringify({ slug }) : `${slug} is suspended.`)
   return 0
 }
 
@@ -95,7 +95,7 @@ async function resume(...[context, args]: Parameters<Action>): Promise<number> {
   const [slug = ''] = values
   await using data = await context.openData()
   await data.suspensions.resumeSite(COMMAND_LINE, slug)
-  print(options.json ? JSON.stringify({ slug }) : `${slug} is not suspended.`)
+  context.print(options.json ? JSON.stringify({ slug }) : `${slug} is not suspended.`)
   return 0
 }
 
@@ -105,7 +105,7 @@ async function remove(...[context, args]: Parameters<Action>): Promise<number> {
   const reason = requireReason('site delete', options)
   await using data = await context.openData()
   await data.removals.deleteSite(COMMAND_LINE, slug, reason)
-  print(options.json ? JSON.stringify({ slug }) : `${slug} is deleted permanently.`)
+  context.print(options.json ? JSON.stringify({ slug }) : `${slug} is deleted permanently.`)
   return 0
 }
 

@@ -1,4 +1,4 @@
-import { type Command, type CommandContext, print, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const sweep: Command = {
   usage: [['sweep NAME|all', 'run one sweep now, or all of them']],
@@ -19,13 +19,15 @@ async function runSweeps(context: CommandContext, [name]: string[]): Promise<num
     throw new UsageError(`${problem} Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`)
   }
   await using data = await context.openData()
-  for (const one of chosen) print(`${one.name}: ${await runOnce(one, data.sweepOptions)}`)
+  for (const one of chosen) context.print(`${one.name}: ${await runOnce(one, data.sweepOptions)}`)
   return 0
 }
 
-async function listSweeps(): Promise<number> {
+async function listSweeps(context: CommandContext): Promise<number> {
   const { sweeps } = await import('../jobs/jobs.ts')
   for (const one of sweeps)
-    print(`${one.name.padEnd(16)} every ${String(one.intervalSeconds).padStart(5)} s  ${one.description}`)
+    context.print(
+      `${one.name.padEnd(16)} every ${String(one.intervalSeconds).padStart(5)} s  ${one.description}`,
+    )
   return 0
 }

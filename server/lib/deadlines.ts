@@ -55,6 +55,8 @@ export const PATIENT: Readonly<Deadlines> = Object.freeze({
 })
 
 /** The deadlines of a process that a test starts, by the environment variable TEST_DEADLINES. */
-export function readDeadlines({ TEST_DEADLINES: name }: NodeJS.ProcessEnv): Readonly<Deadlines> {
+export function readDeadlines({
+  TEST_DEADLINES: name,
+}: Readonly<Record<string, string | undefined>>): Readonly<Deadlines> {
   return name === 'patient' ? PATIENT : DEADLINES
 }

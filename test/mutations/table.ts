@@ -603,6 +603,11 @@ const ROWS: readonly Row[] = [
   ['shows the proxies in front to a client that replays a check', 'server/lib/probe-token.ts', 'isRecent', "time !== '' && Math.abs(now - Number(time)) <= MINUTE_MS", "time !== ''", CHECK],
 ]
 
-export const MUTATIONS: readonly Mutation[] = ROWS.map(
-  ([breaks, file, within, code, replace, ...tests]) => ({ breaks, file, within, code, replace, tests }),
-)
+export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, within, code, replace, ...tests]) => ({
+  breaks,
+  file,
+  within,
+  code,
+  replace,
+  tests,
+}))

@@ -4,7 +4,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestService } from '../support/service.ts'
-import { run } from './program.ts'
+import { run, runProcess } from './program.ts'
 
 test('an invalid setting does not stop commands that print help', async () => {
   for (const [command, output] of [
@@ -17,6 +17,22 @@ test('an invalid setting does not stop commands that print help', async () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.match(lines.join('\n'), output)
   }
+})
+
+test('results are on the standard output and errors on the standard error, with the exit code', async () => {
+  const version = await runProcess(['version'], { PORT: 'eighty' })
+  assert.match(version.lines[0]!, /^\d+\.\d+\.\d+$/)
+  assert.deepEqual({ ...version, lines: [] }, { code: 0, lines: [], stderr: '' })
+  const unknown = await runProcess(['sweeep'])
+  assert.deepEqual(
+    { ...unknown, stderr: unknown.stderr.split('\n')[0] },
+    {
+      ...{ code: 2, lines: [], stderr: 'Unknown command: sweeep' },
+    },
+  )
+  const failed = await runProcess(['nodes'], { PORT: 'eighty' })
+  assert.deepEqual([failed.code, failed.lines], [1, []])
+  assert.match(failed.stderr, /^slipway-server: SLIPWAY_PORT="eighty" is not allowed: /)
 })
 
 test('invalid arguments print the help and exit with 2', async () => {

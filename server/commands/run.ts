@@ -1,0 +1,95 @@
+import { ConfigError } from '../config/settings.ts'
+import { ApiError } from '../lib/errors.ts'
+import { findReason } from '../operations/fleet/wait-for-database.ts'
+import type { Command } from './command.ts'
+import { CommandContext, type CommandEnvironment, UsageError } from './command.ts'
+
+/** In the order of the help. Each is loaded when it is used. */
+const COMMANDS: Record<string, () => Promise<Command>> = {
+  serve: async () => (await import('./serve.ts')).serve,
+  worker: async () => (await import('./serve.ts')).worker,
+  sweep: async () => (await import('./sweep.ts')).sweep,
+  sweeps: async () => (await import('./sweep.ts')).sweeps,
+  account: async () => (await import('./account.ts')).account,
+  site: async () => (await import('./site.ts')).site,
+  domain: async () => (await import('./domain.ts')).domain,
+  block: async () => (await import('./block.ts')).block,
+  banner: async () => (await import('./banner.ts')).banner,
+  invite: async () => (await import('./invite.ts')).invite,
+  certificates: async () => (await import('./certificates.ts')).certificates,
+  settings: async () => (await import('./settings.ts')).settings,
+  nodes: async () => (await import('./nodes.ts')).nodes,
+  move: async () => (await import('./move.ts')).move,
+  mail: async () => (await import('./mail.ts')).mail,
+  backup: async () => (await import('./backup.ts')).backup,
+  restore: async () => (await import('./restore.ts')).restore,
+  check: async () => (await import('./check.ts')).check,
+}
+
+/** Columns of the help: the arguments, and the longest line of their description. */
+const ARGUMENTS_WIDTH = 26
+const DESCRIPTION_WIDTH = 80
+
+/** Runs the command of the arguments and returns the exit code: 0 success, 1 failure, 2 usage error. */
+export async function runCommand(
+  [name = 'serve', ...args]: readonly string[],
+  environment: CommandEnvironment,
+): Promise<number> {
+  try {
+    const context = new CommandContext(environment)
+    const report = (text: string) => {
+      context.print(text)
+      return 0
+    }
+    if (name === 'version' || name === '--version') return report(context.version)
+    if (name === 'help' || name === '--help' || name === '-h') return report(await describeCommands())
+    const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+    if (load === undefined) throw new UsageError(`Unknown command: ${name}`)
+    const command = await load()
+    return await command.run(context, args)
+  } catch (error) {
+    if (!(error instanceof UsageError)) return reportError(error, environment)
+    environment.writeError(`${error.message}\n\n${await describeCommands()}\n`)
+    return 2
+  }
+}
+
+async function describeCommands(): Promise<string> {
+  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
+  const rows = [
+    ...commands.flatMap(({ usage }) => usage),
+    ['help | version', 'also --help, -h, --version'] as const,
+  ]
+  const lines = rows.flatMap(([given, meaning]) => {
+    const [first, ...others] = wrap(meaning)
+    const start = `  slipway-server ${given.padEnd(ARGUMENTS_WIDTH)} `
+    return [start + first, ...others.map((line) => ' '.repeat(start.length) + line)]
+  })
+  return ['slipway-server: run the Slipway service', '', ...lines].join('\n')
+}
+
+/** Lines of at most `DESCRIPTION_WIDTH` characters. */
+function wrap(text: string): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!
+    if (line === '') lines[lines.length - 1] = word
+    else if (line.length + 1 + word.length <= DESCRIPTION_WIDTH) lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
+function reportError(error: unknown, { writeError }: CommandEnvironment): number {
+  const expected =
+    error instanceof ConfigError ||
+    error instanceof ApiError ||
+    ['ListenError', 'DatabaseInUseError', 'SettingError', 'BackupError'].includes((error as Error).name)
+  writeError(`slipway-server: ${expected ? describeError(error as Error) : (error as Error).stack}\n`)
+  return 1
+}
+
+/** The message, with the reason of a failure of the database. */
+function describeError(error: Error): string {
+  return error.message.includes(findReason(error)) ? error.message : `${error.message} (${findReason(error)})`
+}
