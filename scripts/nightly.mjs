@@ -22,8 +22,8 @@ const RUNS = {
     shows: '`npm test`, with the tests that need further programs',
   },
   dashboard: {
-    args: ['scripts/run-checks.ts', 'test/dashboard/', '--all-variants'],
-    shows: 'every page in every viewport and color scheme, with all rules of accessibility',
+    args: ['scripts/run-checks.ts', 'test/dashboard/', 'test/journeys/', '--all-variants'],
+    shows: 'every variant of each flow, each page in every viewport and color scheme',
   },
   interleaving: {
     args: ['scripts/run-checks.ts', 'test/interleaving/', '--all-variants'],

@@ -199,7 +199,7 @@ export const PHONE = { width: 360, height: 800 }
 
 export const DESKTOP = { width: 1280, height: 800 }
 
-/** Every page must be usable at these sizes and in these color schemes; `npm run dashboard` checks all of them. */
+/** Every page must be usable at these sizes and in these color schemes; `npm test -- --all-variants` checks all of them. */
 export const VIEWPORTS: Viewport[] = [PHONE, DESKTOP].flatMap((viewport) =>
   (['light', 'dark'] as const).map((colorScheme) => ({
     name: `${viewport.width} px wide, ${colorScheme}`,
