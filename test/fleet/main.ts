@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
+import { runInterleavings } from '../interleaving/run.ts'
 import { anySeed } from '../support/random.ts'
 import { type CephClient, sharedCeph } from '../tools/ceph.ts'
 import { exitOnSignals } from '../tools/exit.ts'
@@ -18,6 +19,7 @@ import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
 // `npm run fleet -- move [--sites N]`: moves a machine into a fleet and back.
 // `npm run fleet -- kills [--kills N]`: kills a node at all events of a publish, or at N random ones of each kind.
 // `npm run fleet -- collection [--steps N]`: publishes, deletes and collects on three nodes over S3.
+// `npm run fleet -- interleavings [--pairs N]`: explores all pairs of concurrent calls, or N random ones.
 // They exit with 1 when a promise was broken.
 // `npm run fleet -- tests [part of a test file's path …]`: the tests of the API, the edge, domains, visits and
 // certificates on PostgreSQL and S3.
@@ -32,6 +34,7 @@ const { values, positionals } = parseArgs({
     times: { type: 'string', default: '20' },
     sites: { type: 'string', default: '10000' },
     kills: { type: 'string' },
+    pairs: { type: 'string' },
     steps: { type: 'string', default: '200000' },
     visits: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(anySeed()) },
@@ -70,6 +73,7 @@ const runs: Record<string, () => Promise<Report>> = {
       report.violations.push(...control.violations)
       return report
     }),
+  interleavings: () => runInterleavings({ seed, log, ...(values.pairs && { pairs: Number(values.pairs) }) }),
   collection: () =>
     withServers((servers) => runCollection({ ...servers, seed, log, steps: Number(values.steps) })),
 }

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { WriteScope } from '../../server/store/store.ts'
-import { numbers } from '../support/random.ts'
 import { repeatWrites } from '../support/repeated-writes.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { CALLS } from './calls.ts'
-import { explore, listPairs, type Pair, runAlone, type Wraps } from './schedules.ts'
+import { LOCK_PAIRS, WITHOUT_PAIR } from './lock-pairs.ts'
+import { explore, isSerialized, type Pair, runAlone, type Wraps } from './schedules.ts'
 import { interceptStatements } from './steps.ts'
-import { World } from './world.ts'
-import { listWrites, recordSites, withoutScope } from './writes.ts'
-
-/** Pairs in one run; `PAIRS=all` explores all, which takes minutes. */
-const PAIRS = process.env.PAIRS ?? '6'
+import { World, type Wrap } from './world.ts'
+import { listWrites, recordScopes, recordSites, type ScopedWrite, withoutScope } from './writes.ts'
 
 /** Writes that no call of the table reaches, by the reason. */
 const NOT_CALLED: Record<string, readonly string[]> = {
@@ -72,16 +69,19 @@ const NOT_CALLED: Record<string, readonly string[]> = {
   'the hourly repair of names': ['server/certificates/maintenance.ts repairNames'],
 }
 
-/** A pair that fails when the writes of both calls leave out a kind of names. */
-const CONTROLS: Record<keyof WriteScope, Pair> = {
-  site: ['restore', 'delete a version'],
-  account: ['add a domain', 'add another domain'],
-  address: ['try a wrong code', 'try a wrong code'],
-  host: ['delete a site', 'issue a certificate'],
-  counter: ['try a password', 'try a password'],
-  notice: ['sweep emails', 'sweep emails'],
+/** Kinds of locks that no row of the table of pairs has, with a pair that fails without them. */
+const CONTROLS = {
   authority: ['issue a certificate of a site', 'issue a certificate of another site'],
-}
+} satisfies Partial<Record<keyof WriteScope, Pair>>
+
+const KINDS = [
+  'site',
+  'account',
+  'address',
+  'host',
+  'counter',
+  'notice',
+] as const satisfies (keyof WriteScope)[]
 
 describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
   const stack = new AsyncDisposableStack()
@@ -99,14 +99,23 @@ describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
 
   after(() => stack.disposeAsync())
 
-  test('two calls about one thing end as if one had followed the other', async (t) => {
-    const pairs = choosePairs(numbers(t))
+  test('two calls of which one locks what the other changes end as if one had followed the other', async (t) => {
     t.mock.method(Math, 'random', () => 0.5)
     using _ = interceptStatements()
-    for (const pair of pairs) assert.deepEqual(await explore(world, pair), [], `${pair}`)
+    for (const [lock, { pair, ...stop }] of Object.entries(LOCK_PAIRS))
+      assert.ok(await isSerialized(world, pair, stop), `${lock}: ${pair}`)
   })
 
-  for (const [kind, pair] of Object.entries(CONTROLS) as [keyof WriteScope, Pair][])
+  for (const kind of KINDS)
+    test(`a write that does not name its ${kind} is found`, async (t) => {
+      t.mock.method(Math, 'random', () => 0.5)
+      using _ = interceptStatements()
+      const [, { pair, ...stop }] = Object.entries(LOCK_PAIRS).find(([lock]) => lock.endsWith(` ${kind}`))!
+      const wraps: Wraps = [withoutScope(kind), withoutScope(kind)]
+      assert.equal(await isSerialized(world, pair, stop, wraps), false)
+    })
+
+  for (const [kind, pair] of Object.entries(CONTROLS) as [keyof typeof CONTROLS, Pair][])
     test(`a write that does not name its ${kind} is found`, async (t) => {
       t.mock.method(Math, 'random', () => 0.5)
       using _ = interceptStatements()
@@ -124,6 +133,16 @@ describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
     }
   })
 
+  test('every name that a write of these calls locks is in the table of pairs', async () => {
+    const { writes } = await runAll()
+    const locks = writes.flatMap(({ name, scope }) => Object.keys(scope).map((kind) => `${name} ${kind}`))
+    assert.deepEqual(
+      [...new Set(locks)].sort(),
+      [...Object.keys(LOCK_PAIRS), ...WITHOUT_PAIR].sort(),
+      'node test/interleaving/find-pairs-main.ts prints the rows',
+    )
+  })
+
   test('every write of the service is in the table of calls', async () => {
     const { sites } = await runAll()
     const missing = listWrites().filter(({ site }) => !sites.has(site))
@@ -134,17 +153,12 @@ describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
   })
 })
 
-/** The outcomes of all calls of the table, each run alone, and the places of their writes. */
+/** The outcomes of all calls of the table, each run alone, and their writes. */
 async function runEachAlone(world: World) {
   const sites = new Set<string>()
+  const writes: ScopedWrite[] = []
+  const record: Wrap = (store) => recordSites(sites)(recordScopes(writes)(store))
   const outcomes = new Map<string, Awaited<ReturnType<typeof runAlone>>>()
-  for (const name of Object.keys(CALLS)) outcomes.set(name, await runAlone(world, name, recordSites(sites)))
-  return { outcomes, sites }
-}
-
-/** Different pairs in each run, so that many runs explore all. */
-function choosePairs(below: (bound: number) => number): readonly Pair[] {
-  const pairs = listPairs()
-  if (PAIRS === 'all') return pairs
-  return Array.from({ length: Number(PAIRS) }, () => pairs.splice(below(pairs.length), 1)[0]!)
+  for (const name of Object.keys(CALLS)) outcomes.set(name, await runAlone(world, name, record))
+  return { outcomes, sites, writes }
 }

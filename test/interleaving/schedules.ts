@@ -66,6 +66,55 @@ export async function explore(
   return violations
 }
 
+/** A write of the first call of a pair, and the number of its statements that are executed before the second call. */
+export interface StopPoint {
+  /** From 0, of the writes of the call. */
+  write: number
+  /** By default all up to the first one that changes rows. */
+  after?: number
+}
+
+const CHANGES_ROWS = /: (?:with .*)?(?:insert|update|delete)\b/s
+
+/**
+ * Runs the first call of a pair until one point of one of its writes, then the second one until its end or until it waits
+ * for a lock, then the rest of the first. Returns whether the outcome is that of an order of whole writes.
+ */
+export async function isSerialized(
+  world: World,
+  pair: Pair,
+  { write, after }: StopPoint,
+  wraps: Wraps = [],
+): Promise<boolean> {
+  const orders = await runOrders(world, pair)
+  const own = ofCall(orders[0]!.executed, 0)
+  const begins = own.flatMap((text, index) => (/^\d: begin/.test(text) ? [index] : []))
+  const begin = begins[write]
+  if (begin === undefined) throw new Error(`${pair[0]} has no write ${write}`)
+  const changing = own.findIndex((text, index) => index > begin && CHANGES_ROWS.test(text))
+  const count = after === undefined ? (changing < 0 ? begin + 1 : changing) : begin + after
+  const outcome = await run(world, pair, wraps, preempt(0, [count]))
+  if (orders.some((order) => isSame(order, outcome))) return true
+  if (!pair.some((name) => CALLS[name]!.isDivisible)) return false
+  const runSchedule = (choose: Choose) => run(world, pair, [], choose)
+  const statements = orders.map(({ executed }, call) => ofCall(executed, call))
+  return new AllowedOutcomes(runSchedule, orders, statements).includes(outcome)
+}
+
+const knownOrders = new Map<string, Promise<Outcome[]>>()
+
+/** The outcomes of both orders of two calls, which several of their writes are compared with. */
+function runOrders(world: World, pair: Pair): Promise<Outcome[]> {
+  const known = knownOrders.get(`${pair}`) ?? runBothOrders(world, pair)
+  knownOrders.set(`${pair}`, known)
+  return known
+}
+
+async function runBothOrders(world: World, pair: Pair): Promise<Outcome[]> {
+  const first = await run(world, pair, [], preempt(0, [Infinity]))
+  return [first, await run(world, pair, [], preempt(1, [Infinity]))]
+}
+
 /** Runs one call alone. */
 export async function runAlone(world: World, name: string, wrap?: Wrap): Promise<Omit<Outcome, 'executed'>> {
   await world.reset()

@@ -60,6 +60,47 @@ function findCaller(): string {
   return url === undefined ? 'unknown' : `${relative(root, fileURLToPath(url))}:${line}`
 }
 
+/** A write of a call: its function, and the names in its scope. */
+export interface ScopedWrite {
+  name: string
+  scope: WriteScope
+}
+
+/** Adds the writes of a node to `seen`, in their order. */
+export function recordScopes(seen: ScopedWrite[]): Wrap {
+  return (store) => ({
+    ...store,
+    write: (durability, scope, work) => {
+      seen.push({ name: findFunction(), scope })
+      return store.write(durability, scope, work)
+    },
+  })
+}
+
+/** Leaves a kind of names out of the scopes of the writes of one function. */
+export function withoutScopeIn(name: string, kind: keyof WriteScope): Wrap {
+  return (store) => ({
+    ...store,
+    write: (durability, scope, work) => {
+      const { [kind]: _, ...rest } = scope
+      return store.write(durability, findFunction() === name ? rest : scope, work)
+    },
+  })
+}
+
+/** Passes the writes of others on. */
+const WRAPPERS = /\/(?:quotas|job-lease|observe-engines)\.ts/
+
+/** `file function` in `server/` that called the wrapper. */
+function findFunction(): string {
+  const frames = new Error()
+    .stack!.split('\n')
+    .filter((line) => line.includes(`${root}/server/`) && !WRAPPERS.test(line))
+  const [, method = 'anonymous', file] =
+    /at (?:async )?(?:(?:new )?([^\s(]+) .*)?\(?file:.*?\/(server\/[^:]*)/.exec(frames[0]!) ?? []
+  return `${file} ${method.split('.').at(-1)}`
+}
+
 /** Leaves a kind of names out of the scopes of the writes of a node. */
 export function withoutScope(kind: keyof WriteScope): Wrap {
   return (store) => ({
