@@ -397,7 +397,7 @@ describe('a backup', () => {
     await backUp(data, target)
     await assert.rejects(restore(target, data), /is not empty\. Restore into a new folder/)
     const folder = await newFolder()
-    await writeFile(join(folder, 'notes.txt'), 'of somebody else')
+    await writeFile(join(folder, 'notes.txt'), 'of another user')
     await assert.rejects(restore(target, folder), /is not empty/)
     assert.deepEqual(await readdir(folder), ['notes.txt'])
     await rm(join(folder, 'notes.txt'))
