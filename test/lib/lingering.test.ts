@@ -11,7 +11,11 @@ describe('a connection whose client still sends after its response', () => {
   before(() => once(server.listen(0, '127.0.0.1'), 'listening'))
   after(() => server.close())
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
-  afterEach(() => mock.timers.reset())
+  const opened = new Set<Socket>()
+  afterEach(() => {
+    mock.timers.reset()
+    for (const socket of opened) socket.destroy()
+  })
 
   const lingering = (max = 10) =>
     new LingeringConnections({ deadlines: { idle: 5 * SECOND, total: 30 * SECOND }, max })
@@ -24,6 +28,7 @@ describe('a connection whose client still sends after its response', () => {
     const [ours] = (await once(server, 'connection')) as [Socket]
     Object.defineProperty(ours, 'remoteAddress', { value: address })
     ours.on('error', () => undefined)
+    opened.add(ours).add(theirs)
     return { ours, theirs }
   }
 
@@ -59,16 +64,15 @@ describe('a connection whose client still sends after its response', () => {
 
   test('gives way to those of others when its network has the most', async () => {
     const connections = lingering(3)
-    const opened = []
+    const sockets = []
     for (const address of ['192.0.2.1', '198.51.100.1', '198.51.100.1', '203.0.113.1']) {
       const { ours } = await open(address)
       connections.close(ours)
-      opened.push(ours)
+      sockets.push(ours)
     }
     assert.deepEqual(
-      opened.map(({ destroyed }) => destroyed),
+      sockets.map(({ destroyed }) => destroyed),
       [false, true, false, false],
     )
-    for (const socket of opened) socket.destroy()
   })
 })
