@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
+import { DEADLINES } from '../../server/lib/deadlines.ts'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -9,8 +11,8 @@ import { freePort } from '../tools/port.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
-/** The test ends long before. */
-const DELAY_MS = 20_000
+/** No answer arrives before the end of the test. */
+const DELAY_MS = HOUR_MS
 
 /** Those of the pool, that of the change feed, and one for queries of the test. */
 const MAX_SESSIONS = 10
@@ -28,7 +30,7 @@ test(
     const port = await freePort()
     const settings = { PORT: `${port}`, BASE_URL: `http://localhost:${port}`, DATABASE_URL }
     const fleet = { SECRET: 'a secret of all nodes of this test', SMTP_URL: 'smtp://127.0.0.1:1' }
-    stack.use(await startTestService({ ...settings, ...fleet }))
+    stack.use(await startTestService({ ...settings, ...fleet }, Date.now(), { deadlines: DEADLINES }))
     const publish = (text: string) =>
       sendRequest(port, {
         ...{ method: 'PUT', path: '/page.html', body: Buffer.from(text) },

@@ -77,7 +77,10 @@ export class FleetNode implements AsyncDisposable {
 
   /** Starts it, by default with the release of this tree; resolves when it is ready. */
   async start(root?: string): Promise<void> {
-    this.#program = await Program.serve(this.#settings, root === undefined ? {} : { root })
+    this.#program = await Program.serve(this.#settings, {
+      deadlines: 'production',
+      ...(root !== undefined && { root }),
+    })
     this.starts++
     if (this.closedAt === Number.POSITIVE_INFINITY) this.closedAt = performance.now()
   }

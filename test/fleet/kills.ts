@@ -152,7 +152,7 @@ class KilledFleet implements AsyncDisposable {
         DATABASE_URL: url.href,
         BLOBS_URL: bucket,
       }
-      const program = await Program.serve(settings, programOptions)
+      const program = await Program.serve(settings, { deadlines: 'production', ...programOptions })
       return { program, port }
     }
     const other = await start(postgres.port)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { runCommand } from '../../server/commands/run.ts'
+import { PATIENT_ENVIRONMENT } from '../support/engines.ts'
 import { atExit } from '../tools/exit.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -37,6 +38,8 @@ interface ProgramOptions {
   root?: string
   /** Kills it. */
   signal?: AbortSignal | undefined
+  /** Those of production for tests of a database that does not answer; by default those of `PATIENT`. */
+  deadlines?: 'production'
 }
 
 export interface Ended {
@@ -52,7 +55,7 @@ export async function run(args: string[], settings: Settings = {}): Promise<Ende
   if (args.length === 0) return runProcess(args, settings)
   const written = { output: '', error: '' }
   const code = await runCommand(args, {
-    env: toEnvironment(settings),
+    env: { ...toEnvironment(settings), ...PATIENT_ENVIRONMENT },
     execArgv: [],
     isTerminal: false,
     writeOutput: (text) => {
@@ -225,12 +228,16 @@ export class Program implements AsyncDisposable {
 function start(
   args: string[],
   settings: Settings,
-  { modules = [], nodeArgs = [], root: tree = root }: ProgramOptions = {},
+  { modules = [], nodeArgs = [], root: tree = root, deadlines }: ProgramOptions = {},
 ): ChildProcess {
   const imports = [WITH_PARENT, ...modules].flatMap((module) => ['--import', module])
   return spawn(process.execPath, [...imports, ...nodeArgs, join(tree, SCRIPT), ...args], {
     cwd: tree,
-    env: { UV_THREADPOOL_SIZE: '16', ...toEnvironment(settings) },
+    env: {
+      UV_THREADPOOL_SIZE: '16',
+      ...toEnvironment(settings),
+      ...(deadlines === 'production' ? {} : PATIENT_ENVIRONMENT),
+    },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
 }
