@@ -28,6 +28,14 @@ test('a chain for these names and this key is valid for the lifetime of its leaf
   })
 })
 
+test('a chain that begins in the next 24 hours is valid, so that a clock that is late refuses none', async () => {
+  for (const notBefore of [NOW + 1000, NOW + DAY_MS]) {
+    const life = { notBefore, notAfter: NOW + 90 * DAY_MS }
+    const early = await issue({ names: NAMES, ...life })
+    assert.deepEqual(checkChain(early, { names: NAMES, key, now: NOW }), { chain: early, ...life })
+  }
+})
+
 test('line ends of a chain are normalized', () => {
   const checked = checkChain(chain.replaceAll('\n', '\r\n'), { names: NAMES, key: key, now: NOW })
   assert.equal('chain' in checked && checked.chain, chain)

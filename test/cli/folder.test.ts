@@ -40,9 +40,22 @@ describe('scanning a folder', () => {
       found: { files: ['a/index.html'], links: ['a/up', 'broken', 'file', 'folder'] },
     },
     'does not publish excluded files through a link': {
-      files: { 'index.html': 'hi', '.env': 'SECRET=1', '.aws/credentials': 'SECRET=2' },
-      links: { 'config.txt': '.env', aws: '.aws' },
-      found: { files: ['index.html'], ignored: ['.aws/', '.env', 'aws', 'config.txt'] },
+      files: {
+        'index.html': 'hi',
+        '.env': 'SECRET=1',
+        '.aws/sso/token.json': 'SECRET=2',
+        'node_modules/a/b/index.js': 'x',
+      },
+      links: {
+        ...{ 'config.txt': '.env', aws: '.aws', sso: '.aws/sso', 'token.json': '.aws/sso/token.json' },
+        ...{ a: 'node_modules/a', 'lib.js': 'node_modules/a/b/index.js' },
+      },
+      found: {
+        files: ['index.html'],
+        ignored: [
+          ...['.aws/', '.env', 'a', 'aws', 'config.txt', 'lib.js', 'node_modules/', 'sso', 'token.json'],
+        ],
+      },
     },
     'publishes names in Unicode NFC, whatever their form on the disk': {
       files: { 'cafe\u0301.html': 'hi' },

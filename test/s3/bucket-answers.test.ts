@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { beforeEach, describe, test } from 'node:test'
+import type { Blobs } from '../../server/blobs/blobs.ts'
+import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
+import { s3Blobs } from '../../server/blobs/s3/s3.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
+import { deterministicBytes, readAll, received, toBody, toLocation } from '../blobs/bytes.ts'
+import { silentLog } from '../support/silent-log.ts'
+
+// Answers that Ceph gives to no request of a test, from a server whose handler each test sets.
+
+const LARGE = deterministicBytes('large', 2_500_000)
+
+/** A bucket whose requests have these answers. */
+async function startBucket(answer: RequestListener): Promise<{ blobs: Blobs } & AsyncDisposable> {
+  const server = createServer((request, response) =>
+    request.resume().on('end', () => answer(request, response)),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const blobs = s3Blobs({
+    bucket: parseBucketUrl(`s3://bucket/?endpoint=http://127.0.0.1:${port}`),
+    credentials: async () => ({ accessKeyId: 'KEY', secretAccessKey: 'secret' }),
+    clock: Date.now,
+    metrics: new Metrics(),
+    log: silentLog,
+  })
+  return {
+    blobs,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+const errorBody = (code: string) =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>m</Message></Error>`
+
+describe('an upload in parts', () => {
+  let requests: string[] = []
+  beforeEach(() => {
+    requests = []
+  })
+
+  /** A server whose last request of an upload has this answer. */
+  const complete = (completion: string) =>
+    startBucket(({ method = '', url = '' }, response) => {
+      requests.push(method)
+      if (method === 'DELETE') response.writeHead(204).end()
+      else if (method === 'PUT') response.setHeader('etag', '"a"').end()
+      else if (url.endsWith('?uploads='))
+        response.end(
+          '<InitiateMultipartUploadResult><UploadId>an-upload</UploadId></InitiateMultipartUploadResult>',
+        )
+      else response.end(completion)
+    })
+
+  test('that S3 ends with status 200 and an error is not acknowledged, and its parts are deleted', async () => {
+    await using bucket = await complete(errorBody('InternalError'))
+    await assert.rejects(bucket.blobs.put(toBody(LARGE), { limit: LARGE.length }), { code: 'UNAVAILABLE' })
+    assert.deepEqual(requests, ['POST', 'PUT', 'POST', 'DELETE'])
+  })
+
+  test('that S3 ends with status 200 and a result is stored', async () => {
+    await using bucket = await complete(
+      '<CompleteMultipartUploadResult><ETag>"a"</ETag></CompleteMultipartUploadResult>',
+    )
+    const { size } = await bucket.blobs.put(toBody(LARGE), { limit: LARGE.length })
+    assert.equal(size, LARGE.length)
+    assert.deepEqual(requests, ['POST', 'PUT', 'POST'])
+  })
+})
+
+test('files of a bucket that does not exist are unavailable, and a missing object is none', async () => {
+  for (const [code, isMissing] of [
+    ['NoSuchBucket', false],
+    ['NoSuchKey', true],
+  ] as const) {
+    await using bucket = await startBucket((_, response) => response.writeHead(404).end(errorBody(code)))
+    const location = toLocation({ object: 'an-object', ...received(LARGE), piecesHash: '0'.repeat(64) })
+    for (const bytes of [location, { ...location, size: 7, piecesHash: null }])
+      for (const read of [() => bucket.blobs.bytes(bytes), () => readAll(bucket.blobs, bytes)])
+        if (isMissing) assert.equal(await read(), undefined)
+        else await assert.rejects(read(), { code: 'UNAVAILABLE' })
+  }
+})
