@@ -17,6 +17,7 @@ import { SweepRunRecorder } from '../../server/jobs/sweep-runs.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { ActivityRecorder } from '../../server/operations/administration/activity.ts'
+import type { Store } from '../../server/store/store.ts'
 import { Program } from '../mcp/program.ts'
 import { certificateRow } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
@@ -371,6 +372,34 @@ describe('the overview of administrators', () => {
     await api.sweep('figures')
     const left = await store.read.activity.series({ width: HOUR_MS, from: 0, interval: HOUR_MS })
     assert.ok(!pluck(left, 'name').includes('visits'))
+  })
+
+  test('has the activity of the time when the database did not answer once it does', async () => {
+    const { store } = await api.operator()
+    const metrics = new Metrics()
+    let isAway = true
+    const execute: Store['execute'] = async (durability, statement) => {
+      if (isAway) throw new Error('the database is away')
+      return store.execute(durability, statement)
+    }
+    const readVisits = async () => {
+      const rows = await store.read.activity.series({ width: HOUR_MS, from: 0, interval: HOUR_MS })
+      return rows.filter(({ name }) => name === 'visits').reduce((all, { sum }) => all + sum, 0)
+    }
+    const before = await readVisits()
+    await using recorder = new ActivityRecorder({ store: { ...store, execute }, metrics, log: silentLog })
+    const visits = metrics.counter('slipway_http_requests_total', {
+      side: 'edge',
+      status: '2xx',
+      cache: 'hit',
+    })
+    visits.add(3)
+    await recorder.record()
+    visits.add(4)
+    isAway = false
+    await recorder.record()
+    await recorder.record()
+    assert.equal((await readVisits()) - before, 7)
   })
 
   test('has the last run of each sweep, and the failures of one that fails', async () => {

@@ -8,7 +8,7 @@ import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { GIB, KIB, MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { DAY_MS, expectFailure, startApi, toTarget } from './api.ts'
+import { DAY_MS, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import { type Contents, sha256, toManifest, toPlainManifest } from './content.ts'
 import {
   assertPublished,
@@ -183,6 +183,17 @@ describe('the URL of bundles', () => {
       assert.equal(json.code, 'INVALID_UPLOAD_TOKEN', mixture)
     }
     assert.equal((await missingPaths(owner, mine)).length, 3)
+  })
+
+  test('is valid for an hour, to the second', async () => {
+    const pending = await createPending(owner, SITE)
+    const expires = Number(new URL(pending.bundle.url).searchParams.get('exp')) * 1000
+    assert.equal(expires, Math.floor(api.clock.now / 1000) * 1000 + HOUR_MS)
+    api.clock.now = expires - 1
+    assert.equal((await send(api, pending.bundle, buildTar(SITE))).status, 200)
+    api.pass()
+    const { status, json } = await send(api, pending.bundle, buildTar(SITE))
+    assert.deepEqual([status, json.code], [410, 'UPLOAD_EXPIRED'])
   })
 
   test('accepts the content type of tar, and no other', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { reserveBytes } from '../../server/blobs/disk-reserve.ts'
+import { DiskReserve, reserveBytes } from '../../server/blobs/disk-reserve.ts'
 import { noise } from '../edge/fixture.ts'
 import { MIB } from '../support/units.ts'
 import { requires } from '../tools/part.ts'
@@ -28,6 +28,31 @@ describe('the reserve', () => {
   ] as const) {
     test(what, () => assert.equal(reserveBytes(size, disk), reserve))
   }
+
+  test('counts admitted bytes as written until the free space is measured again', async (t) => {
+    let now = 5000
+    t.mock.method(performance, 'now', () => now)
+    const reserve = new DiskReserve({ folder: 'a folder', size: undefined })
+    let freeBytes = 100
+    const measure = t.mock.method(reserve, 'measure', async () => ({
+      totalBytes: 1000,
+      freeBytes,
+      reserveBytes: 20,
+    }))
+    const measurements = () => measure.mock.callCount()
+    await reserve.assertSpace(50)
+    await reserve.assertSpace(30)
+    assert.equal(measurements(), 1, 'both fit')
+    freeBytes = 40
+    await reserve.assertSpace(20)
+    assert.equal(measurements(), 2, 'a third one does not')
+    await assert.rejects(reserve.assertSpace(21), { code: 'INSUFFICIENT_STORAGE' })
+    assert.equal(measurements(), 3, 'the space is measured before each refusal')
+    freeBytes = 100
+    now += 1000
+    await reserve.assertSpace(80)
+    assert.equal(measurements(), 4, 'and each second')
+  })
 })
 
 test(

@@ -55,6 +55,10 @@ describe('a preview', () => {
       ],
     )
     await expectFailure(owner.client.version(slug, first.versionId), 'NOT_FOUND')
+    api.pass()
+    await owner.client.update(slug, { files: toManifest({ 'a.txt': 'next' }), preview: 'pr-42' })
+    await api.running.service.invalidate([slug])
+    assert.equal(await read(url, '/a.txt'), 'b', 'an unfinished upload changes nothing')
   })
 
   test('is never indexed or cached, and has the password, the rules and the expiry of its site', async () => {

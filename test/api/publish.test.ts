@@ -330,6 +330,7 @@ describe('a manifest', () => {
     ['with a path twice', pages('a.html', 'b.html', 'a.html'), ['files[2].path']],
     ['with a path in two Unicode forms', pages('\u00fc.html', 'u\u0308.html'), ['files[1].path']],
     ['with a file that is a folder too', pages('a', 'a/b'), ['files[0].path']],
+    ['with a file that is a folder too, and a name between', pages('a', 'a.b', 'a/b'), ['files[0].path']],
     ['with a file that is a folder in another Unicode form', pages('\u00fc', 'u\u0308/b'), ['files[0].path']],
     ['with names that begin alike', pages('a', 'ab', 'a.b', 'a-b/c')],
     ['with names that differ in case', pages('README', 'readme', 'Readme/a')],

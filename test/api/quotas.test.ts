@@ -126,6 +126,16 @@ describe('what an account holds', () => {
       assert.deepEqual(await holding(api, owner), [8 * KB, 1])
     })
 
+  test('the first publish of an account is refused when it alone exceeds the bytes of the plan', async () => {
+    await using api = await startWith({ bytes: 10 * KB })
+    const owner = await api.account()
+    const { limit, used, requested } = await refusal(api.publish(owner.client, page('large', 11 * KB)))
+    assert.deepEqual([limit, used, requested], [10 * KB, 0, 11 * KB])
+    assert.deepEqual(await holding(api, owner), [0, 0])
+    await api.publish(owner.client, page('of the size of the quota', 10 * KB))
+    assert.deepEqual(await holding(api, owner), [10 * KB, 1])
+  })
+
   test('a site beyond the number of the plan is refused, however it is created', async () => {
     await using api = await startWith({ sites: 2 })
     const owner = await api.account()

@@ -217,11 +217,19 @@ describe('with a key', () => {
   })
 
   test('requests with an invalid key count for their address, on every route', async () => {
-    for (const target of ['/api/v1/me', '/api/v1/publishes', '/api/nowhere']) {
+    const site = '/api/v1/publish/some-site-234567'
+    for (const [method, target, json] of [
+      ['GET', '/api/v1/me'],
+      ['GET', '/api/v1/publishes'],
+      ['GET', '/api/nowhere'],
+      ['POST', `${site}/finalize`, { versionId: 'x' }],
+      ['PUT', `${site}/versions/x/thumbnail`],
+      ['POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }],
+    ] as const) {
       const headers = { 'x-forwarded-for': newAddress(), authorization: 'Bearer sl_live_nothing' }
-      for (let round = 0; round < 5; round++)
-        assert.equal((await api.request('GET', target, { headers })).status, 401)
-      assert.equal((await api.request('GET', target, { headers })).status, 429, target)
+      const send = () => api.request(method, target, { headers, json })
+      for (let round = 0; round < 5; round++) assert.equal((await send()).status, 401, target)
+      assert.equal((await send()).status, 429, target)
     }
   })
 })
@@ -425,9 +433,12 @@ describe('the rate limit', () => {
     assert.equal((await publishFrom(other, address)).status, 429)
   })
 
-  test('deletes the counts of past hours', async () => {
+  test('deletes the counts of past hours, and keeps those of the present one', async () => {
     const address = newAddress()
-    await exhaust(address)
+    assert.equal(readRemaining(await publishFrom(api, address)), 4)
+    api.clock.now = (Math.floor(api.clock.now / HOUR_MS) + 1) * HOUR_MS - 1
+    await api.sweep('sign-ins')
+    assert.equal(readRemaining(await publishFrom(api, address)), 3)
     api.pass(3 * HOUR_MS)
     await api.sweep('sign-ins')
     const operator = await api.operator()

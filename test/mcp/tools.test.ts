@@ -123,6 +123,10 @@ describe('the tools for programs', () => {
     assert.equal(receipt.status, 200)
     assert.equal((await publish({ slug, versionId })).status, 'active')
     assert.match(await visit(siteUrl), /uploaded/)
+    const countVersions = async () => (await owner.call('list_versions', { slug })).versions.length
+    const before = await countVersions()
+    const again = await publish({ slug, files: [entry] })
+    assert.deepEqual([again.unchanged, again.versionId, await countVersions()], [true, versionId, before])
     // The live version has these bytes already, so that nothing is left to upload.
     const copied = await publish({ slug, files: [entry, { ...entry, path: 'b.html' }] })
     assert.deepEqual([copied.status, copied.uploads], ['active', undefined])

@@ -64,10 +64,21 @@ describe('the certificate files of the operator', () => {
     const pollFiles = () => t.mock.timers.tick(10_000)
     const errorCount = () => service.running.log.filter(({ level }) => level === 'error').length
     const name = `any-site.${SITES}`
-    assert.equal(await service.namesFor(name), SITE_NAMES)
+    const deepName = `a.b.${SITES}`
+    assert.deepEqual(
+      [await service.namesFor(name), await service.namesFor(deepName)],
+      [SITE_NAMES, UNKNOWN_NAME],
+    )
+    await put([`*.${SITES}`, `*.b.${SITES}`])
+    pollFiles()
+    const both = `DNS:*.${SITES}, DNS:*.b.${SITES}`
+    assert.deepEqual([await service.namesFor(name), await service.namesFor(deepName)], [both, both])
     await put([`*.${SITES}`])
     pollFiles()
-    assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
+    assert.deepEqual(
+      [await service.namesFor(name), await service.namesFor(deepName)],
+      [`DNS:*.${SITES}`, UNKNOWN_NAME],
+    )
     assert.equal(errorCount(), 0)
 
     const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
