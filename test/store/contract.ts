@@ -146,9 +146,10 @@ function storeWrites(promises: Promises): void {
         await tx.sites.update('a-site', { updatedAt: updatedAt + 1 })
       }
       await Promise.all(
-        Array.from({ length: 60 }, (_, number) =>
-          stores[number % 2]!.write('relaxed', { site: 'a-site' }, addOne),
-        ),
+        Array.from({ length: 60 }, (_, number) => {
+          const site = number % 3 === 0 ? ['another', 'a-site'] : 'a-site'
+          return stores[number % 2]!.write('relaxed', { site }, addOne)
+        }),
       )
       for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 60)
     },

@@ -92,6 +92,7 @@ export function storeQueries(promises: Promises): void {
       const { read, write } = await open()
       const file = (hash: string, path = hash) => ({ path, hash, size: 1, contentType: 'text/plain' })
       const many = Array.from({ length: 30 }, (_, number) => blob(number))
+      const staged = Array.from({ length: 30 }, (_, number) => blob(`staged ${number}`))
       await write('durable', {}, async (tx) => {
         await tx.versions.insert(versionRow('v1', 'a-site', { files: many.map((hash) => file(hash)) }))
         await tx.versions.insert(versionRow('v2', 'a-site', { injectedDocumentHash: blob('document') }))
@@ -99,6 +100,8 @@ export function storeQueries(promises: Promises): void {
           versionRow('v3', 'a-site', { files: [file(blob('newest'), blob('a path'))] }),
         )
         await tx.versions.insert(versionRow('v4', 'another-site', { files: [file(blob('elsewhere'))] }))
+        const pending = { state: 'pending', files: staged.map((hash) => file(hash)) } as const
+        await tx.versions.insert(versionRow('v5', 'a-site', pending))
       })
       const found = async (...hashes: string[]) => {
         const needed = await read.versions.neededAmong('a-site', hashes)
@@ -108,6 +111,8 @@ export function storeQueries(promises: Promises): void {
       const needed = [many[7]!, blob('document'), blob('newest')]
       assert.deepEqual(await found(...needed, ...others), needed)
       assert.deepEqual(await found(...many, ...needed, ...others), [...many, ...needed])
+      assert.deepEqual(await found(staged[7]!, ...others), [staged[7]])
+      assert.deepEqual(await found(...staged, ...others), staged)
       assert.deepEqual(await found(), [])
     },
   )
