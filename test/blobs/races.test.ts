@@ -176,6 +176,45 @@ test('a version that is staged while the sweep deletes its abandoned site keeps 
   await fixture.assertServes(slug, X)
 })
 
+/** Prepares a site that expires after a day; `keep` prevents that. */
+type PrepareExpiring = (fixture: Fixture) => Promise<{ slug: string; keep(): Promise<unknown> }>
+
+const keptInTime: Record<string, PrepareExpiring> = {
+  'is claimed': async ({ service, owner }) => {
+    const anonymous = service.client()
+    const { slug, claimToken, upload } = await anonymous.create({ files: manifest({ 'index.html': X }) })
+    await anonymous.upload(upload.uploads[0]!, X)
+    await anonymous.finalize(slug, upload)
+    return { slug, keep: () => owner.claim(slug, claimToken!) }
+  },
+  'is set to expire later': async ({ owner, publish }) => {
+    const { slug } = await publish({ 'index.html': X })
+    await owner.setMetadata(slug, { ttlSeconds: DAY_MS / 1000 })
+    return { slug, keep: () => owner.setMetadata(slug, { ttlSeconds: (9 * DAY_MS) / 1000 }) }
+  },
+}
+for (const [what, prepare] of Object.entries(keptInTime))
+  test(`a site that ${what} while the sweep deletes expired sites is kept`, async () => {
+    await using fixture = await startFixture()
+    const { slug, keep } = await prepare(fixture)
+    const { store } = fixture.operator
+    // The clock of the node that sweeps is the first to reach the expiry.
+    const now = fixture.service.clock.now + DAY_MS
+    let found = 0
+    const sites = withMethods(store.read.sites, {
+      async expired(before: number, limit: number) {
+        const expired = await store.read.sites.expired(before, limit)
+        found += expired.length
+        if (expired.length > 0) await keep()
+        return expired
+      },
+    })
+    const swept = { ...store, read: { ...store.read, sites } } as Store
+    await fixture.sweep('expired-sites', { store: swept, clock: () => now })
+    assert.equal(found, 1)
+    await fixture.assertServes(slug, X)
+  })
+
 test('a file that is deleted and published again while it is opened is read', async () => {
   await using fixture = await startFixture()
   await fixture.leaveBehind(X)
@@ -273,6 +312,26 @@ test('a draft that waits for a refused finalize of its version does not stop the
   )
 })
 
+test('a finalize that waits for one of the same version as a draft makes that draft live', async () => {
+  await using fixture = await startFixture()
+  const { slug, upload } = await fixture.stage({ 'index.html': X })
+  const [started, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await using finalizer = fixture.finalizerWith({
+    async commit(received) {
+      started.resolve()
+      await waiting.promise
+      return fixture.operator.blobs.commit(received)
+    },
+  })
+  const caller = await fixture.caller()
+  const draft = finalizer.finalize(caller, slug, { ...upload, live: false })
+  await started.promise
+  const live = finalizer.finalize(caller, slug, upload, async () => void setImmediate(waiting.resolve))
+  assert.equal((await draft).currentVersionId, null)
+  assert.equal((await live).currentVersionId, upload.versionId)
+  await fixture.assertServes(slug, X)
+})
+
 test('a late retry of a finalize does not restore an older version', async () => {
   await using fixture = await startFixture()
   const { slug, versionId } = await fixture.publish({ 'index.html': X })
@@ -303,6 +362,8 @@ test('a claim during the finalize of an anonymous version moves the site and tha
   await assert.rejects(finalizer.finalize(caller, slug, update.upload), { code: 'UNAUTHORIZED' })
   assert.equal((await fixture.owner.details(slug)).currentVersionId, upload.versionId)
 })
+
+type Fixture = Awaited<ReturnType<typeof startFixture>>
 
 /** A service that deletes unreferenced blobs without a grace period, an account, and the steps of the tests above. */
 async function startFixture() {
