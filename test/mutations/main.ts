@@ -28,23 +28,24 @@ process.exitCode = counts.SURVIVED === 0 ? 0 : 1
 
 /** Runs the test files of a mutation until one fails. */
 async function judge(mutation: Mutation): Promise<{ outcome: Outcome; by: string }> {
-  await using _ = await buildForBrowsers(mutation)
+  const isInBrowser =
+    /^(dashboard|protocol)\//.test(mutation.file) &&
+    mutation.tests.some((path) => path.startsWith('test/dashboard/'))
+  await using _ = isInBrowser ? await buildMutated(mutation) : undefined
+  const env = isInBrowser ? {} : mutationEnvironment(mutation)
   let slow: string | undefined
   for (const test of mutation.tests) {
-    const code = await run(test, mutation)
+    const code = await run(test, env)
     if (code === null) slow ??= test
     else if (code !== 0) return { outcome: 'killed', by: test }
   }
   return slow === undefined ? { outcome: 'SURVIVED', by: mutation.file } : { outcome: 'timed out', by: slow }
 }
 
-/** Browsers load a build, which does not pass Node's loader: builds the mutated file, and restores it on dispose. */
-async function buildForBrowsers(mutation: Mutation): Promise<AsyncDisposableStack> {
-  const { file, tests } = mutation
-  const restored = new AsyncDisposableStack()
-  const isInBrowser =
-    /^(dashboard|protocol)\//.test(file) && tests.some((test) => test.startsWith('test/dashboard/'))
-  if (!isInBrowser) return restored
+/** Browsers load a build, which does not pass Node's loader: edits the file, builds it, and restores it on dispose. */
+async function buildMutated(mutation: Mutation): Promise<AsyncDisposable> {
+  const { file } = mutation
+  await using restored = new AsyncDisposableStack()
   const path = join(root, file)
   const source = readFileSync(path, 'utf8')
   restored.defer(async () => {
@@ -54,7 +55,7 @@ async function buildForBrowsers(mutation: Mutation): Promise<AsyncDisposableStac
   const { start, end, replace } = findEdit(mutation)
   writeFileSync(path, source.slice(0, start) + replace + source.slice(end))
   await build()
-  return restored
+  return restored.move()
 }
 
 async function build(): Promise<void> {
@@ -64,10 +65,10 @@ async function build(): Promise<void> {
 }
 
 /** The exit code of a test file; null when it did not end in time. */
-async function run(test: string, mutation: Mutation): Promise<number | null> {
+async function run(test: string, env: NodeJS.ProcessEnv): Promise<number | null> {
   const child = spawn(process.execPath, [join(root, test)], {
     cwd: root,
-    env: { ...process.env, ...mutationEnvironment(mutation) },
+    env: { ...process.env, ...env },
     stdio: 'ignore',
     timeout: TIMEOUT_MS,
     killSignal: 'SIGKILL',
