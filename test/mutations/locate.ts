@@ -26,29 +26,42 @@ interface NamedRange extends Range {
   name: string
 }
 
-/** The functions of a file, and the file itself. */
+/** The functions of a file with a name, its constants, its members of classes, and the file itself. */
 export function findFunctions({ path, text }: { path: string; text: string }): NamedRange[] {
   const classes: NamedRange[] = []
   const found: NamedRange[] = [{ name: MODULE, start: 0, end: text.length }]
-  const add = (name: string, { start, end }: Range) => found.push({ name, start, end })
-  const addMember = (key: { name?: string | undefined }, node: Range) => {
+  const functions: Range[] = []
+  const isWithin = (node: Range, ranges: readonly Range[]) =>
+    ranges.some(({ start, end }) => start < node.start && node.end <= end)
+  const add = (name: string, { start, end }: Range) => void found.push({ name, start, end })
+  const addMember = (node: Range & { key: Range }) => {
     const owner = classes.findLast((one) => one.start <= node.start && node.end <= one.end)
-    const name = `${text[(key as unknown as Range).start] === '#' ? '#' : ''}${key.name}`
+    const name = text.slice(node.key.start, node.key.end)
     add(owner ? `${owner.name}.${name}` : name, node)
   }
   new Visitor({
     ClassDeclaration: ({ id, start, end }) => void classes.push({ name: id?.name ?? 'default', start, end }),
-    FunctionDeclaration: (node) => void add(node.id?.name ?? 'default', node),
-    VariableDeclarator: (node) => {
-      if (node.id.type === 'Identifier') add(node.id.name, node)
+    FunctionDeclaration(node) {
+      add(node.id?.name ?? 'default', node)
+      functions.push(node)
     },
-    MethodDefinition: (node) => addMember(node.key as { name?: string }, node),
-    PropertyDefinition: (node) => addMember(node.key as { name?: string }, node),
-    Property: (node) => {
-      if (node.key.type === 'Identifier') add(node.key.name, node)
+    FunctionExpression: (node) => void functions.push(node),
+    ArrowFunctionExpression: (node) => void functions.push(node),
+    VariableDeclarator(node) {
+      if (node.id.type !== 'Identifier') return
+      if (isFunction(node.init) || !isWithin(node, functions)) add(node.id.name, node)
+    },
+    MethodDefinition: addMember,
+    PropertyDefinition: addMember,
+    Property(node) {
+      if (node.key.type === 'Identifier' && isFunction(node.value)) add(node.key.name, node)
     },
   }).visit(parseSync(path, text).program)
   return found
+}
+
+function isFunction(node: { type: string } | null | undefined): boolean {
+  return node?.type === 'ArrowFunctionExpression' || node?.type === 'FunctionExpression'
 }
 
 /** All places in a range whose text is that code, apart from white space. */
