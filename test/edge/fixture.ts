@@ -1,8 +1,6 @@
 import { argon2Sync, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -16,11 +14,13 @@ import { readConfig } from '../../server/config/settings.ts'
 import { Edge } from '../../server/edge/edge.ts'
 import type { EdgeOptions } from '../../server/edge/edge-options.ts'
 import { DEFAULT_PAGES } from '../../server/edge/respond/pages/error-pages.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
+import { Listener } from '../../server/net/listener.ts'
 import { parseRules, type SiteRules } from '../../server/site-rules/site-rules.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { newSlug } from '../../server/sites/slug.ts'
@@ -151,14 +151,10 @@ export class EdgeFixture {
   }
 
   async #listen(): Promise<void> {
-    const server = createServer((request, response) => handleNodeRequest(this.edge, request, response))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    this.port = (server.address() as AddressInfo).port
-    this.#stack.defer(() => {
-      server.closeAllConnections()
-      server.close()
-    })
+    const listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
+    this.#stack.defer(() => listener.drain(0))
+    listener.serve({ request: (request, response) => handleNodeRequest(this.edge, request, response) })
+    this.port = listener.port
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -196,7 +196,7 @@ test(
   'a full bucket is reported as such, and accepts bytes again when it has space',
   requires('ceph'),
   async () => {
-    await using ceph = await startCeph()
+    await using ceph = await startCeph({ appliesQuotas: true })
     await using storage = await createStorage(ceph)
     const { blobs } = storage.open()
     const location = await keep(blobs, SMALL)

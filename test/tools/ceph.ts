@@ -45,13 +45,18 @@ function connectCeph(endpoint: string): CephClient {
   }
 }
 
+interface CephOptions {
+  /** Whether quotas apply to the next request, for which a thread of the gateway takes a quarter of a core. */
+  appliesQuotas?: boolean
+}
+
 /** Starts a monitor, a storage daemon and the gateway, in 2 seconds and 150 MB; see `connectCeph`. */
-export async function startCeph(): Promise<Ceph> {
+export async function startCeph({ appliesQuotas = false }: CephOptions = {}): Promise<Ceph> {
   await using started = new AsyncDisposableStack()
   const { folder, config } = started.use(await startMonitor())
   const run = (name: string, ...args: string[]) => runProgram(folder, name, ['-c', config, ...args])
   started.use(await startStorage(config, run))
-  const gateway = started.use(await startGateway(config))
+  const gateway = started.use(await startGateway(config, appliesQuotas))
   const keys = [`--access-key=${ACCESS_KEY}`, `--secret-key=${SECRET_KEY}`]
   await run('radosgw-admin', 'user', 'create', `--uid=${USER}`, '--display-name=test', ...keys)
   const endpoint = `http://127.0.0.1:${gateway.ports[0]}`
@@ -112,7 +117,7 @@ async function retry(attempts: number, transient: RegExp, work: () => Promise<vo
     }
 }
 
-function startGateway(config: string): Promise<Daemon> {
+function startGateway(config: string, appliesQuotas: boolean): Promise<Daemon> {
   return startDaemon({
     name: 'radosgw',
     ports: 1,
@@ -122,6 +127,7 @@ function startGateway(config: string): Promise<Daemon> {
       ...['-c', config, '-n', 'client.rgw', '-d'],
       // Without it each response waits for the acknowledgment of the client.
       `--rgw-frontends=beast endpoint=127.0.0.1:${port} tcp_nodelay=1`,
+      ...(appliesQuotas ? ['--rgw-user-quota-bucket-sync-interval=0'] : []),
     ],
     isReady: (line) => line.includes('starting handler: beast'),
   })
@@ -208,8 +214,6 @@ rgw enable usage log = false
 rgw run sync thread = false
 rgw enable gc threads = false
 rgw enable lc threads = false
-# Quotas apply to the next request.
-rgw user quota bucket sync interval = 0
 rgw bucket quota ttl = 0
 `
 }
