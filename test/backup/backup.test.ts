@@ -9,6 +9,7 @@ import { type BackupRun, backUpData, openBackupTarget, restoreData } from '../..
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { type BackupOptions, backUp as makeBackup } from '../../server/operations/backup/backup.ts'
 import { BackupLease } from '../../server/operations/backup/backup-lease.ts'
@@ -35,7 +36,7 @@ import { runRounds } from './rounds.ts'
 
 const SECRET = 'a secret of thirty-two characters'
 const SETTINGS = { SECRET, BLOB_GRACE: '0' }
-const SURROUNDINGS = { log: silentLog, version: '1.2.3' }
+const SURROUNDINGS = { log: silentLog, version: '1.2.3', deadlines: PATIENT }
 
 /** More files than a page of rows has, and one of several pieces. */
 const CONTENTS: Record<string, string | Buffer> = {

@@ -7,6 +7,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { JobLease } from '../../server/jobs/job-lease.ts'
 import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { accountRow } from '../store/rows.ts'
@@ -45,7 +46,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
       Object.fromEntries(environment.map(([name, value]) => [`SLIPWAY_${name}`, value])),
     )
     const log = makeLog({ level: 'error', text: false, write: (line) => assert.fail(line) })
-    await using operator = await openForOperator(config, { log, version: 'test' })
+    await using operator = await openForOperator(config, { log, version: 'test', deadlines: PATIENT })
     const statements = recordStatements(t)
     let perSecond = POLLS_PER_SECOND
     for (const sweep of sweeps) {

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { type Service, startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { sha256 } from '../api/content.ts'
@@ -45,7 +46,11 @@ describe('two nodes of one database', requires('postgres'), () => {
     const openStore = () => postgresStore({ url: databaseUrl, timeouts: PATIENT_TIMEOUTS })
     nodes = []
     for (let node = 0; node < 2; node++)
-      nodes.push(stack.use(await startService(config, { log: silentLog, version: 'test', openStore })))
+      nodes.push(
+        stack.use(
+          await startService(config, { log: silentLog, version: 'test', deadlines: PATIENT, openStore }),
+        ),
+      )
   })
   after(() => stack.disposeAsync())
 

@@ -113,7 +113,11 @@ for (const proxyProtocol of ['off', 'private'])
     const service = await startTestService(settings)
     const check = () =>
       new Promise<number>((resolve) => {
-        const own = { SLIPWAY_PORT: String(service.port), SLIPWAY_PROXY_PROTOCOL: proxyProtocol }
+        const own = {
+          SLIPWAY_PORT: String(service.port),
+          SLIPWAY_PROXY_PROTOCOL: proxyProtocol,
+          READY_TIMEOUT: '3600',
+        }
         execFile(script, { env: { PATH: process.env.PATH, ...own } }, (error) => resolve(error ? 1 : 0))
       })
     assert.equal(await check(), 0)

@@ -7,6 +7,7 @@ import { moveData, type StorageSettings } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import type { MoveResult } from '../../server/operations/move.ts'
 import { TRANSFER_TABLES } from '../../server/store/transfer.ts'
 import { sha256, toFiles } from '../api/content.ts'
@@ -20,7 +21,7 @@ import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 
 const SECRET = 'a secret of thirty-two characters'
-const SURROUNDINGS = { log: silentLog, version: 'test' }
+const SURROUNDINGS = { log: silentLog, version: 'test', deadlines: PATIENT }
 
 /** Contents of a site with more files than a page of rows has. */
 const CONTENTS = {

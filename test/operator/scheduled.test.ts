@@ -5,6 +5,7 @@ import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
 import { Scheduler } from '../../server/jobs/scheduler.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
@@ -175,6 +176,7 @@ async function startSchedules(
     await openForOperator(readConfig({ SLIPWAY_DATA: data }), {
       log: makeLog({ level: 'info', text: false, write: (line) => void log.push(JSON.parse(line)) }),
       version: 'test',
+      deadlines: PATIENT,
       clock: () => clock.now,
     }),
   )

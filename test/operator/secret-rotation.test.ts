@@ -4,6 +4,7 @@ import type { UploadTarget } from '../../protocol/api/publish.ts'
 import { openForOperator } from '../../server/app.ts'
 import { accountKeyContext } from '../../server/certificates/key-contexts.ts'
 import { ConfigError, readConfig } from '../../server/config/settings.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { SecretBox, UndecryptableError } from '../../server/lib/secret-box.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
@@ -64,7 +65,7 @@ test('settings are not shared while a key has an unknown secret, unless it is lo
     await using _ = await startTestService({ DATA: folder.path, SECRET: NEW })
   }
   const config = readConfig({ SLIPWAY_DATA: folder.path, SLIPWAY_SECRET: NEW })
-  await using context = await openForOperator(config, { log: silentLog, version: 'test' })
+  await using context = await openForOperator(config, { log: silentLog, version: 'test', deadlines: PATIENT })
   const directory = 'https://ca.example/directory'
   const key = new SecretBox(OLD).encrypt('key', accountKeyContext(directory))
   await context.store.write('durable', { authority: directory }, ({ acme }) =>

@@ -7,6 +7,7 @@ import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { keep, listObjects } from '../blobs/bytes.ts'
 import { accountRow, certificateRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -25,7 +26,12 @@ async function emptyFolder(start: number) {
   stack.defer(() => rm(data, { recursive: true, force: true }))
   const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: `${GRACE_SECONDS}` })
   const context = stack.use(
-    await openForOperator(config, { log: silentLog, version: 'test', clock: () => clock.now }),
+    await openForOperator(config, {
+      log: silentLog,
+      version: 'test',
+      deadlines: PATIENT,
+      clock: () => clock.now,
+    }),
   )
   const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, context.sweepOptions)
   const { store, blobs } = context

@@ -7,6 +7,7 @@ import { ENCODINGS } from '../../server/blobs/encoding.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import type { EncodingLocations } from '../../server/store/contract/blobs.ts'
 import { Api, HOUR_MS, MINUTE_MS } from '../api/api.ts'
 import { type Contents, sha256, toFiles } from '../api/content.ts'
@@ -134,7 +135,7 @@ test('a service killed during the work leaves it to the next', async () => {
   await program.ended
 
   const later = Date.now() + 5 * MINUTE_MS
-  const surroundings = { log: silentLog, version: 'test', clock: () => later }
+  const surroundings = { log: silentLog, version: 'test', deadlines: PATIENT, clock: () => later }
   await using context = await openForOperator(readConfig({ SLIPWAY_DATA: folder.path }), surroundings)
   const { store, blobs, sweepOptions } = context
   assert.equal((await store.read.versions.header(versionId))?.isEncoded, false, 'there is work left')
