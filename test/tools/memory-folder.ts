@@ -4,5 +4,7 @@ import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts'
 
 /** Creates a temporary folder in memory, where the system has one, for tests that do not depend on durability. */
 export function memoryFolder(): Promise<TemporaryFolder> {
-  return temporaryFolder('slipway-test-', existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
+  // The folder of a run is in memory, and is deleted with all that is in it.
+  const isInRun = process.env.TEST_RUNNER !== undefined
+  return temporaryFolder('slipway-test-', !isInRun && existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
 }
