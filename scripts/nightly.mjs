@@ -26,8 +26,8 @@ const RUNS = {
     shows: 'every variant of each flow, each page in every viewport and color scheme',
   },
   interleaving: {
-    args: ['scripts/run-checks.ts', 'test/interleaving/', '--all-variants'],
-    shows: 'every pair of writes that share a subject, from every start',
+    args: ['test/fleet/main.ts', 'interleavings'],
+    shows: 'every pair of concurrent calls that share a subject',
   },
   mutations: { args: ['test/mutations/main.ts'], shows: 'each mutation of the table is killed' },
   faults: { args: ['test/faults/main.ts'], shows: '50 power cuts, 300 kills, and each control' },

@@ -184,8 +184,9 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
   })
 
   test('after crash recovery, a change of another node with the transaction id of a lost own change is noticed', async () => {
-    await using database = await databases.next()
-    const url = database.address
+    // The feed of an open store would begin the next epoch.
+    await using database = await (await sharedPostgres()).createDatabase()
+    const { url } = database
     await using pool = new PrimaryPool({
       cluster: parseConnectionUrl(url),
       maxConnections: 1,
