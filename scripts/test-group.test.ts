@@ -61,6 +61,12 @@ describe('a group of tests', () => {
     assert.match(printed, /last words/)
   })
 
+  test('ends when its tests have ended, whatever its process still waits for', async () => {
+    const { passed, failed } = await run(`
+      test('leaves a timer behind', () => { setTimeout(() => {}, 3_600_000) })`)
+    assert.deepEqual({ passed, failed }, { passed: 1, failed: [] })
+  })
+
   test('runs the test of a title only', async () => {
     const { passed, failed } = await run(
       `

@@ -151,7 +151,7 @@ class Watch {
 
 function start({ files }: TestGroup, { title, env }: RunOptions): ChildProcess {
   const reporter = new URL('test-reporter.ts', import.meta.url).href
-  const options = ['--test-isolation=none', `--test-reporter=${reporter}`]
+  const options = ['--test-isolation=none', '--test-force-exit', `--test-reporter=${reporter}`]
   if (title !== undefined) options.push(`--test-name-pattern=/${RegExp.escape(title)}$/`)
   return spawn(process.execPath, ['--test', ...options, ...files.map((file) => join(root, file))], {
     cwd: root,

@@ -76,12 +76,12 @@ for (const [state, open] of Object.entries(databases))
     },
   )
 
-/** Begins a request whose body does not end; resolves when the service reads it. */
+/** Begins a request whose body does not end. */
 async function beginUpload(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   socket.write('POST /api/v1/publish HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n')
-  socket.write('Content-Length: 100\r\nExpect: 100-continue\r\n\r\n')
-  await once(socket, 'data')
+  socket.write('Content-Length: 100\r\n\r\n')
+  await once(socket, 'connect')
   return socket
 }
 

@@ -10,7 +10,8 @@ import { type SmtpServer, startSmtp } from '../tools/smtp.ts'
 import { type Behavior, type MailRelay, startRelay } from './mail-relay.ts'
 
 const SENDER = 'Sliproad Ünlimited <codes@slipway.example>'
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
 const NO_RESPONSE = /mail server does not respond\. Try again later/
 const REJECTED = /mail server rejected it\. Try again later/
@@ -21,7 +22,6 @@ const failures: [what: string, Behavior, connections: number, sentence: RegExp][
   ['rejects this address', { reply: '550 no such user', to: /^RCPT/ }, 1, /rejected the address\. Check it/],
   ['rejects every mail', { reply: '554 no', to: /^(EHLO|HELO)/ }, 2, REJECTED],
   ['disconnects during the mail', { reply: '421 closing', to: /Subject/ }, 2, REJECTED],
-  ['does not respond', 'does not respond', 2, NO_RESPONSE],
 ]
 
 /** A service that sends mail through a relay to a real mail server. Each test has its own address. */
@@ -96,6 +96,17 @@ describe('a mail with a sign-in code', requires('smtp'), () => {
       await client.requestCode(email)
       await verify(await nextCode())
     })
+
+  test('causes a 503 when the mail server does not respond in time', async () => {
+    const settings = { SMTP_URL: relay.url, MAIL_FROM: SENDER }
+    const deadlines = { mail: { step: 500, send: MINUTE_MS } }
+    await using impatient = await startTestService(settings, Date.now(), { deadlines })
+    relay.behave('does not respond')
+    const answer = await requestCode(impatient.port)
+    assert.deepEqual([answer.status, answer.json.code], [503, 'UNAVAILABLE'])
+    assert.match(answer.json.error, NO_RESPONSE)
+    assert.ok(relay.connections <= 2)
+  })
 
   test('is sent once when the mail server fails once', async () => {
     for (const behavior of ['hangs up', { reply: '421 busy', to: /^EHLO/ }] as const) {
