@@ -39,6 +39,11 @@ export class Report {
     this.#timer = setInterval(() => this.#showProgress(), interval)
   }
 
+  /** Whether no check and no test has ended. */
+  get isEmpty(): boolean {
+    return this.#passed + this.#failed + this.#skips.length === 0
+  }
+
   started(name: string): void {
     this.#running.add(name)
   }

@@ -68,6 +68,8 @@ const report = new Report({
 if (groups.length === 0 && !values.changed)
   report.failed({ why: `no test file has ${parts.join(' or ')} in its path` })
 await runAll()
+if (values.name !== undefined && !stop.signal.aborted && report.isEmpty)
+  report.failed({ why: `no test of these files has the title ${values.name}` })
 if (!stop.signal.aborted && isWhole && !values.changed) durations.save({ asDefaults: values.record })
 const isGood = report.end({ interrupted: stop.signal.aborted })
 process.exitCode = stop.signal.aborted ? 130 : isGood ? 0 : 1
