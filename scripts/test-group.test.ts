@@ -67,6 +67,17 @@ describe('a group of tests', () => {
     assert.deepEqual({ passed, failed }, { passed: 1, failed: [] })
   })
 
+  test('reports every test to a runner that is too busy to listen', async () => {
+    const marker = join(folder, 'the-tests-have-ended')
+    const running = run(`
+      import { writeFileSync } from 'node:fs'
+      for (let index = 0; index < 3000; index++) test('test ' + index, () => {})
+      test('the last', () => writeFileSync(${JSON.stringify(marker)}, ''))`)
+    while (!existsSync(marker));
+    const { passed, failed } = await running
+    assert.deepEqual({ passed, failed }, { passed: 3001, failed: [] })
+  })
+
   test('runs the test of a title only', async () => {
     const { passed, failed } = await run(
       `

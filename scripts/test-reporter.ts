@@ -48,7 +48,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     if ((type === 'test:pass' || type === 'test:fail') && data.nesting === 0)
       send({ kind: 'time', file: identify(data).file, milliseconds: data.details.duration_ms })
   }
-  send({ kind: 'end' })
+  // The process exits when this generator ends, without what a busy runner has not read.
+  await new Promise((resolve) => process.send?.({ kind: 'end' } satisfies ReporterMessage, resolve))
 }
 
 function passed({ skip, todo, details }: EventData.TestPass, test: TestId): void {
