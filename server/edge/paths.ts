@@ -15,7 +15,7 @@ export function decodePath(path: string): string {
 
 /** The URL path of a file: fully percent-encoded, so that nothing in it reads as a query or a host. */
 export function toHref(path: string): string {
-  return `/${decodePath(path).split('/').map(encodeURIComponent).join('/')}`
+  return path.replace(/[;,?:@&=+$#]/g, encodeURIComponent)
 }
 
 /** The last segment of a path. */

@@ -33,14 +33,19 @@ interface TableOptions extends Partial<Omit<SiteInput, 'rules'>> {
 }
 
 /** The route table of a version with these files; the content of each is its path. */
-export function buildTable(
+export function buildTable(paths: readonly string[], options?: TableOptions): RouteTable {
+  return buildRouteTable(toSite(paths, options))
+}
+
+/** The input of `buildTable`. */
+export function toSite(
   paths: readonly string[],
   { redirects, headers, encodings, files = paths.map(toStoredFile), ...more }: TableOptions = {},
-): RouteTable {
+): SiteInput {
   const { rules, warnings } = parseRules({ redirects, headers })
   if (warnings.length > 0) throw new Error(JSON.stringify(warnings))
   const publishedAt = toLastModified(LIVE)
-  return buildRouteTable({
+  return {
     files,
     pages: DEFAULT_PAGES,
     policy: publicPolicy({ publishedAt, metadataChangedAt: publishedAt }),
@@ -49,7 +54,7 @@ export function buildTable(
     toUrl: (name) => addresses.file('amber', name),
     blobs: new Map(files.map((file) => [file.hash!, toBlobRecord(file, encodings?.get(file.hash!))])),
     ...more,
-  })
+  }
 }
 
 /** What is stored of a file, with strings of its own as the store returns them. */
