@@ -12,7 +12,7 @@ import { calibrate, StallMeter } from './stall-meter.ts'
 /** Limit for one turn of the event loop, on machines where the calibration takes at most a quarter of it. */
 const MAX_STALL_MS = 50
 
-/** The first runs include compilation, and others a busy neighbour; a real stall occurs in every run. */
+/** The first runs include compilation, and others other load; a real stall occurs in every run. */
 const MAX_TRIES = 20
 
 let running: RunningService
