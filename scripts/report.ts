@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { GroupEnd, Problem, TestGroup } from './test-group.ts'
-import type { TestId } from './test-reporter.ts'
+import type { TestId } from './test-process.ts'
 
 interface Ending {
   milliseconds: number

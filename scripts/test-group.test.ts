@@ -61,6 +61,15 @@ describe('a group of tests', () => {
     assert.match(printed, /last words/)
   })
 
+  test('that waits for something whose error no test receives ends at once, and names its test', async () => {
+    const { failed } = await run(`
+      test('waits', () => new Promise(() => setImmediate(() => { throw new Error('lost') })))
+      test('never runs', () => {})`)
+    assert.equal(failed.length, 1)
+    assert.deepEqual(failed[0]!.test!.titles, ['waits'])
+    assert.match(failed[0]!.why, /^Error: lost(.|\n)*no test received it/)
+  })
+
   test('ends when its tests have ended, whatever its process still waits for', async () => {
     const { passed, failed } = await run(`
       test('leaves a timer behind', () => { setTimeout(() => {}, 3_600_000) })`)

@@ -8,7 +8,7 @@ import { root } from './root.mjs'
 import type { ServerRequest } from './server-messages.ts'
 import type { SharedServers } from './shared-servers.ts'
 import { MAX_SILENCE_MS, Silence } from './silence.ts'
-import type { ReporterMessage, TestId } from './test-reporter.ts'
+import type { ReporterMessage, TestId } from './test-process.ts'
 
 /** Test files that run one after another in one process. */
 export interface TestGroup {
@@ -150,10 +150,8 @@ class Watch {
 }
 
 function start({ files }: TestGroup, { title, env }: RunOptions): ChildProcess {
-  const reporter = new URL('test-reporter.ts', import.meta.url).href
-  const options = ['--test-isolation=none', '--test-force-exit', `--test-reporter=${reporter}`]
-  if (title !== undefined) options.push(`--test-name-pattern=/${RegExp.escape(title)}$/`)
-  return spawn(process.execPath, ['--test', ...options, ...files.map((file) => join(root, file))], {
+  const args = title === undefined ? files : ['--title', title, ...files]
+  return spawn(process.execPath, [join(root, 'scripts/test-process.ts'), ...args], {
     cwd: root,
     env: { ...process.env, ...env, NODE_COMPILE_CACHE: COMPILE_CACHE, TEST_RUNNER: String(process.pid) },
     detached: true,
