@@ -5,8 +5,19 @@ import { MINUTE_MS, SECOND_MS } from './time.ts'
  * patient, so that the load of their machine decides nothing.
  */
 export interface Deadlines {
-  /** Reads of PostgreSQL: for a connection, for the result, and for a poll of changes. */
-  database: { acquire: number; read: number; poll: number }
+  /**
+   * PostgreSQL: for a connection, for the result of a read, and for a poll of changes; of a write for one statement, for its
+   * locks, for all statements before the commit, and for the commit, which waits for a standby that may just be replaced.
+   */
+  database: {
+    acquire: number
+    read: number
+    poll: number
+    statement: number
+    lock: number
+    transaction: number
+    commit: number
+  }
   /** For the lock of SQLite. */
   databaseLock: number
   /** S3, without a byte: requests of a visit wait for several of these, those of an upload too. */
@@ -26,7 +37,15 @@ export interface Deadlines {
 }
 
 export const DEADLINES: Readonly<Deadlines> = Object.freeze({
-  database: { acquire: 800, read: 800, poll: 700 },
+  database: {
+    acquire: 800,
+    read: 800,
+    poll: 700,
+    statement: 5 * SECOND_MS,
+    lock: 4 * SECOND_MS,
+    transaction: 15 * SECOND_MS,
+    commit: 15 * SECOND_MS,
+  },
   databaseLock: 5 * SECOND_MS,
   blobs: 6 * SECOND_MS,
   dns: 9 * SECOND_MS,
@@ -42,7 +61,15 @@ const PATIENT_MS = 60 * MINUTE_MS
 
 /** The deadlines of services in tests that are not about them. */
 export const PATIENT: Readonly<Deadlines> = Object.freeze({
-  database: { acquire: PATIENT_MS, read: PATIENT_MS, poll: PATIENT_MS },
+  database: {
+    acquire: PATIENT_MS,
+    read: PATIENT_MS,
+    poll: PATIENT_MS,
+    statement: PATIENT_MS,
+    lock: PATIENT_MS,
+    transaction: PATIENT_MS,
+    commit: PATIENT_MS,
+  },
   databaseLock: PATIENT_MS,
   blobs: PATIENT_MS,
   // A lost packet is sent again after a third of it.

@@ -17,6 +17,7 @@ import { createServices } from '../../server/services.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
 import { fakeCodec, SimulatedCa } from '../certificates/simulated-ca.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { CONTENT, insertFixture, NOW, OTHER_CONTENT, SECRET } from './fixture.ts'
 
@@ -63,8 +64,7 @@ export class World implements AsyncDisposable {
   static async open(url: string): Promise<World> {
     const observer = new pg.Client({ connectionString: url })
     await observer.connect()
-    const timeouts = { acquire: 60_000, read: 60_000, poll: 60_000 }
-    const open = () => postgresStore({ url, pollIntervalMs: 2 ** 30, timeouts })
+    const open = () => postgresStore({ url, pollIntervalMs: 2 ** 30, timeouts: PATIENT_TIMEOUTS })
     const stores = [await open(), await open()]
     await insertFixture(stores[0]!)
     const { rows } = await observer.query<{ name: string }>(

@@ -153,7 +153,7 @@ const ROWS: readonly Row[] = [
   ['deletes a site without naming its domains', 'server/domains/site-domains.ts', 'writeWithDomains', '{ ...scope, host }', 'scope', 'test/interleaving/interleaving.test.ts'],
   ['accepts an archive whose first files may be deleted', 'server/publish/archive-upload.ts', 'store', 'if (clock() > endsAt) throw tooLong()', '', 'test/api/archives.test.ts'],
   ['records uploads beside a finalize', 'server/publish/upload-recorder.ts', 'UploadRecorder.#recordWithin', "write('relaxed', scope,", "write('relaxed', {},", 'test/interleaving/interleaving.test.ts'],
-  ['leaves a transaction behind that could not take its locks', 'server/store/postgres/writer.ts', 'Writer.#transaction', "await connection.query({ text: 'rollback' }, readTimeoutMs).catch(() => undefined)", '', 'test/store/postgres.test.ts'],
+  ['leaves a transaction behind that could not take its locks', 'server/store/postgres/writer.ts', 'Writer.#transaction', "await connection.query({ text: 'rollback' }, timeouts.read).catch(() => undefined)", '', 'test/store/postgres.test.ts'],
   ['claims a site without naming it', 'server/sites/site.ts', 'Sites.claim', '{ site: slug, account: account.id }', '{ account: account.id }', 'test/interleaving/interleaving.test.ts'],
   ['ignores changes that one poll does not read', 'server/store/postgres/change-feed.ts', 'ChangeFeed.#accept', 'row.changes.length <= MAX_CHANGES_PER_POLL', 'true', 'test/store/postgres.test.ts'],
   ['lists a backup whose files are not flushed', 'server/operations/backup/backup.ts', 'copyAll', 'await target.flush()', '', BACKUP],

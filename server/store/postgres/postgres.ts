@@ -64,7 +64,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   )
   const hints = opened.use(new ChangeHints(pool, timeouts.poll))
   await feed.open().catch(translateError)
-  const writer = new Writer({ pool, feed, hints, readTimeoutMs: timeouts.read, notify, metrics })
+  const writer = new Writer({ pool, feed, hints, timeouts, notify, metrics })
   const read = (query: Query) => {
     const deadline = performance.now() + timeouts.read
     return pool

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import type { Deadlines } from '../../lib/deadlines.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { createQueries } from '../queries.ts'
 import type { Durability, Queries, WriteScope, WriteTransaction } from '../store.ts'
@@ -14,22 +15,13 @@ interface WriterOptions {
   pool: PrimaryPool
   feed: ChangeFeed
   hints: ChangeHints
-  /** Bound of what does not wait for another write. */
-  readTimeoutMs: number
+  timeouts: Deadlines['database']
   notify: (names: readonly string[], own: boolean) => Promise<void>
   metrics: Metrics
 }
 
-/** Bounds of one statement: on the server, where it also frees the locks, and somewhat later here. */
-const STATEMENT_TIMEOUT_MS = 5000
-const WRITE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1000
-const LOCK_TIMEOUT_MS = 4000
-
-/** Bound of all statements of a transaction before its commit. */
-const TRANSACTION_TIMEOUT_MS = 15_000
-
-/** A commit waits for the standby, which may just be replaced; an answer before would leave the outcome unknown. */
-const COMMIT_TIMEOUT_MS = 15_000
+/** A statement ends on the server, which also frees its locks, and here somewhat later. */
+const STATEMENT_MARGIN_MS = 1000
 
 const MAX_ATTEMPTS = 5
 
@@ -60,7 +52,7 @@ export class Writer {
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<T> {
     const { pool, hints, notify } = this.#options
-    const begin = beginMessage(durability, scope)
+    const begin = beginMessage(durability, scope, this.#options.timeouts)
     return this.#track(async () => {
       const { result, changed } = await this.#repeat(() =>
         pool.use((connection) => this.#transaction(connection, begin, work), { isWrite: true }),
@@ -110,28 +102,29 @@ export class Writer {
     begin: Begin,
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<{ result: T; changed: readonly string[] }> {
-    const { feed, notify, readTimeoutMs } = this.#options
-    const deadline = performance.now() + TRANSACTION_TIMEOUT_MS
+    const { feed, notify, timeouts } = this.#options
+    const deadline = performance.now() + timeouts.transaction
+    const statementMs = timeouts.statement + STATEMENT_MARGIN_MS
     const query: typeof connection.query = (query, timeoutMs) =>
       connection.query({ ...query, isCancelable: true }, Math.min(timeoutMs, deadline - performance.now()))
     const changed = new Set<string>()
     let xid: string | undefined
     try {
       // A message that fails at a lock leaves a transaction, too.
-      const begun = await query({ text: begin.text }, begin.mayWait ? WRITE_TIMEOUT_MS : readTimeoutMs)
+      const begun = await query({ text: begin.text }, begin.mayWait ? statementMs : timeouts.read)
       const result = await work({
-        ...createQueries(createKysely((statement) => query(statement, WRITE_TIMEOUT_MS))),
+        ...createQueries(createKysely((statement) => query(statement, statementMs))),
         notifyChanged: async (name) => {
           changed.add(name)
         },
       })
       if (changed.size > 0) xid = lastResult<{ xid: string }>(begun).rows[0]!.xid
       if (xid !== undefined) feed.addOwn(xid)
-      await commit(connection, [...changed])
+      await commit(connection, [...changed], timeouts.commit)
       return { result, changed: [...changed] }
     } catch (error) {
       // A connection that cannot roll back was lost, and the server rolls back without it.
-      await connection.query({ text: 'rollback' }, readTimeoutMs).catch(() => undefined)
+      await connection.query({ text: 'rollback' }, timeouts.read).catch(() => undefined)
       if (xid !== undefined && !feed.removeOwn(xid)) await notify([...changed], false).catch(() => undefined)
       throw error
     }
@@ -152,7 +145,8 @@ export class Writer {
     const text = `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}`
     // A durable statement may wait for a standby.
     const isCancelable = durability === 'relaxed'
-    const timeoutMs = isCancelable ? this.#options.readTimeoutMs : COMMIT_TIMEOUT_MS
+    const { read, commit: durable } = this.#options.timeouts
+    const timeoutMs = isCancelable ? read : durable
     const result = await connection.query<{ set_durability?: string }>(
       { ...query, text, isCancelable },
       timeoutMs,
@@ -173,7 +167,11 @@ interface Begin {
  * that two writes cannot wait for each other. Settings are local to the transaction: a transaction pooler gives the next
  * one another connection.
  */
-function beginMessage(durability: Durability, scope: WriteScope): Begin {
+function beginMessage(
+  durability: Durability,
+  scope: WriteScope,
+  { statement, lock }: Deadlines['database'],
+): Begin {
   const keys = Object.entries(scope).flatMap(([kind, names]) =>
     [names ?? []].flat().map((name) => lockKey(kind, name)),
   )
@@ -181,9 +179,9 @@ function beginMessage(durability: Durability, scope: WriteScope): Begin {
   const text = [
     'begin',
     `set local synchronous_commit = ${synchronousCommit(durability)}`,
-    `set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
-    `set local lock_timeout = ${LOCK_TIMEOUT_MS}`,
-    `set local idle_in_transaction_session_timeout = ${WRITE_TIMEOUT_MS}`,
+    `set local statement_timeout = ${statement}`,
+    `set local lock_timeout = ${lock}`,
+    `set local idle_in_transaction_session_timeout = ${statement + STATEMENT_MARGIN_MS}`,
     ...locks.map((key) => `select pg_advisory_xact_lock(${key})`),
     'select pg_current_xact_id()::text as xid',
   ].join(';')
@@ -206,10 +204,10 @@ export function lockKey(kind: string, name: string): bigint {
  * Commits, and records the changed names in the same message. The server answers the commit of a transaction in which a
  * statement failed with ROLLBACK.
  */
-async function commit(connection: Connection, changed: readonly string[]): Promise<void> {
+async function commit(connection: Connection, changed: readonly string[], timeoutMs: number): Promise<void> {
   const rows = changed.map((name) => `(${pg.escapeLiteral(name)})`)
   const record = rows.length === 0 ? '' : `insert into changes (name) values ${rows};`
-  const { command } = lastResult(await connection.query({ text: `${record}commit` }, COMMIT_TIMEOUT_MS))
+  const { command } = lastResult(await connection.query({ text: `${record}commit` }, timeoutMs))
   if (command !== 'COMMIT') throw new Error(`a failed statement was ignored: the server answered ${command}`)
 }
 
