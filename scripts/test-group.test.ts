@@ -61,7 +61,7 @@ describe('a group of tests', () => {
     assert.match(printed, /last words/)
   })
 
-  test('that waits for something whose error no test receives ends at once, and names its test', async () => {
+  test('that waits for something whose error no test receives ends immediately, and names its test', async () => {
     const { failed } = await run(`
       test('waits', () => new Promise(() => setImmediate(() => { throw new Error('lost') })))
       test('never runs', () => {})`)
