@@ -7,10 +7,10 @@ import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { sha256 } from '../api/content.ts'
 import { readBlob } from '../blobs/bytes.ts'
+import type { MadeSite } from '../publishing/content.ts'
+import type { History, SiteHistory } from '../publishing/history.ts'
+import type { Faults } from '../publishing/verifier.ts'
 import { silentLog } from '../support/silent-log.ts'
-import type { AckLog, KnownSite } from './ack-log.ts'
-import type { MadeSite } from './site-content.ts'
-import type { Faults } from './state-verifier.ts'
 
 /** Acknowledged versions that must exist: the kept versions, minus those that unacknowledged changes may have pruned. */
 const MIN_VERSIONS = 8
@@ -19,16 +19,16 @@ const MIN_VERSIONS = 8
  * Verifies the data folder of a stopped server: the database is consistent, every finalized version is complete, every
  * blob matches its hash, and acknowledged versions exist; then again after every sweep has run without a grace period.
  */
-export async function verifyDataFolder(data: string, ackLog: AckLog): Promise<Faults> {
+export async function verifyDataFolder(data: string, history: History): Promise<Faults> {
   const databaseFaults = checkIntegrity(data)
   if (databaseFaults.length > 0) return databaseFaults
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
   await using context = await openForOperator(readConfig(settings), { log: silentLog, version: 'test' })
-  const faults = await new DataFolderCheck(data, context).run(ackLog)
+  const faults = await new DataFolderCheck(data, context).run(history)
   for (const sweep of sweeps) await runOnce(sweep, context.sweepOptions)
   return [
     ...faults,
-    ...(await new DataFolderCheck(data, context).run(ackLog)).map((fault) => `after the sweeps: ${fault}`),
+    ...(await new DataFolderCheck(data, context).run(history)).map((fault) => `after the sweeps: ${fault}`),
   ]
 }
 
@@ -48,10 +48,10 @@ class DataFolderCheck {
     this.#context = context
   }
 
-  async run(ackLog: AckLog): Promise<Faults> {
+  async run(history: History): Promise<Faults> {
     const faults: Faults = []
     faults.push(...(await this.#checkVersions()))
-    for (const site of ackLog.sites.values()) faults.push(...(await this.#checkSite(site)))
+    for (const site of history.sites.values()) faults.push(...(await this.#checkSite(site)))
     return faults
   }
 
@@ -69,15 +69,15 @@ class DataFolderCheck {
     return faults
   }
 
-  async #checkSite({ slug, state, requested, versions }: KnownSite): Promise<Faults> {
-    if (state === null || requested === null) return []
+  async #checkSite({ slug, isLive, versions }: SiteHistory): Promise<Faults> {
+    if (!isLive) return []
     const faults: Faults = []
     const newest = [...versions].sort(([one], [other]) => (one < other ? 1 : -1)).slice(0, MIN_VERSIONS)
-    for (const [id, files] of newest) {
+    for (const [id, { state }] of newest) {
       const version = await this.#context.store.read.versions.byId(id)
       if (version?.state !== 'ready')
         faults.push(`the version ${id} of ${slug} is ${version?.state ?? 'lost'}`)
-      else if (!isSame(files, version.files))
+      else if (!isSame(state, version.files))
         faults.push(`the version ${id} of ${slug} has other files than it was acknowledged with`)
     }
     return faults

@@ -1,14 +1,14 @@
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway, SlipwayError } from '../../client/sdk/slipway.ts'
 import { lastingPort, Program, signal } from '../operator/program.ts'
+import { ConsistencyReader } from '../publishing/consistency-reader.ts'
+import { History } from '../publishing/history.ts'
+import { Publisher, throwUnlessSlipwayError } from '../publishing/publisher.ts'
+import { SiteVisitor } from '../publishing/site-visitor.ts'
+import { StateVerifier } from '../publishing/verifier.ts'
 import type { Random } from '../support/random.ts'
-import { AckLog } from './ack-log.ts'
-import { ConsistencyReader } from './consistency-reader.ts'
 import { verifyDataFolder } from './data-folder.ts'
 import { KillPoint } from './kill-point.ts'
-import { Publisher } from './publisher.ts'
-import { StateVerifier } from './state-verifier.ts'
-import { SiteVisitor } from './visitor.ts'
 
 const PUBLISHERS = 6
 const READERS = 2
@@ -44,7 +44,7 @@ interface Plan extends Target {
 
 /** Repeated cycles on one data folder: start, verify against the log, publish, kill. */
 export class KillRun {
-  readonly ackLog = new AckLog()
+  readonly history = new History()
   readonly faults: string[] = []
   readonly restarts: Restart[] = []
   reads = 0
@@ -73,13 +73,13 @@ export class KillRun {
   /** Runs one cycle on the state that the last kill left; returns one line for the report. */
   async once(): Promise<string> {
     const plan = this.#plan()
-    const before = this.ackLog.acknowledged
+    const before = this.history.acknowledged
     await using server = await this.#start(plan.workers)
     await this.#publishing
     await this.#compare(server)
     await this.#publishUntilKilled(server, plan)
     const clients = plan.clientsSurvive ? 'continue' : 'end too'
-    const facts = this.ackLog.acknowledged - before
+    const facts = this.history.acknowledged - before
     const restartMs = Math.round(this.restarts.at(-1)!.milliseconds)
     return `${plan.victim} of ${plan.workers}, clients ${clients}, ${facts} facts, restart in ${restartMs} ms`
   }
@@ -88,11 +88,11 @@ export class KillRun {
   async end(): Promise<void> {
     await using server = await this.#start(1)
     await this.#publishing
-    this.ackLog.touched = new Set(this.ackLog.sites.values())
+    this.history.touched = new Set(this.history.sites.values())
     await this.#compare(server)
     await server.stop()
-    this.faults.push(...(await verifyDataFolder(this.#options.data, this.ackLog)))
-    this.faults.push(...this.ackLog.refusals.map(({ sentence }) => `refused: ${sentence}`))
+    this.faults.push(...(await verifyDataFolder(this.#options.data, this.history)))
+    this.faults.push(...this.history.refusals.map(({ sentence }) => `refused: ${sentence}`))
   }
 
   #plan(): Plan {
@@ -120,7 +120,7 @@ export class KillRun {
     using visitor = new SiteVisitor(this.#port)
     const transport = nodeTransport()
     const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
-    const verifier = new StateVerifier({ ackLog: this.ackLog, client, visitor })
+    const verifier = new StateVerifier({ history: this.history, client, visitor })
     const faults = await verifier.verifyTouched(this.#random)
     transport.close()
     if (faults.length > 0) this.faults.push(...faults, `server output:\n${server.output}`)
@@ -167,11 +167,14 @@ export class KillRun {
       retryPolicy: { wait: () => this.#restarted.promise, random: Math.random, now: Date.now },
     })
     return Array.from({ length: PUBLISHERS }, () => {
-      const options = { client, ackLog: this.ackLog, random: this.#random.fork() }
+      const options = { client, history: this.history, random: this.#random.fork() }
       return new Publisher({
         ...options,
         mailedCode: (email) => this.#mailedCode(email),
-        recovery: () => this.#restarted.promise,
+        onError: (error) => {
+          throwUnlessSlipwayError(error)
+          return this.#restarted.promise
+        },
       })
     })
   }
@@ -185,7 +188,7 @@ export class KillRun {
   }
 
   async #readUntil(isDone: () => boolean): Promise<void> {
-    const options = { port: this.#port, ackLog: this.ackLog, random: this.#random.fork() }
+    const options = { port: this.#port, history: this.history, random: this.#random.fork() }
     const readers = Array.from({ length: READERS }, () => new ConsistencyReader(options))
     await Promise.all(readers.map((one) => one.run(isDone)))
     for (const { faults, reads } of readers) {

@@ -44,7 +44,7 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
       report(`kill ${kill + 1}: ${line}`)
     }
     await Promise.race([run.end(), stopped])
-    result.acknowledged += run.ackLog.acknowledged
+    result.acknowledged += run.history.acknowledged
     result.reads += run.reads
     result.faults.push(...run.faults)
     result.restarts.push(...run.restarts)

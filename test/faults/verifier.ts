@@ -3,26 +3,26 @@ import { join } from 'node:path'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { Program } from '../operator/program.ts'
+import { History } from '../publishing/history.ts'
+import { SiteVisitor } from '../publishing/site-visitor.ts'
+import { StateVerifier } from '../publishing/verifier.ts'
 import { Random } from '../support/random.ts'
-import { AckLog } from './ack-log.ts'
 import { verifyDataFolder } from './data-folder.ts'
-import { StateVerifier } from './state-verifier.ts'
-import { SiteVisitor } from './visitor.ts'
 
 // For power-cut: `node verifier.ts DIR ACKS` starts the real server on DIR after a power cut and compares it with ACKS.
 // Exits with 0 when all acknowledged data is complete; else prints the differences and exits with 1.
 
 const [folder, acks] = process.argv.slice(2) as [string, string]
 const data = join(folder, 'data')
-const ackLog = AckLog.read(readFileSync(acks, 'utf8'))
-const { sites, accounts, acknowledged, unfinalized } = ackLog
-const summary = `${acknowledged} acknowledged facts about ${sites.size} sites, ${accounts.size} accounts and ${unfinalized.length} unfinalized versions`
+const history = History.read(readFileSync(acks, 'utf8'))
+const { sites, accounts, acknowledged, uploaded } = history
+const summary = `${acknowledged} acknowledged facts about ${sites.size} sites, ${accounts.size} accounts and ${uploaded.length} uploaded versions`
 
 const faults = [
-  ...ackLog.refusals.filter(({ status }) => status < 500).map(({ sentence }) => `refused: ${sentence}`),
+  ...history.refusals.filter(({ status }) => status < 500).map(({ sentence }) => `refused: ${sentence}`),
 ]
 try {
-  faults.push(...(await faultsOfService()), ...(await verifyDataFolder(data, ackLog)))
+  faults.push(...(await faultsOfService()), ...(await verifyDataFolder(data, history)))
 } catch (error) {
   faults.push(`the verification failed: ${(error as Error).stack}`)
 }
@@ -35,7 +35,7 @@ async function faultsOfService(): Promise<string[]> {
   const transport = nodeTransport()
   const client = new Slipway({ baseUrl: server.baseUrl, send: transport.send })
   using visitor = new SiteVisitor(server.port)
-  const verifier = new StateVerifier({ ackLog, client, visitor })
+  const verifier = new StateVerifier({ history, client, visitor })
   const faults = await verifier.verifyTouched(new Random(1))
   transport.close()
   if (faults.length > 0) faults.push(`server output:\n${server.output}`)

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Program, type Settings } from '../operator/program.ts'
 import { version2 } from '../proxies/proxy-header.ts'
+import { epochMs } from '../publishing/history.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { Interruption } from './interruption.ts'
 
@@ -82,7 +83,7 @@ export class FleetNode implements AsyncDisposable {
       ...(root !== undefined && { root }),
     })
     this.starts++
-    if (this.closedAt === Number.POSITIVE_INFINITY) this.closedAt = performance.now()
+    if (this.closedAt === Number.POSITIVE_INFINITY) this.closedAt = epochMs()
   }
 
   /** Stops it by SIGTERM: it serves until its balancer has noticed, and then drains. */

@@ -7,6 +7,7 @@ import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { toFiles } from '../api/content.ts'
 import { deterministicBytes } from '../blobs/bytes.ts'
 import { Program, signal } from '../operator/program.ts'
+import { numberedFiles } from '../publishing/content.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { Random } from '../support/random.ts'
 import type { CephClient } from '../tools/ceph.ts'
@@ -15,7 +16,6 @@ import { freePort } from '../tools/port.ts'
 import type { PostgresClient } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { Report } from './report.ts'
-import { filesOf } from './site-files.ts'
 
 /** Of the database and the bucket of all nodes. */
 interface Servers {
@@ -315,7 +315,7 @@ class Victim implements AsyncDisposable {
 /** The files of a version: bundled ones, one that needs a request of its own, one of several pieces, and one that stays. */
 function contentsOf(content: number): Record<string, Buffer> {
   return {
-    ...filesOf(content),
+    ...numberedFiles(content),
     'large.bin': deterministicBytes(content, 1_200_000),
     'same.txt': Buffer.from('the same in all versions'),
   }

@@ -5,13 +5,13 @@ import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { toFiles } from '../api/content.ts'
-import { SiteVisitor } from '../faults/visitor.ts'
 import { lastingPort, Program, type Settings } from '../operator/program.ts'
 import { compressibleText } from '../precompress/encoded.ts'
+import { numberedFiles } from '../publishing/content.ts'
+import { SiteVisitor } from '../publishing/site-visitor.ts'
 import { startCeph } from '../tools/ceph.ts'
 import { EMPTY, startPostgres } from '../tools/postgres.ts'
 import { Report } from './report.ts'
-import { filesOf } from './site-files.ts'
 
 interface MoveOptions {
   sites: number
@@ -124,7 +124,7 @@ export async function publishSites({
 
 function filesOfSite(number: number): Record<string, Buffer> {
   const text = compressibleText(`text ${number % TEXTS}`, 3000)
-  return { ...filesOf(number), 'text.txt': Buffer.from(text) }
+  return { ...numberedFiles(number), 'text.txt': Buffer.from(text) }
 }
 
 /** Runs the command three times; the first two runs are killed. */

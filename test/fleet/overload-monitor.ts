@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { epochMs } from '../publishing/history.ts'
 import type { Fleet } from './fleet.ts'
 import type { Report } from './report.ts'
 
@@ -13,15 +14,15 @@ const MAX_LATENCY_MS = 350
  */
 export async function monitorOverload(fleet: Fleet, report: Report, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const startedAt = performance.now()
+    const startedAt = epochMs()
     await pause(INTERVAL_MS)
-    const delayMs = performance.now() - startedAt - INTERVAL_MS
+    const delayMs = epochMs() - startedAt - INTERVAL_MS
     const isAnswered = await fleet.queryPrimary().then(
       () => true,
       () => false,
     )
     // Without an answer there is a fault, which the fleet knows.
-    const latencyMs = isAnswered ? performance.now() - startedAt - INTERVAL_MS : delayMs
+    const latencyMs = isAnswered ? epochMs() - startedAt - INTERVAL_MS : delayMs
     if (latencyMs < MAX_LATENCY_MS) continue
     report.count('times that the machine was overloaded')
     report.max('longest delay by overload, ms', latencyMs)

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
+import { epochMs } from '../publishing/history.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetNode } from './fleet-node.ts'
 import type { Report } from './report.ts'
@@ -13,12 +14,12 @@ const RETRY_MS = 50
 
 /** Publishes at every running node until it succeeds there; the time of the slowest node counts. */
 export async function measureRecovery({ nodes, overload }: Fleet, report: Report): Promise<void> {
-  const startedAt = performance.now()
+  const startedAt = epochMs()
   const publishing = nodes.map(async (node) => {
     while (node.isRunning && !(await publishAt(node))) await pause(RETRY_MS)
   })
   await Promise.all(publishing)
-  const endedAt = performance.now()
+  const endedAt = epochMs()
   const what = `all nodes published ${Math.round(endedAt - startedAt)} ms after the promotion`
   const isOverloaded = overload.sinceWhen(endedAt) !== undefined
   if (endedAt - startedAt > MAX_RECOVERY_MS && !isOverloaded) return report.violation(what)

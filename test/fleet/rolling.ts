@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { INDEX } from '../publishing/content.ts'
+import { History } from '../publishing/history.ts'
 import { Random } from '../support/random.ts'
 import { Fleet, type Storage } from './fleet.ts'
 import { createNextRelease } from './next-release.ts'
 import { monitorOverload } from './overload-monitor.ts'
-import { PublishingClient } from './publishing-client.ts'
+import { createPublisher, publishUntil } from './publishing.ts'
 import { Report } from './report.ts'
-import type { SiteHistory } from './site-history.ts'
 import { Visitor } from './visitor.ts'
 
 interface RollingOptions {
@@ -30,26 +31,20 @@ export async function runRollingRestart(options: RollingOptions): Promise<Report
   await fleet.startNodes()
   const key = await fleet.signIn('owner@example.test')
   report.event(`${options.nodes} nodes are ready`)
-  const sites: SiteHistory[] = []
-  let contents = 0
-  const parts = { fleet, sites, report }
-  const publisher = new PublishingClient({
-    ...parts,
-    key,
-    random: random.fork(),
-    nextContent: () => ++contents,
-  })
+  const history = new History()
+  const parts = { fleet, history, report }
+  const publisher = createPublisher({ ...parts, key, random: random.fork() })
   const restarts = new AbortController()
   const failed = new AbortController()
-  const publishing = publisher.run(restarts.signal)
+  const publishing = publishUntil(restarts.signal, publisher, random.fork())
   let visits = 0
   const visit = async () => {
     const visitor = new Visitor({ ...parts, random: random.fork() })
     while (!failed.signal.aborted && (visits < options.visits || !restarts.signal.aborted)) {
-      const site = sites.at(random.below(sites.length))
-      if (site) {
+      const sites = [...history.sites.values()]
+      if (sites.length > 0) {
         visits++
-        await visitor.visit(site, '/')
+        await visitor.visit(random.pick(sites), INDEX)
       } else await turn()
     }
     visitor.close()

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Settings } from '../operator/program.ts'
+import { History } from '../publishing/history.ts'
+import { SiteVisitor } from '../publishing/site-visitor.ts'
+import { StateVerifier } from '../publishing/verifier.ts'
 import { Random } from '../support/random.ts'
 import { causeFaults, type FaultKinds } from './faults.ts'
 import { Fleet, type Storage } from './fleet.ts'
 import { monitorOverload } from './overload-monitor.ts'
-import { PublishingClient } from './publishing-client.ts'
+import { createPublisher, type FleetRun, publishUntil } from './publishing.ts'
 import { Report } from './report.ts'
-import { PATHS } from './site-files.ts'
-import type { SiteHistory } from './site-history.ts'
 import { Visitor } from './visitor.ts'
 
 interface RunOptions {
@@ -45,13 +46,10 @@ export async function runFleet(options: RunOptions): Promise<Report> {
   await fleet.startNodes()
   report.event(`${options.nodes} nodes are ready`)
   const key = await fleet.signIn('owner@example.test')
-  const sites: SiteHistory[] = []
-  let contents = 0
-  const nextContent = () => ++contents
-  const parts = { fleet, sites, report }
-  const publishers = Array.from(
-    { length: options.publishers },
-    () => new PublishingClient({ ...parts, key, random: random.fork(), nextContent }),
+  const history = new History()
+  const parts = { fleet, history, report }
+  const publishers = Array.from({ length: options.publishers }, () =>
+    createPublisher({ ...parts, key, random: random.fork() }),
   )
   const visitors = Array.from(
     { length: options.visitors },
@@ -59,45 +57,33 @@ export async function runFleet(options: RunOptions): Promise<Report> {
   )
   const stop = new AbortController()
   const faults = causeFaults({ fleet, report, random: random.fork(), pauseMs, rounds, kinds }, stop.signal)
-  const loads = [...publishers, ...visitors].map((one) => one.run(stop.signal))
+  const loads = [
+    ...publishers.map((one) => publishUntil(stop.signal, one, random.fork())),
+    ...visitors.map((one) => one.run(stop.signal)),
+  ]
   const ended = Promise.all([faults, monitorOverload(fleet, report, stop.signal), ...loads])
   await Promise.race([faults, ...loads, ...(seconds === undefined ? [] : [pause(seconds * 1000)])])
   stop.abort()
   await ended
   await pause(SETTLE_MS)
   report.event('checking that nothing is lost')
-  await checkAll({ fleet, sites, report, key })
+  await checkAll(parts, key)
   return report
 }
 
 /** Every site has its acknowledged content on every node, and the account has its sites. */
-async function checkAll(run: {
-  fleet: Fleet
-  sites: readonly SiteHistory[]
-  report: Report
-  key: string
-}): Promise<void> {
-  const { fleet, sites, report } = run
-  const visitor = new Visitor({ ...run, random: new Random(0) })
-  for (const site of sites) {
-    const seen = new Set<unknown>()
-    for (const node of fleet.nodes)
-      for (const path of PATHS) {
-        const outcome = await visitor.visit(site, path, node)
-        if ('error' in outcome || outcome.status >= 500)
-          report.violation(
-            `${site.slug}${path} cannot be visited at ${node.name} after the last fault: ${JSON.stringify(outcome)}`,
-          )
-        else seen.add(outcome.content)
-      }
-    if (seen.size > 1 && !site.isExpired()) report.violation(`${site.slug} differs: ${[...seen].join(', ')}`)
+async function checkAll({ fleet, history, report }: FleetRun, key: string): Promise<void> {
+  const client = fleet.client()
+  const sites = [...history.sites.values()]
+  for (const { name, port, agent } of fleet.nodes) {
+    using visitor = new SiteVisitor(port, agent)
+    const faults = await new StateVerifier({ history, client, visitor }).verifySites(sites)
+    for (const fault of faults) report.violation(`at ${name}: ${fault}`)
   }
   const listed = new Set<string>()
-  for await (const { slug } of fleet.client(run.key).sites()) listed.add(slug)
-  for (const site of sites) {
-    const isOwned = site.claimToken === undefined && !site.isUnknown
-    if (isOwned && !site.mayBeDeleted && site.isDeleted === listed.has(site.slug))
-      report.violation(`${site.slug} is ${site.isDeleted ? '' : 'not '}in the list of its account`)
-  }
+  for await (const { slug } of fleet.client(key).sites()) listed.add(slug)
+  for (const { slug, email, isUnknown, isLive, isDeleted } of sites)
+    if (email && !isUnknown && (isLive || isDeleted) && isDeleted === listed.has(slug))
+      report.violation(`${slug} is ${isDeleted ? '' : 'not '}in the list of its account`)
   report.max('sites', sites.length)
 }

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { Agent, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { firstSite, generateBytes, INDEX, type MadeSite } from '../publishing/content.ts'
+import { History } from '../publishing/history.ts'
 import { Random } from '../support/random.ts'
 import { Interruption } from './interruption.ts'
 import { Report } from './report.ts'
-import { filesOf } from './site-files.ts'
-import { SiteHistory } from './site-history.ts'
 import { Visitor } from './visitor.ts'
 
 /** Longer than a change takes to be visible and cached everywhere. */
@@ -16,10 +16,11 @@ const LATER_MS = 60_000
 test('a node without a database must serve a site once it has served its newest content, not an outdated one', async (t) => {
   let now = 0
   t.mock.method(performance, 'now', () => now)
-  let served: number | undefined = 1
+  const sites = ['1', '2'].map((name) => firstSite(name, new Random(1)))
+  let served: MadeSite | undefined
   const server = createServer((_, response) => {
     if (served === undefined) response.writeHead(503).end()
-    else response.end(filesOf(served)['index.html'])
+    else response.end(generateBytes(served[INDEX]!))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -29,24 +30,29 @@ test('a node without a database must serve a site once it has served its newest 
   const node = { name: 'node1', port, agent, workers: 1, starts: 1, isRunning: true, closedAt: 0, cutOff }
   const report = new Report()
   const fleet = { nodes: [node], port, overload: new Interruption() }
-  const visitor = new Visitor({ fleet, sites: [], random: new Random(0), report })
-  const site = new SiteHistory({ slug: 'bakery', claimToken: undefined, expiresAt: undefined })
-  const visit = async (content: number | undefined) => {
+  const history = new History()
+  history.add({ kind: 'site', slug: 'bakery' })
+  const site = history.sites.get('bakery')!
+  const visitor = new Visitor({ fleet, history, random: new Random(0), report })
+  const publish = (state: MadeSite) =>
+    history.add({ kind: 'live', slug: site.slug, versionId: `${now}`, state })
+  const visit = async (state: MadeSite | undefined) => {
     now += LATER_MS
-    served = content
-    await visitor.visit(site, '/', node)
+    served = state
+    await visitor.visit(site, INDEX, node)
   }
+  const [first, second] = sites as [MadeSite, MadeSite]
   try {
-    await site.change(1, async () => undefined)
+    publish(first)
     cutOff.begin()
     now += LATER_MS
-    await site.change(2, async () => undefined)
-    await visit(1)
+    publish(second)
+    await visit(first)
     await visit(undefined)
     assert.deepEqual(report.violations, [])
-    await visit(2)
+    await visit(second)
     await visit(undefined)
-    assert.deepEqual(report.violations, ['503 for the warm bakery/ at node1'])
+    assert.deepEqual(report.violations, ['503 for the warm bakery/index.html at node1'])
   } finally {
     visitor.close()
     agent.destroy()

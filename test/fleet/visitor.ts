@@ -1,12 +1,12 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
+import { INDEX, SIBLING } from '../publishing/content.ts'
+import type { History, SiteHistory } from '../publishing/history.ts'
 import type { Random } from '../support/random.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetNode } from './fleet-node.ts'
 import type { Report } from './report.ts'
-import { contentOf, PATHS } from './site-files.ts'
-import type { Content, SiteHistory } from './site-history.ts'
 
 /** What a visitor knows of a node. */
 type VisitedNode = Pick<
@@ -16,13 +16,13 @@ type VisitedNode = Pick<
 
 interface VisitorOptions {
   fleet: Pick<Fleet, 'overload' | 'port'> & { nodes: readonly VisitedNode[] }
-  sites: readonly SiteHistory[]
+  history: Pick<History, 'now' | 'sites'>
   random: Random
   report: Report
 }
 
 /** A response, or the error of its connection. */
-type Outcome = { status: number; content: Content | 'other' } | { error: string }
+type Outcome = { status: number; content: string | null | 'other' } | { error: string }
 
 /** A promise of the service: a change shows everywhere within a second. */
 const MAX_AGE_MS = 1000
@@ -41,9 +41,6 @@ const MAX_PAUSE_MS = 12
 
 const MAX_SOCKETS = 8
 
-/** Statuses of deleted and of expired sites. */
-const NO_SITE = new Set([404, 410])
-
 /** Recent sites are visited, deleted and expired ones as well. */
 const VISITED_SITES = 60
 
@@ -59,12 +56,12 @@ export class Visitor {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { fleet, random, sites } = this.#options
+    const { fleet, random, history } = this.#options
     while (!signal.aborted) {
       const running = fleet.nodes.filter((node) => node.isRunning)
       const node = running.length === 0 || random.chance(0.3) ? undefined : random.pick(running)
-      const site = sites.slice(-VISITED_SITES).at(random.below(Math.min(sites.length, VISITED_SITES)))
-      if (site) await this.visit(site, random.pick(PATHS), node)
+      const sites = [...history.sites.values()].slice(-VISITED_SITES)
+      if (sites.length > 0) await this.visit(random.pick(sites), random.pick([INDEX, SIBLING]), node)
       await pause(random.below(MAX_PAUSE_MS))
     }
     this.close()
@@ -75,13 +72,13 @@ export class Visitor {
   }
 
   /** Visits a site once, at a node or through the balancer; returns what it saw. */
-  async visit(site: SiteHistory, path: (typeof PATHS)[number], node?: VisitedNode): Promise<Outcome> {
-    const { fleet, report } = this.#options
+  async visit(site: SiteHistory, path: typeof INDEX | typeof SIBLING, node?: VisitedNode): Promise<Outcome> {
+    const { fleet, history, report } = this.#options
     const starts = node?.starts
-    const startedAt = performance.now()
+    const startedAt = history.now()
     const place = node ? 'node' : 'balancer'
-    const outcome = await this.#fetch(site.slug, path, node ?? { port: fleet.port, agent: this.#agent })
-    const endedAt = performance.now()
+    const outcome = await this.#fetch(site, path, node ?? { port: fleet.port, agent: this.#agent })
+    const endedAt = history.now()
     const visit = { site, path, node, starts, startedAt, endedAt }
     if ('error' in outcome) {
       report.count(`visits through the ${place}: connection failed`)
@@ -96,7 +93,7 @@ export class Visitor {
 
   /** Repeats a request whose kept-alive connection had ended, as browsers do. */
   async #fetch(
-    slug: string,
+    site: SiteHistory,
     path: string,
     { port, agent }: { port: number; agent: Agent },
   ): Promise<Outcome> {
@@ -104,9 +101,9 @@ export class Visitor {
       const outgoing = request({
         host: '127.0.0.1',
         port,
-        path,
+        path: path === INDEX ? '/' : `/${path}`,
         agent,
-        headers: { host: `${slug}.localhost` },
+        headers: { host: `${site.slug}.localhost` },
         signal: AbortSignal.timeout(MAX_REQUEST_MS),
       })
       try {
@@ -116,14 +113,7 @@ export class Visitor {
         })
         const body = await buffer(response)
         const { statusCode: status = 0 } = response
-        return {
-          status,
-          content: NO_SITE.has(status)
-            ? undefined
-            : status === 200
-              ? (contentOf(path, body) ?? 'other')
-              : 'other',
-        }
+        return { status, content: site.identify(path, { status, body }) }
       } catch (error) {
         if (attempt > MAX_SOCKETS || !outgoing.reusedSocket) return { error: String(error) }
         this.#options.report.count('visits repeated because their kept-alive connection was closed')
@@ -135,7 +125,7 @@ export class Visitor {
     const { fleet, report } = this.#options
     const { site, path, node, startedAt, endedAt } = visit
     if (site.isUnknown) return
-    const description = `${site.slug}${path} at ${node?.name ?? 'the balancer'}`
+    const description = `${site.slug}/${path} at ${node?.name ?? 'the balancer'}`
     if (content === 'other') return void report.violation(`${status} of ${description}, with other bytes`)
     const interruptions = [fleet.overload, ...this.#nodesOf(visit).map(({ cutOff }) => cutOff)]
     const times = interruptions.map((one) => one.sinceWhen(endedAt) ?? startedAt)
@@ -150,14 +140,14 @@ export class Visitor {
     if (this.#isWarm(visit)) report.max(wait, endedAt - startedAt)
     // An outdated content leaves the cache as soon as the node notices changes again.
     const isNewest = site.age(content, startedAt, endedAt) === 0
-    if (node && content !== undefined && isNewest) this.#addServed(visit, node)
+    if (node && content !== null && isNewest) this.#addServed(visit, node)
   }
 
   #checkFailure(visit: Visit, status: number): void {
     const { site, path, node } = visit
     if (this.#isWarm(visit)) {
       this.#options.report.violation(
-        `${status} for the warm ${site.slug}${path} at ${node?.name ?? 'the balancer'}`,
+        `${status} for the warm ${site.slug}/${path} at ${node?.name ?? 'the balancer'}`,
       )
       return
     }
@@ -205,5 +195,5 @@ interface Visit {
 }
 
 function keyOf({ site, path }: Visit, node: VisitedNode): string {
-  return `${node.name} ${node.starts} ${site.slug}${path}`
+  return `${node.name} ${node.starts} ${site.slug}/${path}`
 }

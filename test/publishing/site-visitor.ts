@@ -9,10 +9,12 @@ export interface Visit {
 /** Reads sites of a local server by their hosts, over keep-alive connections. */
 export class SiteVisitor implements Disposable {
   readonly #port: number
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  readonly #agent: Agent
 
-  constructor(port: number) {
+  /** It closes the agent. */
+  constructor(port: number, agent = new Agent({ keepAlive: true, maxSockets: 8 })) {
     this.#port = port
+    this.#agent = agent
   }
 
   /** GETs a file; `host` is a slug or the label of a version preview. Rejects when the response is incomplete. */

@@ -3,12 +3,12 @@ import { isSlipwayError } from '../../client/sdk/slipway.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { sha256 } from '../api/content.ts'
 import type { Random } from '../support/random.ts'
-import type { AckLog, KnownAccount, KnownSite, State, UnfinalizedVersion } from './ack-log.ts'
-import { firstSite, generateBytes, INDEX, type MadeSite, publishFiles } from './site-content.ts'
-import type { SiteVisitor, Visit } from './visitor.ts'
+import { firstSite, generateBytes, INDEX, publishFiles } from './content.ts'
+import type { History, KnownAccount, SiteHistory, State, UploadedVersion } from './history.ts'
+import type { SiteVisitor, Visit } from './site-visitor.ts'
 
 interface StateVerifierOptions {
-  ackLog: AckLog
+  history: History
   /** A client without a key. */
   client: Slipway
   visitor: SiteVisitor
@@ -22,21 +22,21 @@ export type Faults = string[]
  * server serves.
  */
 export class StateVerifier {
-  readonly #ackLog: AckLog
+  readonly #history: History
   readonly #client: Slipway
   readonly #visitor: SiteVisitor
 
-  constructor({ ackLog, client, visitor }: StateVerifierOptions) {
-    this.#ackLog = ackLog
+  constructor({ history, client, visitor }: StateVerifierOptions) {
+    this.#history = history
     this.#client = client
     this.#visitor = visitor
   }
 
   /** Verifies every site and account with new facts, and that an anonymous client can publish. */
   async verifyTouched(random: Random): Promise<Faults> {
-    const { touched, touchedAccounts } = this.#ackLog
-    this.#ackLog.touched = new Set()
-    this.#ackLog.touchedAccounts = new Set()
+    const { touched, touchedAccounts } = this.#history
+    this.#history.touched = new Set()
+    this.#history.touchedAccounts = new Set()
     return [
       ...(await this.verifySites(touched)),
       ...(await this.verifyKeys(touchedAccounts)),
@@ -45,17 +45,22 @@ export class StateVerifier {
     ]
   }
 
-  /** Every file of every site belongs to the acknowledged version, or to one requested since without a response. */
-  async verifySites(sites: Iterable<KnownSite>): Promise<Faults> {
+  /**
+   * Every file of every site belongs to the acknowledged version, or to one requested since without a response; which one
+   * ends the uncertainty.
+   */
+  async verifySites(sites: Iterable<SiteHistory>): Promise<Faults> {
     const faults: Faults = []
     await forEachConcurrent(4, [...sites], async (site) => {
-      const acknowledged = await this.#differences(site.slug, site.state)
-      if (acknowledged.length === 0) return this.#ackLog.resolve(site.slug, site.state)
-      const requested =
-        site.requested === undefined ? undefined : await this.#differences(site.slug, site.requested)
-      if (requested?.length === 0) return this.#ackLog.resolve(site.slug, site.requested!)
-      faults.push(`${site.slug} is not what was acknowledged: ${summary(acknowledged)}`)
-      if (requested) faults.push(`nor what was requested since: ${summary(requested)}`)
+      const found: string[] = []
+      for (const state of site.possibleStates) {
+        const differences = await this.#differences(site, state)
+        if (differences.length === 0) return site.resolve(state)
+        found.push(summary(differences))
+      }
+      faults.push(
+        `${site.slug} is not what was acknowledged: ${found.join('; nor what was requested since: ')}`,
+      )
     })
     return faults
   }
@@ -64,17 +69,17 @@ export class StateVerifier {
   async verifyKeys(emails: Iterable<string>): Promise<Faults> {
     const faults: Faults = []
     for (const email of emails)
-      faults.push(...(await this.#verifyAccountKeys(email, this.#ackLog.accounts.get(email)!)))
+      faults.push(...(await this.#verifyAccountKeys(email, this.#history.accounts.get(email)!)))
     return faults
   }
 
   /** Unfinalized versions can be finalized after uploading again the files that the server reports missing. */
   async verifyUnfinalized(): Promise<Faults> {
     const faults: Faults = []
-    for (const version of this.#ackLog.unfinalized) {
-      const site = this.#ackLog.sites.get(version.slug)!
-      const account = site.email === undefined ? undefined : this.#ackLog.accounts.get(site.email)
-      if (site.state === null || site.requested !== undefined || !account?.key || account.keyUncertain)
+    for (const version of this.#history.uploaded) {
+      const site = this.#history.sites.get(version.slug)!
+      const account = site.email === undefined ? undefined : this.#history.accounts.get(site.email)
+      if (site.state === null || site.possibleStates.length > 1 || !account?.key || account.keyUncertain)
         continue
       faults.push(...(await this.#finalizeAndVerify(version, this.#client.with({ key: account.key }))))
     }
@@ -84,10 +89,10 @@ export class StateVerifier {
   /** An anonymous client can publish. */
   async verifyPublishing(random: Random): Promise<Faults> {
     const state = firstSite('after', random)
-    const { slug, claimToken } = await this.#client.publish({ files: publishFiles(state, random) })
-    this.#ackLog.add({ kind: 'site', slug, claimToken })
-    this.#ackLog.resolve(slug, state)
-    const differences = await this.#differences(slug, state)
+    const { slug, versionId, claimToken } = await this.#client.publish({ files: publishFiles(state, random) })
+    this.#history.add({ kind: 'site', slug, claimToken })
+    this.#history.add({ kind: 'live', slug, versionId, state })
+    const differences = await this.#differences(this.#history.sites.get(slug)!, state)
     return differences.length === 0 ? [] : [`a new site is not what was published: ${summary(differences)}`]
   }
 
@@ -112,19 +117,19 @@ export class StateVerifier {
     }
   }
 
-  async #finalizeAndVerify({ slug, versionId, state }: UnfinalizedVersion, owner: Slipway): Promise<Faults> {
+  async #finalizeAndVerify({ slug, versionId, state }: UploadedVersion, owner: Slipway): Promise<Faults> {
     const { upload } = await owner.refresh(slug, { versionId })
     for (const target of upload.uploads) await this.#client.upload(target, generateBytes(state[target.path]!))
     await this.#finalize(owner, { slug, versionId, state })
-    this.#ackLog.add({ kind: 'live', slug, versionId, state })
-    const differences = await this.#differences(slug, state)
+    this.#history.add({ kind: 'live', slug, versionId, state })
+    const differences = await this.#differences(this.#history.sites.get(slug)!, state)
     return differences.length === 0
       ? []
       : [`${slug} is not what was uploaded before: ${summary(differences)}`]
   }
 
   /** Finalize may report files whose bytes the power cut lost; they are uploaded again, once. */
-  async #finalize(owner: Slipway, { slug, versionId, state }: UnfinalizedVersion): Promise<void> {
+  async #finalize(owner: Slipway, { slug, versionId, state }: UploadedVersion): Promise<void> {
     try {
       await owner.finalize(slug, { versionId })
     } catch (error) {
@@ -136,20 +141,18 @@ export class StateVerifier {
     }
   }
 
-  async #differences(slug: string, state: State): Promise<string[]> {
+  async #differences(site: SiteHistory, state: State): Promise<string[]> {
+    const { slug } = site
     if (state === null) {
       const { status } = await this.#visitor.get(slug, INDEX)
       return status === 404 || status === 410 ? [] : [`it is served with ${status}`]
     }
-    return this.#differencesOfFiles(slug, state)
-  }
-
-  async #differencesOfFiles(slug: string, state: MadeSite): Promise<string[]> {
     const differences: string[] = []
     await forEachConcurrent(8, Object.entries(state), async ([path, { hash, size }]) => {
       const { status, body } = await this.#visitor.get(slug, path).catch(toBrokenVisit)
+      const bytes = path === INDEX && site.title !== null ? body.subarray(-size) : body
       if (status !== 200) differences.push(`${path} is answered with ${status || 'a broken connection'}`)
-      else if (sha256(body) !== hash)
+      else if (sha256(bytes) !== hash)
         differences.push(`${path} has other bytes (${body.length}, not ${size})`)
     })
     return differences

@@ -15,7 +15,9 @@ export interface MadeFile {
 export type MadeSite = Record<string, MadeFile>
 
 export const INDEX = 'index.html'
-export const SIBLING = 'assets/sibling.js'
+export const SIBLING = 'assets/sibling.bin'
+
+const SIBLING_SIZES = [300, 3000, 20_000, 300_000]
 
 const NAMES = [
   'page',
@@ -40,21 +42,26 @@ export function generateBytes({ seed, size }: Pick<MadeFile, 'seed' | 'size'>): 
   return Buffer.from(`slipway ${seed}\n${noise.update(seed).digest('base64')}`).subarray(0, size)
 }
 
-/** The version in the first line of INDEX or SIBLING. */
+/** The version that INDEX or SIBLING names; tags of the head may come before. */
 export function parseVersion(bytes: Buffer): string | undefined {
-  return /^slipway (\S+?)\/(?:index|sibling)\n/.exec(bytes.toString('latin1', 0, 200))?.[1]
+  return /slipway (\S+?)\/(?:index|sibling)\n/.exec(bytes.toString('latin1', 0, 400))?.[1]
+}
+
+/** The name of a version. */
+export function versionName(site: MadeSite): string {
+  return site[INDEX]!.seed.slice(0, -'/index'.length)
 }
 
 /** The first version of a site; `name` must be unique among all versions. */
 export function firstSite(name: string, random: Random): MadeSite {
-  const site: MadeSite = marked(name)
-  for (let count = random.between(1, 12); count > 0; count--) addFile(site, name, random)
+  const site = marked(name, random)
+  for (let count = random.between(1, 6); count > 0; count--) addFile(site, name, random)
   return site
 }
 
 /** A following version: keeps, changes, removes and adds files. */
 export function nextSite(site: MadeSite, name: string, random: Random): MadeSite {
-  const next: MadeSite = marked(name)
+  const next = marked(name, random)
   for (const [path, file] of Object.entries(site)) {
     if (path in next || random.chance(0.1)) continue
     next[path] = random.chance(0.2) ? made(`${name}/changed/${path}`, sizeFor(path, random)) : file
@@ -79,8 +86,9 @@ export function guessContentType(path: string): string {
   return TYPES[path.split('.').at(-1)!] ?? 'text/plain; charset=utf-8'
 }
 
-function marked(name: string): MadeSite {
-  return { [INDEX]: made(`${name}/index`, 800), [SIBLING]: made(`${name}/sibling`, 3000) }
+function marked(name: string, random: Random): MadeSite {
+  const sibling = made(`${name}/sibling`, random.pick(SIBLING_SIZES))
+  return { [INDEX]: made(`${name}/index`, 800), [SIBLING]: sibling }
 }
 
 /** Contents that any site may have, so that a deleted blob is published again. */
@@ -106,4 +114,13 @@ function sizeFor(path: string, random: Random): number {
 
 function made(seed: string, size: number): MadeFile {
   return { seed, size, hash: sha256(generateBytes({ seed, size })) }
+}
+
+/** The files of a version of which only the number matters: its page, and a file of one of three sizes. */
+export function numberedFiles(number: number): Record<string, Buffer> {
+  const size = [300, 20_000, 300_000][number % 3]!
+  return {
+    [INDEX]: Buffer.from(`<!doctype html><title>Content ${number}</title><p>Welcome`),
+    'data.bin': generateBytes({ seed: `${number}`, size }),
+  }
 }
