@@ -23,7 +23,12 @@ import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
-import { openOperator, type RunningService, startTestService } from '../support/service.ts'
+import {
+  openOperator,
+  type RunningService,
+  startTestService,
+  type TestServiceOptions,
+} from '../support/service.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toFiles, toManifest } from './content.ts'
 import { type ApiDocument, Conformance } from './document.ts'
@@ -36,7 +41,9 @@ export interface ApiRequest {
   headers?: Record<string, string> | undefined
   /** Sent as a JSON body. */
   json?: unknown
-  body?: string | Buffer | Readable
+  body?: string | Buffer | Readable | undefined
+  /** Whether the response ends with the test: its body is not read. */
+  isStream?: boolean | undefined
 }
 
 /** An account with its API key and client. */
@@ -68,9 +75,9 @@ export class Api implements AsyncDisposable {
    * Starts a service ten minutes into an hour; `settings` are environment variables without `SLIPWAY_`. A sweep runs when
    * a test runs it: one by schedule could run between an action of the test and its check.
    */
-  static async start(settings: Record<string, string> = {}): Promise<Api> {
+  static async start(settings: Record<string, string> = {}, options: TestServiceOptions = {}): Promise<Api> {
     await using stack = new AsyncDisposableStack()
-    const running = await startTestService(settings, Date.now(), { scheduledSweeps: [] })
+    const running = await startTestService(settings, Date.now(), { scheduledSweeps: [], ...options })
     const api = stack.use(new Api(running, settings))
     api.clock.now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + 10 * MINUTE_MS
     stack.move()
@@ -166,7 +173,7 @@ export class Api implements AsyncDisposable {
   async request(
     method: string,
     target: string,
-    { key, headers, json, body }: ApiRequest = {},
+    { key, headers, json, body, isStream }: ApiRequest = {},
   ): Promise<ApiResponse> {
     const answer = await this.#exchange(method, target, {
       headers: {
@@ -175,6 +182,7 @@ export class Api implements AsyncDisposable {
         ...headers,
       },
       body: json === undefined ? body : JSON.stringify(json),
+      isStream,
     })
     if (target.startsWith('/api/')) assertInvariants(answer, this.clock.now, this.conformance)
     return answer
@@ -247,7 +255,7 @@ export class Api implements AsyncDisposable {
   #exchange(
     method: string,
     target: string,
-    { headers, body }: { headers: Record<string, string>; body?: string | Buffer | Readable | undefined },
+    { headers, body, isStream }: { headers: Record<string, string> } & Pick<ApiRequest, 'body' | 'isStream'>,
   ): Promise<ApiResponse> {
     return new Promise((resolve, reject) => {
       const options = {
@@ -263,7 +271,10 @@ export class Api implements AsyncDisposable {
       outgoing.on('error', (error) => answered || reject(error))
       outgoing.on('response', (incoming) => {
         answered = true
-        read(incoming).then((bytes) => resolve(toAnswer(method, target, incoming, bytes)), reject)
+        const isRead = !isStream || incoming.statusCode !== 200
+        const reading = isRead ? read(incoming) : Promise.resolve(Buffer.alloc(0))
+        if (!isRead) incoming.destroy()
+        reading.then((bytes) => resolve(toAnswer(method, target, incoming, bytes)), reject)
       })
       if (body === undefined) outgoing.end()
       else if (typeof body === 'string' || Buffer.isBuffer(body)) {

@@ -8,7 +8,8 @@ import type { StartOptions } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { type Deadlines, PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import { withEngines } from './engines.ts'
+import type { Store } from '../../server/store/store.ts'
+import { openTestStore, withEngines } from './engines.ts'
 import { silentLog } from './silent-log.ts'
 
 /** A real service in this process, on a free port and in a temporary folder. */
@@ -33,6 +34,12 @@ export interface Clock {
   now: number
 }
 
+export interface TestServiceOptions extends Pick<StartOptions, 'scheduledSweeps'> {
+  deadlines?: Partial<Deadlines>
+  /** Watches or changes what the service does with its store. */
+  wrapStore?: (store: Store) => Store
+}
+
 /**
  * Starts a service; `settings` are environment variables without `SLIPWAY_`, `now` is its initial time. Rate limits are
  * high by default, all sweeps run by schedule, and nothing has a deadline but what a test gives one.
@@ -40,10 +47,7 @@ export interface Clock {
 export async function startTestService(
   settings: Record<string, string> = {},
   now = Date.now(),
-  {
-    scheduledSweeps,
-    deadlines,
-  }: Pick<StartOptions, 'scheduledSweeps'> & { deadlines?: Partial<Deadlines> } = {},
+  { scheduledSweeps, deadlines, wrapStore }: TestServiceOptions = {},
 ): Promise<RunningService> {
   const data = settings.DATA ?? (await mkdtemp(join(tmpdir(), 'slipway-test-')))
   const usual = {
@@ -70,7 +74,11 @@ export async function startTestService(
     deadlines: { ...PATIENT, ...deadlines },
     ...(scheduledSweeps && { scheduledSweeps }),
   }
-  const service = await startService(...(await withEngines(config, options)))
+  const [chosen, engines] = await withEngines(config, options)
+  const openStore = wrapStore && {
+    openStore: async () => wrapStore(await openTestStore({ folder: data, clock: options.clock })),
+  }
+  const service = await startService(chosen, { ...engines, ...openStore })
   const transport = nodeTransport({})
   const client = (key?: string) =>
     new Slipway({ baseUrl: service.baseUrl, send: transport.send, ...(key === undefined ? {} : { key }) })
