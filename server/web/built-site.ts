@@ -69,7 +69,7 @@ interface Builds {
 /** The files, with the banner that their pages show. */
 interface FilledSite {
   banner: string
-  files: Promise<ReadonlyMap<string, StaticFile>>
+  files: Promise<FilledFiles>
 }
 
 /**
@@ -92,7 +92,7 @@ export class BuiltSite {
     name: string,
     request: Pick<HttpRequest, 'headers' | 'isHead'>,
   ): Promise<PageResponse | undefined> {
-    const file = (await this.#fill()).get(name)
+    const file = await (await this.#fill()).get(name)
     return file && toPageResponse(file, request)
   }
 
@@ -105,14 +105,14 @@ export class BuiltSite {
   }
 
   /** A failure is not cached. */
-  #fill(): Promise<ReadonlyMap<string, StaticFile>> {
+  #fill(): Promise<FilledFiles> {
     const shown = this.#options.banner()
     const banner = JSON.stringify(shown) ?? ''
     if (this.#site?.banner === banner) return this.#site.files
     const settings = { ...this.#options.settings, ...(shown && { banner: shown }) }
     const earlier = this.#site?.files
-    const files = this.#read().then(async (builds) =>
-      fillFiles(builds, { ...this.#options, settings }, await earlier),
+    const files = this.#read().then(
+      async (builds) => new FilledFiles(builds, { ...this.#options, settings }, await earlier),
     )
     const site = { banner, files }
     this.#site = site
@@ -136,23 +136,40 @@ async function readBuilds(): Promise<Builds> {
   return { built, reference }
 }
 
-/** Files whose content is that of `earlier` stay the same. */
-async function fillFiles(
-  builds: Builds,
-  options: BuiltSiteOptions,
-  earlier: ReadonlyMap<string, StaticFile> | undefined,
-): Promise<ReadonlyMap<string, StaticFile>> {
-  const { built, reference } = builds
-  // Pages contain settings, which may change with each start.
-  const modified = toLastModified(options.clock())
-  const policy = {
-    ...publicPolicy({ publishedAt: modified, metadataChangedAt: modified }),
-    extraHeaders: securityHeaders(options),
+/**
+ * The files of the builds with the settings. Each is filled in and compressed when it is first requested: all of them
+ * take seconds of CPU time. Files whose content is that of `earlier` stay the same.
+ */
+class FilledFiles {
+  readonly #builds: Builds
+  readonly #options: BuiltSiteOptions
+  /** Pages contain settings, which may change with each start. */
+  readonly #modified: ReturnType<typeof toLastModified>
+  readonly #earlier: ReadonlyMap<string, Promise<StaticFile>> | undefined
+  readonly loaded = new Map<string, Promise<StaticFile>>()
+
+  constructor(builds: Builds, options: BuiltSiteOptions, earlier: FilledFiles | undefined) {
+    this.#builds = builds
+    this.#options = options
+    this.#modified = toLastModified(options.clock())
+    this.#earlier = earlier?.loaded
   }
-  const load = async (name: string): Promise<[string, StaticFile]> => {
-    const bytes = getContent(name, builds, options)
-    const known = earlier?.get(name)
-    if (known?.bodies.get(undefined)?.equals(bytes)) return [name, known]
+
+  /** Undefined when there is none of this name. */
+  get(name: string): Promise<StaticFile> | undefined {
+    const { built, reference } = this.#builds
+    const isBuilt = built.has(name) || (name.startsWith(GUIDES) && reference.has(name))
+    if (!isBuilt || /\.(br|zst|gz)$/.test(name)) return undefined
+    const file = this.loaded.get(name) ?? this.#load(name)
+    this.loaded.set(name, file)
+    return file
+  }
+
+  async #load(name: string): Promise<StaticFile> {
+    const { built } = this.#builds
+    const bytes = getContent(name, this.#builds, this.#options)
+    const known = await this.#earlier?.get(name)
+    if (known?.bodies.get(undefined)?.equals(bytes)) return known
     const bodies = new Map<Encoding | undefined, Buffer>([[undefined, bytes]])
     const encodings: Record<Encoding, { size: number } | null> = { br: null, zstd: null, gzip: null }
     for (const encoding of ENCODINGS) {
@@ -162,19 +179,21 @@ async function fillFiles(
       bodies.set(encoding, encoded)
       encodings[encoding] = { size: encoded.length }
     }
+    const modified = this.#modified
     const served = new ServedFile({
       path: `/${name}`,
       file: { hash: hash('sha256', bytes), size: bytes.length },
       type: toFileType(mediaType(name)),
       findStored: () => ({ encodings }),
       modified,
-      policy: { ...policy, cacheControl: name.startsWith('assets/') ? IMMUTABLE : 'no-cache' },
+      policy: {
+        ...publicPolicy({ publishedAt: modified, metadataChangedAt: modified }),
+        extraHeaders: securityHeaders(this.#options),
+        cacheControl: name.startsWith('assets/') ? IMMUTABLE : 'no-cache',
+      },
     })
-    return [name, { served, bodies }]
+    return { served, bodies }
   }
-  const guides = [...reference.keys()].filter((name) => name.startsWith(GUIDES))
-  const names = [...built.keys(), ...guides].filter((name) => !/\.(br|zst|gz)$/.test(name))
-  return new Map(await Promise.all(names.map(load)))
 }
 
 /** Pages of guides are the page of the reference with another content. */
