@@ -76,51 +76,19 @@ describe('deleting an account', () => {
     assert.equal((await api.request('GET', '/api/v1/me', { headers: stays.headers })).status, 200)
   })
 
-  const addresses: [json: object | undefined, how: string, field: string][] = [
-    [{ email: 'other@example.com' }, 'that of another account', 'email'],
-    [{ email: '' }, 'empty', 'email'],
-    [{ email: 'me' }, 'not an address', 'email'],
-    [{ email: 7 }, 'a number', 'email'],
-    [{}, 'missing', 'email'],
-    [undefined, 'missing with the whole body', 'body'],
-  ]
-  test('deletes nothing without the address of the account', async () => {
-    const { request, client } = await api.account()
-    for (const [json, how, field] of addresses) {
-      const answer = await request('DELETE', '/api/v1/me', json)
-      assertInvalid(answer, field)
-      assert.ok(await client.me(), how)
-    }
-  })
-
-  test('accepts the address in any case and with spaces around it', async () => {
-    const { email, client } = await api.account()
+  test('needs the address of the account, in any case and with spaces around it', async () => {
+    const { email, client, request } = await api.account()
+    assertInvalid(await request('DELETE', '/api/v1/me', { email: 'other@example.com' }), 'email')
     assert.deepEqual(await client.deleteAccount(` ${email.toUpperCase()} `), { email, deleted: true })
   })
 
-  test('is possible with the session of the dashboard, which ends, and from no other origin', async () => {
-    const { headers, cookie } = await browser(api, { email: 'leaves-by-browser@example.com' })
+  test('is possible with the session of the dashboard, which ends', async () => {
+    const { headers } = await browser(api, { email: 'leaves-by-browser@example.com' })
     const json = { email: 'leaves-by-browser@example.com' }
-    const evil = { cookie, origin: 'https://evil.example' }
-    assert.equal((await api.request('DELETE', '/api/v1/me', { headers: evil, json })).status, 401)
     const answer = await api.request('DELETE', '/api/v1/me', { headers, json })
     assert.deepEqual(answer.json, { ...json, deleted: true })
     assert.match(answer.headers['set-cookie']![0]!, /^__Host-[\w-]+=; .*Max-Age=0/)
     assert.equal((await api.request('GET', '/api/v1/me', { headers })).status, 401)
-  })
-
-  test('lets the same address sign up again, without any old data', async () => {
-    const { email, client } = await api.account()
-    await api.setPlan(email, 'hobby')
-    await api.publish(client, { 'index.html': 'x' })
-    await client.deleteAccount(email)
-    await api.anonymous.requestCode(email)
-    const { apiKey, isNewUser, plan } = await api.anonymous.verifyCode(
-      email,
-      await api.running.mailedCode(email),
-    )
-    assert.deepEqual([isNewUser, plan], [true, 'free'])
-    assert.equal((await api.client(apiKey).me()).usage.sites, 0)
   })
 
   test('stops its domains immediately and without reservation, so that another account can add them', async () => {
@@ -248,15 +216,6 @@ describe('a deletion that a power failure interrupts', () => {
     assert.ok(await findAccount(stuck))
     assert.equal(await findAccount(other), undefined)
     assert.equal(await api.sweep('leaving'), 1)
-  })
-
-  test('is completed once, even if several processes continue it', async () => {
-    const account = await api.account()
-    const slugs = await insertSites(api, account, 60, 'race')
-    await interrupted(account)
-    await Promise.all([api.sweep('leaving'), api.sweep('leaving'), api.sweep('leaving')])
-    assert.equal(await countDeleted(slugs), 60)
-    assert.equal(await findAccount(account), undefined)
   })
 })
 

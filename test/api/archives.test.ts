@@ -11,9 +11,9 @@ import { zip } from '../archive/zip-file.ts'
 import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { DAY_MS, HOUR_MS, startApi } from './api.ts'
+import { HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
-import { assertKeepsNothing, filesIn, type Kind, make, part, send, TYPES } from './archive-requests.ts'
+import { assertKeepsNothing, type Kind, make, part, send, TYPES } from './archive-requests.ts'
 import { type Contents, toEntry } from './content.ts'
 
 const api = await startApi({ ANONYMOUS_FILE_BYTES: `${2 * MIB}`, ANONYMOUS_SITE_BYTES: `${3 * MIB}` })
@@ -67,16 +67,6 @@ describe('an archive', () => {
       await serves(siteUrl, SITE)
     })
   }
-
-  test('without an account returns the claim token and URL, as a manifest does', async () => {
-    const { json } = await send(api, 'tar', make('tar', SITE))
-    const { claimToken, claimUrl, expiresAt, anonymous, warning, slug } = json
-    assert.equal(anonymous, true)
-    assert.equal(claimUrl, `${api.baseUrl}/claim?slug=${slug}&token=${claimToken}`)
-    assert.equal(expiresAt, new Date(api.clock.now + DAY_MS).toISOString())
-    assert.ok(warning.length > 10)
-    await owner.client.claim(slug, claimToken)
-  })
 
   test('sets the metadata in its query', async () => {
     const metadata = { title: 'Ä & B', description: 'D', ogImagePath: 'card.png', spaMode: true }
@@ -170,15 +160,6 @@ describe('an archive as an update', () => {
     assert.equal((await owner.client.details(slug)).files.length, 1)
   })
 
-  test('can be a draft', async () => {
-    const { slug, siteUrl } = await api.publish(owner.client, old)
-    const { json } = await send(api, 'tar.gz', fresh, { slug, query: '?live=false', key: owner.key })
-    assert.deepEqual(
-      [(await api.visit(siteUrl)).text, (await api.visit(json.previewUrl)).text],
-      ['old', 'new'],
-    )
-  })
-
   test('is refused without storing anything when another version than its base is live', async () => {
     const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
     const query = (base: string) => ({ slug, query: `?baseVersionId=${base}`, key: owner.key })
@@ -190,22 +171,6 @@ describe('an archive as an update', () => {
     assert.equal(late.status, 409)
     assert.deepEqual(late.json.details, { currentVersionId: right.json.versionId })
     assert.equal((await api.visit(siteUrl)).text, 'new')
-  })
-
-  test('succeeds or fails as a whole when several have the same base, and leaves no pending version', async () => {
-    const { slug, siteUrl, versionId } = await api.publish(owner.client, old)
-    const names = ['one', 'two', 'three', 'four']
-    const query = { slug, query: `?baseVersionId=${versionId}`, key: owner.key }
-    const answers = await Promise.all(
-      names.map((name) => send(api, 'tar', make('tar', { 'index.html': name }), query)),
-    )
-    const winners = names.filter((_, at) => answers[at]!.status === 200)
-    assert.equal(winners.length, 1)
-    assert.equal((await api.visit(siteUrl)).text, winners[0])
-    for (const { status, json } of answers) if (status !== 200) assert.equal(json.code, 'VERSION_CONFLICT')
-    assert.equal((await owner.client.details(slug)).pendingVersionId, null)
-    assert.equal((await owner.client.versions(slug)).versions.length, 2)
-    assert.deepEqual(await filesIn(api, 'spool'), [])
   })
 
   test('of an anonymous site needs its claim token, and does not extend its lifetime', async () => {
@@ -240,20 +205,6 @@ describe('an archive as an update', () => {
     assert.equal(late.json.code, 'SITE_EXPIRED')
   })
 
-  test('is refused for other accounts before its body is read', async () => {
-    const { slug } = await api.publish(owner.client, old)
-    const otherAccount = await api.account()
-    const body = () => Readable.from(Array.from({ length: 50 }, () => randomBytes(64 * KIB)))
-    const theirs = await assertKeepsNothing(api, owner, () =>
-      send(api, 'tar', body(), { slug, key: otherAccount.key }),
-    )
-    assert.equal(theirs.json.code, 'NOT_FOUND')
-    const nobodys = await assertKeepsNothing(api, owner, () => send(api, 'tar', body(), { slug }))
-    assert.equal(nobodys.json.code, 'UNAUTHORIZED')
-    const missing = await send(api, 'tar', body(), { slug: 'no-such-site-234567', key: owner.key })
-    assert.equal(missing.json.code, 'NOT_FOUND')
-  })
-
   const queries: [string, string[]][] = [
     ['?live=no', ['live']],
     ['?live=&spaMode=1', ['live', 'spaMode']],
@@ -279,34 +230,19 @@ describe('an archive is refused without leaving files or rows when it', () => {
     ['tar.gz', gzipSync(tar(parts))],
     ['zip', zip(parts)],
   ]
-  const each = (bytes: Buffer): [Kind, Buffer][] => KINDS.map((kind) => [kind, bytes])
   const good = part('index.html', 'good')
   const many = Array.from({ length: 1001 }, (_, number) => part(`${number}.txt`, `${number}`))
-  const link = tarPart({ name: 'link', type: '2', data: Buffer.alloc(0) })
   const broken = [part('broken', 'content'), part('broken', Buffer.alloc(600_000, 'content'))]
   const refusals: [sentence: string, archives: [Kind, Buffer][], message: RegExp, code?: string][] = [
     ['climbs out', both(good, part('../x')), /'\.\.'/],
-    ['has a path twice', both(good, good), /repeats/],
     ['has no files', both(), /at least 1/],
-    ['climbs out with all its files', both(part('../x')), /'\.\.'/],
     ['has 1,001 files', [['tar', tar(many)]], /limit is 1,000 per site/, 'PAYLOAD_TOO_LARGE'],
-    ['has a link', [['tar', Buffer.concat([tarPart(good), link, TAR_END])]], /link/],
     [
       'declares a wrong checksum',
       broken.map((part) => ['zip', zip([good, { ...part, crc32: 1 }])]),
       /broken/,
     ],
-    [
-      'is truncated',
-      [
-        ['tar', tar([good, part('b', randomBytes(5000))]).subarray(0, 3000)],
-        ['zip', zip([good]).subarray(0, -5)],
-        ['tar.gz', gzipSync(tar([good])).subarray(0, -9)],
-      ],
-      /./,
-    ],
-    ['is not an archive', each(randomBytes(5000)), /./],
-    ['is empty', each(Buffer.alloc(0)), /./],
+    ['is truncated', [['tar.gz', gzipSync(tar([good])).subarray(0, -9)]], /./],
   ]
   for (const [sentence, archives, message, code = 'VALIDATION_ERROR'] of refusals) {
     test(sentence, async () => {

@@ -55,18 +55,6 @@ describe('the disk stores each file of a version once', () => {
     })
   }
 
-  test('and separately from another file with the same bytes', async () => {
-    const size = 1000
-    const { slug, upload } = await api.anonymous.create({ files: [named('a', size), named('b', size)] })
-    const [a, b] = upload.uploads
-    const same = noise(size)
-    await api.anonymous.upload(a!, same)
-    await api.anonymous.upload(b!, same)
-    await api.anonymous.upload(a!, noise(size))
-    const { versionId } = upload
-    assert.equal((await api.anonymous.finalize(slug, { versionId })).success, true)
-  })
-
   test('and nothing that is uploaded after finalize or after the deletion of the site', async () => {
     const { client } = await api.account()
     const finalized = await pending(1000)
@@ -117,11 +105,6 @@ test('an upload during finalize is UPLOAD_EXPIRED, not an internal error', async
 
 describe('a body larger than the route accepts', () => {
   const large = 'Content-Type: application/json\r\nContent-Length: 2000000\r\n\r\n'
-
-  test('is not read by a preflight, which is not charged', async () => {
-    const socket = await send(`OPTIONS /api/v1/publish HTTP/1.1\r\nHost: localhost\r\n${large}{`)
-    assert.match(await firstBytes(socket), /^HTTP\/1\.1 204 /)
-  })
 
   test('is not read by a finalize, which is charged only afterwards', async () => {
     const socket = await send(`POST /api/v1/publish/a/finalize HTTP/1.1\r\nHost: localhost\r\n${large}{`)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
-import { assertInvalid } from './api-response.ts'
 import { toManifest } from './content.ts'
 
 const api = await startApi()
@@ -46,15 +45,6 @@ describe('a claim', () => {
     await expectFailure(other.client.details(slug), 'NOT_FOUND')
   })
 
-  test('succeeds for one of several accounts at the same time', async () => {
-    const { slug, claimToken } = await anonymousSite()
-    const accounts = await Promise.all([1, 2, 3, 4].map(() => api.account()))
-    const outcomes = await Promise.allSettled(accounts.map(({ client }) => client.claim(slug, claimToken)))
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-    const winner = accounts[outcomes.findIndex(({ status }) => status === 'fulfilled')]!
-    assert.equal((await winner.client.details(slug)).slug, slug)
-  })
-
   test('needs the site’s own token', async () => {
     const { slug, claimToken } = await anonymousSite()
     const other = await anonymousSite()
@@ -73,16 +63,6 @@ describe('a claim', () => {
     }
   })
 
-  test('needs a token that is a text of at most 100 characters', async () => {
-    const { slug } = await anonymousSite()
-    for (const claimToken of [undefined, null, 5, ['x'], 'x'.repeat(101)])
-      for (const call of ['claim', 'claim/preview'])
-        assertInvalid(
-          await owner.request('POST', `/api/v1/publish/${slug}/${call}`, { claimToken }),
-          'claimToken',
-        )
-  })
-
   test('invalidates the token: from then on the site is published with the key', async () => {
     const { slug, siteUrl, claimToken } = await anonymousSite()
     await owner.client.claim(slug, claimToken)
@@ -90,26 +70,6 @@ describe('a claim', () => {
     await expectFailure(api.anonymous.update(slug, { files, claimToken }), 'UNAUTHORIZED')
     await api.publish(owner.client, { 'index.html': 'new' }, { slug })
     assert.equal((await api.visit(siteUrl)).text, 'new')
-  })
-
-  test('of a site with pending uploads lets its new owner finalize it', async () => {
-    const contents = { 'index.html': 'later' }
-    const { slug, siteUrl, upload, claimToken } = await api.create(api.anonymous, contents)
-    await owner.client.claim(slug, claimToken!)
-    await api.upload(upload, contents)
-    await expectFailure(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
-    await owner.client.finalize(slug, upload)
-    assert.equal((await api.visit(siteUrl)).text, 'later')
-  })
-
-  test('succeeds until the last millisecond of the site, and not after it', async () => {
-    const [one, other] = [await anonymousSite(), await anonymousSite()]
-    api.clock.now = Date.parse(one.expiresAt!) - 1
-    await owner.client.claim(one.slug, one.claimToken)
-    api.clock.now = Date.parse(other.expiresAt!)
-    await expectFailure(owner.client.claim(other.slug, other.claimToken), 'SITE_EXPIRED')
-    assert.equal((await api.visit(one.siteUrl)).status, 200)
-    assert.equal((await api.visit(other.siteUrl)).status, 410)
   })
 })
 

@@ -4,7 +4,6 @@ import { DeviceSignIns } from '../../server/accounts/device-sign-in.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { Api, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
-import { assertInvalid } from './api-response.ts'
 import { browser } from './browser.ts'
 
 const api = await startApi({ RATE_SIGN_IN: '1000', RATE_FREE: '1000' })
@@ -131,26 +130,5 @@ describe('a sign-in of a program', () => {
     await expectFailure(guesser.client.deviceRequest(userCode), 'RATE_LIMITED')
     api.pass(HOUR_MS)
     await expectFailure(guesser.client.deviceRequest(userCode), 'INVALID_CODE')
-  })
-
-  test('is allowed only by a browser of the service or a key without limits, and names must be readable', async () => {
-    const { userCode } = await start()
-    const json = { userCode, allow: true }
-    const { apiKey: key } = await owner.client.createKey({
-      name: 'short',
-      scope: 'manage',
-      expiresInSeconds: 60,
-    })
-    const target = '/api/v1/me/device/decision'
-    assert.equal((await api.request('POST', target, { key, json })).json.code, 'INSUFFICIENT_SCOPE')
-    const { cookie } = await browser(api, owner)
-    const headers = { cookie, origin: 'https://elsewhere.example' }
-    assert.equal((await api.request('POST', target, { headers, json })).json.code, 'UNAUTHORIZED')
-    for (const field of ['program', 'machine'])
-      for (const value of [' ', 'a\u0007b', 'x'.repeat(65)])
-        assertInvalid(
-          await api.request('POST', '/api/auth/device', { json: { ...ASKED, [field]: value } }),
-          field,
-        )
   })
 })

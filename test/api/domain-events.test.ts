@@ -121,22 +121,6 @@ describe('the events of a domain', { concurrency: true }, () => {
     assert.match(await going, /event: gone\ndata: \{"domain":"www\.session\.example\.com"\}\n\n$/)
   })
 
-  test('are refused for other accounts and without authentication', async () => {
-    const [owner, otherAccount] = [await publisher(), await publisher()]
-    await owner.client.addDomain('www.mine.example.com', owner.slug)
-    const path = '/api/v1/domains/www.mine.example.com/events'
-    const { key } = otherAccount
-    assert.equal((await api.request('GET', path, { key })).json.code, 'NOT_FOUND')
-    assert.equal((await api.request('GET', path)).json.code, 'UNAUTHORIZED')
-    assert.equal(
-      (await api.request('GET', '/api/v1/domains/%20/events', { key })).json.code,
-      'VALIDATION_ERROR',
-    )
-    const { cookie } = await browser(api, owner)
-    const foreign = { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://elsewhere.example' }
-    assert.equal((await api.request('GET', path, { headers: foreign })).status, 401)
-  })
-
   test('are limited to five streams per account', async () => {
     const owner = await publisher()
     await owner.client.addDomain('www.many.example.com', owner.slug)

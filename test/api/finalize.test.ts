@@ -4,7 +4,6 @@ import type { SiteMetadata } from '../../protocol/api/publish.ts'
 import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
-import { assertInvalid } from './api-response.ts'
 import { sha256, toEntry, toManifest } from './content.ts'
 
 const api = await startApi()
@@ -102,19 +101,6 @@ describe('finalize', () => {
 })
 
 describe('two pending versions', () => {
-  test('can be finalized in any order; the last one finalized is live', async () => {
-    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
-    const contents = { one: { 'index.html': 'one' }, two: { 'index.html': 'two' } }
-    const one = await api.update(owner.client, slug, contents.one)
-    const two = await api.update(owner.client, slug, contents.two)
-    await api.upload(one.upload, contents.one)
-    await api.upload(two.upload, contents.two)
-    await owner.client.finalize(slug, { versionId: two.upload.versionId })
-    const answer = await owner.client.finalize(slug, { versionId: one.upload.versionId })
-    assert.equal(answer.previousVersionId, two.upload.versionId)
-    assert.equal(await text(siteUrl), 'one')
-  })
-
   test('have separate uploads, even of the same path and hash', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
     const contents = { 'index.html': 'same' }
@@ -171,17 +157,6 @@ describe('a publish based on an older version', () => {
 })
 
 describe('finalize is allowed for', () => {
-  test('the owner of an owned site, and no other account', async () => {
-    const otherAccount = await api.account()
-    const contents = { 'index.html': 'x' }
-    const { slug, upload } = await api.create(owner.client, contents)
-    await api.upload(upload, contents)
-    await expectFailure(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
-    await expectFailure(otherAccount.client.finalize(slug, upload), 'NOT_FOUND')
-    await owner.client.finalize(slug, upload)
-    await expectFailure(api.anonymous.finalize(slug, upload), 'UNAUTHORIZED')
-  })
-
   test('any client that knows the version id of an anonymous site', async () => {
     const contents = { 'index.html': 'x' }
     const { slug, siteUrl, upload } = await api.create(api.anonymous, contents)
@@ -198,20 +173,6 @@ describe('finalize is allowed for', () => {
     await api.upload(one.upload, contents)
     await expectFailure(owner.client.finalize(other.slug, one.upload), 'NOT_FOUND')
     await expectFailure(owner.client.finalize('no-such-site-234567', one.upload), 'NOT_FOUND')
-  })
-})
-
-describe('an invalid finalize', () => {
-  const bodies: [unknown, string][] = [
-    [{}, 'versionId'],
-    [{ versionId: null }, 'versionId'],
-    [{ versionId: 'x', live: 'no' }, 'live'],
-    [[], 'body'],
-  ]
-  test('is refused', async () => {
-    const { slug } = await api.create(owner.client, { 'index.html': 'x' })
-    for (const [json, field] of bodies)
-      assertInvalid(await owner.request('POST', `/api/v1/publish/${slug}/finalize`, json), field)
   })
 })
 
@@ -372,16 +333,6 @@ describe('a draft', () => {
     assert.equal((await finalize({ 'x-slipway-claim-token': claimToken! })).status, 200)
     assert.equal(await text(siteUrl), 'draft')
   })
-
-  test('of a claimed site can go live only by its owner', async () => {
-    const draft = await api.publish(api.anonymous, { 'index.html': 'draft' }, { live: false })
-    const { slug, versionId, claimToken } = draft
-    await owner.client.claim(slug, claimToken!)
-    const withToken = api.anonymous.finalize(slug, { versionId, claimToken: claimToken! })
-    await expectFailure(withToken, 'UNAUTHORIZED')
-    await owner.client.finalize(slug, { versionId })
-    assert.equal(await text(draft.siteUrl), 'draft')
-  })
 })
 
 const contents = { 'index.html': 'home', 'a.txt': 'a', 'b.txt': 'b' }
@@ -420,31 +371,5 @@ describe('refreshed upload URLs', () => {
     await expectFailure(owner.client.refresh(slug, { versionId: 'x' }), 'NOT_FOUND')
     await owner.client.deleteVersion(other.slug, other.upload.versionId)
     await expectFailure(owner.client.refresh(other.slug, other.upload), 'NOT_FOUND')
-  })
-
-  test('require the key of the owner, or the claim token of an anonymous site', async () => {
-    const owned = await api.create(owner.client, contents)
-    await expectFailure(api.anonymous.refresh(owned.slug, owned.upload), 'UNAUTHORIZED')
-    const withToken = { ...owned.upload, claimToken: 'x' }
-    await expectFailure(api.anonymous.refresh(owned.slug, withToken), 'UNAUTHORIZED')
-    const { slug, upload, claimToken } = await api.create(api.anonymous, contents)
-    const { versionId } = upload
-    await expectFailure(api.anonymous.refresh(slug, { versionId }), 'UNAUTHORIZED')
-    await expectFailure(api.anonymous.refresh(slug, { versionId, claimToken: 'x' }), 'INVALID_CLAIM_TOKEN')
-    const fresh = await api.anonymous.refresh(slug, { versionId, claimToken: claimToken! })
-    assert.equal(fresh.upload.uploads.length, 3)
-    assert.equal(JSON.stringify(fresh).includes(claimToken!), false)
-  })
-
-  const bodies: [unknown, string][] = [
-    [{}, 'versionId'],
-    [{ versionId: 7 }, 'versionId'],
-    [{ versionId: 'x', claimToken: 7 }, 'claimToken'],
-    [[], 'body'],
-  ]
-  test('are refused for an invalid body', async () => {
-    const { slug } = await api.create(owner.client, contents)
-    for (const [json, field] of bodies)
-      assertInvalid(await owner.request('POST', `/api/v1/publish/${slug}/uploads/refresh`, json), field)
   })
 })

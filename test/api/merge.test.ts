@@ -78,14 +78,6 @@ describe('merge', () => {
     await expectFailure(owner.client.update(slug, { files, merge: true }), 'SITE_PENDING')
   })
 
-  test('keeps the semantics of baseVersionId', async () => {
-    const first = await api.publish(owner.client, SITE)
-    const { slug } = first
-    await api.publish(owner.client, { 'b.txt': 'b' }, { slug, merge: true, baseVersionId: first.versionId })
-    const late = { slug, merge: true, baseVersionId: first.versionId }
-    await expectFailure(api.publish(owner.client, { 'c.txt': 'c' }, late), 'VERSION_CONFLICT')
-  })
-
   test('of a version that is not live any more is refused at finalize', async () => {
     const { slug } = await api.publish(owner.client, SITE)
     const contents = { 'b.txt': 'b' }
@@ -120,13 +112,6 @@ describe('merge', () => {
     await api.upload(refreshed.upload, contents)
     await owner.client.finalize(slug, { versionId: upload.versionId })
     assert.deepEqual(await livePaths(slug), [...Object.keys(SITE), 'b.txt', 'c.txt'].sort())
-  })
-
-  test('works for an anonymous site with its claim token', async () => {
-    const { slug, siteUrl, claimToken } = await api.publish(api.anonymous, SITE)
-    await api.publish(api.anonymous, { 'b.txt': 'b' }, { slug, claimToken, merge: true })
-    assert.equal((await api.visit(siteUrl, '/b.txt')).text, 'b')
-    assert.equal((await api.visit(siteUrl)).text, 'home')
   })
 
   test('that changes nothing is dropped with ifChanged', async () => {

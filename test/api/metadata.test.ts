@@ -1,22 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
-import { Blocklist } from '../../server/accounts/blocklist.ts'
-import { FULL_GRANT } from '../../server/accounts/permissions.ts'
-import type { OperatorContext } from '../../server/app.ts'
-import { BlobReader } from '../../server/blobs/blob-reader.ts'
-import type { BlobLocation } from '../../server/blobs/blobs.ts'
-import { makeLog } from '../../server/lib/log.ts'
-import { Metrics } from '../../server/lib/metrics.ts'
-import { Finalizer } from '../../server/publish/finalize.ts'
-import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { EncodingLocations } from '../../server/store/contract/blobs.ts'
 import { listObjects } from '../blobs/bytes.ts'
-import { DEFAULT_PLANS, quotasWith } from '../support/plans.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
-import { type Contents, sha256, toEntry } from './content.ts'
+import { type Contents, sha256 } from './content.ts'
 import { makeUnreadable } from './unreadable-blob.ts'
 
 const api = await startApi({ BLOB_GRACE: '0' })
@@ -87,14 +77,6 @@ describe('a change of the metadata of a site', () => {
     for (const json of [[], null, 'title', 5])
       assert.equal((await patch(slug, json)).json.code, 'VALIDATION_ERROR')
     assert.deepEqual(await owner.client.details(slug), before)
-  })
-
-  test('accepts texts up to their limits of characters, in every request', async () => {
-    const { slug } = await site()
-    const change = { title: '😀'.repeat(200), description: '日'.repeat(500), password: '😀'.repeat(200) }
-    const details = await owner.client.setMetadata(slug, change)
-    assert.equal(details.title, change.title)
-    assert.equal(details.description, change.description)
   })
 
   test('of a site that is not finalized is validated against the pending manifest', async () => {
@@ -195,15 +177,6 @@ describe('the metadata of a site is in the head of its root document', () => {
     await owner.client.restore(slug, draft.versionId)
     assert.deepEqual(await head(siteUrl), { title: 'Draft', description: 'D', image: undefined })
   })
-
-  test('in a duplicate, with its own address', async () => {
-    const { slug } = await api.publish(owner.client, SITE, { title: 'New', ogImagePath: 'pic/a b.png' })
-    const copies = await Promise.all(Array.from({ length: 8 }, () => owner.client.duplicate(slug)))
-    for (const copy of copies) {
-      const image = `${copy.siteUrl}pic/a%20b.png`
-      assert.deepEqual(await head(copy.siteUrl), { title: 'New', description: undefined, image })
-    }
-  })
 })
 
 describe('a root document without a head that can be changed', () => {
@@ -217,14 +190,6 @@ describe('a root document without a head that can be changed', () => {
       assert.deepEqual((await api.visit(siteUrl)).body, Buffer.from(contents['index.html']!), what)
       assert.deepEqual(pluck(warnings!, 'file'), ['index.html'])
       assert.match(warnings![0]!.message, warned)
-    }
-  })
-
-  test('of another type than HTML is served as it was published', async () => {
-    for (const contentType of ['application/xhtml+xml', 'text/plain']) {
-      const files = [{ ...toEntry('index.html', PAGE), contentType, open: () => Buffer.from(PAGE) }]
-      const { siteUrl, warnings } = await owner.client.publish({ files, title: 'New' })
-      assert.deepEqual([(await api.visit(siteUrl)).text, warnings], [PAGE, undefined])
     }
   })
 
@@ -257,30 +222,6 @@ describe('while the root document cannot be read', () => {
     assert.equal((await head(siteUrl)).title, 'Two')
   })
 })
-
-/** Finalizes a version of the owner as another process does, with another store or other blobs. */
-async function finalizeElsewhere(
-  slug: string,
-  upload: { versionId: string },
-  change: (operator: OperatorContext) => Partial<Pick<OperatorContext, 'store' | 'blobs'>>,
-): Promise<void> {
-  const operator = await api.operator()
-  const { store, blobs } = operator
-  const { versions, precompressor, clock } = operator.sweepOptions
-  const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const addresses = new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' })
-  const changed = { store, blobs, ...change(operator) }
-  const blobReader = new BlobReader(changed.blobs, store.read.blobs)
-  const plans = DEFAULT_PLANS
-  const quotas = quotasWith(plans)
-  const telemetry = { metrics: new Metrics() }
-  const contentScan = { check: async () => undefined }
-  const services = { contentScan, blocklist: new Blocklist(store), plans, quotas, versions, precompressor }
-  const parts = { ...changed, ...services, blobReader, addresses, clock, log, telemetry }
-  const account = (await store.read.accounts.byEmail(owner.email))!
-  const caller = { account, address: '::1', signedInWith: 'key' as const, grant: FULL_GRANT }
-  await new Finalizer(parts).finalize(caller, slug, { versionId: upload.versionId })
-}
 
 describe('the encodings of a root document with metadata', () => {
   const collect = async () => {
@@ -330,53 +271,6 @@ describe('the encodings of a root document with metadata', () => {
   })
 })
 
-test('metadata that is set during finalize is in the head', async () => {
-  const contents = { 'index.html': `${PAGE}during` }
-  const { slug, siteUrl, upload } = await api.create(owner.client, contents)
-  await api.upload(upload, contents)
-  await owner.client.setMetadata(slug, { title: 'One' })
-  await finalizeElsewhere(slug, upload, ({ store }) => ({
-    store: {
-      ...store,
-      write: async (durability, scope, work) => {
-        if (durability === 'durable') await owner.client.setMetadata(slug, { title: 'Two' })
-        return store.write(durability, scope, work)
-      },
-    },
-  }))
-  // The test acts as another process than the service.
-  await api.running.service.invalidate([slug])
-  assert.equal((await head(siteUrl)).title, 'Two')
-})
-
-test('many concurrent changes all succeed, and the head matches the final metadata', async () => {
-  const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'One' })
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 6 }, (_, number) => owner.client.setMetadata(slug, { title: `${number}` })),
-  )
-  assert.deepEqual(
-    outcomes.filter(({ status }) => status === 'rejected'),
-    [],
-  )
-  const { title } = await owner.client.details(slug)
-  assert.equal((await head(siteUrl)).title, title)
-})
-
-test('publishing without rules and metadata reads only the start page, and does not depend on it', async () => {
-  const { siteUrl, slug } = await api.publish(owner.client, { 'index.html': `${PAGE}unread` })
-  const page = `${PAGE}unread again`
-  const { upload } = await api.update(owner.client, slug, { 'index.html': page })
-  await api.upload(upload, { 'index.html': page })
-  const refuse = ({ hash }: BlobLocation) => assert.fail(`${hash} was read`)
-  const read = async ({ hash }: BlobLocation) => {
-    assert.equal(hash, sha256(page))
-    throw new Error('the disk is broken')
-  }
-  await finalizeElsewhere(slug, upload, ({ blobs }) => ({ blobs: { ...blobs, bytes: refuse, read } }))
-  assert.equal(sha256((await api.visit(siteUrl)).body), sha256(page))
-  assert.equal((await owner.client.details(slug)).title, null)
-})
-
 describe('the title and the icon of a site', () => {
   const ICONS = { 'favicon.ico': 'i', 'img/ä b.png': 'i', 'img/big.svg': 'i', 'notes.txt': 'n' }
   const of = async (document: string | Buffer, path = 'index.html', more: Contents = ICONS) => {
@@ -390,57 +284,11 @@ describe('the title and the icon of a site', () => {
     return [title, decodeURI(new URL(iconUrl).pathname)]
   }
   const linked = (...links: string[]) => `<title>T</title>${links.map((link) => `<link ${link}>`).join('')}`
-  const documents: [promise: string, document: string | Buffer, title: string | null, icon: string | null][] =
-    [
-      ['are those of the document', linked('rel=icon href="img/big.svg"'), 'T', '/img/big.svg'],
-      ['are absent in a document without them', '<h1>Hello</h1>', null, '/favicon.ico'],
-      [
-        'are one line of plain text',
-        `<title>\n Caf&eacute; &amp;\t\u202E<b>Bar </title>`,
-        'Café & <b>Bar',
-        '/favicon.ico',
-      ],
-      ['have at most 200 characters', `<title>${'🥖'.repeat(300)}</title>`, '🥖'.repeat(200), '/favicon.ico'],
-      ['are read in UTF-16', Buffer.from('\uFEFF<title>日本</title>', 'utf16le'), '日本', '/favicon.ico'],
-      [
-        'are not those of the body',
-        '<body><svg><title>S</title></svg><title>B</title>',
-        null,
-        '/favicon.ico',
-      ],
-      [
-        'are not those of a comment or script',
-        '<!--<title>C</title>--><script>"<title>S</title>"</script>',
-        null,
-        '/favicon.ico',
-      ],
-      [
-        'are the largest icon',
-        linked('rel="shortcut icon" href=/favicon.ico', 'rel=apple-touch-icon href="img/%C3%A4 b.png"'),
-        'T',
-        '/img/ä b.png',
-      ],
-      [
-        'are relative to the base',
-        `<base href=/img/>${linked('rel=icon href=big.svg')}`,
-        'T',
-        '/img/big.svg',
-      ],
-      [
-        'are never those of another host',
-        linked('rel=icon href=//evil.example/img/big.svg', 'rel=icon href=https:img/big.svg'),
-        'T',
-        '/favicon.ico',
-      ],
-      [
-        'are never those of a file that is absent or no picture',
-        linked('rel=icon href=none.png', 'rel=icon href=notes.txt', 'rel=icon href=%E4'),
-        'T',
-        '/favicon.ico',
-      ],
-    ]
-  for (const [promise, document, title, icon] of documents)
-    test(promise, async () => assert.deepEqual(await of(document), [title, icon]))
+  test('are those of the document; an icon is a picture of the site, by default its favicon', async () => {
+    const links = ['rel=icon href=none.png', 'rel=icon href=notes.txt', 'rel=icon href="img/%C3%A4 b.png"']
+    assert.deepEqual(await of(linked(...links)), ['T', '/img/ä b.png'])
+    assert.deepEqual(await of('<h1>Hello</h1>'), [null, '/favicon.ico'])
+  })
 
   test('are those of the index.html nearest to the root', async () => {
     const deeper = { 'a/b/index.html': '<title>Deep</title>', 'b/index.html': '<title>Second</title>' }

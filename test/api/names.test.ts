@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
-import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
-import { PendingManifestCache } from '../../server/publish/pending-manifest-cache.ts'
-import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
 import { NamePolicy } from '../../server/sites/name-policy.ts'
-import type { Store, WriteScope } from '../../server/store/store.ts'
 import { pluck } from '../support/pluck.ts'
-import { silentLog } from '../support/silent-log.ts'
 import { DAY_MS, expectFailure, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
@@ -90,18 +85,6 @@ describe('a name', () => {
     )
   })
 
-  test('that several clients want at the same time is given to exactly one', async () => {
-    const name = fresh()
-    const sites = await Promise.all(
-      ['a', 'b', 'c'].map((title) => api.publish(owner.client, page, { title })),
-    )
-    const outcomes = await Promise.allSettled([
-      ...sites.map(({ slug }) => owner.client.renameSite(slug, name)),
-      ...[owner, other].map(({ client }) => named(name, client)),
-    ])
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-  })
-
   test('needs an account', async () => {
     const { code, message } = await expectFailure(named(fresh(), api.anonymous), 'UNAUTHORIZED')
     assert.match(`${code} ${message}`, /name needs an account/)
@@ -125,28 +108,6 @@ describe('a name', () => {
 })
 
 describe('a rename', () => {
-  test('during an upload keeps the upload, which is recorded in the scope of the present name', async () => {
-    const [before, after] = [fresh(), fresh()]
-    const files = toManifest({ 'index.html': 'begun' })
-    const { upload } = await owner.client.create({ files, name: before })
-    await owner.client.renameSite(before, after)
-    const { store, blobs } = await api.operator()
-    const scopes: WriteScope[] = []
-    const observed: Store = {
-      ...store,
-      write(durability, scope, work) {
-        scopes.push(scope)
-        return store.write(durability, scope, work)
-      },
-    }
-    const manifests = new PendingManifestCache({ store: observed })
-    const recorder = new UploadRecorder({ store: observed, blobs, manifests, log: silentLog })
-    const blob = await blobs.put(Readable.from([Buffer.from('begun')]), { size: 5 })
-    await recorder.add(before, [{ ...blob, versionId: upload.versionId, fileNumber: 0 }])
-    assert.deepEqual(scopes, [{ site: [before] }, { site: [before, after] }])
-    assert.equal((await owner.client.finalize(after, upload)).currentVersionId, upload.versionId)
-  })
-
   test('keeps everything of the site: files, versions, thumbnails, domains, settings and visits', async () => {
     const [before, after] = [fresh(), fresh()]
     const { versionId, siteUrl } = await named(before)

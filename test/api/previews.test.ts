@@ -273,26 +273,6 @@ describe('a publish as a preview', () => {
     assert.equal(refusal.message, 'preview: is reserved')
     await api.publish(owner.client, { 'index.html': '1' }, { slug, preview: 'a'.repeat(25) })
   })
-
-  test('is for accounts that may publish to the site', async () => {
-    const { slug } = await newSite()
-    const stranger = await api.account()
-    await api.publish(owner.client, { 'index.html': '1' }, { slug, preview: 'pr-1' })
-    for (const call of [
-      () => stranger.client.previews(slug),
-      () => stranger.client.preview(slug, 'pr-1'),
-      () => stranger.client.promote(slug, 'pr-1'),
-      () => stranger.client.deletePreview(slug, 'pr-1'),
-      () => api.publish(stranger.client, { 'index.html': '1' }, { slug, preview: 'pr-1' }),
-    ])
-      await expectFailure(call(), 'NOT_FOUND')
-    await owner.client.addCollaborator(slug, stranger.email)
-    await api.publish(stranger.client, { 'index.html': '2' }, { slug, preview: 'pr-1', ttlSeconds: 600 })
-    await stranger.client.promote(slug, 'pr-1')
-    const { slug: open, claimToken } = await api.publish(api.anonymous, { 'index.html': '1' })
-    for (const options of [{ preview: 'pr-1' }, { preview: 'pr-1', slug: open, claimToken }])
-      await expectFailure(api.publish(api.anonymous, { 'index.html': '1' }, options), 'UNAUTHORIZED')
-  })
 })
 
 test('a site has a limited number of previews, which versions and drafts do not evict', async () => {

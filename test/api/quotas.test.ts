@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Exceptions } from '../../protocol/api/account.ts'
 import type { AuditPage } from '../../protocol/api/admin/audit.ts'
 import type { QuotaDetails } from '../../protocol/api/errors.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
@@ -7,15 +8,22 @@ import { ANONYMOUS, accountHolder } from '../../server/store/contract/usage.ts'
 import { zip } from '../archive/zip-file.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { administrator } from './administrator.ts'
-import { type Account, Api, DAY_MS, expectFailure } from './api.ts'
+import { type Account, Api, DAY_MS, expectFailure, startApi } from './api.ts'
 import { part } from './archive-requests.ts'
 import type { Contents } from './content.ts'
 
 const KB = 1000
 
-/** A service whose default plan has these limits. */
-function startWith(free: object, settings: Record<string, string> = {}): Promise<Api> {
-  return Api.start({ PLANS: JSON.stringify({ free }), ...settings })
+const api = await startApi({
+  PLANS: JSON.stringify({ free: { versionsKept: 2, draftsKept: 2, previews: 3 } }),
+})
+
+/** A new account with these limits. */
+async function ownerWith(limits: Exceptions = {}): Promise<Account> {
+  const account = await api.account()
+  const { accountPlans } = await api.operator()
+  await accountPlans.setByEmail(COMMAND_LINE, account.email, { limits })
+  return account
 }
 
 /** A page with this many bytes, different from others by its name. */
@@ -23,7 +31,7 @@ function page(name: string, bytes = KB): Contents {
   return { 'index.html': name.padEnd(bytes, '.') }
 }
 
-async function holding(api: Api, { client }: Account): Promise<[bytes: number, sites: number]> {
+async function holding({ client }: Account): Promise<[bytes: number, sites: number]> {
   const { usage } = await client.me()
   assert.equal(await api.sweep('usage'), 0, 'a recount differs')
   return [usage.heldBytes, usage.heldSites]
@@ -37,47 +45,44 @@ async function refusal(call: Promise<unknown>): Promise<QuotaDetails> {
 
 describe('what an account holds', () => {
   test('versions, drafts, previews, unfinished uploads and the trash count, each content once', async () => {
-    await using api = await startWith({ versionsKept: 2 })
-    await api.sweep('usage')
     const owner = await api.account()
     const { slug } = await api.publish(owner.client, page('one'))
-    assert.deepEqual(await holding(api, owner), [KB, 1])
+    assert.deepEqual(await holding(owner), [KB, 1])
     await api.publish(owner.client, page('two'), { slug })
     await api.publish(owner.client, page('one'), { slug })
     await api.publish(owner.client, page('two'), { slug })
-    assert.deepEqual(await holding(api, owner), [2 * KB, 1])
+    assert.deepEqual(await holding(owner), [2 * KB, 1])
     await api.publish(owner.client, page('draft'), { slug, live: false })
     await api.publish(owner.client, page('preview'), { slug, preview: 'pr-1' })
-    assert.deepEqual(await holding(api, owner), [4 * KB, 1])
+    assert.deepEqual(await holding(owner), [4 * KB, 1])
 
     const { slug: second } = await api.publish(owner.client, { ...page('one'), 'b.html': 'b'.repeat(KB) })
-    assert.deepEqual(await holding(api, owner), [5 * KB, 2])
+    assert.deepEqual(await holding(owner), [5 * KB, 2])
     const { slug: copy } = await owner.client.duplicate(second)
-    assert.deepEqual(await holding(api, owner), [5 * KB, 3])
+    assert.deepEqual(await holding(owner), [5 * KB, 3])
     await api.publish(owner.client, page('preview, again', 2 * KB), { slug, preview: 'pr-1' })
-    assert.deepEqual(await holding(api, owner), [6 * KB, 3])
+    assert.deepEqual(await holding(owner), [6 * KB, 3])
 
     const { upload } = await api.update(owner.client, slug, { ...page('two'), 'big.txt': 'x'.repeat(9 * KB) })
-    assert.deepEqual(await holding(api, owner), [15 * KB, 3])
+    assert.deepEqual(await holding(owner), [15 * KB, 3])
     await api.upload(upload, { 'big.txt': 'x'.repeat(9 * KB) })
     await owner.client.finalize(slug, { versionId: upload.versionId })
-    assert.deepEqual(await holding(api, owner), [15 * KB, 3])
+    assert.deepEqual(await holding(owner), [15 * KB, 3])
 
     await owner.client.delete(second)
     await owner.client.delete(slug)
-    assert.deepEqual(await holding(api, owner), [15 * KB, 3])
+    assert.deepEqual(await holding(owner), [15 * KB, 3])
     await owner.client.delete(slug, { permanent: true })
-    assert.deepEqual(await holding(api, owner), [2 * KB, 2])
+    assert.deepEqual(await holding(owner), [2 * KB, 2])
     await owner.client.delete(copy, { permanent: true })
-    assert.deepEqual(await holding(api, owner), [2 * KB, 1])
+    assert.deepEqual(await holding(owner), [2 * KB, 1])
     await owner.client.undelete(second)
     await owner.client.delete(second, { permanent: true })
-    assert.deepEqual(await holding(api, owner), [0, 0])
+    assert.deepEqual(await holding(owner), [0, 0])
   })
 
   test('an upload that is not finalized within a day no longer counts', async () => {
-    await using api = await startWith({ bytes: 10 * KB })
-    const owner = await api.account()
+    const owner = await ownerWith({ bytes: 10 * KB })
     await api.create(owner.client, page('abandoned', 8 * KB))
     const { requested, used, pendingVersions } = await refusal(
       api.publish(owner.client, page('next', 3 * KB)),
@@ -86,16 +91,15 @@ describe('what an account holds', () => {
     api.pass(DAY_MS + 1)
     await api.sweep('abandoned')
     await api.publish(owner.client, page('next', 3 * KB))
-    assert.deepEqual(await holding(api, owner), [3 * KB, 1])
+    assert.deepEqual(await holding(owner), [3 * KB, 1])
   })
 
   test('a site has as many unfinished uploads as drafts and previews: one more ends the oldest', async () => {
-    await using api = await startWith({ draftsKept: 2, previews: 1 })
     const owner = await api.account()
     const { slug } = await api.publish(owner.client, page('live'))
     const { slug: other, claimToken = '' } = await api.publish(api.anonymous, page('without an account'))
     for (const [client, site, more, kept] of [
-      [owner.client, slug, {}, 3],
+      [owner.client, slug, {}, 5],
       [api.anonymous, other, { claimToken }, 2],
     ] as const) {
       const staged: string[] = []
@@ -105,40 +109,37 @@ describe('what an account holds', () => {
       const left = (await store.read.versions.bySlug(site)).filter(({ state }) => state === 'pending')
       assert.deepEqual(left.map(({ id }) => id).reverse(), staged.slice(1))
     }
-    assert.deepEqual(await holding(api, owner), [4 * KB, 1])
+    assert.deepEqual(await holding(owner), [6 * KB, 1])
   })
 
   for (const [what, publish] of Object.entries({
-    'an upload': (api: Api, { client }: Account) => api.publish(client, page('more', 3 * KB)),
-    'a text in the request': (_: Api, { client }: Account) =>
+    'an upload': ({ client }: Account) => api.publish(client, page('more', 3 * KB)),
+    'a text in the request': ({ client }: Account) =>
       client.publishContents({ files: [{ path: 'a.txt', content: 'x'.repeat(3 * KB) }] }),
   }))
     test(`${what} beyond the bytes of the plan is refused and leaves nothing behind`, async () => {
-      await using api = await startWith({ bytes: 10 * KB })
-      const owner = await api.account()
+      const owner = await ownerWith({ bytes: 10 * KB })
       await api.publish(owner.client, page('first', 8 * KB))
-      const { details, message, hint } = await expectFailure(publish(api, owner), 'QUOTA_EXCEEDED')
+      const { details, message, hint } = await expectFailure(publish(owner), 'QUOTA_EXCEEDED')
       const freeable = { trashedSites: 0, pendingVersions: 0 }
       const quota = { quota: 'account-bytes', limit: 10 * KB, used: 8 * KB, requested: 3 * KB }
       assert.deepEqual(details, { ...quota, ...freeable })
       assert.match(message, /^The account has 8.0 kB of 10 kB, and this publish needs 3.0 kB more$/)
       assert.match(hint!, /^Delete sites permanently/)
-      assert.deepEqual(await holding(api, owner), [8 * KB, 1])
+      assert.deepEqual(await holding(owner), [8 * KB, 1])
     })
 
   test('the first publish of an account is refused when it alone exceeds the bytes of the plan', async () => {
-    await using api = await startWith({ bytes: 10 * KB })
-    const owner = await api.account()
+    const owner = await ownerWith({ bytes: 10 * KB })
     const { limit, used, requested } = await refusal(api.publish(owner.client, page('large', 11 * KB)))
     assert.deepEqual([limit, used, requested], [10 * KB, 0, 11 * KB])
-    assert.deepEqual(await holding(api, owner), [0, 0])
+    assert.deepEqual(await holding(owner), [0, 0])
     await api.publish(owner.client, page('of the size of the quota', 10 * KB))
-    assert.deepEqual(await holding(api, owner), [10 * KB, 1])
+    assert.deepEqual(await holding(owner), [10 * KB, 1])
   })
 
   test('a site beyond the number of the plan is refused, however it is created', async () => {
-    await using api = await startWith({ sites: 2 })
-    const owner = await api.account()
+    const owner = await ownerWith({ sites: 2 })
     const { slug } = await api.publish(owner.client, page('one'))
     const { slug: second } = await api.publish(owner.client, page('two'))
     await owner.client.delete(second)
@@ -153,12 +154,11 @@ describe('what an account holds', () => {
     }
     await owner.client.delete(second, { permanent: true })
     await owner.client.claim(anonymous.slug, anonymous.claimToken!)
-    assert.deepEqual(await holding(api, owner), [2 * KB, 2])
+    assert.deepEqual(await holding(owner), [2 * KB, 2])
   })
 
   test('an exception raises the limit of one account, until it is removed', async () => {
-    await using api = await startWith({ sites: 1 })
-    const owner = await api.account()
+    const owner = await ownerWith({ sites: 1 })
     const { accountPlans } = await api.operator()
     await api.publish(owner.client, page('one'))
     await accountPlans.setByEmail(COMMAND_LINE, owner.email, { limits: { sites: 2, filesPerSite: 1 } })
@@ -166,16 +166,16 @@ describe('what an account holds', () => {
     const { limits } = await owner.client.me()
     assert.deepEqual([limits.sites, limits.filesPerSite], [2, 1])
     await expectFailure(api.publish(owner.client, { 'a.txt': 'a', 'b.txt': 'b' }), 'VALIDATION_ERROR')
+    assert.equal((await refusal(api.publish(owner.client, page('three')))).limit, 2)
     const removed = { limits: { sites: null } }
     assert.deepEqual(await accountPlans.setByEmail(COMMAND_LINE, owner.email, removed), {
       plan: 'free',
       limits: { filesPerSite: 1 },
     })
-    assert.equal((await refusal(api.publish(owner.client, page('three')))).limit, 1)
+    await api.publish(owner.client, page('three'))
   })
 
   test('an administrator sets the plan and exceptions of an account, which is recorded', async () => {
-    await using api = await startWith({})
     const owner = await api.account()
     const { key } = await administrator(api)
     const { id } = (await (await api.operator()).store.read.accounts.byEmail(owner.email))!
@@ -195,14 +195,13 @@ describe('what an account holds', () => {
   })
 
   test('a collaborator publishes into the quota of the owner', async () => {
-    await using api = await startWith({ bytes: 5 * KB })
-    const [owner, friend] = [await api.account(), await api.account()]
+    const [owner, friend] = [await ownerWith({ bytes: 5 * KB }), await api.account()]
     const { slug } = await api.publish(owner.client, page('one', 4 * KB))
     await owner.client.addCollaborator(slug, friend.email)
     assert.equal((await refusal(api.publish(friend.client, page('two', 2 * KB), { slug }))).used, 4 * KB)
     await api.publish(friend.client, page('two', KB), { slug })
-    assert.deepEqual(await holding(api, owner), [5 * KB, 1])
-    assert.deepEqual(await holding(api, friend), [0, 0])
+    assert.deepEqual(await holding(owner), [5 * KB, 1])
+    assert.deepEqual(await holding(friend), [0, 0])
   })
 
   for (const [part, limits, admitted] of [
@@ -210,8 +209,7 @@ describe('what an account holds', () => {
     ['sites', { sites: 5 }, 4],
   ] as const)
     test(`of publishes at the same time exactly as many are admitted as there is room for, by ${part}`, async () => {
-      await using api = await startWith(limits)
-      const owner = await api.account()
+      const owner = await ownerWith(limits)
       const { slug } = await api.publish(owner.client, page('first', 2 * KB))
       const calls = Array.from({ length: 20 }, (_, number) =>
         part === 'sites' || number % 2 === 0
@@ -220,12 +218,11 @@ describe('what an account holds', () => {
       )
       const outcomes = await Promise.allSettled(calls)
       assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, admitted)
-      const [bytes] = await holding(api, owner)
+      const [bytes] = await holding(owner)
       assert.equal(bytes, 10 * KB)
     })
 
   test('an injected document does not count, also when another account publishes the same text', async () => {
-    await using api = await startWith({})
     const [owner, other] = [await api.account(), await api.account()]
     const { slug, siteUrl } = await api.publish(
       owner.client,
@@ -235,11 +232,10 @@ describe('what an account holds', () => {
     await api.running.service.precompressor.onIdle()
     await api.publish(other.client, { 'copy.html': (await api.visit(siteUrl)).text })
     await owner.client.delete(slug, { permanent: true })
-    assert.deepEqual(await holding(api, owner), [0, 0])
+    assert.deepEqual(await holding(owner), [0, 0])
   })
 
   test('a deleted account leaves no count behind', async () => {
-    await using api = await startWith({})
     const owner = await api.account()
     const { id } = (await (await api.operator()).store.read.accounts.byEmail(owner.email))!
     await api.publish(owner.client, page('one'))
@@ -381,8 +377,6 @@ test('two recounts at the same time correct what was counted wrongly once', asyn
 })
 
 test('after any calls, what is counted equals what is stored', async (t) => {
-  await using api = await startWith({ versionsKept: 2, draftsKept: 1, previews: 3 })
-  await api.sweep('usage')
   const seed = anySeed()
   t.diagnostic(`seed ${seed}`)
   const random = new Random(seed)

@@ -125,15 +125,10 @@ describe('an address', () => {
   const chains: [trusted: number, forwarded: string | undefined, address: string][] = [
     [0, '203.0.113.9', 'the peer'],
     [0, undefined, 'the peer'],
-    [1, '203.0.113.9', '203.0.113.9'],
     [1, '198.51.100.1, 203.0.113.9', '203.0.113.9'],
-    [1, '198.51.100.1,198.51.100.2 , 203.0.113.9', '203.0.113.9'],
     [1, '203.0.113.9, nonsense', 'the peer'],
-    [1, '', 'the peer'],
     [1, undefined, 'the peer'],
-    [1, '203.0.113.9,', 'the peer'],
     [2, '198.51.100.1, 203.0.113.9, 10.0.0.1', '203.0.113.9'],
-    [2, '203.0.113.9, 10.0.0.1', '203.0.113.9'],
     [2, '203.0.113.9', 'the peer'],
     [2, '2001:db8:7::1, 10.0.0.1', '2001:db8:7::1'],
   ]
@@ -268,7 +263,8 @@ describe('a counted request', () => {
       assert.equal(answer.status, round % 2 ? 200 : 400)
       assert.equal(readRemaining(answer), 4)
     }
-    await api.request('PUT', '/api/v1/_upload/a/b/c?token=x', { headers, body: 'hello' })
+    for (const path of ['a/b/c', 'a/b'])
+      await api.request('PUT', `/api/v1/_upload/${path}?token=x`, { headers, body: 'hello' })
     assert.equal(await remainingFor(address), 4)
   })
 
@@ -368,14 +364,6 @@ describe('concurrent finalizes of one version', () => {
 })
 
 describe('a finalize that changes nothing is charged', () => {
-  test('when it repeats a successful one', async () => {
-    const { finalize, put } = await created(newAddress())
-    await put()
-    assert.equal(readRemaining(await finalize()), 4)
-    for (const remaining of [3, 2, 1, 0]) assert.equal(readRemaining(await finalize()), remaining)
-    assert.equal((await finalize()).status, 429)
-  })
-
   test('when files are missing, from the second time on, and is limited', async () => {
     const { finalize, put } = await created(newAddress())
     for (const remaining of [4, 3, 2, 1, 0]) {
@@ -387,38 +375,6 @@ describe('a finalize that changes nothing is charged', () => {
     await put()
     nextHour(api)
     assert.equal((await finalize()).status, 200)
-  })
-
-  test('when its body is invalid, also for a pending version', async () => {
-    const { finalize } = await created(newAddress())
-    for (const remaining of [3, 2, 1, 0]) {
-      const answer = await finalize({ live: 'no' })
-      assert.deepEqual([answer.status, readRemaining(answer)], [400, remaining])
-    }
-    assert.equal((await finalize({ live: 'no' })).status, 429)
-  })
-
-  test('when another address sends it, without using up the limit of the publisher', async () => {
-    const { client, key } = await api.account()
-    const { slug, upload } = await client.create({
-      files: [{ path: 'a', size: 5, contentType: 'text/plain' }],
-    })
-    const otherAddress = newAddress()
-    await exhaust(newAddress())
-    const finalize = (more: object) =>
-      api.request('POST', `/api/v1/publish/${slug}/finalize`, {
-        json: { versionId: upload.versionId },
-        ...more,
-      })
-    for (const remaining of [4, 3, 2, 1, 0]) {
-      const answer = await finalize({ headers: { 'x-forwarded-for': otherAddress } })
-      assert.deepEqual([answer.status, readRemaining(answer)], [401, remaining])
-    }
-    assert.equal((await finalize({ headers: { 'x-forwarded-for': otherAddress } })).status, 429)
-    const before = readRemaining(await getAccount(key))
-    await client.upload(upload.uploads[0]!, Buffer.from('hello'))
-    const answer = await finalize({ key })
-    assert.deepEqual([answer.status, readRemaining(answer)], [200, before])
   })
 })
 

@@ -129,26 +129,30 @@ describe('the program that scans files', () => {
     ['exceeds its time', 'sleep 60\n'],
     ['is missing', ''],
   ] as const)
-    test(`that ${failure} refuses the version, or lets it pass by a setting, and scans the files again`, async () => {
+    test(`that ${failure} refuses the version, and scans the files again`, async () => {
       const settings = { SCAN_SECONDS: failure === 'exceeds its time' ? '1' : '30' }
-      await using refusing = await scannedService(script, settings)
-      if (failure === 'is missing') await rm(refusing.program)
-      const created = await refusing.api.create(refusing.owner.client, { 'index.html': 'x' })
-      await refusing.api.upload(created.upload, { 'index.html': 'x' })
+      await using scanned = await scannedService(script, settings)
+      const { api, owner, program } = scanned
+      if (failure === 'is missing') await rm(program)
+      const created = await api.create(owner.client, { 'index.html': 'x' })
+      await api.upload(created.upload, { 'index.html': 'x' })
       const path = `/api/v1/publish/${created.slug}/finalize`
       const json = { versionId: created.upload.versionId }
-      const refused = await refusing.api.request('POST', path, { key: refusing.owner.key, json })
+      const refused = await owner.request('POST', path, json)
       assert.deepEqual([refused.status, refused.json.code], [503, 'SCAN_UNAVAILABLE'])
       assert.equal(refused.headers['retry-after'], '30')
-      await writeFile(refusing.program, '#!/bin/sh\n', { mode: 0o755 })
-      assert.equal((await refusing.api.request('POST', path, { key: refusing.owner.key, json })).status, 200)
-      await using passing = await scannedService(script, { ...settings, SCAN_FAILURE: 'pass' })
-      if (failure === 'is missing') await rm(passing.program)
-      const { siteUrl } = await passing.api.publish(passing.owner.client, { 'index.html': 'x' })
-      assert.equal((await passing.api.visit(siteUrl)).text, 'x')
-      await writeFile(passing.program, '#!/bin/sh\nexit 1\n', { mode: 0o755 })
-      await expectFailure(passing.api.publish(passing.owner.client, { 'index.html': 'x' }), 'CONTENT_REFUSED')
+      await writeFile(program, '#!/bin/sh\n', { mode: 0o755 })
+      assert.equal((await owner.request('POST', path, json)).status, 200)
     })
+
+  test('that crashes lets the version pass by a setting, and scans the files again', async () => {
+    await using scanned = await scannedService('kill -9 $$\n', { SCAN_FAILURE: 'pass' })
+    const { api, owner, program } = scanned
+    const { siteUrl } = await api.publish(owner.client, { 'index.html': 'x' })
+    assert.equal((await api.visit(siteUrl)).text, 'x')
+    await writeFile(program, '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+    await expectFailure(api.publish(owner.client, { 'index.html': 'x' }), 'CONTENT_REFUSED')
+  })
 })
 
 describe('clamd', () => {
@@ -175,27 +179,33 @@ describe('clamd', () => {
     }
   })
 
-  for (const [behavior, answer] of [
-    ['is away', undefined],
-    ['closes the connection', (socket: Socket) => socket.destroy()],
-    ['answers something else', (socket: Socket) => socket.end('UNKNOWN COMMAND\0')],
-    ['answers without end', (socket: Socket) => void socket.write('x'.repeat(10_000))],
-    ['never answers', () => undefined],
-  ] as const)
-    test(`that ${behavior} refuses the version with 503`, async () => {
-      await using folder = await temporaryFolder('slipway-clamd-')
-      const path = join(folder.path, 'clamd.ctl')
-      await using server = createServer((socket) => {
-        socket.on('error', () => undefined)
-        // A socket that is not read does not notice that its peer has closed it.
-        socket.resume()
-        answer?.(socket)
-      })
-      if (answer) await new Promise<void>((resolve) => server.listen(path, resolve))
-      await using api = await Api.start({ SCAN_HOOK: `clamd:${path}`, SCAN_SECONDS: '1' })
-      const { client } = await api.account()
-      const { upload, slug } = await api.create(client, { 'index.html': 'x' })
-      await api.upload(upload, { 'index.html': 'x' })
-      await expectFailure(client.finalize(slug, { versionId: upload.versionId }), 'SCAN_UNAVAILABLE')
+  test('that is away or does not answer as it should refuses the version with 503', async () => {
+    await using folder = await temporaryFolder('slipway-clamd-')
+    const path = join(folder.path, 'clamd.ctl')
+    await using api = await Api.start({ SCAN_HOOK: `clamd:${path}`, SCAN_SECONDS: '1' })
+    const { client } = await api.account()
+    const { upload, slug } = await api.create(client, { 'index.html': 'x' })
+    await api.upload(upload, { 'index.html': 'x' })
+    const assertUnavailable = () =>
+      expectFailure(client.finalize(slug, { versionId: upload.versionId }), 'SCAN_UNAVAILABLE')
+    await assertUnavailable()
+    let answer: (socket: Socket) => unknown
+    await using server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      // A socket that is not read does not notice that its peer has closed it.
+      socket.resume()
+      answer(socket)
     })
+    await new Promise<void>((resolve) => server.listen(path, resolve))
+    const answers: (typeof answer)[] = [
+      (socket) => socket.destroy(),
+      (socket) => socket.end('UNKNOWN COMMAND\0'),
+      (socket) => void socket.write('x'.repeat(10_000)),
+      () => undefined,
+    ]
+    for (const one of answers) {
+      answer = one
+      await assertUnavailable()
+    }
+  })
 })

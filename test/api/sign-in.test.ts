@@ -8,7 +8,6 @@ import { browser } from './browser.ts'
 import { sha256 } from './content.ts'
 import { codeFor, mailsTo, newEmail } from './sign-in-mails.ts'
 
-const CODE = /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/
 const KEY = /^sl_live_[0-9a-f]{32}$/
 
 const api = await startApi()
@@ -47,14 +46,6 @@ describe('requesting a code', () => {
     assert.deepEqual({ ...one!.json, ...opaque }, { ...other!.json, ...opaque })
     assert.equal(one!.json.attempt.length, other!.json.attempt.length)
     assert.deepEqual(Object.keys(one!.headers).sort(), Object.keys(other!.headers).sort())
-  })
-
-  test('generates codes from 32 characters that are not confused with each other', async () => {
-    const codes = new Set<string>()
-    for (let round = 0; round < 40; round++) codes.add(await codeFor(api, newEmail()))
-    assert.equal(codes.size, 40)
-    for (const code of codes) assert.match(code, CODE)
-    assert.ok(new Set([...codes].join('').replaceAll('-', '')).size > 20, 'they are random')
   })
 
   const invalid = [
@@ -166,13 +157,6 @@ describe('a code', () => {
     )
     await Promise.all(tries.map((attempt) => expectFailure(attempt, 'INVALID_CODE')))
     await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
-  })
-
-  test('returns one key when it is sent twice at the same time', async () => {
-    const email = newEmail()
-    const code = await codeFor(api, email)
-    const outcomes = await Promise.allSettled([1, 2, 3].map(() => api.anonymous.verifyCode(email, code)))
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 })
 

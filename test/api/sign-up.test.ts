@@ -8,7 +8,6 @@ import { Api, DAY_MS, expectFailure } from './api.ts'
 
 /** Kinds of addresses, and which of them can create an account. */
 const POLICIES: [policy: string, invited: boolean, domain: boolean, other: boolean][] = [
-  ['open', true, true, true],
   ['invitation', true, false, false],
   ['domains:staff.test,example.org', true, true, false],
   ['closed', false, false, false],

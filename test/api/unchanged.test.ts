@@ -109,13 +109,6 @@ describe('finalize with ifChanged', () => {
   })
 })
 
-test('without ifChanged, an equal version is published', async () => {
-  const { slug } = await api.publish(owner.client, SITE)
-  const again = await api.publish(owner.client, SITE, { slug })
-  assert.equal(again.unchanged, undefined)
-  assert.equal((await listIds(slug)).length, 2)
-})
-
 test('an archive with ?ifChanged=true that equals the live version keeps nothing', async () => {
   const body = make('zip', SITE)
   const { slug } = await api.publish(owner.client, SITE)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { UpdateResponse } from '../../protocol/api/publish.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
-import { assertInvalid } from './api-response.ts'
 import { type Contents, sha256, toEntry, toManifest } from './content.ts'
 
 const api = await startApi()
@@ -134,26 +133,6 @@ describe('an update', () => {
     const staged = await api.update(owner.client, slug, contents)
     assert.deepEqual(planned(staged), { upload: ['index.html'], skip: [] })
   })
-
-  test('is validated like the manifest of a new site', async () => {
-    const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
-    const files = [{ path: '../x', size: 0, contentType: 'x' }]
-    const answer = await owner.request('PUT', `/api/v1/publish/${slug}`, { files })
-    assertInvalid(answer, 'files[0].path', 'files[0].size', 'files[0].contentType')
-  })
-
-  test('of an owned site is refused without its key, whatever the claim token is', async () => {
-    const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
-    const files = toManifest({ 'index.html': 'y' })
-    await expectFailure(api.anonymous.update(slug, { files }), 'UNAUTHORIZED')
-    await expectFailure(api.anonymous.update(slug, { files, claimToken: 'anything' }), 'UNAUTHORIZED')
-  })
-
-  test('of what is not a slug is NOT_FOUND', async () => {
-    const json = { files: toManifest({ 'index.html': 'y' }) }
-    for (const slug of ['%2e%2e', 'A-SITE', 'x'.repeat(300), '%00', "a'b", '%F0%9F%98%80', 'a%2Fb'])
-      assert.equal((await owner.request('PUT', `/api/v1/publish/${slug}`, json)).status, 404, slug)
-  })
 })
 
 describe('the metadata in an update', () => {
@@ -191,16 +170,6 @@ describe('the metadata in an update', () => {
     )
     await api.publish(owner.client, { 'index.html': 'x' }, { slug })
     assert.equal((await owner.client.details(slug)).ogImagePath, null)
-  })
-
-  test('must name an image of the new manifest', async () => {
-    const { slug } = await api.publish(owner.client, { 'index.html': 'x', 'a.png': 'a' })
-    const files = toManifest({ 'index.html': 'y' })
-    const error = await expectFailure(
-      owner.client.update(slug, { files, ogImagePath: 'a.png' }),
-      'VALIDATION_ERROR',
-    )
-    assert.equal((error.details as { field: string }[])[0]!.field, 'ogImagePath')
   })
 })
 

@@ -156,22 +156,5 @@ describe('an uploaded file', () => {
       const recorded = await store.read.versions.listArrivals(versionId)
       assert.deepEqual(pluck(recorded, 'fileNumber'), [1])
     })
-
-    test(`with ${how} counts as missing at finalize until the right one is uploaded`, async () => {
-      const contents = { 'a.txt': 'right', 'b.txt': 'b' }
-      const { slug, siteUrl, upload } = await victim.client.create({ files: toManifest(contents) })
-      const { versionId } = upload
-      await api.anonymous.upload(upload.uploads[1]!, Buffer.from('b'))
-      const { hash, size } = toEntry('a.txt', 'right')
-      const { store } = await api.operator()
-      const own = { object: createObjectName(0), piecesHash: null }
-      const row = { versionId, fileNumber: 0, hash, size, ...own, ...more }
-      await store.write('relaxed', {}, (tx) => tx.versions.recordArrivals([row]))
-      const { details } = await expectFailure(victim.client.finalize(slug, { versionId }), 'UPLOADS_MISSING')
-      assert.deepEqual(details, { missing: ['a.txt'], count: 1 })
-      await api.anonymous.upload(upload.uploads[0]!, Buffer.from('right'))
-      await victim.client.finalize(slug, { versionId })
-      assert.equal((await api.visit(siteUrl, '/a.txt')).text, 'right')
-    })
   }
 })

@@ -203,17 +203,6 @@ describe('what changed in a version', () => {
     assert.deepEqual(changes, { added: 0, changed: 1, removed: 0 })
     assert.deepEqual((await newest(slug)).changes, changes)
   })
-
-  test('is returned to the owner only, for finalized versions of that site', async () => {
-    const [one, other] = [await publishVersions(first), await publishVersions(first)]
-    const otherAccount = await api.account()
-    await expectFailure(otherAccount.client.version(one.slug, one.ids[0]!), 'NOT_FOUND')
-    await expectFailure(owner.client.version(one.slug, other.ids[0]!), 'NOT_FOUND')
-    await expectFailure(owner.client.version(one.slug, 'x'), 'NOT_FOUND')
-    await expectFailure(api.anonymous.version(one.slug, one.ids[0]!), 'UNAUTHORIZED')
-    const { upload } = await api.update(owner.client, one.slug, { 'a.txt': 'pending' })
-    await expectFailure(owner.client.version(one.slug, upload.versionId), 'SITE_PENDING')
-  })
 })
 
 describe('the publisher of a version', () => {

@@ -4,7 +4,6 @@ import type { PublishWarning } from '../../protocol/api/publish.ts'
 import { pluck } from '../support/pluck.ts'
 import { startApi } from './api.ts'
 import { make, send } from './archive-requests.ts'
-import type { Contents } from './content.ts'
 import { makeUnreadable } from './unreadable-blob.ts'
 
 const api = await startApi()
@@ -63,11 +62,6 @@ describe('an invalid line of _redirects or _headers', () => {
     assert.equal(second.uploaded, 1)
     assert.deepEqual(second.warnings, warnings)
     assert.equal('warnings' in (await api.publish(owner.client, PAGE, { slug })), false)
-  })
-
-  test('is read from files in the root folder only', async () => {
-    const below: Contents = { ...PAGE, 'docs/_redirects': RULES._redirects, '_headers.txt': RULES._headers }
-    assert.equal('warnings' in (await api.publish(owner.client, below)), false)
   })
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SiteKind } from '../../protocol/api/sites.ts'
+import { summarizeDocument } from '../../server/sites/page-metadata/document-summary.ts'
 import { describeSite } from '../../server/sites/site-preview.ts'
 import { toManifest } from '../api/content.ts'
 
@@ -25,10 +26,9 @@ const kinds: [kind: SiteKind, paths: string[]][] = [
   ['files', ['_redirects']],
   ['image', ['cat.jpg', '_headers', '_redirects']],
 ]
-for (const [kind, paths] of kinds)
-  test(`the kind of a site is that of most files, or page if it has pages: ${paths.join(', ')} is ${kind}`, () => {
-    assert.equal(describePaths(...paths).kind, kind)
-  })
+test('the kind of a site is that of most files, or page if it has pages', () => {
+  for (const [kind, paths] of kinds) assert.equal(describePaths(...paths).kind, kind, paths.join())
+})
 
 const images: [image: string | null, paths: string[]][] = [
   [null, ['index.html', 'style.css']],
@@ -46,12 +46,29 @@ const images: [image: string | null, paths: string[]][] = [
   [null, ['one.jpg', 'two.jpg']],
   [null, ['film.mp4']],
 ]
-for (const [image, paths] of images)
-  test(`the image of a site is its icon or its only image: ${image} of ${paths.join(', ')}`, () => {
-    assert.equal(describePaths(...paths).image, image)
-  })
+test('the image of a site is its icon or its only image', () => {
+  for (const [image, paths] of images) assert.equal(describePaths(...paths).image, image, paths.join())
+})
 
 test('a file named as an icon without an image type is not one', () => {
   const files = [{ path: 'favicon.png', size: 1, contentType: 'text/html', hash: 'x' }]
   assert.deepEqual(describeSite(files), { kind: 'page', image: null, icon: null })
+})
+
+// biome-ignore format: one row per case
+const documents: [document: string | Buffer, title: string | null, ...icons: string[]][] = [
+  ['<title>\n Caf&eacute; &amp;\t\u202E<b>Bar </title>', 'Café & <b>Bar'],
+  [`<title>${'🥖'.repeat(300)}</title>`, '🥖'.repeat(200)],
+  [Buffer.from('\uFEFF<title>日本</title>', 'utf16le'), '日本'],
+  ['<body><svg><title>S</title></svg><title>B</title>', null],
+  ['<!--<title>C</title>--><script>"<title>S</title>"</script>', null],
+  ['<link rel="shortcut icon" href=/favicon.ico><link rel=apple-touch-icon href="a/%C3%A4 b.png">', null, 'a/ä b.png', 'favicon.ico'],
+  ['<base href=/img/><link rel=icon href=big.svg>', null, 'img/big.svg'],
+  ['<link rel=icon href=//evil.example/a.svg><link rel=icon href=https:a.svg><link rel=icon href=%E4>', null],
+]
+test('the title of a document is one line of text, and its icons are paths of the site, the largest first', () => {
+  for (const [document, title, ...icons] of documents) {
+    const summary = summarizeDocument(Buffer.from(document), 'text/html', 'index.html')
+    assert.deepEqual(summary, { title, icons }, String(document))
+  }
 })
