@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
@@ -7,7 +6,6 @@ import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { startApi, toTarget } from '../api/api.ts'
 import { BASE, SecureService } from '../tls/secure-service.ts'
-import { requires } from '../tools/part.ts'
 import { chunked } from './body-routes.ts'
 
 // A connection that is closed while bytes arrive is reset, and the client loses the response (RFC 9112, 9.6).
@@ -108,26 +106,6 @@ for (const engine of ['own', 'node'])
     assert.deepEqual(statuses, [statuses[0], statuses[0]])
     assert.match(String(statuses[0]), /^40[45]$/)
   })
-
-test('curl prints the response to a message of 100 MB', requires('curl'), async () => {
-  const options = [
-    '--silent',
-    '--show-error',
-    '--header',
-    JSON_TYPE,
-    '--header',
-    CHUNKED,
-    '--upload-file',
-    '-',
-  ]
-  const curl = spawn('curl', [...options, '--request', 'POST', `${api.baseUrl}/mcp`], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  curl.stdin.on('error', () => undefined)
-  for (let count = 0; count < 100; count++) curl.stdin.write(PIECE)
-  curl.stdin.end()
-  assert.match(await text(curl.stdout), /"code":"PAYLOAD_TOO_LARGE"/)
-})
 
 test('a refused request that waits for 100 Continue gets its response without it, and sends no body', async () => {
   const socket = connect(api.port, '127.0.0.1')

@@ -101,8 +101,8 @@ test('a request that cannot succeed is answered before its body arrives', async 
 })
 
 test('invalid requests are never logged as errors of the service', async () => {
-  const bodies = ['', '{bad', '{"__proto__":{}}', '{"constructor":{"prototype":{}}}', '\0', '"\ud800"', '[1,']
-  const types = ['application/json', 'application/json; charset=x', 'text/plain', '/', ';', '']
+  const bodies = ['', '{bad', '{"__proto__":{}}', '"\ud800"']
+  const types = ['application/json', 'application/json; charset=x', 'text/plain', '']
   const targets = ['/stuff', '/', '/docs', '/_reports/csp', '/api/v1/publish', '/api/v1/publish/x/finalize']
   for (const target of targets) {
     for (const method of ['POST', 'DELETE', 'QUERY']) {

@@ -247,25 +247,6 @@ describe('a root domain and its www', needsDns, () => {
     assert.equal(await fixture.store.read.domains.count(rich.account.id), 2)
   })
 
-  test('are offered only as alternates of each other', async () => {
-    for (const [domain, alternate] of [
-      ['alone.test', 'www.alone.test'],
-      ['www.alone.test', 'alone.test'],
-      ['shop.alone.test', null],
-      ['www.shop.alone.test', null],
-      ['example.co.uk', 'www.example.co.uk'],
-      ['www.me.github.io', 'me.github.io'],
-    ] as const)
-      assert.equal((await fixture.add(await fixture.createUser(), domain)).alternate, alternate, domain)
-  })
-
-  test('count as one domain each when two accounts add them', async () => {
-    const [one, other] = [await fixture.createUser('free'), await fixture.createUser('free')]
-    await fixture.add(one, 'strangers.test')
-    const second = await fixture.add(other, 'www.strangers.test')
-    assert.deepEqual([second.redirectsTo, second.alternate], [null, 'strangers.test'])
-  })
-
   test('invalidate both names and the site when one stops being active', async () => {
     const user = await fixture.createUser()
     await fixture.activate(user, 'twins.test')

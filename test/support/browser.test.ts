@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { requires } from '../tools/part.ts'
-import { ContextPool, openBrowser } from './browser.ts'
+import { openBrowser } from './browser.ts'
 
 test('the test browser opens a site by its name and records errors', requires('chromium'), async () => {
   await using server = createServer((request, response) => {
@@ -34,58 +34,3 @@ test('the test browser opens a site by its name and records errors', requires('c
     )
   }
 })
-
-test('a reused page has no data of earlier pages and is online', requires('chromium'), async () => {
-  await using server = createServer((_, response) => {
-    response.setHeader('Content-Type', 'text/html').end('<link rel="icon" href="data:,">')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://localhost:${(server.address() as AddressInfo).port}/`
-  await using pool = await ContextPool.open()
-
-  const first = await pool.visitor()
-  await first.page.goto(url)
-  const fresh = await first.page.evaluate(readState)
-  await first.context.addCookies([{ name: 'a', value: '1', url }])
-  await first.context.grantPermissions(['geolocation'])
-  await first.page.evaluate(async () => {
-    localStorage.setItem('a', '1')
-    sessionStorage.setItem('a', '1')
-    await caches.open('a')
-    await new Promise((resolve) => Object.assign(indexedDB.open('a'), { onsuccess: resolve }))
-  })
-  assert.notDeepEqual(await first.page.evaluate(readState), fresh)
-  await first.context.newPage()
-  await first.context.route('**', (route) => route.abort())
-  await first.context.setOffline(true)
-  await first[Symbol.asyncDispose]()
-
-  await using second = await pool.visitor()
-  assert.ok(second.page === first.page)
-  await second.page.goto(url)
-  assert.deepEqual(await second.page.evaluate(readState), fresh)
-  assert.equal(second.context.pages().length, 1)
-})
-
-test('a context with a replaced clock is not reused', requires('chromium'), async () => {
-  await using pool = await ContextPool.open()
-  const first = await pool.visitor()
-  await first.page.clock.install()
-  await first[Symbol.asyncDispose]()
-  await using second = await pool.visitor()
-  assert.ok(second.context !== first.context)
-})
-
-/** Runs in the page. */
-async function readState(): Promise<unknown[]> {
-  const { state } = await navigator.permissions.query({ name: 'geolocation' })
-  const databases = await indexedDB.databases()
-  return [
-    document.cookie,
-    { ...localStorage },
-    { ...sessionStorage },
-    await caches.keys(),
-    databases.length,
-    state,
-  ]
-}
