@@ -4,12 +4,11 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
 import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
-import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
-import { type Contents, sha256, toManifest } from './content.ts'
+import { sha256 } from './content.ts'
 import {
   assertPublished,
   buildTar,
@@ -44,35 +43,6 @@ describe('a bundle', () => {
     }))
     assert.deepEqual(json, { files })
     await assertPublished(api, owner, pending, SITE)
-  })
-
-  test('can have any of the files, in any order, beside uploads and other bundles', async () => {
-    const contents: Contents = { ...SITE, 'large.bin': randomBytes(3 * MIB + 7), 'tiny.txt': 'x' }
-    const { slug, siteUrl, upload } = await owner.client.create({ files: toManifest(contents) })
-    const pending = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
-    const { 'tiny.txt': tiny, 'large.bin': large, ...others } = contents
-    const single = upload.uploads.find(({ path }) => path === 'tiny.txt')!
-    const [one, other] = await Promise.all([
-      send(api, pending.bundle, buildTar({ 'large.bin': large!, 'a/b/c.txt': 'deep' })),
-      send(
-        api,
-        pending.bundle,
-        buildTar({ 'css/style.css': others['css/style.css']!, 'index.html': '<h1>Ahoy</h1>' }),
-      ),
-      api.anonymous.upload(single, Buffer.from(tiny!)),
-    ])
-    assert.deepEqual([one.status, other.status], [200, 200])
-    await assertPublished(api, owner, pending, contents)
-  })
-
-  test('of an update can have files that the live version has too', async () => {
-    const { slug } = await api.publish(owner.client, SITE)
-    const changed = { ...SITE, 'index.html': '<h1>Land</h1>' }
-    const { siteUrl, upload } = await api.update(owner.client, slug, changed)
-    assert.deepEqual(pluck(upload.uploads, 'path'), ['index.html'])
-    const pending = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
-    assert.equal((await send(api, pending.bundle, buildTar(changed))).status, 200)
-    await assertPublished(api, owner, pending, changed)
   })
 
   test('is not offered when nothing has to be uploaded', async () => {

@@ -76,20 +76,12 @@ describe('a claim', () => {
 describe('a claim link', () => {
   test('shows the site before signing in', async () => {
     const contents = { 'index.html': 'home', 'a.txt': 'aa' }
-    const site = await api.publish(api.anonymous, contents, { title: 'T' })
-    const { slug, siteUrl, claimToken, expiresAt, versionId } = site
-    const createdAt = new Date(api.clock.now).toISOString()
-    const seen = {
-      slug,
-      siteUrl,
-      status: 'active',
-      title: 'T',
-      iconUrl: null,
-      thumbnailUrl: null,
-      fileCount: 2,
-    }
-    const state = { totalBytes: 6, createdAt, expiresAt, claimed: false, currentVersionId: versionId }
-    assert.deepEqual(await api.anonymous.claimPreview(slug, claimToken!), { ...seen, ...state })
+    const { slug, claimToken, ...site } = await api.publish(api.anonymous, contents, { title: 'T' })
+    const shown = await api.anonymous.claimPreview(slug, claimToken!)
+    assert.ok(!shown.claimed)
+    const { siteUrl, expiresAt, title, fileCount, totalBytes, currentVersionId } = shown
+    assert.deepEqual([siteUrl, expiresAt, title], [site.siteUrl, site.expiresAt, 'T'])
+    assert.deepEqual([fileCount, totalBytes, currentVersionId], [2, 6, site.versionId])
   })
 
   test('shows nothing but the claim once the token was used', async () => {

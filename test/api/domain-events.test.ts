@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { connect } from 'node:http2'
 import { describe, test } from 'node:test'
 import { parseEvents, type ServerEvent } from '../../client/sdk/events.ts'
 import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { EventWriter } from '../../server/api/domain-events.ts'
-import { hashToken, newApiKey } from '../../server/lib/tokens.ts'
-import { accountRow, domainRow } from '../store/rows.ts'
 import { startTestService } from '../support/service.ts'
-import { BASE, issuer, SecureService } from '../tls/secure-service.ts'
 import { type Account, expectFailure, startApi } from './api.ts'
 import { browser } from './browser.ts'
 
@@ -148,37 +144,6 @@ describe('the events of a domain', { concurrency: true }, () => {
     const ended = rest(events)
     await service[Symbol.asyncDispose]()
     assert.match(await ended, /^retry: 30000\nevent: domain\n/, 'not aborted')
-  })
-
-  test('also work over HTTP/2, and end cleanly there', async () => {
-    await using secure = await SecureService.start({ DRAIN_SECONDS: '600' })
-    await secure.certify(BASE)
-    const key = newApiKey()
-    const account = accountRow('owner', { keyHash: hashToken(key) })
-    await secure.store.write('durable', {}, async (tx) => {
-      await tx.accounts.insert(account)
-      await tx.domains.insert(domainRow('www.second.example.com', { accountId: 'owner' }))
-    })
-    const session = connect(`https://${BASE}:${secure.port}`, {
-      ca: issuer.root,
-      lookup: (_name, _options, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
-    })
-    const stream = session.request({
-      ':path': '/api/v1/domains/www.second.example.com/events',
-      authorization: `Bearer ${key}`,
-    })
-    const [headers] = await once(stream, 'response')
-    assert.deepEqual([headers[':status'], headers['content-type']], [200, 'text/event-stream'])
-    let text = ''
-    stream.setEncoding('utf8').on('data', (piece: string) => (text += piece))
-    while (!text.endsWith('\n\n')) await once(stream, 'data')
-    const ended = once(stream, 'end')
-    const closing = secure.running.service[Symbol.asyncDispose]()
-    await ended
-    session.close()
-    await closing
-    assert.match(text, /^retry: 30000\nevent: domain\ndata: \{/)
-    assert.equal(stream.rstCode, 0)
   })
 
   test('are not buffered without limit for a client that does not read', () => {

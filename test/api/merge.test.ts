@@ -146,20 +146,6 @@ describe('the response of an update', () => {
     assert.deepEqual(staged.removal, { files: 1, liveFiles: 3, index: false })
   })
 
-  test('counts the paths that the version adds, changes and removes, whether it is merged or not', async () => {
-    const { slug } = await api.publish(owner.client, SITE)
-    const contents = { ...WITHOUT_PAGE, 'a/one.txt': 'changed', 'new.txt': 'new' }
-    for (const [merge, removed] of [
-      [true, 0],
-      [false, 1],
-    ] as const) {
-      const { upload, changes } = await owner.client.update(slug, { files: toManifest(contents), merge })
-      assert.deepEqual(changes, { added: 1, changed: 1, removed })
-      const refreshed = await owner.client.refresh(slug, { versionId: upload.versionId })
-      assert.deepEqual(refreshed.changes, changes)
-    }
-  })
-
   const cases: [name: string, contents: Contents, merge: boolean, removal: object | undefined][] = [
     ['nothing', { ...SITE, more: 'x' }, false, undefined],
     ['two files', { 'index.html': 'new' }, false, { files: 2, liveFiles: 3, index: false }],

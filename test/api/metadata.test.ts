@@ -7,7 +7,6 @@ import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { type Contents, sha256 } from './content.ts'
-import { makeUnreadable } from './unreadable-blob.ts'
 
 const api = await startApi({ BLOB_GRACE: '0' })
 const owner = await api.account()
@@ -158,17 +157,6 @@ describe('the metadata of a site is in the head of its root document', () => {
     assert.equal((await api.visit(siteUrl)).text, PAGE)
   })
 
-  test('in a restored version, with the current metadata', async () => {
-    const first = await api.publish(owner.client, SITE, { title: 'One', ogImagePath: 'pic/a b.png' })
-    const { slug, siteUrl } = first
-    await api.publish(owner.client, { 'index.html': PAGE }, { slug, title: 'Two' })
-    assert.deepEqual(await head(siteUrl), { title: 'Two', description: undefined, image: undefined })
-    await owner.client.restore(slug, first.versionId)
-    assert.deepEqual(await head(siteUrl), { title: 'Two', description: undefined, image: undefined })
-    await owner.client.setMetadata(slug, { ogImagePath: 'pic/a b.png' })
-    assert.equal((await head(siteUrl)).image, `${siteUrl}pic/a%20b.png`)
-  })
-
   test('in a draft at its preview URL, with the metadata of the draft', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'Live', description: 'D' })
     const draft = await api.publish(owner.client, SITE, { slug, live: false, title: 'Draft' })
@@ -201,25 +189,6 @@ describe('a root document without a head that can be changed', () => {
     assert.equal((await owner.client.finalize(slug, { versionId })).warnings, undefined)
     await owner.client.setMetadata(slug, { title: 'New' })
     assert.equal((await owner.client.finalize(slug, { versionId })).warnings?.length, 1)
-  })
-})
-
-describe('while the root document cannot be read', () => {
-  test('a change is stored, and visible as soon as the document can be read again', async () => {
-    const page = `${PAGE}${Math.random()}`
-    const { slug, siteUrl, versionId } = await api.publish(
-      owner.client,
-      { 'index.html': page },
-      { title: 'One' },
-    )
-    await api.running.service.precompressor.onIdle()
-    {
-      using _page = makeUnreadable(api, page)
-      await owner.client.setMetadata(slug, { title: 'Two' })
-      assert.equal((await owner.client.finalize(slug, { versionId })).replayed, true)
-      assert.equal((await api.visit(siteUrl)).status, 503)
-    }
-    assert.equal((await head(siteUrl)).title, 'Two')
   })
 })
 

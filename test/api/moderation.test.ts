@@ -3,6 +3,7 @@ import { rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { MINUTE_MS } from '../../server/lib/time.ts'
+import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { domainRow, reportedSite } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -101,8 +102,7 @@ describe('a suspended site', () => {
   test('is suspended by another process within a second', async () => {
     const { slug, siteUrl } = await publishedSite()
     assert.equal((await api.visit(siteUrl)).status, 200)
-    const { suspensions } = await api.operator()
-    await suspensions.suspendSite({ accountId: null, name: 'test', network: null }, slug, REASON)
+    await (await api.operator()).suspensions.suspendSite(COMMAND_LINE, slug, REASON)
     await waitFor(async () => (await api.visit(siteUrl)).status === 451)
   })
 })
@@ -149,12 +149,14 @@ describe('a suspended account', () => {
     store.onChange((names) => {
       for (const name of names ?? []) changed.add(name)
     })
-    const actor = { accountId: null, name: 'test', network: null }
-    await suspensions.suspendAccount(actor, owner.email, REASON)
-    assert.deepEqual([...changed].filter((name) => slugs.includes(name)).sort(), slugs.toSorted())
-    changed.clear()
-    await suspensions.resumeAccount(actor, owner.email)
-    assert.deepEqual([...changed].filter((name) => slugs.includes(name)).sort(), slugs.toSorted())
+    for (const change of [
+      () => suspensions.suspendAccount(COMMAND_LINE, owner.email, REASON),
+      () => suspensions.resumeAccount(COMMAND_LINE, owner.email),
+    ]) {
+      changed.clear()
+      await change()
+      assert.deepEqual([...changed].filter((name) => slugs.includes(name)).sort(), slugs.toSorted())
+    }
   })
 
   test('that administers the service keeps its access, as the response says', async () => {
@@ -246,15 +248,8 @@ describe('a blocked network', () => {
       await call('DELETE', 'blocks', { kind: 'network', value: given })
       assert.equal((await admin('DELETE', 'blocks', { kind: 'network', value })).status, 404)
     }
-    for (const value of [
-      '0.0.0.0/0',
-      '10.0.0.0/7',
-      '2000::/3',
-      'x',
-      '192.0.2.1/33',
-      '192.0.2.0/24/8',
-      '10.1.2.3',
-    ])
+    const refused = ['0.0.0.0/0', '10.0.0.0/7', '2000::/3', 'x', '192.0.2.1/33', '192.0.2.0/24/8', '10.1.2.3']
+    for (const value of refused)
       assertInvalid(await admin('POST', 'blocks', { kind: 'network', value, ...REASON }), 'value')
   })
 })

@@ -60,16 +60,6 @@ describe('of the versions of a site', () => {
     assert.deepEqual(kept.slice(-2), [ids[3], ids[0]])
   })
 
-  test('an old draft that went live late counts as a new version', async () => {
-    const { slug } = await publishMany(1)
-    const { ids } = await publishMany(1, { slug, live: false })
-    await publishMany(9, { slug })
-    api.pass()
-    await owner.client.restore(slug, ids[0]!)
-    await publishMany(5, { slug })
-    assert.ok((await keptIds(slug)).includes(ids[0]!))
-  })
-
   test('drafts are kept for 30 days', async () => {
     const { slug, ids } = await publishMany(1)
     const draft = await publishMany(1, { slug, live: false })

@@ -203,14 +203,11 @@ describe('the sessions of an account', () => {
         ['Firefox on Linux', true],
       ],
     )
-    assert.deepEqual(sessions[1], {
-      id: sessions[1]!.id,
-      current: true,
-      browser: 'Firefox on Linux',
-      createdAt: new Date(at).toISOString(),
-      expiresAt: new Date(at + 30 * DAY_MS).toISOString(),
-    })
-    for (const { id } of sessions) assert.match(id, /^[0-9a-f]{16}$/)
+    const { createdAt, expiresAt } = sessions[1]!
+    assert.deepEqual(
+      [createdAt, expiresAt],
+      [at, at + 30 * DAY_MS].map((time) => new Date(time).toISOString()),
+    )
   })
 
   test('are listed for the key, which is not one of them, until they expire', async () => {
@@ -285,25 +282,12 @@ describe('an account', () => {
   test('shows its plan, limits and usage', async () => {
     const { email, client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'twelve bytes' })
-    const { usage, limits, createdAt, ...rest } = await client.me()
-    assert.deepEqual(rest, {
-      email,
-      plan: 'free',
-      planName: 'Free',
-      hasKey: true,
-      key: null,
-      administrator: false,
-      reminders: true,
-      notices: Object.fromEntries(Object.keys(NOTICE_KINDS).map((kind) => [kind, true])),
-      emailProblem: null,
-    })
-    assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    assert.equal(limits.domains, 1)
-    assert.equal(limits.filesPerSite, 1000)
-    assert.deepEqual(
-      [limits.versionsKept, limits.draftsKept, limits.draftLifetimeSeconds],
-      [10, 10, 30 * 24 * 3600],
-    )
+    const { usage, limits, plan, planName, hasKey, administrator, notices } = await client.me()
+    assert.deepEqual([plan, planName, hasKey, administrator], ['free', 'Free', true, false])
+    assert.deepEqual(notices, Object.fromEntries(Object.keys(NOTICE_KINDS).map((kind) => [kind, true])))
+    const { domains, filesPerSite, versionsKept, draftsKept, draftLifetimeSeconds } = limits
+    assert.deepEqual([domains, filesPerSite, versionsKept, draftsKept], [1, 1000, 10, 10])
+    assert.equal(draftLifetimeSeconds, 30 * 24 * 3600)
     assert.deepEqual([usage.sites, usage.totalBytes, usage.domains], [1, 12, 0])
     await api.setPlan(email, 'hobby')
     await client.addDomain('www.example.com', slug)

@@ -49,26 +49,13 @@ describe('requesting a code', () => {
   })
 
   const invalid = [
-    ...[
-      '',
-      ' ',
-      'no-at-sign',
-      '@example.org',
-      'a@',
-      'a@b',
-      'a b@example.org',
-      'a@exa mple.org',
-      '<a@example.org>',
-    ],
-    ...['a@example.org\r\nBcc: b@example.org', 'a@example.org, b@example.org', 'a@b@example.org'],
-    `${'a'.repeat(250)}@example.org`,
+    ...['', ' ', 'no-at-sign', '@example.org', 'a@', 'a@b', 'a b@example.org', 'a@exa mple.org'],
+    ...['<a@example.org>', 'a@example.org\r\nBcc: b@example.org', 'a@example.org, b@example.org'],
+    ...['a@b@example.org', `${'a'.repeat(250)}@example.org`, undefined, null, 5, ['a@example.org'], { a: 1 }],
   ]
-  test('is refused for what is not an address', async () => {
-    for (const email of [...invalid, undefined, null, 5, ['a@example.org'], { a: 1 }])
+  test('is refused for what is not an address, and names invisible characters', async () => {
+    for (const email of invalid)
       assertInvalid(await api.request('POST', '/api/auth/agent/request-code', { json: { email } }), 'email')
-  })
-
-  test('is refused for an address with an invisible character, which the error names', async () => {
     for (const character of ['\u0007', '\u202e', '\u2066', '\u200b', '\u007f'])
       for (const email of [`a${character}b@example.org`, `a@exa${character}mple.org`]) {
         const { message } = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
@@ -131,18 +118,11 @@ describe('a code', () => {
     await expectFailure(api.anonymous.verifyCode(email, late), 'INVALID_CODE')
   })
 
-  test('is valid for one address only', async () => {
-    const email = newEmail()
-    const code = await codeFor(api, email)
-    const other = newEmail()
-    await api.anonymous.requestCode(other)
-    await expectFailure(api.anonymous.verifyCode(other, code), 'INVALID_CODE')
-    await api.anonymous.verifyCode(email, code)
-  })
-
-  test('stays valid next to a new one, and each works once', async () => {
-    const email = newEmail()
+  test('stays valid next to a new one, and each works once, for its address only', async () => {
+    const [email, other] = [newEmail(), newEmail()]
     const [first, second] = [await codeFor(api, email), await codeFor(api, email)]
+    await api.anonymous.requestCode(other)
+    await expectFailure(api.anonymous.verifyCode(other, first), 'INVALID_CODE')
     for (const code of [second, first]) {
       await api.anonymous.verifyCode(email, code)
       await expectFailure(api.anonymous.verifyCode(email, code), 'INVALID_CODE')
@@ -161,43 +141,29 @@ describe('a code', () => {
 })
 
 test('the response to every wrong code is the same', async () => {
-  const wrongly: Record<string, () => Promise<{ email: string; code: string; attempt?: string }>> = {
-    'never requested': async () => ({ email: newEmail(), code: 'ABCD-EFGH' }),
-    'another one': async () => {
-      const email = newEmail()
-      return { email, code: wrong(await codeFor(api, email)) }
-    },
-    used: async () => {
-      const email = newEmail()
-      const code = await codeFor(api, email)
-      await api.anonymous.verifyCode(email, code)
-      return { email, code }
-    },
-    expired: async () => {
-      const email = newEmail()
-      const code = await codeFor(api, email)
-      api.pass(10 * MINUTE_MS)
-      return { email, code }
-    },
-    'ended by wrong tries': async () => {
-      const email = newEmail()
-      const code = await codeFor(api, email)
-      for (let round = 0; round < 5; round++)
-        await expectFailure(api.anonymous.verifyCode(email, wrong(code)), 'INVALID_CODE')
-      return { email, code }
-    },
-    empty: async () => ({ email: newEmail(), code: '' }),
-  }
+  const [other, used, expired, ended] = [newEmail(), newEmail(), newEmail(), newEmail()]
+  const expiredCode = await codeFor(api, expired)
+  api.pass(10 * MINUTE_MS)
+  const otherCode = await codeFor(api, other)
+  const usedCode = await codeFor(api, used)
+  await api.anonymous.verifyCode(used, usedCode)
+  const endedCode = await codeFor(api, ended)
+  for (let round = 0; round < 5; round++)
+    await expectFailure(api.anonymous.verifyCode(ended, wrong(endedCode)), 'INVALID_CODE')
   const answers = []
-  for (const [how, make] of Object.entries(wrongly)) {
-    const json = await make()
+  for (const [how, email, code] of [
+    ['never requested', newEmail(), 'ABCD-EFGH'],
+    ['empty', newEmail(), ''],
+    ['another one', other, wrong(otherCode)],
+    ['used', used, usedCode],
+    ['expired', expired, expiredCode],
+    ['ended by wrong tries', ended, endedCode],
+  ] as const)
     for (const path of ['/api/auth/agent/verify-code', '/api/auth/session']) {
-      const answer = await api.request('POST', path, { json })
-      assert.equal(answer.json.code, 'INVALID_CODE', how)
-      assert.equal(answer.headers['set-cookie'], undefined, how)
-      answers.push({ body: answer.text, headers: Object.keys(answer.headers).sort().join() })
+      const { json, text, headers } = await api.request('POST', path, { json: { email, code } })
+      assert.deepEqual([json.code, headers['set-cookie']], ['INVALID_CODE', undefined], how)
+      answers.push([text, Object.keys(headers).sort().join()])
     }
-  }
   for (const answer of answers) assert.deepEqual(answer, answers[0])
 })
 
@@ -260,31 +226,17 @@ describe('a key', () => {
     await api.client(apiKey).me()
   })
 
-  test('is required: anything else is UNAUTHORIZED', async () => {
+  test('is required, with its scheme in any case: anything else is UNAUTHORIZED', async () => {
     const { key } = await api.account()
+    const codeOf = async (authorization: string) =>
+      (await api.request('GET', '/api/v1/me', { headers: { authorization } })).json.code
+    for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+      assert.equal(await codeOf(`${scheme} ${key}`), undefined)
     const other = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
-    const wrong = [
-      '',
-      'Basic YTpi',
-      'Bearer',
-      'Bearer ',
-      'Bearer x',
-      `Bearer ${other}`,
-      `Bearer ${key.toUpperCase()}`,
-    ]
-    // The test of the OpenAPI document requests every route without a key.
-    for (const authorization of wrong) {
-      const answer = await api.request('GET', '/api/v1/me', { headers: { authorization } })
-      assert.equal(answer.json.code, 'UNAUTHORIZED', authorization)
-    }
-  })
-
-  test('is accepted with its scheme in any case', async () => {
-    const { key } = await api.account()
-    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-      const headers = { authorization: `${scheme} ${key}` }
-      assert.equal((await api.request('GET', '/api/v1/me', { headers })).status, 200)
-    }
+    for (const rest of ['', ' ', ' x', ` ${other}`, ` ${key.toUpperCase()}`])
+      assert.equal(await codeOf(`Bearer${rest}`), 'UNAUTHORIZED', rest)
+    for (const authorization of ['', 'Basic YTpi'])
+      assert.equal(await codeOf(authorization), 'UNAUTHORIZED', authorization)
   })
 })
 

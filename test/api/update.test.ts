@@ -56,15 +56,6 @@ describe('an update', () => {
     }
   })
 
-  test('uploads a file without a hash, even if it is unchanged', async () => {
-    const { slug } = await api.publish(owner.client, { 'index.html': 'same' })
-    const { hash: _, ...entry } = toEntry('index.html', 'same')
-    assert.deepEqual(planned(await owner.client.update(slug, { files: [entry] })), {
-      upload: ['index.html'],
-      skip: [],
-    })
-  })
-
   test('uploads a file with the hash of a live file and another size, which then fails', async () => {
     const { slug } = await api.publish(owner.client, { 'index.html': 'same' })
     for (const size of [3, 5]) {

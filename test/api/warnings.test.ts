@@ -3,7 +3,6 @@ import { describe, test } from 'node:test'
 import type { PublishWarning } from '../../protocol/api/publish.ts'
 import { pluck } from '../support/pluck.ts'
 import { startApi } from './api.ts'
-import { make, send } from './archive-requests.ts'
 import { makeUnreadable } from './unreadable-blob.ts'
 
 const api = await startApi()
@@ -31,29 +30,6 @@ describe('an invalid line of _redirects or _headers', () => {
     const moved = await api.visit(siteUrl, '/old')
     assert.deepEqual([moved.status, moved.headers.location], [301, '/new'])
     assert.equal((await api.visit(siteUrl)).headers['x-good'], 'yes')
-  })
-
-  test('is reported again when finalize is repeated, and when the version is restored', async () => {
-    const { slug, versionId, warnings } = await api.publish(owner.client, RULES)
-    const again = await owner.client.finalize(slug, { versionId })
-    assert.deepEqual([again.replayed, again.warnings], [true, warnings])
-    await api.publish(owner.client, PAGE, { slug })
-    assert.deepEqual((await owner.client.restore(slug, versionId)).warnings, warnings)
-  })
-
-  test('is reported for a draft, and again when that goes live', async () => {
-    const draft = await api.publish(owner.client, RULES, { live: false })
-    assert.deepEqual(places(draft.warnings), PLACES)
-    const { slug, versionId } = draft
-    assert.deepEqual((await owner.client.finalize(slug, { versionId })).warnings, draft.warnings)
-  })
-
-  test('is reported for an archive, new or an update', async () => {
-    const created = await send(api, 'zip', make('zip', RULES), { key: owner.key })
-    assert.equal(created.status, 201, created.text)
-    assert.deepEqual(places(created.json.warnings), PLACES)
-    const updated = await send(api, 'tar', make('tar', RULES), { key: owner.key, slug: created.json.slug })
-    assert.deepEqual(places(updated.json.warnings), PLACES)
   })
 
   test('is reported when the file is unchanged and not uploaded, until it is removed', async () => {
