@@ -142,18 +142,14 @@ describe('reading', () => {
     })
   }
 
-  for (const [what, recover] of [
-    ['fails with something else', () => Promise.reject(new Error('upload failed'))],
-    ['ignores it', () => Promise.resolve()],
-  ] as const) {
-    for (const [kind, archive] of [
-      ['tar', tarPart({ name: 'a', data: Buffer.alloc(MIB) }).subarray(0, MIB / 2)],
-      ['zip', zip([{ name: 'a', data: Buffer.alloc(MIB), crc32: 1 }])],
-    ] as const) {
-      test(`${kind}: a connection error is reported, even when the handler ${what}`, async () => {
+  for (const [kind, archive] of [
+    ['tar', tarPart({ name: 'a', data: Buffer.alloc(MIB) }).subarray(0, MIB / 2)],
+    ['zip', zip([{ name: 'a', data: Buffer.alloc(MIB), crc32: 1 }])],
+  ] as const)
+    test(`${kind}: a connection error is reported, even when the handler fails with something else or ignores it`, async () => {
+      for (const recover of [() => Promise.reject(new Error('upload failed')), () => Promise.resolve()]) {
         const reading = readArchive(options(kind, toStream([archive])), (file) => drain(file).catch(recover))
         await assert.rejects(reading, (error) => error instanceof ApiError && error.message.startsWith('a: '))
-      })
-    }
-  }
+      }
+    })
 })
